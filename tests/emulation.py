@@ -18,7 +18,7 @@ from mmcore_emulator.errors import UnsupportedInstruction as UnsupportedInstruct
 from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
 from mmcore_emulator.executor.module_variables import ModuleMemory
 from mmcore_emulator.executor.scheduler import execute
-from mmcore_emulator.executor.translate import Translation, translate
+from mmcore_emulator.executor.translation.translate import Translation, translate
 from mmcore_emulator.isa.architectures import CAPABILITIES as CAPABILITIES
 from mmcore_emulator.isa.table import least_capability as least_capability
 from mmcore_emulator.isa.table import operation

@@ -14,7 +14,7 @@ import pytest
 from mmcore import InvalidKernel, InvalidProblem, Kernel, Multiple
 from mmcore.cell import SCHEMA, Cell, Timing, referenced_kernel
 from mmcore.registry import Origin, Registered, registry
-from mmcore_emulator.adapter.reproduce import launch_command
+from mmcore_emulator.adapter.launch_facts import launch_command
 from tests.test_source_file import NAIVE
 
 COLD = Timing("kernel", "cold", 0.5, 2, 1e-3, 9, 20, 4, 0.1, 0.9)

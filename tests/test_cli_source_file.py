@@ -13,7 +13,7 @@ import pytest
 import mmcore
 from mmcore.cell import Cell, referenced_kernel
 from mmcore.registry import registry
-from mmcore_emulator.adapter.reproduce import launch_command
+from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_nvrtc.device_half import LeftOut
 from mmcore_source_file.left_out import in_a_line, in_a_list, may_have_a_host_half
 from tests.command_line import install

@@ -22,7 +22,7 @@ from mmcore_conform import conformance as module
 from mmcore_conform.cases import MOST_PER_CONFIG, USUAL_TILE, find_cases
 from mmcore_conform.conformance import Conformance, conform_kernel
 from mmcore_conform.outcome import PASSED, PROPERTIES, SKIPPED, groups
-from mmcore_emulator.adapter.over_read import over_read_elements
+from mmcore_emulator.adapter.profile import over_read_elements
 from tests import wrong_kernels
 from tests.command_line import mmcore
 from tests.lectures import lecture_kernels

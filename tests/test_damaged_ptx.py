@@ -23,7 +23,7 @@ from mmcore.verify.inputs import draw_mixed
 from mmcore.verify.verify_launches import rows_of_product, verify_launches
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.errors import EmulatorError, PtxError
-from mmcore_emulator.executor.translate import translate
+from mmcore_emulator.executor.translation.translate import translate
 from mmcore_emulator.ptx.reader import parse
 from tests.emulation import function_of, ptx_kernel
 from tests.fuzzing.mangling import MANGLES, Mangle, instructions_changed, lines_moved, numbers_changed, words_changed

@@ -299,7 +299,7 @@ def test_fresh_launches_find_other_inputs_and_no_product_in_turns(loaded: Loaded
         assert first[label].target is second[label].target is loaded.buffers[label]
         assert same[label].target is first[label].target
         copies = (first[label], second[label], same[label])
-        one, other, again = (bytes(copy.source._array.content) for copy in copies)  # type: ignore[attr-defined]
+        one, other, again = (bytes(copy.source.array.content) for copy in copies)  # type: ignore[attr-defined]
         assert (one == other) == (label == "C")
         assert (one == again) == (label != "C")
 
@@ -307,7 +307,7 @@ def test_fresh_launches_find_other_inputs_and_no_product_in_turns(loaded: Loaded
 def test_repeated_launches_find_their_product(loaded: LoadedKernel) -> None:
     *_, copy = Comparison(loaded, always(1e-4), always(1e-4), always(0.0)).refresh[0]
     matrices = draw(loaded.plan.problem, 1)
-    product = np.frombuffer(bytes(copy.source._array.content), np.float32)  # type: ignore[attr-defined]
+    product = np.frombuffer(bytes(copy.source.array.content), np.float32)  # type: ignore[attr-defined]
     np.testing.assert_allclose(product[:64].reshape(8, 8), matrices.a @ matrices.b, rtol=1e-5)
 
 

@@ -18,7 +18,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.verify.inputs import fresh_seed
 from mmcore_conform.cases import USUAL_WORK
 from mmcore_conform.outcome import FAILED, PASSED, PROPERTIES, SKIPPED, Case, Cases, Outcome
-from mmcore_emulator.adapter.reproduce import launch_command, reference_words
+from mmcore_emulator.adapter.launch_facts import launch_command, reference_words
 
 CAPABILITIES = ("7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0")
 """The compute capabilities that a kernel must fit, unless it declares that it needs a later one."""

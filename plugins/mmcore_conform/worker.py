@@ -25,7 +25,7 @@ from mmcore_conform.cases import find_cases
 from mmcore_conform.inputs import with_a_row_not_finite
 from mmcore_conform.outcome import FAILED, PASSED, SKIPPED
 from mmcore_emulator.adapter.check import check_cell
-from mmcore_emulator.adapter.over_read import over_read_elements
+from mmcore_emulator.adapter.profile import over_read_elements
 from mmcore_occupancy.compiled import capability_target, compiled_occupancies, target_plan
 
 _KINDS = {

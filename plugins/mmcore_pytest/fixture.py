@@ -14,7 +14,7 @@ from mmcore.errors import ConstraintViolation, MmcoreError, Unsupported
 from mmcore.executor import measure_cell
 from mmcore.messages import visible
 from mmcore.result import Result
-from mmcore_emulator.adapter.reproduce import launch_command
+from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_pytest.collection import Benchmark
 
 Measured: TypeAlias = tuple[Benchmark, Result, dict[str, Any]]  # the dictionary is what pytest-benchmark stores

@@ -14,7 +14,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.registry import registry
 from mmcore.result import Result
-from mmcore_emulator.adapter.reproduce import launch_command
+from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_source_file.expressions import LaunchText
 from mmcore_source_file.files import inferred_of
 

@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from mmcore_emulator.executor.layout import as_written
-from mmcore_emulator.executor.translate import translate
+from mmcore_emulator.executor.translation.layout import as_written
+from mmcore_emulator.executor.translation.translate import translate
 from mmcore_emulator.profiler.by_line import Counting
 from mmcore_emulator.profiler.counters import Line
 from mmcore_emulator.ptx import calls

@@ -138,6 +138,7 @@ bar.warp.sync<|\x20-1, 32>; => the instruction bar.warp.sync
 bar.arrive 0;
 bar.sync<|\x200, 64, 64>;
 bar.red.<popc.u32 %d2|or.pred %r2|xor.pred %p2>, 0, %p1;
+bar.red.popc.u32 %r2, 0;
 @%p1 barrier.cluster.wait.aligned; => the instruction bar
 mov.b32 %r2, <%envreg3|%gridid|%pm0|%is_explicit_cluster>; => does not know the instruction mov.b32 of $1
 brx.idx <%r1|%r1, missing>; => PtxError: PTX branch brx.idx

@@ -17,7 +17,7 @@ from mmcore.errors import DeviceError
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
 from mmcore_emulator.adapter.device import Emulator
-from mmcore_emulator.adapter.over_read import over_read_elements
+from mmcore_emulator.adapter.profile import over_read_elements
 from tests.emulation import UnsupportedInstruction, emulate, ptx_of
 from tests.emulator.loaded import Loaded, kernel_of
 from tests.emulator.test_corpus import CORPUS

@@ -66,7 +66,7 @@ def test_opcodes_are_looked_at_in_the_table_alone() -> None:
         if isinstance(node, ast.Attribute) and node.attr == "opcode" and isinstance(node.ctx, ast.Load)
     )
     # The instruction that a barrier of a warp stands for, and its name in a message.
-    assert uses == {"executor/control_flow.py": 1, "executor/divergence.py": 1}
+    assert uses == {"executor/translation/control_flow.py": 1, "executor/divergence.py": 1}
 
 
 def test_a_machine_has_no_part_of_unknown_type() -> None:

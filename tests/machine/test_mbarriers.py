@@ -80,7 +80,7 @@ def test_objects_are_independent_of_each_other() -> None:
     assert mbarriers.contents(words).pending.tolist() == [1, 2, 1, 1]
 
 
-@pytest.mark.parametrize("halfword", [POISON_HALFWORD, 0, 0xFFFF, 0x7FFF, 0x3C00, 0xFF80, 0xFC00, 0xBF80])
+@pytest.mark.parametrize("halfword", [POISON_HALFWORD, 0, 0xFFFF, 0x7FFF, 0x3C00, 0x7F80, 0xFF80, 0xFC00, 0xBF80])
 def test_other_contents_are_no_objects_and_do_not_change(halfword: int) -> None:
     word = np.full(4, halfword, np.uint16).view(np.uint64)
     assert not mbarriers.initialised(word).any()

@@ -1,4 +1,4 @@
-"""The Python API of why a kernel is slow or wrong: :func:`profile` and :func:`check`."""
+"""The Python API that explains why a kernel is slow or wrong: :func:`profile` and :func:`check`."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from mmcore.executor.choose_device import device_name
 from mmcore.kernel.declaration import Kernel
 from mmcore_emulator.adapter.check import Check
 from mmcore_emulator.adapter.explanation import Explanation
+from mmcore_emulator.adapter.launch_facts import Json
 from mmcore_emulator.adapter.profile import Profile
 
 
 def check(kernel: str | Kernel, size: SupportsIndex | None = None, **launch: Any) -> Check:
-    """Look for what a kernel does that it must not: stray or unordered accesses, and barriers that not all come to.
+    """Look for hazards of a kernel: stray or unordered accesses, and barriers that some threads never reach.
 
     Args:
         kernel: a registered kernel's name, or any kernel itself, which runs in this process.
         size: m = n = k; or give all three of ``m``, ``n`` and ``k``.
-        launch: as :func:`mmcore.api.cell` takes it; the device "auto" is the emulator.
+        launch: as for :func:`mmcore.api.cell`; the device "auto" is the emulator.
 
     Raises:
         TimeLimit: the ``timeout`` was reached.
@@ -30,28 +31,30 @@ def check(kernel: str | Kernel, size: SupportsIndex | None = None, **launch: Any
 
 
 def profile(kernel: str | Kernel, size: SupportsIndex | None = None, **launch: Any) -> Profile:
-    """Count what a kernel does: instructions, accesses and what memory makes of them, in all and by line.
+    """Count a kernel's instructions, accesses and their costs in memory, in all and by line.
 
     Arguments and errors are those of :func:`check`.
     """
     return profiled(*cell(kernel, size, **launch))
 
 
-def checked(asked: Cell, nameless: Kernel | None = None) -> Check:
-    """The check of a cell, in its device's worker process; of a kernel without a name in this one."""
-    return Check.from_json(_run(asked, "mmcore_emulator.adapter.check:check_json", nameless))
+def checked(requested: Cell, nameless: Kernel | None = None) -> Check:
+    """Return the check of a cell, made in its device's worker process, or in this one for a kernel without a name."""
+    return Check.from_json(_run("check:check_json", requested, nameless))
 
 
-def profiled(asked: Cell, nameless: Kernel | None = None) -> Profile:
-    """The profile of a cell, in its device's worker process; of a kernel without a name in this one."""
-    return Profile.from_json(_run(asked, "mmcore_emulator.adapter.profile:profile_json", nameless))
+def profiled(requested: Cell, nameless: Kernel | None = None) -> Profile:
+    """Return the profile of a cell, made as :func:`checked` makes its check."""
+    return Profile.from_json(_run("profile:profile_json", requested, nameless))
 
 
-def explained(asked: Cell, nameless: Kernel | None = None) -> Explanation:
-    """What can be drawn of a cell, seen in its device's worker process; of a kernel without a name in this one."""
-    return Explanation.from_json(_run(asked, "mmcore_emulator.adapter.explanation:explanation_json", nameless))
+def explained(requested: Cell, nameless: Kernel | None = None) -> Explanation:
+    """Return the explanation of a cell, made as :func:`checked` makes its check."""
+    return Explanation.from_json(_run("explanation:explanation_json", requested, nameless))
 
 
-def _run(asked: Cell, target: str, nameless: Kernel | None) -> Any:
-    placed = asked.on("emulator" if asked.device == "auto" else device_name(asked.device))
-    return run(placed.device, target, placed.to_json(), kernel=nameless, timeout=placed.timeout)
+def _run(function: str, requested: Cell, nameless: Kernel | None) -> Json:
+    cell = requested.on("emulator" if requested.device == "auto" else device_name(requested.device))
+    target = f"mmcore_emulator.adapter.{function}"
+    values: Json = run(cell.device, target, cell.to_json(), kernel=nameless, timeout=cell.timeout)
+    return values

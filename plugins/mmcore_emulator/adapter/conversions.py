@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from mmcore import errors
-from mmcore.devices.base import MatrixMap
+from mmcore.devices.base import BoundLaunch, MatrixMap
 from mmcore.devices.violations import Violation
 from mmcore.kernel import geometry
+from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import dtype_named
+from mmcore.kernel.properties import DeviceProperties
+from mmcore_emulator.api.geometry import cluster_of
 from mmcore_emulator.errors import EmulatorError, LaunchError, PtxError, TimeLimit, UnsupportedInstruction
 from mmcore_emulator.executor import scheduler
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
+from mmcore_emulator.executor.translation.translate import Translation
 from mmcore_emulator.machine import violations
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
 from mmcore_emulator.machine.dim3 import Dim3
+from mmcore_emulator.ptx.instructions import Function
+from mmcore_occupancy.capabilities import multiprocessor
+from mmcore_occupancy.theoretical import Occupancy
 
+_CLUSTERS_SINCE = (9, 0)
 _ERRORS: dict[type[EmulatorError], type[errors.MmcoreError]] = {
     PtxError: errors.MmcoreError,
     UnsupportedInstruction: errors.UnsupportedInstruction,
@@ -40,17 +48,11 @@ def execute(launch: KernelLaunch) -> None:
         scheduler.execute(launch)
 
 
-def mmcore_violations(found: Iterable[violations.Violation]) -> list[Violation]:
-    """Return the emulator's violations as mmcore's."""
+def mmcore_violations(emulated: Iterable[violations.Violation]) -> list[Violation]:
+    """Return the emulator's violations as mmcore's, which have the same fields."""
     return [
-        Violation(
-            *(each.kind, each.message, each.array, each.source, each.line),
-            block=_index(each.block),
-            thread=_index(each.thread),
-            fatal=each.fatal,
-            count=each.count,
-        )
-        for each in found
+        Violation(**{**vars(violation), "block": _index(violation.block), "thread": _index(violation.thread)})
+        for violation in emulated
     ]
 
 
@@ -69,3 +71,42 @@ def tensor_layout(matrix_map: MatrixMap) -> TensorLayout:
         box=requested.box[::-1],
         swizzle=requested.swizzle,
     )
+
+
+def resident_blocks(call: BoundLaunch, translation: Translation, properties: DeviceProperties) -> int:
+    """Return how many blocks of a launch the emulated device holds at once.
+
+    Raises:
+        LaunchError: the launch is cooperative and its grid has more blocks.
+    """
+    launch, shared = call.launch, translation.layout.shared_bytes + call.launch.shared_bytes
+    limits = multiprocessor(properties.compute_capability)
+    occupancy = Occupancy(limits, launch.block_dim.size, call.function.registers, shared)
+    resident = properties.multiprocessors * max(1, occupancy.active_blocks)
+    if launch.cooperative and launch.grid_dim.size > resident:
+        blocks = f"{launch.grid_dim.size} blocks cannot wait for each other"
+        raise LaunchError(f"{blocks}: the device has room for {resident} at once")
+    return resident
+
+
+def check_arguments(function: Function, arguments: Sequence[bytes]) -> None:
+    """Raise an error for arguments that do not fit a function's parameters."""
+    parameters, given = [parameter.nbytes for parameter in function.parameters], [len(value) for value in arguments]
+    if parameters != given:
+        raise PtxError(f"PTX function {function.name} takes parameters of {parameters} bytes, not of {given}")
+
+
+def launch_cluster(launch: Launch, function: Function, properties: DeviceProperties) -> Dim3:
+    """Return the blocks of a cluster, as the launch or the source requests them.
+
+    Raises:
+        LaunchError: launch and source disagree, or the grid is not made of whole clusters.
+        Unsupported: the device has no clusters.
+    """
+    requested = Dim3(*launch.cluster) if launch.cluster else None
+    cluster = cluster_of(function, requested, Dim3(*launch.grid_dim))
+    if cluster.size > 1 and properties.compute_capability < _CLUSTERS_SINCE:
+        capability = ".".join(map(str, properties.compute_capability))
+        needs = f"{function.name} is launched in clusters of {cluster}"
+        raise errors.Unsupported(f"{needs}, which compute capability {capability} lacks")
+    return cluster

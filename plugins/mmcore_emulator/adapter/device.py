@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,33 +17,34 @@ from mmcore.devices.base import BoundLaunch, Buffer, Call, Device, HostArray, Ma
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem, NoDevice, TimeLimit, Unsupported, UnsupportedInstruction
-from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.messages import say
 from mmcore_binaries.code import ptx_runs
-from mmcore_emulator.adapter.conversions import execute, mmcore_errors, mmcore_violations, tensor_layout
-from mmcore_emulator.api.geometry import check_launch_bounds, cluster_of
+from mmcore_emulator.adapter import conversions
+from mmcore_emulator.adapter.conversions import execute, mmcore_errors, mmcore_violations
+from mmcore_emulator.api.geometry import check_launch_bounds
 from mmcore_emulator.errors import LaunchError, PtxError
 from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
 from mmcore_emulator.executor.module_variables import ModuleMemory
-from mmcore_emulator.executor.shadow_domain import ShadowDomain
-from mmcore_emulator.executor.translate import Translation, translate
+from mmcore_emulator.executor.translation.shadow_domain import ShadowDomain
+from mmcore_emulator.executor.translation.translate import Translation, translate
 from mmcore_emulator.isa.architectures import CAPABILITIES, architecture, described
-from mmcore_emulator.machine import dim3
+from mmcore_emulator.machine.dim3 import Dim3
 from mmcore_emulator.machine.memory.arrays import Array, DeviceMemory, leftover, poisoned
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.profiler.result_figures import Figures
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.ptx.reader import parse
-from mmcore_occupancy.capabilities import capability_properties, multiprocessor
-from mmcore_occupancy.theoretical import Occupancy
+from mmcore_occupancy.capabilities import capability_properties
 
-# What a matrix takes besides its copy in emulated memory: the host's own, one to compare with, and the reference.
+# A matrix needs its copy in emulated memory, the host's own, one to compare with, and the reference.
 _COPIES = 4
-# The run of a module in which memory that nobody wrote holds numbers instead of NaN, as it may on a GPU.
+# The run of a module in which unwritten memory holds numbers instead of NaN, as it may on a GPU.
 _LEFTOVER_RUN = 3
-_CLUSTERS_SINCE = (9, 0)
+
+ObserverFactory: TypeAlias = Callable[[Translation], Observer]
+"""A function that makes the observer of a launch of translated code."""
 
 
 class EmulatedBuffer:
@@ -51,37 +52,38 @@ class EmulatedBuffer:
 
     def __init__(self, memory: DeviceMemory, array: Array) -> None:
         self._memory = memory
-        self._array = array
+        self.array = array
 
     @property
     def label(self) -> str:
-        return self._array.label
+        return self.array.label
 
     @property
     def address(self) -> int:
-        return self._array.base
-
-    @property
-    def array(self) -> Array:
-        """The memory itself."""
-        return self._array
+        return self.array.base
 
     def upload(self, data: HostArray) -> None:
-        self._array.content[: data.nbytes] = data.reshape(-1).view(np.uint8)
-        self._array.uploaded = max(self._array.uploaded, data.nbytes)
+        self.array.content[: data.nbytes] = data.reshape(-1).view(np.uint8)
+        self.array.uploaded = max(self.array.uploaded, data.nbytes)
 
     def download(self, out: HostArray) -> None:
-        out.reshape(-1).view(np.uint8)[:] = self._array.content[: out.nbytes]
+        out.reshape(-1).view(np.uint8)[:] = self.array.content[: out.nbytes]
 
     def guard_zone_violations(self) -> list[Violation]:
         return []
 
     def close(self) -> None:
-        self._memory.free(self._array)
+        self._memory.free(self.array)
 
 
 class EmulatedModule:
-    """Translated functions of one compiled source."""
+    """Translated functions of one compiled source.
+
+    Attributes:
+        thread_instructions: PTX instructions executed by the last :meth:`run`, counted once per thread.
+        approximate_operations: results of the last :meth:`run` with unspecified bits, counted once per thread.
+        figures: the observer that counted the last :meth:`run`.
+    """
 
     def __init__(
         self, memory: DeviceMemory, code: CompiledModule, properties: DeviceProperties, deadline: Deadline
@@ -96,11 +98,7 @@ class EmulatedModule:
         self._run_number = 0
         # Tensor maps that are passed by pointer, by their content.
         self._maps: dict[bytes, Array] = {}
-        #: PTX instructions executed by the last :meth:`run`, counted once per thread.
-        self.thread_instructions = 0
-        #: Results of the last :meth:`run` whose bits are not specified, counted once per thread.
-        self.approximate_operations = 0
-        #: What the last :meth:`run` counted.
+        self.thread_instructions = self.approximate_operations = 0
         self.figures = Figures()
 
     def run(self, calls: Sequence[Call]) -> list[Violation]:
@@ -109,70 +107,63 @@ class EmulatedModule:
         if self._run_number == _LEFTOVER_RUN:
             self._memory.fill_over_reads()
         self.thread_instructions, self.approximate_operations, self.figures = 0, 0, Figures()
-        for run in self.runs(calls, lambda translation: self.figures):
+        for launch in self.runs(calls, lambda translation: self.figures):
             self.figures.begin_launch()
             try:
-                execute(run)
+                execute(launch)
             except TimeLimit:
-                return violations + mmcore_violations(run.violations.values())
-            violations += mmcore_violations(run.violations.values())
-            self.thread_instructions += run.thread_instructions
-            self.approximate_operations += run.approximate_operations
+                break
+            finally:
+                violations += mmcore_violations(launch.violations.values())
+            self.thread_instructions += launch.thread_instructions
+            self.approximate_operations += launch.approximate_operations
         return violations
 
     def runs(
-        self, calls: Sequence[Call], observer: Callable[[Translation], Observer], domain: ShadowDomain | None = None
+        self, calls: Sequence[Call], observer: ObserverFactory, domain: ShadowDomain | None = None
     ) -> Iterator[KernelLaunch]:
-        """Yield the launches, each ready to execute, with an observer that is made for its code.
+        """Yield the launches, each ready to execute.
 
         Args:
             calls: the calls; those of libraries are left out.
-            observer: makes the observer.
-            domain: what is computed beside each register and memory element.
+            observer: makes the observer of a launch from its code.
+            domain: the shadow values of registers and memory elements; None for none.
         """
         launches = [call for call in calls if isinstance(call, BoundLaunch)]
         progress = Progress(sum(call.launch.grid_dim.size * call.launch.block_dim.size for call in launches))
         for call in launches:
             with mmcore_errors():
-                launch = self._launch(call, observer, progress, domain)
+                translation = self._translation(call, domain)
+                launch = self._launch(call, translation, observer(translation), progress)
             yield launch
 
     def _launch(
-        self,
-        call: BoundLaunch,
-        observer: Callable[[Translation], Observer],
-        progress: Progress,
-        domain: ShadowDomain | None,
+        self, call: BoundLaunch, translation: Translation, observer: Observer, progress: Progress
     ) -> KernelLaunch:
         launch, function = call.launch, self.function(call)
-        translation = self._translation(call, domain)
-        check_launch_bounds(function, dim3.Dim3(*launch.block_dim))
+        check_launch_bounds(function, Dim3(*launch.block_dim))
         values = [self._argument_bytes(argument) for argument in call.arguments]
-        _check_parameters(function, values)
-        resident = _resident_blocks(call, translation, self._properties)
-        if launch.cooperative and launch.grid_dim.size > resident:
-            blocks = f"{launch.grid_dim.size} blocks cannot wait for each other"
-            raise LaunchError(f"{blocks}: the device has room for {resident} at once")
+        conversions.check_arguments(function, values)
         return KernelLaunch(
             translation,
-            dim3.Dim3(*launch.grid_dim),
-            dim3.Dim3(*launch.block_dim),
+            Dim3(*launch.grid_dim),
+            Dim3(*launch.block_dim),
             launch.shared_bytes,
             parameter_bytes(translation, values),
             self._memory,
             self._deadline,
-            (observer(translation),),
+            (observer,),
             progress,
-            resident,
+            conversions.resident_blocks(call, translation, self._properties),
             leftover if self._run_number == _LEFTOVER_RUN else poisoned,
-            cluster=_cluster(launch, function, self._properties),
+            cluster=conversions.launch_cluster(launch, function, self._properties),
             multiprocessors=self._properties.multiprocessors,
             registers=call.function.registers if function.bounds_registers else 0,
             write=partial(say, end=""),
         )
 
     def function(self, call: BoundLaunch) -> Function:
-        """The PTX of a launch."""
+        """Return the PTX function of a launch."""
         symbol = call.function.symbol
         if symbol not in self._functions:
             raise PtxError(f"the PTX has no function {symbol}")
@@ -183,7 +174,7 @@ class EmulatedModule:
             return argument.tobytes()
         if not isinstance(argument, MatrixMap):
             return argument.address.to_bytes(8, "little")
-        layout = tensor_layout(argument)
+        layout = conversions.tensor_layout(argument)
         if problems := layout.problems():
             raise LaunchError(f"the tensor map of {argument.map.matrix} cannot be made: {problems[0]}")
         content = layout.encode()
@@ -194,12 +185,12 @@ class EmulatedModule:
         return self._maps[content].base.to_bytes(8, "little")
 
     def _translation(self, call: BoundLaunch, domain: ShadowDomain | None) -> Translation:
-        known_by = call.function.symbol, call.launch.cooperative, domain
-        if known_by not in self._translations:
+        key = call.function.symbol, call.launch.cooperative, domain
+        if key not in self._translations:
             function = self.function(call)
             addresses = self._module_memory.addresses(function, cooperative=call.launch.cooperative)
-            self._translations[known_by] = translate(function, addresses, self._properties.compute_capability, domain)
-        return self._translations[known_by]
+            self._translations[key] = translate(function, addresses, self._properties.compute_capability, domain)
+        return self._translations[key]
 
     def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> None:
         return None
@@ -221,38 +212,14 @@ class EmulatedModule:
         self._module_memory.close()
 
 
-def _resident_blocks(call: BoundLaunch, translation: Translation, properties: DeviceProperties) -> int:
-    """How many blocks of a launch the emulated device holds at once."""
-    shared = translation.layout.shared_bytes + call.launch.shared_bytes
-    one = multiprocessor(properties.compute_capability)
-    fitting = Occupancy(one, call.launch.block_dim.size, call.function.registers, shared).active_blocks
-    return properties.multiprocessors * max(1, fitting)
-
-
-def _check_parameters(function: Function, values: Sequence[bytes]) -> None:
-    taken, given = [parameter.nbytes for parameter in function.parameters], [len(value) for value in values]
-    if taken != given:
-        raise PtxError(f"PTX function {function.name} takes parameters of {taken} bytes, not of {given}")
-
-
-def _cluster(launch: Launch, function: Function, properties: DeviceProperties) -> dim3.Dim3:
-    """Blocks of a cluster, of which the grid must have whole ones, as the launch or the source says."""
-    asked = dim3.Dim3(*launch.cluster) if launch.cluster else None
-    cluster = cluster_of(function, asked, dim3.Dim3(*launch.grid_dim))
-    if cluster.size > 1 and properties.compute_capability < _CLUSTERS_SINCE:
-        has = ".".join(map(str, properties.compute_capability))
-        raise Unsupported(f"{function.name} is launched in clusters of {cluster}, which compute capability {has} lacks")
-    return cluster
-
-
 class Emulator:
     """A device that runs PTX on the host, checks every access and keeps no time.
 
     Args:
-        name: which of the CAPABILITIES it has.
+        name: a key of CAPABILITIES.
 
     Attributes:
-        emulates: what it stands for, in words.
+        emulates: the emulated compute capability, in words.
     """
 
     supports_timing = False
@@ -270,12 +237,10 @@ class Emulator:
     def name(self) -> str:
         return self._name
 
-    @property
-    def identity(self) -> str:
-        return self._name
+    identity = name
 
     @property
-    def facts(self) -> Mapping[str, Any]:
+    def facts(self) -> Mapping[str, object]:
         return {"name": self._name}
 
     @property
@@ -305,7 +270,7 @@ class Emulator:
             raise Unsupported(f"{code.source} is made for {code.architecture}; sm_{self.architecture} does not run it")
         return EmulatedModule(self._memory, code, capability_properties(self._capability), self.deadline)
 
-    def conditions(self) -> AbstractContextManager[dict[str, Any]]:
+    def conditions(self) -> AbstractContextManager[dict[str, object]]:
         return nullcontext({})
 
     def close(self) -> None:
@@ -313,19 +278,19 @@ class Emulator:
 
 
 def host_memory_bytes() -> int:
-    """The host's physical memory."""
+    """Return the size of the host's physical memory."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def check_emulates(device: Device, what: str) -> None:
-    """Raise NoDevice for any device but the emulator, which alone can do ``what``."""
+def check_emulates(device: Device, action: str) -> None:
+    """Raise NoDevice for any device but the emulator, the only one that can do ``action``."""
     if not isinstance(device, Emulator):
-        raise NoDevice(f"{device.name} cannot {what}; the device 'auto' is one that can")
+        raise NoDevice(f"{device.name} cannot {action}; the device 'auto' is one that can")
 
 
 def emulated_runs(
-    loaded: LoadedKernel, observer: Callable[[Translation], Observer], domain: ShadowDomain | None = None
+    loaded: LoadedKernel, observer: ObserverFactory, domain: ShadowDomain | None = None
 ) -> Iterator[KernelLaunch]:
-    """The launches of a kernel on the emulator, as :meth:`EmulatedModule.runs`."""
+    """Yield the launches of a kernel on the emulator, as :meth:`EmulatedModule.runs`."""
     assert isinstance(loaded.module, EmulatedModule)
     return loaded.module.runs(loaded.calls, observer, domain)

@@ -1,14 +1,12 @@
-"""``mmcore explain``: pictures of who holds what, and of which banks are touched."""
+"""``mmcore explain``: pictures of the threads that hold matrices, and of the banks that lanes access."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import RenderableType
-from rich.table import Table
 
 from mmcore.cell import KernelReference
 from mmcore.cli.options import launch_options, requested_cell, timeout_option
@@ -18,6 +16,8 @@ from mmcore.files import write
 from mmcore.kernel.declaration import Kernel
 from mmcore_emulator.adapter.api import explained
 from mmcore_emulator.adapter.explanation import Explanation
+from mmcore_emulator.adapter.launch_facts import source_line
+from mmcore_emulator.adapter.profile_command import table_of_counts
 from mmcore_emulator.explain.svg import svg_of
 from mmcore_emulator.profiler.counters import Line
 
@@ -32,19 +32,20 @@ USUAL_SIZE = 64
 @launch_options(USUAL_SIZE)
 @timeout_option("everything together")
 @json_option
-def explain(kernel: KernelReference, line: str | None, svg: Path | None, as_json: bool, **asked: Any) -> int:
+def explain(kernel: KernelReference, line: str | None, svg: Path | None, as_json: bool, **options: object) -> int:
     """Draw who holds which element, and which banks are touched."""
-    found = loaded_registry().kernel(kernel)
-    explanation = explained(requested_cell(found, "emulator", asked, USUAL_SIZE))
+    declaration = loaded_registry().kernel(kernel)
+    explanation = explained(requested_cell(declaration, "emulator", options, USUAL_SIZE))
     lines = list(explanation.sights) if line is None else [explanation.line_named(line)]
     if svg is not None:
         _write_svg(svg, explanation, lines)
     if as_json:
         write_json(explanation.to_json())
     elif line is not None:
-        render(*_heading(explanation, found, lines[0]), *_texts(explanation, lines[0]))
+        texts = [f"\n\n{picture.text()}" for picture in explanation.pictures(lines[0])]
+        render(*_heading(explanation, declaration, lines[0]), *texts)
     else:
-        render(*_listed(explanation, found))
+        render(*_list(explanation, declaration))
     return 1 if explanation.profile.violations else 0
 
 
@@ -60,43 +61,27 @@ def _write_svg(path: Path, explanation: Explanation, lines: list[Line]) -> None:
         raise MmcoreError(f"{path} cannot be written: {error.strerror}") from None
 
 
-def _texts(explanation: Explanation, line: Line) -> list[str]:
-    return [f"\n\n{picture.text()}" for picture in explanation.pictures(line)]
-
-
-def _listed(explanation: Explanation, kernel: Kernel) -> list[RenderableType]:
-    """A table of the lines that have pictures."""
+def _list(explanation: Explanation, kernel: Kernel) -> list[RenderableType]:
+    """Return a table of the lines that have pictures."""
     profile = explanation.profile
     heading = [f"{profile.launched.kernel}: {profile.launched.title}\n", f"{profile.launched.product}\n"]
     violations = ["", *map(str, profile.violations)] if profile.violations else []
     if not explanation.sights:
         return [*heading, "No line accesses shared memory, or multiplies on tensor cores.", *violations]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("conflicts", "wavefronts", "line"):
-        table.add_column(title, justify="right", no_wrap=True)
+    table = table_of_counts("conflicts", "wavefronts", "line")
     table.add_column("", overflow="fold")
     for line in explanation.sights:
         counters = profile.lines[line]
         counts = (f"{counters.shared_bank_conflicts:,}", f"{counters.shared_wavefronts:,}")
-        table.add_row(*counts, _name(line, kernel), _source(line, kernel))
+        name = str(line.number) if line.source == kernel.source.name else f"{line.source}:{line.number}"
+        table.add_row(*counts, name, source_line(kernel, *line) or "")
     return [*heading, table, *violations]
 
 
 def _heading(explanation: Explanation, kernel: Kernel, line: Line) -> list[RenderableType]:
-    """The line, and what was counted of it."""
+    """Return the line, and its counts."""
     counters = explanation.profile.lines[line]
     counts = {product.name: count for product, count in sorted(counters.products.items())}
     counts |= {"wavefronts": counters.shared_wavefronts, "bank conflicts": counters.shared_bank_conflicts}
-    place = f"{line.source}:{line.number}  {_source(line, kernel)}"
-    said = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
-    return [place, *filter(None, [said])]
-
-
-def _name(line: Line, kernel: Kernel) -> str:
-    return str(line.number) if line.source == kernel.source.name else f"{line.source}:{line.number}"
-
-
-def _source(line: Line, kernel: Kernel) -> str:
-    text = kernel.source_text().splitlines()
-    own = line.source == kernel.source.name and 1 <= line.number <= len(text)
-    return text[line.number - 1].strip() if own else ""
+    text = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+    return [f"{line.source}:{line.number}  {source_line(kernel, *line) or ''}", *filter(None, [text])]

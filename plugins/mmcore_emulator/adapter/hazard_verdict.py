@@ -1,4 +1,4 @@
-"""The hazards of a launch, which its product need not show, looked for at a small size of the same launch."""
+"""The hazards of a launch, looked for at a small size of the same launch, since a correct product can hide them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError, TimeLimit
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
-from mmcore.planning.plan import Plan, plan
+from mmcore.kernel.geometry import Dim3
+from mmcore.planning.plan import plan
 from mmcore.result import Result
 from mmcore_emulator.adapter.api import checked
-from mmcore_emulator.adapter.reproduce import launch_command
+from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_emulator.isa.architectures import CAPABILITIES
 from mmcore_occupancy.capabilities import capability_properties
 
@@ -35,18 +36,18 @@ def hazards(result: Result, kernel: Kernel) -> tuple[str, tuple[Violation, ...]]
     cell = _small_cell(result, kernel)
     if cell is None:
         return "not looked for: the constraints allow no small product", ()
+    size = f"{cell.m}×{cell.n}×{cell.k}"
     try:
         check = checked(cell)
     except TimeLimit:
-        return f"not looked for: {cell.m}×{cell.n}×{cell.k} takes more than {cell.timeout:.0f} s on the emulator", ()
+        return f"not looked for: {size} takes more than {cell.timeout:.0f} s on the emulator", ()
     except MmcoreError as error:
         return f"not looked for: {error}", ()
-    place = f"{cell.m}×{cell.n}×{cell.k} on the emulator"
-    # A wrong product shows by itself that elements are missing or NaN; a hazard with a line says why.
-    found = tuple(each for each in check.violations if result.verified or each.line)
-    if not found:
-        return f"none at {place}", ()
-    return f"found at {place}\n{launch_command('check', replace(cell, seed=None))}", found
+    # A wrong product shows missing and NaN elements already; a hazard with a line gives the cause.
+    violations = tuple(violation for violation in check.violations if result.verified or violation.line)
+    if not violations:
+        return f"none at {size} on the emulator", ()
+    return f"found at {size} on the emulator\n{launch_command('check', replace(cell, seed=None))}", violations
 
 
 def _small_cell(result: Result, kernel: Kernel) -> Cell | None:
@@ -58,24 +59,23 @@ def _small_cell(result: Result, kernel: Kernel) -> Cell | None:
     cell = replace(result.cell, device=DEVICE, timings=(), timeout=limit, baseline="", against="")
     config = kernel.config(**result.config)
     first = None
-    for smaller in sorted(_smaller(cell, kernel), key=lambda each: each.m * each.n * each.k > _WORK):
-        planned = _planned(smaller, kernel, config)
-        if planned is None:
+    for smaller in sorted(_smaller(cell, kernel), key=lambda smaller: smaller.m * smaller.n * smaller.k > _WORK):
+        blocks = _blocks(smaller, kernel, config)
+        if blocks is None:
             continue
         if not smaller.config and config != smaller.config_of(kernel):
             smaller = replace(smaller, config=config.to_json())
-        grids = zip(planned.launches[0].grid_dim, result.launched[0].grid, strict=True)
-        if all(min(blocks, 2) >= min(asked, 2) for blocks, asked in grids):
+        if all(min(few, 2) >= min(many, 2) for few, many in zip(blocks, result.launched[0].grid, strict=True)):
             return smaller
         first = first or smaller
     return first
 
 
-def _planned(cell: Cell, kernel: Kernel, config: Config) -> Plan | None:
-    """Return the plan of a cell on the emulator; None if the launch is not allowed."""
+def _blocks(cell: Cell, kernel: Kernel, config: Config) -> Dim3 | None:
+    """Return the blocks of a cell's first launch on the emulator; None if the launch is not allowed."""
     with contextlib.suppress(MmcoreError):
         device = capability_properties(CAPABILITIES[DEVICE])
-        return plan(kernel, cell.problem(kernel), config, device, force=cell.force)
+        return plan(kernel, cell.problem(kernel), config, device, force=cell.force).launches[0].grid_dim
     return None
 
 
@@ -87,20 +87,19 @@ def _smaller(cell: Cell, kernel: Kernel) -> Iterator[Cell]:
     sizes = (cell.m, cell.n, cell.k)
     if max(sizes) <= 2 * _BASES[0]:
         yield cell
-    asked = cell.problem(kernel)
     ranks = [sum(size > other for other in set(sizes)) for size in sizes]
     candidates = []
     for base, depth in itertools.product(_BASES, _DEPTHS):
         m, n, k = (base * (1 + rank) for rank in ranks)
         candidates.append([tiles + size % base for tiles, size in zip((m, n, depth * k), sizes, strict=True)])
-    divisors = (1 << shift for shift in reversed(range(math.gcd(*sizes).bit_length())))
-    candidates += [[size // divisor for size in sizes] for divisor in divisors if math.gcd(*sizes) % divisor == 0]
+    divisor = math.gcd(*sizes) & -math.gcd(*sizes)  # the largest power of two
+    while divisor:
+        candidates.append([size // divisor for size in sizes])
+        divisor //= 2
+    problem = cell.problem(kernel)
+    gaps = [problem.leading(matrix) - problem.packed.leading(matrix) for matrix in "ABC"]
     for m, n, k in candidates:
-        if m * n * k > _MOST_WORK:
-            continue
-        problem = replace(asked, m=m, n=n, k=k, lda=0, ldb=0, ldc=0)
-        lda, ldb, ldc = (
-            problem.leading(matrix) + gap if (gap := asked.leading(matrix) - asked.packed.leading(matrix)) else 0
-            for matrix in "ABC"
-        )
-        yield replace(cell, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc)
+        if m * n * k <= _MOST_WORK:
+            small = replace(problem, m=m, n=n, k=k, lda=0, ldb=0, ldc=0)
+            lda, ldb, ldc = (small.leading(matrix) + gap if gap else 0 for matrix, gap in zip("ABC", gaps, strict=True))
+            yield replace(cell, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc)

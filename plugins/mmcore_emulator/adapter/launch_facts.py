@@ -1,50 +1,45 @@
-"""What the sanitizer or the profiler launched, and where."""
+"""The launches of a kernel for one problem, as reports show them and as a command line repeats them."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+from mmcore.cell import Cell, KernelReference, referenced_kernel
 from mmcore.cli.output import in_turn, parameters
 from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
+from mmcore.kernel.declaration import Kernel
 from mmcore.measure import launch_records
 from mmcore.planning.plan import DEFAULT
+from mmcore.registry import registry
 from mmcore.result import LaunchRecord
+
+Json: TypeAlias = dict[str, Any]
+"""A JSON object."""
 
 
 @dataclass(frozen=True)
 class Launched:
-    """A kernel's launches for one problem.
-
-    Attributes:
-        kernel, title: the kernel's.
-        product: the operation, its size and its types, in words.
-        problem: m, n and k, by name.
-        device, device_description: where it was launched.
-        config: every parameter by name, the block as [x, y, z].
-        config_origin: as :class:`mmcore.Result` has it.
-        forced: whether the kernel's own constraints were passed over.
-        violated: those of them that do not hold, a clause each.
-        launches: in order.
-    """
+    """A kernel's launches for one problem."""
 
     kernel: str
     title: str
-    product: str
-    problem: Mapping[str, int]
+    product: str  # the operation, its size and its types, in words
+    problem: Mapping[str, int]  # m, n and k, by name
     device: str
     device_description: str
-    config: Mapping[str, Any]
-    config_origin: str
-    forced: bool
-    violated: tuple[str, ...]
+    config: Json  # every parameter by name, the block as [x, y, z]
+    config_origin: str  # as in a Result
+    forced: bool  # whether the kernel's own constraints were ignored
+    violated: tuple[str, ...]  # those of them that do not hold, a clause each
     launches: tuple[LaunchRecord, ...]
 
     @classmethod
     def of(cls, loaded: LoadedKernel, device: Device) -> Launched:
-        """The launches of a loaded kernel."""
+        """Return the launches of a loaded kernel."""
         plan = loaded.plan
         kernel, problem = plan.kernel, plan.problem
         return cls(
@@ -66,21 +61,22 @@ class Launched:
         """Useful floating-point operations: 2·m·n·k."""
         return 2 * self.problem["m"] * self.problem["n"] * self.problem["k"]
 
-    def to_json(self) -> dict[str, Any]:
-        """JSON-ready values; grid and block are those of the first launch."""
-        launches = [{**vars(each), "grid": list(each.grid), "block": list(each.block)} for each in self.launches]
-        first = {"grid": launches[0]["grid"], "block": launches[0]["block"]}
+    def to_json(self) -> Json:
+        """Return JSON-ready values; grid and block are those of the first launch."""
+        launches = [{**vars(launch), "grid": [*launch.grid], "block": [*launch.block]} for launch in self.launches]
+        first = {axes: launches[0][axes] for axes in ("grid", "block")}
         return {**vars(self), "violated": list(self.violated), **first, "launches": launches}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Launched:
-        """What :meth:`to_json` made, among other values."""
-        own = {name: values[name] for name in cls.__dataclass_fields__}
-        launches = tuple(map(LaunchRecord.from_json, own["launches"]))
-        return cls(**{**own, "violated": tuple(own["violated"]), "launches": launches})
+        """Return the launches of :meth:`to_json`; other values are ignored."""
+        fields = {name: values[name] for name in cls.__dataclass_fields__}
+        fields["violated"] = tuple(values["violated"])
+        fields["launches"] = tuple(map(LaunchRecord.from_json, values["launches"]))
+        return cls(**fields)
 
     def facts(self, auto: bool) -> list[tuple[str, str]]:
-        """What heads a report: device, problem, config and geometry.
+        """Return the heading of a report: device, problem, config and geometry.
 
         Args:
             auto: whether mmcore chose the device.
@@ -95,3 +91,33 @@ class Launched:
             ("block", in_turn([launch.block for launch in self.launches], "thread")),
             ("grid", in_turn([launch.grid for launch in self.launches], "block")),
         ]
+
+
+def source_line(kernel: Kernel, source: str | None, number: int | None) -> str | None:
+    """Return the text of a line of the kernel's own file; None for a line of another file."""
+    lines = kernel.source_text().splitlines() if source == kernel.source.name else []
+    return lines[number - 1].strip() if number and number <= len(lines) else None
+
+
+def launch_command(command: str, cell: Cell) -> str:
+    """Return the ``mmcore run`` or ``mmcore check`` (``command``) of a cell, seed included."""
+    sizes = {f"-{name}": getattr(cell, name) for name in "mnk"}
+    gaps = {f"--{name}": getattr(cell, name) for name in ("lda", "ldb", "ldc") if getattr(cell, name)}
+    seed = {} if cell.seed is None else {"--seed": cell.seed}
+    config: dict[str, str] = {}
+    if cell.config:
+        parameters = referenced_kernel(cell.kernel).config(**cell.config)
+        names = [name for name in parameters if name not in parameters.derived]
+        if "block" in names:
+            config["--block"] = parameters.block.spec
+        if others := [f"{name}={parameters[name]}" for name in names if name != "block"]:
+            config["--config"] = ",".join(others)
+    inputs = {} if cell.inputs == "usual" else {"--inputs": cell.inputs}
+    options = sizes | gaps | config | {"--device": cell.device} | seed | inputs
+    words = [str(word) for option in options.items() for word in option]
+    return shlex.join(["mmcore", command, *reference_words(cell.kernel), *words, *["--force"] * cell.force])
+
+
+def reference_words(reference: KernelReference) -> tuple[str, ...]:
+    """Return a kernel as a command line names it: its name, or its file and that file's options."""
+    return (reference,) if isinstance(reference, str) else registry().files[referenced_kernel(reference).name].words

@@ -21,7 +21,7 @@ _APPROXIMATE = "approximate_operations"
 
 
 class EmulatorProvider:
-    """Provides the emulator of one architecture, which every machine has; "emulator" is that of 9.0."""
+    """The provider of the emulator of one architecture; "emulator" has compute capability 9.0."""
 
     supports_timing = False
 
@@ -37,7 +37,7 @@ class EmulatorProvider:
         return {self.name: f"emulates {emulator.emulates}, with matrices of up to {size} in all"}
 
     def properties(self, index: int) -> DeviceProperties:
-        return self.open(index).properties  # which opens nothing but an object
+        return self.open(index).properties  # opening it only makes an object
 
     def open(self, index: int) -> Emulator:
         if index:
@@ -49,7 +49,7 @@ class EmulatorProvider:
 
 @hookimpl
 def mmcore_devices() -> list[DeviceProvider]:
-    """The emulator, of each architecture."""
+    """Return the emulators, one of each architecture."""
     from mmcore_emulator.isa.architectures import CAPABILITIES
 
     return [EmulatorProvider(name) for name in CAPABILITIES]
@@ -57,7 +57,7 @@ def mmcore_devices() -> list[DeviceProvider]:
 
 @hookimpl
 def mmcore_commands() -> Mapping[str, str]:
-    """``mmcore check``, ``mmcore profile`` and ``mmcore explain``."""
+    """Return ``mmcore check``, ``mmcore profile`` and ``mmcore explain``."""
     return {
         "check": "mmcore_emulator.adapter.check_command:check",
         "profile": "mmcore_emulator.adapter.profile_command:profile",
@@ -67,7 +67,7 @@ def mmcore_commands() -> Mapping[str, str]:
 
 @hookspec
 def mmcore_checkers() -> Mapping[str, str]:  # type: ignore[empty-body]
-    """Return what else ``mmcore check --with NAME`` can check with, each by its name as "module:function".
+    """Return the tools of ``mmcore check --with NAME`` by name, each as "module:function".
 
     The function takes a :class:`~mmcore.cell.Cell` and returns a :class:`~mmcore_emulator.adapter.check.Check`.
     """
@@ -75,9 +75,9 @@ def mmcore_checkers() -> Mapping[str, str]:  # type: ignore[empty-body]
 
 @hookimpl
 def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float | None]:
-    """What the run on the emulator counted: warps' instructions, global sectors, useful flop per byte of those.
+    """Return the counts of a run on the emulator: warps' instructions, global sectors, useful flop per byte of those.
 
-    Where the bits of results are not specified on a GPU, how many: threads' approximate operations.
+    Operations whose bits are not specified on a GPU are counted too, if there are any.
     """
     from mmcore_emulator.adapter.device import EmulatedModule
 
@@ -91,7 +91,7 @@ def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float |
 
 @hookimpl
 def mmcore_hazards(result: Result, kernel: Kernel) -> tuple[str, Sequence[Violation]]:
-    """What the sanitizer finds at a small size of the same launch."""
+    """Return the sanitizer's findings at a small size of the same launch."""
     from mmcore_emulator.adapter.hazard_verdict import hazards
 
     return hazards(result, kernel)
@@ -99,7 +99,7 @@ def mmcore_hazards(result: Result, kernel: Kernel) -> tuple[str, Sequence[Violat
 
 @hookimpl
 def mmcore_hints(result: Result) -> Iterable[str]:
-    """Of a product that was made with approximate operations, that a GPU's bits may be others."""
+    """Return a hint that a GPU's bits may differ, for a product of approximate operations."""
     if number := result.figures.get(_APPROXIMATE):
         what = f"{number:,.0f} operations (such as div.approx or ex2.approx) are only approximate on a GPU"
         return [f"{what}: bits of C may differ there, within the bounds of the PTX manual"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import click
 from rich.console import RenderableType
@@ -16,6 +15,7 @@ from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, reques
 from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
 from mmcore.kernel.declaration import Kernel
 from mmcore_emulator.adapter.api import profiled
+from mmcore_emulator.adapter.launch_facts import source_line
 from mmcore_emulator.adapter.profile import Profile
 from mmcore_emulator.profiler.counters import NAMES, Counters, Line
 
@@ -29,35 +29,48 @@ _TITLES = {
     "global_load_transactions_cc1x": "global load transactions, cc 1.2",
     "shared_bank_conflicts": "bank conflicts",
 }
-#: What the other way of counting loads is called.
-_OTHER = {"sectors": "global_load_transactions_cc1x", "cc1x": "global_load_sectors"}
-_OF_LINES: Mapping[str, Callable[[Counters], int]] = {
-    "instructions": lambda counters: counters.warp_instructions,
-    "fma": lambda counters: counters.fmas,
-    "load requests": lambda counters: counters.global_load_requests,
-    "sectors": lambda counters: counters.global_load_sectors,
-    "transactions cc1x": lambda counters: counters.global_load_transactions_cc1x,
-    "store requests": lambda counters: counters.global_store_requests,
-    "sectors stored": lambda counters: counters.global_store_sectors,
-    "atomic requests": lambda counters: counters.global_atomic_requests,
-    "copy requests": lambda counters: counters.async_copy_requests,
-    "sectors copied": lambda counters: counters.async_copy_sectors,
-    "bulk copies": lambda counters: counters.bulk_loads + counters.bulk_stores,
-    "bytes fetched": lambda counters: counters.bulk_load_bytes,
-    "bytes delivered": lambda counters: counters.bulk_delivered_bytes,
-    "bytes stored": lambda counters: counters.bulk_store_bytes,
-    "shared requests": lambda counters: counters.shared_load_requests + counters.shared_store_requests,
-    "matrix requests": lambda counters: counters.ldmatrix_requests + counters.stmatrix_requests,
-    "wavefronts": lambda counters: counters.shared_wavefronts,
-    "conflicts": lambda counters: counters.shared_bank_conflicts,
-    "barriers": lambda counters: counters.barriers,
+# Counters of a line by what they are called; several are added.
+_LINE_COUNTS = {
+    "instructions": ["warp_instructions"],
+    "fma": ["fmas"],
+    "load requests": ["global_load_requests"],
+    "sectors": ["global_load_sectors"],
+    "transactions cc1x": ["global_load_transactions_cc1x"],
+    "store requests": ["global_store_requests"],
+    "sectors stored": ["global_store_sectors"],
+    "atomic requests": ["global_atomic_requests"],
+    "copy requests": ["async_copy_requests"],
+    "sectors copied": ["async_copy_sectors"],
+    "bulk copies": ["bulk_loads", "bulk_stores"],
+    "bytes fetched": ["bulk_load_bytes"],
+    "bytes delivered": ["bulk_delivered_bytes"],
+    "bytes stored": ["bulk_store_bytes"],
+    "shared requests": ["shared_load_requests", "shared_store_requests"],
+    "matrix requests": ["ldmatrix_requests", "stmatrix_requests"],
+    "wavefronts": ["shared_wavefronts"],
+    "conflicts": ["shared_bank_conflicts"],
+    "barriers": ["barriers"],
 }
-_SOURCE_COLUMNS: dict[str, Callable[[Counters], int]] = {
-    "instr.": lambda counters: counters.warp_instructions,
-    "sectors": lambda counters: counters.global_sectors,
-    "conflicts": lambda counters: counters.shared_bank_conflicts,
+# The counters and the counts of a line that belong to the other way of counting loads.
+_HIDDEN = {
+    "sectors": ("global_load_transactions_cc1x", "transactions cc1x"),
+    "cc1x": ("global_load_sectors", "sectors", "sectors stored"),
 }
-_HIDDEN = {"sectors": ("transactions cc1x",), "cc1x": ("sectors", "sectors stored")}
+_RATES = (
+    ("time", "counted_ms", "ms while counting, from cold caches"),
+    ("GIPS", "gips", "10⁹ instructions of warps per second"),
+    ("GFLOP/s", "gflops", "10⁹ executed floating-point operations per second"),
+    ("occupancy", "achieved_occupancy", "of the warps that fit, active on average"),
+    ("loads", "global_load_throughput", "GB/s of sectors"),
+    ("stores", "global_store_throughput", "GB/s of sectors"),
+    ("memory", "memory_throughput", "GB/s of device memory"),
+)
+_RATIOS = (
+    ("loads", "sectors_per_load_request", "sectors per request"),
+    ("stores", "sectors_per_store_request", "sectors per request"),
+    ("intensity", "arithmetic_intensity", "useful floating-point operations (2·m·n·k) per byte of global sectors"),
+    ("accesses", "global_accesses_per_thread", "to global memory per thread"),
+)
 
 
 @click.command()
@@ -76,29 +89,29 @@ _HIDDEN = {"sectors": ("transactions cc1x",), "cc1x": ("sectors", "sectors store
 @timeout_option("everything together")
 @json_option
 def profile(
-    kernel: KernelReference, device: str, by_line: bool, source: bool, coalescing: str, as_json: bool, **asked: Any
+    kernel: KernelReference, device: str, by_line: bool, source: bool, coalescing: str, as_json: bool, **options: object
 ) -> int:
     """Count a kernel's instructions, accesses and conflicts."""
-    found = loaded_registry().kernel(kernel)
-    result = profiled(requested_cell(found, device, asked, USUAL_SIZE))
+    declaration = loaded_registry().kernel(kernel)
+    result = profiled(requested_cell(declaration, device, options, USUAL_SIZE))
     if as_json:
         write_json(result.to_json())
     else:
         parts = report(result, coalescing, auto=device == "auto")
         if by_line:
-            parts += ["", line_table(result, found, coalescing)]
+            parts += ["", _line_table(result, declaration, coalescing)]
         if source:
-            parts += ["", source_table(result, found)]
+            parts += ["", _source_table(result, declaration)]
         render(*parts)
     return 1 if result.violations else 0
 
 
 def report(profile: Profile, coalescing: str, *, auto: bool) -> list[RenderableType]:
-    """What was launched, what was counted, and what follows from it.
+    """Return the launches, their counters, and the ratios and rates that follow from these.
 
     Args:
         profile: the profile.
-        coalescing: "sectors" or "cc1x": what a warp's loads are said to come to.
+        coalescing: the unit of a warp's loads: "sectors" or "cc1x".
         auto: whether mmcore chose the device.
     """
     return [
@@ -112,115 +125,95 @@ def report(profile: Profile, coalescing: str, *, auto: bool) -> list[RenderableT
     ]
 
 
-def _table() -> Table:
-    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-
-
-def _counter_table(profile: Profile, coalescing: str) -> Table:
-    table = _table()
-    table.add_column("")
-    for heading in ("in all", "per block", "per thread"):
+def table_of_counts(*headings: str, first: Sequence[str] = ()) -> Table:
+    """Return an empty table with columns of numbers, after ``first`` columns of text."""
+    table = Table(*first, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
-    counts = profile.counts(profile.counters)
-    for name in NAMES:
-        count, title = counts[name], _TITLES.get(name, name.replace("_", " "))
-        if name == _OTHER[coalescing]:
-            continue
-        if count is None:
-            table.add_row(title, "not counted", "", "")
-        elif count:
-            _add_counts(table, profile, title, count)
-        for part, its_count in _parts(profile.counters, name).items():
-            _add_counts(table, profile, f"  {part}", its_count)
     return table
 
 
-def _add_counts(table: Table, profile: Profile, title: str, count: int) -> None:
-    table.add_row(title, f"{count:,}", _number(count / profile.blocks), _number(count / profile.threads))
+def _counter_table(profile: Profile, coalescing: str) -> Table:
+    table = table_of_counts("in all", "per block", "per thread", first=[""])
+    counts = profile.counts(profile.counters)
+    for name in NAMES:
+        if name in _HIDDEN[coalescing]:
+            continue
+        total, title = counts[name], _TITLES.get(name, name.replace("_", " "))
+        if total is None:
+            table.add_row(title, "not counted", "", "")
+        rows = {title: total} if total else {}
+        rows |= {f"  {part}": count for part, count in _parts(profile.counters, name).items()}
+        for row, count in rows.items():
+            table.add_row(row, f"{count:,}", _number(count / profile.blocks), _number(count / profile.threads))
+    return table
 
 
 def _parts(counters: Counters, name: str) -> Mapping[str, int]:
-    """What a counter is made of, by what tensor cores multiply."""
+    """Return the parts of a counter of tensor cores, by what they multiply."""
     if name == "tensor_flops":
         return counters.tensor_flops_by_type
-    products = counters.products if name == "tensor_instructions" else {}
-    return {product.name: count for product, count in sorted(products.items())}
+    return _products(counters) if name == "tensor_instructions" else {}
+
+
+def _products(counters: Counters) -> dict[str, int]:
+    return {product.name: count for product, count in sorted(counters.products.items())}
 
 
 def _rates(profile: Profile) -> list[tuple[str, str]]:
     rates = profile.rates()
-    if rates["counted_ms"] is None:
-        return []
-    rows = (
-        ("time", "counted_ms", "ms while counting, from cold caches"),
-        ("GIPS", "gips", "10⁹ instructions of warps per second"),
-        ("GFLOP/s", "gflops", "10⁹ executed floating-point operations per second"),
-        ("occupancy", "achieved_occupancy", "of the warps that fit, active on average"),
-        ("loads", "global_load_throughput", "GB/s of sectors"),
-        ("stores", "global_store_throughput", "GB/s of sectors"),
-        ("memory", "memory_throughput", "GB/s of device memory"),
-    )
-    return [(title, f"{rates[name]:.4g} {unit}") for title, name, unit in rows]
+    return [(title, f"{rate:.4g} {unit}") for title, name, unit in _RATES if (rate := rates[name]) is not None]
 
 
 def _ratios(profile: Profile, coalescing: str) -> list[tuple[str, str]]:
     ratios = profile.ratios()
     if profile.counters.tensor_instructions:
-        # Fused multiply-adds are few beside what tensor cores make.
+        # Fused multiply-adds are few beside those of tensor cores.
         ratios["cgma"] = ratios["cgma_cc1x"] = None
-    cgma = ("cgma", "fused multiply-adds per global sector loaded")
+    cgma = ("CGMA", "cgma", "fused multiply-adds per global sector loaded")
     if coalescing == "cc1x":
         several = profile.several_blocks
         times = ", times 4 as published: the profiler watched one of four clusters" if several else ", as published"
-        cgma = ("cgma_cc1x", f"fused multiply-adds per load transaction of compute capability 1.2{times}")
-    rows = (
-        ("CGMA", *cgma),
-        ("loads", "sectors_per_load_request", "sectors per request"),
-        ("stores", "sectors_per_store_request", "sectors per request"),
-        ("intensity", "arithmetic_intensity", "useful floating-point operations (2·m·n·k) per byte of global sectors"),
-        ("accesses", "global_accesses_per_thread", "to global memory per thread"),
-    )
-    found = ((name, ratios[key], unit) for name, key, unit in rows)
-    return [(name, "" if value is None else f"{_number(value)} {unit}") for name, value, unit in found]
+        cgma = ("CGMA", "cgma_cc1x", f"fused multiply-adds per load transaction of compute capability 1.2{times}")
+    rows = ((title, ratios[name], unit) for title, name, unit in (cgma, *_RATIOS))
+    return [(title, "" if value is None else f"{_number(value)} {unit}") for title, value, unit in rows]
 
 
-def line_table(profile: Profile, kernel: Kernel, coalescing: str) -> Table:
-    """Each line of source that does anything, and below it what it does."""
-    text = kernel.source_text().splitlines()
+def _line_table(profile: Profile, kernel: Kernel, coalescing: str) -> Table:
+    """Return a table of each line of source that does anything, and below it what it does."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(justify="right", no_wrap=True, style="bold")
     table.add_column()
     for line, counters in profile.lines.items():
-        own = line.source == kernel.source.name and 1 <= line.number <= len(text)
-        table.add_row(str(line.number), text[line.number - 1].strip() if own else f"({line.source or 'no source'})")
-        counts = {name: count(counters) for name, count in _OF_LINES.items() if name not in _HIDDEN[coalescing]}
-        counts |= {product.name: count for product, count in sorted(counters.products.items())}
+        text = source_line(kernel, *line)
+        table.add_row(str(line.number), f"({line.source or 'no source'})" if text is None else text)
+        counts = {
+            title: sum(getattr(counters, name) for name in names)
+            for title, names in _LINE_COUNTS.items()
+            if title not in _HIDDEN[coalescing]
+        }
+        counts |= _products(counters)
         table.add_row("", Text(", ".join(f"{count:,} {name}" for name, count in counts.items() if count), style="dim"))
     return table
 
 
-def source_table(profile: Profile, kernel: Kernel) -> Table:
-    """Every line of the kernel's file, with the instructions of warps and tensor cores, sectors and bank conflicts."""
-    table, columns = _table(), dict(_SOURCE_COLUMNS)
+def _source_table(profile: Profile, kernel: Kernel) -> Table:
+    """Return the kernel's file with the instructions of warps and tensor cores, sectors and bank conflicts."""
+    columns = {"instr.": "warp_instructions", "sectors": "global_sectors", "conflicts": "shared_bank_conflicts"}
     if profile.counters.tensor_instructions:
-        columns["tensor"] = lambda counters: counters.tensor_instructions
-    for heading in (*columns, ""):
-        table.add_column(heading, justify="right", no_wrap=True)
+        columns["tensor"] = "tensor_instructions"
+    table = table_of_counts(*columns, "")
     table.add_column(kernel.source.name, overflow="fold")
     code = kernel.source_text().rstrip()
     for number, text in enumerate(Syntax(code, "cuda", theme="ansi_dark").highlight(code).split("\n"), start=1):
         counters = profile.lines.get(Line(kernel.source.name, number), Counters())
-        table.add_row(*(_cell(count(counters)) for count in columns.values()), str(number), text)
+        counts = (getattr(counters, name) for name in columns.values())
+        table.add_row(*(f"{count:,}" if count else "" for count in counts), str(number), text)
     return table
 
 
-def _cell(count: int) -> str:
-    """A count, or nothing for 0."""
-    return f"{count:,}" if count else ""
-
-
 def _number(value: float) -> str:
-    """Whole numbers as such, others to four digits."""
+    """Return whole numbers as such, others to four digits."""
     if value == int(value):
         return f"{int(value):,}"
     return f"{value:,.1f}" if value >= 1000 else f"{value:.4g}"

@@ -29,7 +29,7 @@ from mmcore_emulator.errors import LaunchError, TimeLimit
 from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
 from mmcore_emulator.executor.module_variables import ModuleMemory
 from mmcore_emulator.executor.scheduler import execute
-from mmcore_emulator.executor.translate import translate
+from mmcore_emulator.executor.translation.translate import translate
 from mmcore_emulator.machine.limits import LIMITS
 from mmcore_emulator.machine.memory.arrays import DeviceMemory
 from mmcore_emulator.machine.violations import Violation

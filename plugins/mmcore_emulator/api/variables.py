@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.api.arguments import HostArrays
 from mmcore_emulator.errors import LaunchError
-from mmcore_emulator.executor.layout import as_written
+from mmcore_emulator.executor.translation.layout import as_written
 from mmcore_emulator.machine.memory.arrays import DeviceMemory
 from mmcore_emulator.ptx.instructions import Function
 

@@ -1,1 +1,1 @@
-"""What runs instructions: basic blocks, batches of blocks, launches."""
+"""Launches: batches of blocks, executed step by step."""

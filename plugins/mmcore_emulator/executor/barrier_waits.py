@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from mmcore_emulator.executor.compiled_block import Registers
 from mmcore_emulator.executor.divergence import Site, divergences
-from mmcore_emulator.executor.translate import Translation
+from mmcore_emulator.executor.translation.compiled_block import Registers
+from mmcore_emulator.executor.translation.translate import Translation
 from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.barriers import Arrival, BlockBarriers, Reduction
 from mmcore_emulator.machine.lanes import Batch, Mask, add_waiting
@@ -24,7 +24,7 @@ _NO_COUNT = np.zeros((1,) * 6, np.uint32)
 WaitingLanes = dict[int, Mask | None]
 """Lanes by the number of the step that they wait at or enter; None for all lanes of the batch."""
 Released = list[tuple[int, Mask | None]]
-"""The numbers of the steps that released lanes enter, and these lanes."""
+"""Numbers of the steps that released lanes enter, each with its lanes."""
 
 
 def lanes_of(batch: Batch, indices: Iterable[int], waiting: Mapping[int, Mask | None]) -> Values:
@@ -51,13 +51,13 @@ class BarrierWaits:
         self._registers = registers
         self.lanes: WaitingLanes = {}
         self.barriers = BlockBarriers(machine.batch, lambda: machine.warps)
-        # The mask that each lane names which waits at a barrier of its warp.
+        # For each lane at a barrier of its warp, the mask that it names.
         self._named: Values = np.zeros((1,) * 6, np.uint32)
-        # The lanes that have written something after a barrier of a warp, by its step, while others waited there.
+        # By the step of a warp barrier: lanes that executed later code with memory writes while others waited there.
         self._gone_past: dict[int, Values] = {}
 
     def join(self, index: int, mask: Mask | None) -> None:
-        """Let lanes wait at the end of a step."""
+        """Add lanes that wait at the end of a step."""
         add_waiting(self.lanes, index, mask, self._batch)
 
     def name(self, named: Values, mask: Mask | None) -> None:
@@ -65,7 +65,7 @@ class BarrierWaits:
         self._named = _brought(named, mask, self._named)
 
     def wait(self, index: int, mask: Mask | None, arrival: Arrival) -> None:
-        """Let lanes wait at a barrier of their block."""
+        """Add lanes that wait at a barrier of their block."""
         barriers = self.barriers
         barriers.number = _brought(arrival.number, mask, barriers.number)
         barriers.count = _brought(_NO_COUNT if arrival.count is None else arrival.count, mask, barriers.count)
@@ -74,7 +74,7 @@ class BarrierWaits:
         self.join(index, mask)
 
     def go_past(self, index: int, mask: Mask | None) -> None:
-        """Note that lanes execute a step, at which they can no longer come to warp barriers where others wait."""
+        """Note that lanes execute a step from which they cannot reach warp barriers where other lanes wait."""
         for site in self.lanes:
             if self._steps[site].block.barrier == "warp" and index in self._translation.behind(site):
                 self._gone_past[site] = self._gone_past.get(site, np.False_) | self._batch.spread(mask)
@@ -83,7 +83,7 @@ class BarrierWaits:
         """Remove and return the lanes whose barrier is complete; warps come first, then clusters, then blocks.
 
         Args:
-            polling: the lanes that poll, which have not left the kernel either.
+            polling: the polling lanes, which have not left the kernel either.
         """
         of_warps = [index for index in self.lanes if self._steps[index].block.barrier == "warp"]
         if of_warps and (released := self._release_warps(of_warps, polling)):
@@ -96,8 +96,8 @@ class BarrierWaits:
 
     def _release_blocks(self, sites: list[int], elsewhere: list[int], polling: Mapping[int, Mask | None]) -> Released:
         if len(self.lanes) == 1 and not polling and self.barriers.plain:
-            everybody, self.lanes = self.lanes, {}
-            return self._leave(everybody)
+            leaving, self.lanes = self.lanes, {}
+            return self._leave(leaving)
         waiting = self._lanes_of(sites, self.lanes)
         others = {**polling, **{index: self.lanes[index] for index in elsewhere}}
         present = waiting | self._lanes_of(list(others), others) if others else waiting
@@ -112,7 +112,7 @@ class BarrierWaits:
         return self._leave(self._split(sites, going))
 
     def _split(self, sites: list[int], going: Values) -> WaitingLanes:
-        """Remove and return the lanes at some sites that leave."""
+        """Remove and return the leaving lanes of some sites."""
         leaving: WaitingLanes = {}
         for index in sites:
             mask = self.lanes.pop(index)
@@ -121,7 +121,7 @@ class BarrierWaits:
         return leaving
 
     def _leave(self, leaving: WaitingLanes) -> Released:
-        """Let lanes leave a barrier of their blocks, at which they have met."""
+        """Release lanes that have met at a barrier of their blocks."""
         left = [(self._steps[index], mask) for index, mask in leaving.items()]
         blocks = [(step.block, mask) for step, mask in left]
         self._machine.observers.synchronise(blocks, self.barriers.number, self.barriers.count)
@@ -152,7 +152,7 @@ class BarrierWaits:
         return [(block.following, mask) for block, mask in left]
 
     def _release_warps(self, indices: list[int], polling: Mapping[int, Mask | None]) -> Released:
-        """Release lanes from barriers of their warps at which all the lanes that they name have arrived."""
+        """Release lanes from barriers of their warps at which all named lanes have arrived."""
         going = self._gathered(indices, polling)
         if not going.any():
             return []
@@ -168,7 +168,7 @@ class BarrierWaits:
         return released
 
     def _gathered(self, indices: list[int], polling: Mapping[int, Mask | None]) -> Values:
-        """Return which of the lanes at barriers of their warps may leave."""
+        """Return the lanes at barriers of their warps that may leave."""
         waiting = self._lanes_of(indices, self.lanes)
         alone = len(indices) == len(self.lanes) and not polling
         if alone and ((self._named == EVERY_LANE) | ~waiting).all():
@@ -184,19 +184,19 @@ class BarrierWaits:
         return lanes_of(self._batch, indices, waiting)
 
     def _check_warps(self, sites: list[int], going: Values) -> None:
-        """Report threads of one warp that come to a barrier of their block from different places of the code."""
+        """Report threads of one warp that arrive at a barrier of their block from different places of the code."""
         rows = self._machine.warps.rows
-        here = np.stack([rows(self._batch.spread(self.lanes[index]) & going) for index in sites])
-        torn = here.any(axis=2).sum(axis=0) > 1
+        arrived = np.stack([rows(self._batch.spread(self.lanes[index]) & going) for index in sites])
+        torn = arrived.any(axis=2).sum(axis=0) > 1
         if torn.any():
-            for index, each in zip(sites, here, strict=True):
-                lanes = self._machine.warps.lanes(each & torn[:, np.newaxis])
+            for index, site_rows in zip(sites, arrived, strict=True):
+                lanes = self._machine.warps.lanes(site_rows & torn[:, np.newaxis])
                 barrier = self._steps[index].barrier
                 if lanes.any() and barrier is not None and barrier.aligned:
                     self._report("divergent-barrier", index, lanes, always(_TORN))
 
     def _check_gathered(self, indices: list[int], going: Values, polling: Mapping[int, Mask | None]) -> None:
-        """Report lanes that leave barriers of their warps, and should not have come there as they did."""
+        """Report lanes that leave barriers of their warps but arrived there in a wrong way."""
         rows = self._machine.warps.rows
         only = self._steps[indices[0]].block if len(indices) == 1 else None
         if only is not None and (self.lanes[indices[0]] is None or not (self._gone_past or only.is_whole)):
@@ -210,25 +210,25 @@ class BarrierWaits:
             if gone.any():
                 self._gone_past[index] = self._machine.warps.lanes(gone)
         present = rows(self._lanes_of([*self.lanes], self.lanes) | self._lanes_of([*polling], polling))
-        for each in divergences(sites, rows(self._named), present, self._machine.warps):
-            self._machine.observers.report(each)
+        for violation in divergences(sites, rows(self._named), present, self._machine.warps):
+            self._machine.observers.report(violation)
 
     def _report_strays(self, indices: list[int], strays: Values) -> None:
         """Report the lanes at barriers of their warps whose masks do not name them."""
         text = self._with_mask("comes to a barrier of its warp with the mask {:#010x}, which does not name it")
         for index in indices:
-            here = strays & self._batch.spread(self.lanes[index])
-            if here.any():
-                self._report("divergent-barrier", index, here, text)
+            lanes = strays & self._batch.spread(self.lanes[index])
+            if lanes.any():
+                self._report("divergent-barrier", index, lanes, text)
 
     def _report_miscounted(self, sites: list[int], waiting: Values, going: Values) -> None:
-        """Report wrong thread counts of barriers to the observers only, for no GPU checks them."""
+        """Report wrong thread counts of barriers to the observers only, because no GPU checks them."""
         for lanes, text in self.barriers.miscounted(waiting, going):
             for index in sites:
-                here = lanes & self._batch.spread(self.lanes[index])
-                if here.any():
+                lanes_there = lanes & self._batch.spread(self.lanes[index])
+                if lanes_there.any():
                     end = self._steps[index].block.end
-                    violation = LaneViolation("barrier-count", None, end, here, always(text))
+                    violation = LaneViolation("barrier-count", None, end, lanes_there, always(text))
                     self._machine.observers.violation(violation)
 
     def report_deadlocks(self) -> None:
@@ -248,8 +248,8 @@ class BarrierWaits:
 
     def _missing(self, waiting: Values) -> Callable[[tuple[int, ...]], str]:
         """Return a function that describes what a lane at a barrier of its block waits for."""
-        brought = (self.barriers.count, self.barriers.number)
-        counts, numbers = (np.broadcast_to(each, self._batch.shape) for each in brought)
+        operands = (self.barriers.count, self.barriers.number)
+        counts, numbers = (np.broadcast_to(values, self._batch.shape) for values in operands)
 
         def text(lane: tuple[int, ...]) -> str:
             count = int(counts[lane])
@@ -269,5 +269,5 @@ class BarrierWaits:
 
 
 def _brought(values: Values, mask: Mask | None, others: Values) -> Values:
-    """Return what lanes bring to a barrier, beside what ``others`` have brought."""
+    """Return operands at a barrier: ``values`` in the lanes of a mask, ``others`` elsewhere."""
     return values if mask is None else mask.merge(values, others)

@@ -24,14 +24,14 @@ from mmcore_emulator.machine.warps import Warps
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.types import NUMPY
 
-_SHARED_UNIT = 128  # bytes that shared memory is allocated in
+_SHARED_UNIT = 128  # the allocation unit of shared memory
 
 
 class BatchMachine:
     """The :class:`~mmcore_emulator.machine.machine.Machine` of one batch of blocks of a launch.
 
     Attributes:
-        thread_instructions: how many instructions the batch has executed, counted once per thread.
+        thread_instructions: instructions that the batch has executed, counted once per thread.
     """
 
     def __init__(self, launch: KernelLaunch, batch: Batch, observers: Sequence[Observer]) -> None:
@@ -79,7 +79,7 @@ class BatchMachine:
         batch = self.batch
         threads = np.broadcast_to(batch.number_in_grid() * batch.block.size + batch.thread_index(), batch.shape)[lanes]
         order = np.argsort(threads)
-        columns = [np.broadcast_to(each, batch.shape)[lanes][order].tolist() for each in arguments]
+        columns = [np.broadcast_to(argument, batch.shape)[lanes][order].tolist() for argument in arguments]
         for position, thread in enumerate(threads[order].tolist()):
             self._launch.printed.add(thread, text, tuple(column[position] for column in columns))
 
@@ -88,7 +88,7 @@ class BatchMachine:
         self._launch.approximate_operations += self.batch.lanes if mask is None else mask.count
 
     def refuse(self, mask: Mask | None, refusal: Exception) -> None:
-        """Raise ``refusal`` if any lane comes to an instruction that the emulator does not support."""
+        """Raise ``refusal`` if any lane executes an instruction that the emulator does not support."""
         if mask is None or mask.count:
             raise refusal
 
@@ -115,7 +115,7 @@ def _spaces(launch: KernelLaunch, batch: Batch) -> dict[str, Space]:
 
 @dataclass(frozen=True)
 class _OneArray:
-    """A memory that is one array."""
+    """A memory with a single array."""
 
     array: Array
     range_bits = 63

@@ -1,4 +1,4 @@
-"""One batch of blocks, executed in lockstep: diverged threads apart, barriers together, polling threads last."""
+"""Execution of one batch of blocks in lockstep: diverged threads separately, polling threads last."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from mmcore_emulator.executor.barrier_waits import BarrierWaits
 from mmcore_emulator.executor.batch_machine import BatchMachine
-from mmcore_emulator.executor.compiled_block import CompiledBlock
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
+from mmcore_emulator.executor.translation.compiled_block import CompiledBlock
 from mmcore_emulator.isa.asynchronous.mbarriers import described
 from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
@@ -25,7 +25,7 @@ _POLLS = "waits here for a value in memory that nobody is left to write"
 
 
 class BlockBatchExecutor:
-    """Executes one batch of blocks of a launch.
+    """An executor of one batch of blocks of a launch.
 
     Attributes:
         machine: the batch's machine.
@@ -34,26 +34,25 @@ class BlockBatchExecutor:
     def __init__(self, launch: KernelLaunch, batch: Batch) -> None:
         self._launch = launch
         self._batch = batch
-        self._watching = [(each, each.begin(batch)) for each in launch.observers]
-        self.machine = BatchMachine(launch, batch, [own for _, own in self._watching if own is not None])
+        self._watching = [(observer, observer.begin(batch)) for observer in launch.observers]
+        self.machine = BatchMachine(launch, batch, [watcher for _, watcher in self._watching if watcher is not None])
         self._steps = launch.translation.steps
         self._registers = launch.translation.registers.copy()
-        # The lanes that wait to enter each step; None stands for all lanes of the batch.
+        # The lanes that wait to enter each step; None for all lanes of the batch.
         self._ready: dict[int, Mask | None] = {0: None}
-        # Likewise of steps that ask for values that other threads may have written, and have asked already: they
-        # continue when no other lane can.
+        # The lanes that wait to poll a value in memory again, by step; they continue when no other lane can.
         self._polling: dict[int, Mask | None] = {}
         self._polled: set[int] = set()
         self._state: object = None
         self._waits = BarrierWaits(launch.translation, self.machine, self._registers)
 
     def advance(self) -> bool:
-        """Execute until the batch has ended (True), or its threads only poll (False); call again to poll once more."""
+        """Execute until the batch has ended (True) or its threads only poll (False); call again to poll once more."""
         self._ready, self._polling = self._ready | self._polling, {}
         self._polled.clear()
         while True:
             while self._ready:
-                # The first in order lets lanes that are behind catch up with those that wait further on.
+                # The first step in order lets lanes that are behind catch up with lanes that wait further on.
                 index = min(self._ready)
                 self._step(self._steps[index], index, self._ready.pop(index))
             if self._waits.lanes and (released := self._waits.release(self._polling)):
@@ -68,19 +67,19 @@ class BlockBatchExecutor:
             return True
 
     def unchanged(self) -> bool:
-        """Return whether the polling threads' state is the same as at the last call."""
+        """Return True if the polling threads' state is the same as at the last call."""
 
         def held(index: int) -> tuple[bytes, ...]:
             return tuple(self._registers[slot].tobytes() for slot in self._steps[index].live_slots)
 
         waiting = [
-            {index: mask and mask.key for index, mask in each.items()} for each in (self._polling, self._waits.lanes)
+            {index: mask and mask.key for index, mask in lanes.items()} for lanes in (self._polling, self._waits.lanes)
         ]
         before, self._state = self._state, (waiting, {index: held(index) for index in self._polling})
         return before == self._state
 
     def give_up(self) -> None:
-        """Report the lanes that are left: each waits for another."""
+        """Report the remaining lanes: each waits for another."""
         self._waits.report_deadlocks()
         for index, mask in self._polling.items():
             at, lanes = self._steps[index].polling_at, self._batch.spread(mask)
@@ -89,22 +88,22 @@ class BlockBatchExecutor:
         self._polling = {}
 
     def _awaited(self, asked: tuple[Values, Values] | None, lane: tuple[int, ...]) -> str:
-        """Return what a polling lane waits for, as a clause."""
+        """Return a clause on what a polling lane waits for."""
         if asked is None:
             return _POLLS
-        address, word = (int(np.broadcast_to(each, self._batch.shape)[lane]) for each in asked)
+        address, word = (int(np.broadcast_to(values, self._batch.shape)[lane]) for values in asked)
         array = self.machine.memory.shared.at(address & (SHARED_WINDOW - 1))
         where = f"{array} (byte {(address & (SHARED_WINDOW - 1)) - array.base})" if array else f"address {address:#x}"
         by = self.machine.mbarriers.initialised_at.get(address & (BLOCK_BYTES - 1))
-        made = f" (initialised at {by.source}:{by.line})" if by is not None and by.line else ""
-        return f"waits for the mbarrier in {where}{made}, and nobody is left to end its {described(word)}"
+        initialised = f" (initialised at {by.source}:{by.line})" if by is not None and by.line else ""
+        return f"waits for the mbarrier in {where}{initialised}, and nobody is left to end its {described(word)}"
 
     def end(self) -> int:
         """Report the batch's end to the observers; return the number of its blocks."""
-        for found in self.machine.register_pool.overdrawn():
-            self.machine.observers.report(found)
-        for observer, own in self._watching:
-            observer.ran(self._batch, self.machine.thread_instructions, own)
+        for violation in self.machine.register_pool.overdrawn():
+            self.machine.observers.report(violation)
+        for observer, watcher in self._watching:
+            observer.ran(self._batch, self.machine.thread_instructions, watcher)
         self._launch.thread_instructions += self.machine.thread_instructions
         self._launch.progress.done += self._batch.lanes
         return self._batch.extent.size
@@ -155,7 +154,7 @@ class BlockBatchExecutor:
             self._waits.wait(index, mask, arrival)
 
     def _others_need(self, defined: frozenset[Register]) -> bool:
-        """Return whether lanes that wait elsewhere will read a register that the running step is about to define."""
+        """Return True if waiting lanes will read a register that the running step is about to define."""
         waiting = [self._steps[index].block.live_in for index in (*self._ready, *self._polling)]
         waiting += [self._steps[index].block.live_out for index in self._waits.lanes]
         return any(not defined.isdisjoint(needed) for needed in waiting)

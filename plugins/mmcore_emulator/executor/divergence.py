@@ -1,10 +1,12 @@
-"""Threads of a warp that should execute an instruction together, and do not.
+"""Threads of a warp that should execute an instruction together, but do not.
 
-A barrier of a warp, a shuffle, a vote and the like wait for the threads that a mask names, without those that have left
-the kernel. These may come to barriers (``bar.warp.sync``) at different places of the code, but not to different
-instructions; and none may go on behind them without coming. What all threads of a warp execute together (``mma``,
-``ldmatrix``) is one instruction at one place, and none of them may have left. Reference: PTX ISA, "bar.warp.sync",
-"shfl.sync", "mma", and "Synchronization Functions" of the CUDA C++ Programming Guide.
+A barrier of a warp, a shuffle or a vote waits for the live threads that a mask names. These threads may arrive at
+barriers (``bar.warp.sync``) at different places of the code, but not at different instructions. None of them may skip
+the instruction and continue.
+
+An instruction of a whole warp (``mma``, ``ldmatrix``) is executed at one place by all threads, and none of them may
+have left. Reference: PTX ISA, "bar.warp.sync", "shfl.sync", "mma"; CUDA C++ Programming Guide, "Synchronization
+Functions".
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ class Site:
 
     Attributes:
         block: the block that ends there.
-        lanes: those that have come, and go on now, as rows.
-        gone: those that went on behind it while others waited.
+        lanes: the lanes that have arrived and continue now, as rows.
+        gone: the lanes that skipped it while others waited.
     """
 
     block: Block
@@ -47,7 +49,7 @@ class Site:
 
 
 def divergences(sites: Sequence[Site], named: PerWarp, present: PerWarp, warps: Warps) -> Iterator[LaneViolation]:
-    """Yield what lanes of warps do wrong that go on from some sites.
+    """Yield the violations of warps that continue from some sites.
 
     Args:
         sites: the sites.
@@ -70,7 +72,7 @@ def divergences(sites: Sequence[Site], named: PerWarp, present: PerWarp, warps: 
         for other in sites:
             if other.name != site.name and not (site.block.is_whole or other.block.is_whole):
                 for mask in np.unique(named[site.lanes]):
-                    both = [(each.lanes & (named == mask)).any(axis=1) for each in (site, other)]
+                    both = [(member.lanes & (named == mask)).any(axis=1) for member in (site, other)]
                     text = _APART.format(site.name, other.name)
                     yield from _violation(site, np.logical_and(*both), text, warps)
 

@@ -1,4 +1,4 @@
-"""One launch of a translated kernel: its geometry, its memory, and what it did wrong."""
+"""One launch of a translated kernel: its geometry, memory and violations."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol
+from typing import NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.errors import TimeLimit
-from mmcore_emulator.executor.translate import Translation
+from mmcore_emulator.executor.translation.translate import Translation
 from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.dim3 import Dim3
 from mmcore_emulator.machine.formatted_output import PrintBuffer
@@ -25,16 +25,16 @@ from mmcore_emulator.ptx.instructions import Instruction
 
 
 def to_stderr(text: str) -> None:
-    """Write to the standard error stream, where the printf of a GPU goes too."""
+    """Write to the standard error stream, which also receives the printf of a GPU."""
     sys.stderr.write(text)
 
 
 class Deadline(Protocol):
-    """When a launch is stopped; both attributes may change while it runs.
+    """The time limit of a launch; both attributes may change while it runs.
 
     Attributes:
-        limit: seconds from when the deadline was set; None without a limit.
-        end: when it is over, by :func:`time.monotonic`.
+        limit: seconds since the deadline was set; None for no limit.
+        end: end of the limit, by :func:`time.monotonic`.
     """
 
     limit: float | None
@@ -43,14 +43,14 @@ class Deadline(Protocol):
 
 @dataclass
 class Progress:
-    """How much of some launches has run."""
+    """The progress of some launches."""
 
-    threads: int  # of all launches
+    threads: int  # threads of all launches
     done: int = 0  # threads of the blocks that have ended
-    began: float = field(default_factory=time.perf_counter)  # when the first launch began, by ``time.perf_counter``
+    began: float = field(default_factory=time.perf_counter)  # start of the first launch, by ``time.perf_counter``
 
     def estimate(self, running: int, output: Array | None) -> str:
-        """How much has run, and how long everything would take, where ``running`` threads have not ended."""
+        """Return how much has run, and how long everything would take, while ``running`` threads have not ended."""
         what, share, about = "its blocks had run", self.done / self.threads, "about"
         if not self.done and running < self.threads:
             share, about = running / self.threads, "at least"
@@ -72,28 +72,28 @@ def _duration(seconds: float) -> str:
 
 @dataclass
 class KernelLaunch:
-    """One launch on the emulator, and what came of it.
+    """One launch on the emulator, and its results.
 
     Attributes:
         translation: the kernel.
         grid, block: the launch's geometry.
         shared_bytes: dynamic shared memory of a block.
-        parameters: the content of parameter memory.
-        device_memory: the arrays that pointers lead into.
-        deadline: when what is still running is stopped.
-        observers: who is told of everything that happens.
-        progress: of all the launches that this one belongs to.
-        resident_blocks: how many blocks the device holds at once; the others begin when one of these has ended.
-        alone: whether each block runs by itself, until it waits for others.
+        parameters: content of parameter memory.
+        device_memory: arrays in global memory.
+        deadline: time limit.
+        observers: observers of all events.
+        progress: progress of all the launches that this one belongs to.
+        resident_blocks: number of blocks that the device holds at once; the others begin as these end.
+        alone: true if each block runs by itself until it waits for others.
         cluster: blocks of a cluster.
-        multiprocessors: of the device.
-        registers: of a thread, where the assembler knows how many it is launched with; else 0.
-        fresh: makes the content of so many bytes of shared or local memory.
-        violations: by kind, array and line; the first occurrence of each.
-        thread_instructions: PTX instructions executed, counted once per thread.
+        multiprocessors: multiprocessors of the device.
+        registers: registers of a thread at the launch, if the assembler knows them; else 0.
+        fresh: creates the content of shared or local memory from its size in bytes.
+        violations: first occurrence of each violation, by kind, array and line.
+        thread_instructions: executed PTX instructions, counted once per thread.
         approximate_operations: results whose bits are not specified, counted once per thread.
-        printed: what its threads have printed.
-        write: takes the printed text when the launch ends.
+        printed: output of its threads.
+        write: receives the output at the end of the launch.
     """
 
     translation: Translation
@@ -111,24 +111,24 @@ class KernelLaunch:
     cluster: Dim3 = ONE_BLOCK
     multiprocessors: int = 132
     registers: int = 0
-    violations: dict[tuple[Any, ...], Violation] = field(default_factory=dict)
+    violations: dict[tuple[str, str | None, str | None, int | None], Violation] = field(default_factory=dict)
     thread_instructions: int = 0
     approximate_operations: int = 0
     printed: PrintBuffer = field(default_factory=PrintBuffer)
     write: Callable[[str], object] = to_stderr
 
     def batches(self) -> Iterable[Batch]:
-        """The whole grid, in batches that fit the host's cache."""
+        """Return the whole grid, in batches that fit the host's cache."""
         layout = self.translation.layout
-        own = layout.shared_bytes + self.shared_bytes + layout.local_bytes * self.block.size
+        copied_bytes = layout.shared_bytes + self.shared_bytes + layout.local_bytes * self.block.size
         lanes = LANES_PER_BATCH if not self.alone else 1
-        return batches(self.grid, self.block, own, lanes, self.cluster, self.multiprocessors)
+        return batches(self.grid, self.block, copied_bytes, lanes, self.cluster, self.multiprocessors)
 
     def stop(self, at: Instruction | None, batch: Batch, lanes: Values) -> NoReturn:
-        """End the run, as its time is over: ``lanes`` of the batch that runs were to execute ``at`` next.
+        """End the launch at its time limit; ``lanes`` of the running batch would have executed ``at`` next.
 
         Raises:
-            TimeLimit: always; the last violation says the same.
+            TimeLimit: always, with the message of the last violation.
         """
         text = f"was still running after {self.deadline.limit or 0:g} s"
         output = self.device_memory.labelled("C")
@@ -136,27 +136,29 @@ class KernelLaunch:
         self.report(LaneViolation("timeout", None, at, lanes, lambda lane: text), batch, f"; {estimate}")
         raise TimeLimit([*self.violations.values()][-1].message)
 
-    def report(self, found: LaneViolation, batch: Batch, further: str = "") -> None:
-        """Note a violation in a batch, unless its line has committed it already; ``further`` goes behind the place."""
-        source, line = place_in_source(found.at)
-        key = (found.kind, found.array, source, line)
+    def report(self, violation: LaneViolation, batch: Batch, further: str = "") -> None:
+        """Record the first violation of its kind, array and line in a batch; ``further`` is appended to the message."""
+        source, line = place_in_source(violation.at)
+        key = (violation.kind, violation.array, source, line)
         if key in self.violations:
             return
-        first = batch.first_of(found.lanes)
+        first = batch.first_of(violation.lanes)
         block, thread = batch.position(first)
         where = f" at {source}:{line}" if line else ""
-        message = f"{place(block, thread)} {found.text(first)}{where}{further}"
-        fatal = found.kind == "timeout"
-        self.violations[key] = Violation(found.kind, message, found.array, source, line, block, thread, fatal=fatal)
+        message = f"{place(block, thread)} {violation.text(first)}{where}{further}"
+        fatal = violation.kind == "timeout"
+        self.violations[key] = Violation(
+            violation.kind, message, violation.array, source, line, block, thread, fatal=fatal
+        )
 
 
 def place_in_source(at: Instruction | None) -> tuple[str | None, int | None]:
-    """File and line of an instruction; None for what it has not."""
+    """Return file and line of an instruction; None if unknown."""
     return (None, None) if at is None else (at.source or None, at.line or None)
 
 
 def place(block: Dim3, thread: Dim3) -> str:
-    """A thread, in words."""
+    """Return a description of a thread."""
     return f"thread {_index(thread)} of block {_index(block)}"
 
 
@@ -165,7 +167,7 @@ def _index(index: Dim3) -> str:
 
 
 def parameter_bytes(translation: Translation, values: Sequence[bytes]) -> NDArray[np.uint8]:
-    """Parameter memory holding ``values`` in the kernel's order, each as long as its parameter."""
+    """Return parameter memory with ``values`` in the kernel's order, each as long as its parameter."""
     content = np.zeros(translation.layout.parameter_bytes + 64, np.uint8)
     for offset, value in zip(translation.layout.parameters.values(), values, strict=True):
         content[offset : offset + len(value)] = np.frombuffer(value, np.uint8)

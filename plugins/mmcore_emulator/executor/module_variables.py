@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from mmcore_emulator.errors import UnsupportedInstruction
-from mmcore_emulator.executor.layout import as_written, used_variables
+from mmcore_emulator.executor.translation.layout import as_written, used_variables
 from mmcore_emulator.machine.memory.arrays import Array, DeviceMemory
 from mmcore_emulator.ptx.declarations import Variable
 from mmcore_emulator.ptx.instructions import Function
 
-# What the driver has for each cooperative launch, of which cooperative_groups.h knows: its size, and a counter.
+# The driver's memory for each cooperative launch, as cooperative_groups.h uses it: its size, and a counter.
 _GRID_BARRIER = Variable("the grid's barrier", "global", 8, 8, bytes(8))
 _KEYWORDS = {"global": "__device__", "const": "__constant__"}
 
 
 class ModuleMemory:
-    """``__device__`` and ``__constant__`` variables of one module: made when a function first needs them, then kept."""
+    """The ``__device__`` and ``__constant__`` variables of one module, created when a function first needs them."""
 
     def __init__(self, memory: DeviceMemory) -> None:
         self._memory = memory
         self._arrays: dict[str, Array] = {}
 
     def addresses(self, function: Function, *, cooperative: bool = False) -> dict[str, int]:
-        """Where the module's variables lie that a function uses, by symbol; and the halves of where the barrier of a
-        cooperative launch's grid lies, as registers of the environment have them.
+        """Return the addresses of the module's variables that a function uses, by symbol.
+
+        The address of the grid's barrier in a cooperative launch is added in two halves, as the registers ``%envreg1``
+        and ``%envreg2``.
 
         Raises:
-            UnsupportedInstruction: what one of them holds at first is not known; it names the variable.
+            UnsupportedInstruction: the initial value of a variable is not known; the message names the variable.
             LaunchError: there is no memory for one.
         """
         used = [variable for variable in used_variables(function) if variable.space in ("global", "const")]
@@ -34,7 +36,7 @@ class ModuleMemory:
         return {variable.name: self._array(variable).base for variable in used} | environment
 
     def close(self) -> None:
-        """Free the variables; the next function that needs them finds them as at first."""
+        """Free the variables; the next function that needs them finds their initial values."""
         for array in self._arrays.values():
             self._memory.free(array)
         self._arrays.clear()
@@ -49,7 +51,7 @@ class ModuleMemory:
         if variable.unknown:
             raise UnsupportedInstruction(f"the emulator does not know variables like {name}, which {variable.unknown}")
         if self._memory.labelled(name):
-            # A violation in it must not be taken for one in the matrix of that name.
+            # Violations in it must differ from violations in the matrix of that name.
             name = f"{name} ({_KEYWORDS[variable.space]})"
         array = self._memory.define(name, variable.nbytes, variable.initial)
         array.read_only = variable.space == "const"

@@ -1,4 +1,4 @@
-"""The blocks of a launch by turns: as many at once as a GPU would hold, each going on until it waits for others."""
+"""Scheduling of a launch's blocks: as many at once as a GPU holds, each running until it waits for others."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from mmcore_emulator.executor.kernel_launch import KernelLaunch
 
 
 def execute(launch: KernelLaunch) -> None:
-    """Execute every block of a launch, and write what it has printed.
+    """Execute every block of a launch, and write its output.
 
     Raises:
         TimeLimit: the launch's deadline has passed.
-        UnsupportedInstruction: a thread has come to an instruction that the emulator does not support.
+        UnsupportedInstruction: a thread executes an instruction that the emulator does not support.
     """
     try:
         with np.errstate(all="ignore"):
@@ -27,9 +27,9 @@ def execute(launch: KernelLaunch) -> None:
 def _execute(launch: KernelLaunch) -> None:
     """Run every block.
 
-    Batches of blocks run one after the other. One whose threads do nothing but poll memory for what others are to
-    write there lets the others run, those that have not begun too as long as the device has room for their blocks. When
-    all have polled and nothing has changed, nothing ever will: that is a deadlock.
+    Batches of blocks run one after the other. If the threads of a batch only poll memory that other blocks write, other
+    batches run, and new ones begin if the device has room for their blocks. When all have polled and nothing has
+    changed, nothing ever will: that is a deadlock.
     """
     pending = iter(launch.batches())
     coming = next(pending, None)
@@ -49,9 +49,9 @@ def _execute(launch: KernelLaunch) -> None:
             continue
         idle = idle + 1 if current.machine.memory.changes == before and current.unchanged() else 0
         resident.append(current)
-        # Twice: the first time what a batch is compared with may be from before others wrote something.
+        # Twice, because the first comparison may be with a state from before other blocks' writes.
         if idle > 2 * len(resident) and (coming is None or blocks + coming.extent.size > launch.resident_blocks):
-            for each in resident:
-                each.give_up()
-                blocks -= each.end()
+            for batch in resident:
+                batch.give_up()
+                blocks -= batch.end()
             resident.clear()

@@ -1,1 +1,1 @@
-"""What people draw on paper: who holds which element of a matrix, and which bank each access touches."""
+"""Pictures of the threads that hold the elements of a matrix, and of the banks that an access touches."""

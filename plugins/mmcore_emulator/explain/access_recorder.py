@@ -1,9 +1,9 @@
-"""An observer that counts, and notes what the first warp does that executes each instruction."""
+"""An observer that counts a launch and records the first warp's accesses of each instruction."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -13,54 +13,37 @@ from mmcore_emulator.explain.fragments import Held, has_pictures
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Event, Issued, Transfer
-from mmcore_emulator.machine.lanes import WARP, Batch, Mask
+from mmcore_emulator.machine.lanes import WARP, Mask
 from mmcore_emulator.machine.memory.arrays import CopiedMemory
-from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.profiler.by_line import OTHERS, Counting, line_of
 from mmcore_emulator.profiler.coalescing import by_warp
 from mmcore_emulator.profiler.counters import Line
 from mmcore_emulator.ptx.blocks import Block
 
-_LINES = 8  # of an operand: those that are read together
+_ROWS = 8  # of an operand, which are read together
+# The bits of an address inside a block; the emulator keeps the array's number in the other bits.
+_IN_BLOCK = (1 << CopiedMemory.range_bits - 1) - 1
 
 Sight: TypeAlias = Held | WarpAccess | Box | Operand
+_ORDER = (Held, WarpAccess, Box, Operand)
 
 
-class Looking(Counting):
-    """Counts, and looks; one for each launch."""
-
-    _batch: Batch
+class AccessRecorder(Counting):
+    """An observer that counts and records one launch."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         super().__init__(blocks)
-        self._held: dict[Line, list[Held]] = defaultdict(list)
-        self._entered: set[int] = set()
-        # Of each instruction, which visit of its basic block was the first: only that is looked at.
-        self._visits: dict[int, object] = {}
+        self._recorded: dict[Line, dict[Hashable, Sight]] = defaultdict(dict)
+        # One execution of a basic block, and the first of these for each instruction: only that is recorded.
         self._visit = object()
-        self._accesses: dict[Line, dict[str, WarpAccess]] = defaultdict(dict)
-        self._boxes: dict[Line, dict[str, Box]] = defaultdict(dict)
-        self._operands: dict[Line, dict[str, tuple[object, list[Operand]]]] = defaultdict(dict)
+        self._first_visits: dict[Hashable, object] = {}
+        self._entered: set[int] = set()
 
     @property
     def sights(self) -> dict[Line, list[Sight]]:
-        """What was seen of each line: matrices, of each opcode the access of most passes, boxes and operands."""
-        found: dict[Line, list[Sight]] = defaultdict(list)
-        for line, held in self._held.items():
-            found[line] += held
-        for line, accesses in self._accesses.items():
-            found[line] += accesses.values()
-        for line, boxes in self._boxes.items():
-            found[line] += boxes.values()
-        for line, operands in self._operands.items():
-            found[line] += [each for _, several in operands.values() for each in several]
-        return found
-
-    def begin(self, batch: Batch) -> Observer:
-        own = super().begin(batch)
-        assert isinstance(own, Looking)
-        own._batch = batch
-        return own
+        """Per line its matrices, each opcode's access with the most wavefronts, its boxes and its operands."""
+        recorded = self._recorded.items()
+        return {line: sorted(sights.values(), key=lambda sight: _ORDER.index(type(sight))) for line, sights in recorded}
 
     def enter(self, block: Block, mask: Mask | None) -> None:
         super().enter(block, mask)
@@ -68,71 +51,65 @@ class Looking(Counting):
         if id(block) not in self._entered:
             self._entered.add(id(block))
             for at in block.instructions:
-                held = Held(at.mnemonic, effect(at).step == "product" and isinstance(at.operands[1], tuple))
-                if has_pictures(at.mnemonic) and held not in self._held[line_of(at)]:
-                    self._held[line_of(at)].append(held)
+                if has_pictures(at.mnemonic):
+                    held = Held(at.mnemonic, effect(at).step == "product" and isinstance(at.operands[1], tuple))
+                    self._recorded[line_of(at)][held] = held
 
     def access(self, access: Access) -> None:
         super().access(access)
         if access.space == "shared" and access.kind != "atomic" and effect(access.at).kind not in OTHERS:
-            self._look(access)
+            self._record(access)
 
     def copy(self, read: Access, written: Access) -> None:
         super().copy(read, written)
-        self._look(written)
+        self._record(written)
 
     def bulk_copy(self, transfer: BulkTransfer) -> None:
         super().bulk_copy(transfer)
         at, layout = transfer.at, transfer.layout
-        if layout is not None and at.mnemonic not in self._boxes[line_of(at)]:
+        if layout is not None:
             row_bytes = layout.box[0] * layout.itemsize
-            address = _in_block(int(transfer.shared[0]))
+            address = int(transfer.shared[0]) & _IN_BLOCK
             box = Box(at.mnemonic, address, layout.nbytes // row_bytes, row_bytes, layout.swizzle)
-            self._boxes[line_of(at)][at.mnemonic] = box
+            self._recorded[line_of(at)].setdefault((Box, at.mnemonic), box)
 
     def event(self, event: Event) -> None:
         super().event(event)
         if isinstance(event, Issued) and effect(event.transfer.at).kind == "warpgroup":
-            self._look_at_operand(event.transfer)
+            self._record_operand(event.transfer)
 
-    def _look_at_operand(self, transfer: Transfer) -> None:
-        """Of each opcode the first instruction's operands: A, unless it is in registers, and B."""
-        at, (lines, chunks) = transfer.at, transfer.shape
-        visit, seen = self._operands[line_of(at)].setdefault(at.mnemonic, (self._visit, []))
-        names = "B" if isinstance(at.operands[1], tuple) else "AB"
-        if visit is self._visit and len(seen) < len(names):
-            places = transfer.words[0].reshape(lines, chunks, -1)[:_LINES, :, 0] * 4 % BLOCK_BYTES
-            shown = tuple(map(tuple, places.tolist()))
-            seen.append(Operand(at.mnemonic, names[len(seen)], lines, shown, transfer.layout))
+    def _is_first_visit(self, instruction: Hashable) -> bool:
+        return self._first_visits.setdefault(instruction, self._visit) is self._visit
 
-    def _look(self, access: Access) -> None:
+    def _record_operand(self, transfer: Transfer) -> None:
+        """Record the operands of each opcode's first instruction: A, unless it is in registers, and B."""
+        at, (rows, chunks) = transfer.at, transfer.shape
+        recorded = self._recorded[line_of(at)]
+        matrices = "B" if isinstance(at.operands[1], tuple) else "AB"
+        missing = [matrix for matrix in matrices if (at.mnemonic, matrix) not in recorded]
+        if self._is_first_visit((line_of(at), at.mnemonic)) and missing:
+            addresses = transfer.words[0].reshape(rows, chunks, -1)[:_ROWS, :, 0] * 4 % BLOCK_BYTES
+            operand = Operand(at.mnemonic, missing[0], rows, tuple(map(tuple, addresses.tolist())), transfer.layout)
+            recorded[at.mnemonic, missing[0]] = operand
+
+    def _record(self, access: Access) -> None:
         at = access.at
-        if self._visits.setdefault(id(at), self._visit) is not self._visit:
-            return
-        seen = self._first_warp(access)
-        of_line = self._accesses[line_of(at)]
-        if seen is not None and (at.mnemonic not in of_line or seen.wavefronts > of_line[at.mnemonic].wavefronts):
-            of_line[at.mnemonic] = seen
+        warp_access = self._of_first_warp(access) if self._is_first_visit(id(at)) else None
+        if warp_access is not None:
+            worst = self._recorded[line_of(at)].setdefault((WarpAccess, at.mnemonic), warp_access)
+            if isinstance(worst, WarpAccess) and warp_access.wavefronts > worst.wavefronts:
+                self._recorded[line_of(at)][WarpAccess, at.mnemonic] = warp_access
 
-    def _first_warp(self, access: Access) -> WarpAccess | None:
-        """What the first warp accesses that takes part."""
-        address, active, _ = by_warp(self._batch, access.address, access.mask)
-        taking = np.flatnonzero(active.any(axis=1))
-        if not taking.size:
+    def _of_first_warp(self, access: Access) -> WarpAccess | None:
+        """Return the access of the first warp with an active lane."""
+        batch, lanes = self._batch, (1,) * 6 if access.mask is None else access.mask.lanes.shape
+        address, active, _ = by_warp(batch, access.address, access.mask)
+        rows = np.flatnonzero(active.any(axis=1))
+        if not rows.size:
             return None
-        row = int(taking[0])
-        warps = -(-self._batch.block.size // WARP)
-        lanes = np.ones((1,) * 6, np.bool_) if access.mask is None else access.mask.lanes
-        z, y, x = np.broadcast_shapes(access.address.shape, lanes.shape)[::2]
-        inside = np.unravel_index(row // warps, (z, y, x))
-        first = self._batch.first
-        block = tuple(int(begin + index) for begin, index in zip(first, inside[::-1], strict=True))
-        addresses = tuple(
-            _in_block(int(each)) if taken else None for each, taken in zip(address[row], active[row], strict=True)
-        )
-        return WarpAccess(access.at.mnemonic, access.nbytes, block, row % warps, addresses)
-
-
-def _in_block(address: int) -> int:
-    """Where an address in shared memory lies on a GPU; here arrays have ranges of their own, in their upper halves."""
-    return address & ((1 << CopiedMemory.range_bits - 1) - 1)
+        block, warp = divmod(int(rows[0]), -(-batch.block.size // WARP))
+        z, y, x = np.unravel_index(block, np.broadcast_shapes(access.address.shape, lanes)[::2])
+        index = batch.first.x + int(x), batch.first.y + int(y), batch.first.z + int(z)
+        addresses = zip((address[rows[0]] & np.uint64(_IN_BLOCK)).tolist(), active[rows[0]], strict=True)
+        places = tuple(place if takes_part else None for place, takes_part in addresses)
+        return WarpAccess(access.at.mnemonic, access.nbytes, index, warp, places)

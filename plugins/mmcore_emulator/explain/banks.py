@@ -1,137 +1,132 @@
-"""Which banks of shared memory the lanes of a warp touch, in which of its passes."""
+"""Pictures of the banks of shared memory that the lanes of a warp access, pass by pass."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate, groupby
 from typing import NamedTuple
 
 import numpy as np
 
 from mmcore_emulator.explain.picture import Cell, Picture
+from mmcore_emulator.isa.table import effect_of
 from mmcore_emulator.machine.asynchronous.swizzles import CHUNK, swizzled
 from mmcore_emulator.machine.lanes import WARP
+from mmcore_emulator.profiler.coalescing import BANKS
 
-_BANKS = 32
 _WORD = 4
-_LINE = _BANKS * _WORD
+_LINE = BANKS * _WORD
 _TOGETHER = 8  # rows of a matrix that are read at a time
-_SHOWN_BYTES = _TOGETHER * _LINE
-_MATRIX_MOVES = ("ldmatrix", "stmatrix")
 _PARTS = {1: "", 2: "half", 4: "quarter"}
 
 
 @dataclass(frozen=True)
 class WarpAccess:
-    """One instruction's access to shared memory by one warp.
+    """One instruction's access to shared memory by one warp."""
 
-    Attributes:
-        opcode: of the instruction: "ldmatrix.sync.aligned.m8n8.x4.shared.b16".
-        nbytes: bytes that each lane accesses.
-        block, warp: which warp: the index of its block, x first, and its number there.
-        addresses: of each lane; None for a lane that takes no part.
-    """
-
-    opcode: str
-    nbytes: int
-    block: tuple[int, ...]
-    warp: int
-    addresses: tuple[int | None, ...]
+    opcode: str  # of the instruction: "ldmatrix.sync.aligned.m8n8.x4.shared.b16"
+    nbytes: int  # that each lane accesses
+    block: tuple[int, ...]  # index of the warp's block, x first
+    warp: int  # its number there
+    addresses: tuple[int | None, ...]  # of each lane; None for a lane that takes no part
 
     @property
     def is_matrix(self) -> bool:
-        """Whether it moves 8×8 matrices, of which each lane names a row."""
-        return self.opcode.partition(".")[0] in _MATRIX_MOVES
+        """True for ``ldmatrix`` and ``stmatrix``, where each lane addresses a row of an 8×8 matrix."""
+        return effect_of(tuple(self.opcode.split("."))).kind == "matrix move"
+
+    @property
+    def words(self) -> int:
+        """Neighbouring banks that each lane accesses, and parts of the warp that are served one after another."""
+        return max(1, self.nbytes // _WORD)
 
     @property
     def wavefronts(self) -> int:
         """Passes that it takes."""
         return sum(passes(touches(self)).values())
 
+    def pictures(self) -> Iterator[Picture]:
+        yield picture_of_access(self)
+
 
 class Touch(NamedTuple):
-    """What lanes want of neighbouring banks: the same words."""
+    """An access of some lanes to the same words in neighbouring banks."""
 
-    part: int  # number of the part of the warp that is served at a time
+    part: int  # number of the part of the warp
     banks: int  # the first of the banks
     turn: int  # how many others of its part use the same banks before
     lanes: tuple[int, ...]
 
 
 def touches(access: WarpAccess) -> list[Touch]:
-    """What is served, in order; halves and quarters of a warp that want just what another does are served with it.
+    """Return the touches of an access in the order in which they are served.
 
-    The rule is that of :func:`~mmcore_emulator.profiler.coalescing.wavefronts`, and of matrices
+    The rules are those of :func:`~mmcore_emulator.profiler.coalescing.wavefronts` and
     :func:`~mmcore_emulator.profiler.coalescing.matrix_wavefronts`.
     """
-    words = max(1, access.nbytes // _WORD)
-    wanted: list[dict[int, list[int]]] = [{} for _ in range(words)]
+    words = access.words
+    lanes_of: list[dict[int, list[int]]] = [{} for _ in range(words)]
     for lane, address in enumerate(access.addresses):
         if address is not None:
-            wanted[lane * words // WARP].setdefault(address // (words * _WORD), []).append(lane)
+            lanes_of[lane * words // WARP].setdefault(address // (words * _WORD), []).append(lane)
     if not access.is_matrix:
-        _merge(wanted)
-    found = []
-    for part, places in enumerate(wanted):
-        turns: dict[int, int] = {}
+        for first, second in zip(lanes_of[::2], lanes_of[1::2], strict=False):
+            if first.keys() == second.keys():
+                for place in first:
+                    first[place] += second.pop(place)
+    served = []
+    for part, places in enumerate(lanes_of):
+        turns: Counter[int] = Counter()
         for place, lanes in places.items():
-            banks = place * words % _BANKS
-            found.append(Touch(part, banks, turns.get(banks, 0), tuple(lanes)))
-            turns[banks] = turns.get(banks, 0) + 1
-    return found
+            banks = place * words % BANKS
+            served.append(Touch(part, banks, turns[banks], tuple(lanes)))
+            turns[banks] += 1
+    return served
 
 
-def _merge(wanted: list[dict[int, list[int]]]) -> None:
-    """Serve parts of the same half with an earlier one that wants just the same."""
-    for later in range(1, len(wanted)):
-        for earlier in range(later // 2 * 2, later):
-            if wanted[later] and wanted[later].keys() == wanted[earlier].keys():
-                for place, lanes in wanted[later].items():
-                    wanted[earlier][place] += lanes
-                wanted[later] = {}
-
-
-def passes(found: Iterable[Touch]) -> dict[int, int]:
-    """How many passes each part takes."""
+def passes(served: Iterable[Touch]) -> dict[int, int]:
+    """Return how many passes each part takes."""
     most: dict[int, int] = {}
-    for touch in found:
+    for touch in served:
         most[touch.part] = max(most.get(touch.part, 0), touch.turn + 1)
     return most
 
 
 def picture_of_access(access: WarpAccess) -> Picture:
-    """The lanes by bank and pass; those that a conflict makes wait are marked."""
-    found = touches(access)
-    most, words = passes(found), max(1, access.nbytes // _WORD)
+    """Return the lanes by bank and pass, with a mark on lanes that a conflict delays."""
+    served, words = touches(access), access.words
+    counts = passes(served)
     name = "matrix" if access.is_matrix else _PARTS[words]
-    groups = tuple((f"{name} {part}".strip(), count) for part, count in most.items())
-    first = {part: sum(list(most.values())[:index]) for index, part in enumerate(most)}
-    rows = sorted({touch.banks for touch in found})
+    first = dict(zip(counts, accumulate(counts.values(), initial=0), strict=False))
+    rows = sorted({touch.banks for touch in served})
     cells = {
-        (rows.index(touch.banks), first[touch.part] + touch.turn): Cell(_lanes(touch.lanes), touch.part, touch.turn > 0)
-        for touch in found
+        (rows.index(touch.banks), first[touch.part] + touch.turn): Cell(
+            f"{touch.lanes[0]}×{len(touch.lanes)}" if len(touch.lanes) > 1 else str(touch.lanes[0]),
+            touch.part,
+            touch.turn > 0,
+        )
+        for touch in served
     }
-    columns = tuple(str(turn + 1) for count in most.values() for turn in range(count))
-    wavefronts, conflicts = sum(most.values()), sum(most.values()) - len(most)
     block = f"({', '.join(map(str, access.block if access.block[2] else access.block[:2]))})"
-    title = f"{access.opcode}: banks of each lane of warp {access.warp} in block {block}, by pass"
     return Picture(
-        title,
-        tuple(_banks(first_bank, words) for first_bank in rows),
-        columns,
+        f"{access.opcode}: banks of each lane of warp {access.warp} in block {block}, by pass",
+        tuple(_banks([bank], words) for bank in rows),
+        tuple(str(turn + 1) for count in counts.values() for turn in range(count)),
         cells,
-        tuple(_notes(found, rows, words, wavefronts, conflicts)),
-        groups if name else (),
+        tuple(_notes(served, words)),
+        tuple((f"{name} {part}", count) for part, count in counts.items()) if name else (),
         "pass",
     )
 
 
-def _notes(found: list[Touch], rows: list[int], words: int, wavefronts: int, conflicts: int) -> Iterable[str]:
-    silent = [bank for bank in range(0, _BANKS, words) if bank not in rows]
-    if silent:
-        yield f"No lane touches {_ranges(silent, words)}."
-    if any(len(touch.lanes) > 1 for touch in found):
+def _notes(served: list[Touch], words: int) -> Iterator[str]:
+    touched, counts = {touch.banks for touch in served}, passes(served)
+    wavefronts, conflicts = sum(counts.values()), sum(counts.values()) - len(counts)
+    if silent := [bank for bank in range(0, BANKS, words) if bank not in touched]:
+        yield f"No lane touches {_banks(silent, words)}."
+    if any(len(touch.lanes) > 1 for touch in served):
         yield "5×3 are lane 5 and two more that want the same."
     if conflicts:
         yield f"{wavefronts} wavefronts, {conflicts} by conflicts: marked lanes wait for others in their banks."
@@ -139,96 +134,75 @@ def _notes(found: list[Touch], rows: list[int], words: int, wavefronts: int, con
         yield f"{wavefronts} wavefront{'' if wavefronts == 1 else 's'}, no conflicts."
 
 
-def _lanes(lanes: tuple[int, ...]) -> str:
-    return f"{lanes[0]}×{len(lanes)}" if len(lanes) > 1 else str(lanes[0])
-
-
-def _banks(first: int, words: int) -> str:
-    return f"bank {first}" if words == 1 else f"banks {first}-{first + words - 1}"
-
-
-def _ranges(banks: list[int], words: int) -> str:
-    """Neighbouring banks together: "banks 4-31"."""
-    runs: list[list[int]] = []
-    for bank in banks:
-        if runs and runs[-1][1] == bank - 1:
-            runs[-1][1] = bank + words - 1
-        else:
-            runs.append([bank, bank + words - 1])
-    texts = [str(begin) if begin == end else f"{begin}-{end}" for begin, end in runs]
-    return f"bank{'' if texts == [str(banks[0])] else 's'} {', '.join(texts)}"
+def _banks(firsts: list[int], words: int) -> str:
+    """Return groups of ``words`` banks by their first banks, neighbours together: "banks 4-31"."""
+    ranges = []
+    for _, run in groupby(enumerate(firsts), lambda item: item[1] - words * item[0]):
+        banks = [first for _, first in run]
+        last = banks[-1] + words - 1
+        ranges.append(f"{banks[0]}-{last}" if last > banks[0] else str(last))
+    return f"bank{'' if ranges == [str(firsts[0])] else 's'} {', '.join(ranges)}"
 
 
 @dataclass(frozen=True)
 class Box:
-    """A box of a tensor that a bulk copy brings to shared memory, or takes from there.
+    """A box of a tensor that a bulk copy brings to shared memory, or takes from there."""
 
-    Attributes:
-        opcode: of the instruction.
-        address: in shared memory.
-        rows: of the box, all but the fastest axis together.
-        row_bytes: bytes of each.
-        swizzle: bytes in which 16-byte chunks change places; 0 for none.
-    """
-
-    opcode: str
-    address: int
-    rows: int
+    opcode: str  # of the instruction
+    address: int  # in shared memory
+    rows: int  # of the box, all but the fastest axis together
     row_bytes: int
-    swizzle: int
+    swizzle: int  # bytes in which 16-byte chunks change places; 0 for none
+
+    def pictures(self) -> Iterator[Picture]:
+        yield picture_of_box(self)
 
 
 def picture_of_box(box: Box) -> Picture:
-    """Where the chunks of the box's first KiB lie."""
-    offsets = np.arange(0, min(_SHOWN_BYTES, box.rows * box.row_bytes), CHUNK)
+    """Return the places of the chunks of the box's first KiB."""
+    offsets = np.arange(0, min(_TOGETHER * _LINE, box.rows * box.row_bytes), CHUNK)
     places = swizzled((box.address + offsets).astype(np.uint64), box.swizzle).astype(np.int64)
     rows, chunks = offsets // box.row_bytes, offsets % box.row_bytes // CHUNK
     swizzle = f"swizzled by {box.swizzle} bytes" if box.swizzle else "not swizzled"
     return _picture_of_chunks(
         f"{box.opcode}: where a box's chunks lie in shared memory, {swizzle}",
-        zip(places.tolist(), rows.tolist(), chunks.tolist(), strict=True),
-        f"r2 c1: 16 bytes, chunk 1 of row 2. The box has {box.rows} rows of {box.row_bytes} bytes.",
+        list(zip(places.tolist(), rows.tolist(), chunks.tolist(), strict=True)),
+        f"The box has {box.rows} rows of {box.row_bytes} bytes.",
     )
 
 
 @dataclass(frozen=True)
 class Operand:
-    """A matrix in shared memory that ``wgmma`` multiplies.
+    """A matrix in shared memory that ``wgmma`` multiplies."""
 
-    Attributes:
-        opcode: of the instruction.
-        matrix: "A" or "B".
-        rows: how many it has in memory: rows of A, columns of B, or of either those along k where they are stored so.
-        chunks: addresses of the 16-byte chunks of the first of these rows.
-        layout: what the descriptor says, in words.
-    """
+    opcode: str  # of the instruction
+    matrix: str  # "A" or "B"
+    rows: int  # in memory: rows of A, columns of B, or those along k of a matrix that is stored so
+    chunks: tuple[tuple[int, ...], ...]  # addresses of the 16-byte chunks of the first of these rows
+    layout: str  # what the descriptor says, in words
 
-    opcode: str
-    matrix: str
-    rows: int
-    chunks: tuple[tuple[int, ...], ...]
-    layout: str
+    def pictures(self) -> Iterator[Picture]:
+        yield picture_of_operand(self)
 
 
 def picture_of_operand(operand: Operand) -> Picture:
-    """Where the chunks of the matrix's first rows lie."""
+    """Return the places of the chunks of the matrix's first rows."""
     return _picture_of_chunks(
         f"{operand.matrix} of {operand.opcode}: where its chunks lie in shared memory, {operand.layout}",
-        ((place, row, chunk) for row, line in enumerate(operand.chunks) for chunk, place in enumerate(line)),
-        f"r2 c1: 16 bytes, chunk 1 of row 2. The matrix has {operand.rows} rows of {len(operand.chunks[0])} chunks.",
+        [(place, row, chunk) for row, line in enumerate(operand.chunks) for chunk, place in enumerate(line)],
+        f"The matrix has {operand.rows} rows of {len(operand.chunks[0])} chunks.",
     )
 
 
-def _picture_of_chunks(title: str, chunks: Iterable[tuple[int, int, int]], note: str) -> Picture:
-    """Chunks, each by its address, row and number there, among the banks: a row of cells is a line of all banks."""
-    every = list(chunks)
-    lines = sorted({place // _LINE for place, _, _ in every})
+def _picture_of_chunks(title: str, chunks: list[tuple[int, int, int]], size: str) -> Picture:
+    """Return a picture of chunks, each given by its address, row and number; a row of cells is a line of all banks."""
+    lines = sorted({place // _LINE for place, _, _ in chunks})
     cells = {
         (lines.index(place // _LINE), place % _LINE // CHUNK): Cell(f"r{row} c{chunk}", chunk)
-        for place, row, chunk in every
+        for place, row, chunk in chunks
     }
-    column = Counter(place % _LINE for place, row, chunk in every if chunk == 0 and row < _TOGETHER)
-    notes = [note]
+    notes = [f"r2 c1: 16 bytes, chunk 1 of row 2. {size}"]
+    column = Counter(place % _LINE for place, row, chunk in chunks if chunk == 0 and row < _TOGETHER)
     if column.total() == _TOGETHER:
         turns = max(column.values())
         cost = "a pass: each has banks of its own" if turns == 1 else f"{turns} passes, {turns - 1} by conflicts"
@@ -236,7 +210,7 @@ def _picture_of_chunks(title: str, chunks: Iterable[tuple[int, int, int]], note:
     return Picture(
         title,
         tuple(f"{line * _LINE:#x}" for line in lines),
-        tuple(_banks(first, 4).removeprefix("banks ") for first in range(0, _BANKS, 4)),
+        tuple(f"{bank}-{bank + 3}" for bank in range(0, BANKS, 4)),
         cells,
         tuple(notes),
         corner="banks",

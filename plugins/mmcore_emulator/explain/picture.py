@@ -1,4 +1,4 @@
-"""A picture: cells in rows and columns, as text of 80 columns."""
+"""Pictures: cells in rows and columns, as text of 80 columns."""
 
 from __future__ import annotations
 
@@ -12,17 +12,11 @@ WIDTH = 80
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell.
-
-    Attributes:
-        text: what stands in it.
-        shade: number of its colour; cells of one number belong together.
-        conflict: whether it is marked, in text with a star.
-    """
+    """A cell."""
 
     text: str
-    shade: int = 0
-    conflict: bool = False
+    shade: int = 0  # number of its colour; cells of one number belong together
+    conflict: bool = False  # whether it is marked, in text with a star
 
     def __str__(self) -> str:
         return f"{self.text}*" if self.conflict else self.text
@@ -30,24 +24,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Picture:
-    """Cells, with headings and sentences.
-
-    Attributes:
-        title: what it shows.
-        rows, columns: headings.
-        cells: by the numbers of their row and column.
-        notes: sentences below it.
-        groups: headings above the columns, and how many columns each is for; none, or all columns in order.
-        corner: what the columns' headings count.
-    """
+    """Cells, with headings and sentences."""
 
     title: str
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    cells: Mapping[tuple[int, int], Cell]
-    notes: tuple[str, ...] = ()
-    groups: tuple[tuple[str, int], ...] = ()
-    corner: str = ""
+    rows: tuple[str, ...]  # headings
+    columns: tuple[str, ...]  # headings
+    cells: Mapping[tuple[int, int], Cell]  # by the numbers of their row and column
+    notes: tuple[str, ...] = ()  # sentences below the cells
+    groups: tuple[tuple[str, int], ...] = ()  # headings above so many columns each, of all columns in order; or none
+    corner: str = ""  # what the columns' headings count
 
     @property
     def cell_width(self) -> int:
@@ -61,15 +46,14 @@ class Picture:
         return max(map(len, (*self.rows, self.corner)))
 
     def text(self) -> str:
-        """The picture in lines of at most 80 characters; columns that do not fit stand below the others."""
-        label = self.label_width
-        panels = ["\n".join(self._panel(columns, label)) for columns in self._panels(WIDTH - label)]
+        """Return the picture in lines of at most 80 characters; columns that do not fit follow below the others."""
+        panels = ["\n".join(self._panel(columns)) for columns in self._panels()]
         notes = "\n".join(line for note in self.notes for line in textwrap.wrap(note, WIDTH))
         return "\n\n".join(filter(None, ["\n".join(textwrap.wrap(self.title, WIDTH)), *panels, notes]))
 
-    def _panels(self, width: int) -> Iterator[list[int]]:
-        """Numbers of the columns that stand beside each other: whole groups, or as many in each panel."""
-        most = max(1, width // (self.cell_width + 1))
+    def _panels(self) -> Iterator[list[int]]:
+        """Yield the columns side by side: whole groups, or parts of a wide group that are about as wide."""
+        most = max(1, (WIDTH - self.label_width) // (self.cell_width + 1))
         panel: list[int] = []
         first = 0
         for _, count in self.groups or (("", len(self.columns)),):
@@ -77,32 +61,22 @@ class Picture:
                 yield from filter(None, [panel])
                 panel = []
             columns = [*panel, *range(first, first + count)]
-            panels = -(-len(columns) // most)
-            size = -(-len(columns) // panels)
-            *whole, panel = [columns[begin : begin + size] for begin in range(0, len(columns), size)]
-            yield from whole
+            size = -(-len(columns) // -(-len(columns) // most))
+            *full, panel = [columns[begin : begin + size] for begin in range(0, len(columns), size)]
+            yield from full
             first += count
         yield panel
 
-    def _panel(self, columns: list[int], label: int) -> Iterator[str]:
-        width = self.cell_width
-        if self.groups:
-            headings = [text.ljust(count * (width + 1) - 1) for text, count in self._groups_of(columns)]
-            yield _line("", headings, label)
-        yield _line(self.corner, [self.columns[column].rjust(width) for column in columns], label)
-        for row, heading in enumerate(self.rows):
-            cells = [str(self.cells.get((row, column), "")).rjust(width) for column in columns]
-            yield _line(heading, cells, label)
-
-    def _groups_of(self, columns: list[int]) -> Iterator[tuple[str, int]]:
-        """The headings above some columns, and above how many of these each stands."""
-        first = 0
+    def _panel(self, columns: list[int]) -> Iterator[str]:
+        width, first, groups = self.cell_width, 0, []
         for text, count in self.groups:
-            here = sum(first <= column < first + count for column in columns)
-            if here:
-                yield text, here
+            if inside := sum(first <= column < first + count for column in columns):
+                groups.append(text.ljust(inside * (width + 1) - 1))
             first += count
-
-
-def _line(heading: str, cells: list[str], label: int) -> str:
-    return " ".join([heading.ljust(label), *cells]).rstrip()
+        headings = [self.columns[column].rjust(width) for column in columns]
+        lines = [("", groups)] if self.groups else []
+        lines.append((self.corner, headings))
+        for row, heading in enumerate(self.rows):
+            lines.append((heading, [str(self.cells.get((row, column), "")).rjust(width) for column in columns]))
+        for heading, cells in lines:
+            yield " ".join([heading.ljust(self.label_width), *cells]).rstrip()

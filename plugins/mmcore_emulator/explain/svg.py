@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import accumulate
 
 from mmcore_emulator.explain.picture import Picture
 
@@ -16,20 +17,20 @@ _FONT = "font-family='ui-monospace, Menlo, Consolas, monospace' font-size='12'"
 
 
 def svg_of(pictures: Sequence[Picture]) -> str:
-    """All pictures in one drawing, one below the other."""
+    """Return all pictures in one drawing, one below the other."""
     parts: list[str] = []
     width, top = 0.0, float(_MARGIN)
     for picture in pictures:
-        lines, its_width, its_height = _drawn(picture, top)
+        lines, right, bottom = _drawn(picture, top)
         parts += lines
-        width, top = max(width, its_width), top + its_height + _GAP
+        width, top = max(width, right), bottom + _GAP
     size = f"width='{width + 2 * _MARGIN:.0f}' height='{top - _GAP + _MARGIN:.0f}'"
     head = f"<svg xmlns='http://www.w3.org/2000/svg' {size} {_FONT}>"
     return "\n".join([head, "<rect width='100%' height='100%' fill='white'/>", *parts, "</svg>\n"])
 
 
 def _drawn(picture: Picture, top: float) -> tuple[list[str], float, float]:
-    """The elements of a picture that begins at this height, its width and its height."""
+    """Return the elements of a picture that begins at this height, its width and where it ends."""
     label = picture.label_width * _CHARACTER + 8
     cell = picture.cell_width * _CHARACTER + 10
     titles = textwrap.wrap(picture.title, _TITLE)
@@ -37,12 +38,9 @@ def _drawn(picture: Picture, top: float) -> tuple[list[str], float, float]:
     lines = [_text(_MARGIN, top + _HEIGHT * index, line, bold=True) for index, line in enumerate(titles)]
     grid = top + _HEIGHT * len(titles) + 4
     left = _MARGIN + label
-    if picture.groups:
-        first = 0
-        for heading, count in picture.groups:
-            lines.append(_text(left + first * cell + 4, grid, heading))
-            first += count
-        grid += _HEIGHT
+    edges = list(accumulate((count for _, count in picture.groups), initial=0))
+    lines += [_text(left + edges[at] * cell + 4, grid, heading) for at, (heading, _) in enumerate(picture.groups)]
+    grid += _HEIGHT * bool(picture.groups)
     lines.append(_text(_MARGIN, grid, picture.corner))
     lines += [_text(left + (at + 0.5) * cell, grid, text, middle=True) for at, text in enumerate(picture.columns)]
     grid += _HEIGHT
@@ -51,21 +49,21 @@ def _drawn(picture: Picture, top: float) -> tuple[list[str], float, float]:
     below = grid + _HEIGHT * len(picture.rows) + 6
     lines += [_text(_MARGIN, below + _HEIGHT * index, line) for index, line in enumerate(notes)]
     texts = max((len(line) * _CHARACTER for line in (*titles, *notes)), default=0)
-    return lines, max(label + cell * len(picture.columns), texts), below + _HEIGHT * len(notes) - top
+    return lines, max(label + cell * len(picture.columns), texts), below + _HEIGHT * len(notes)
 
 
 def _cells(picture: Picture, left: float, top: float, width: float) -> Iterator[str]:
-    edges = {sum(count for _, count in picture.groups[:index]) for index in range(1, len(picture.groups))}
     for row in range(len(picture.rows)):
         for column in range(len(picture.columns)):
-            found = picture.cells.get((row, column))
-            fill = "none" if found is None else _CONFLICT if found.conflict else _SHADES[found.shade % len(_SHADES)]
+            content = picture.cells.get((row, column))
+            shade = _SHADES[content.shade % len(_SHADES)] if content else "none"
+            fill = _CONFLICT if content and content.conflict else shade
             x, y = left + column * width, top + row * _HEIGHT
             box = f"x='{x:.1f}' y='{y:.1f}' width='{width:.1f}' height='{_HEIGHT}'"
             yield f"<rect {box} fill='{fill}' stroke='#cbd5e1'/>"
-            if found is not None:
-                yield _text(x + width / 2, y, found.text, middle=True)
-    for column in sorted(edges):
+            if content:
+                yield _text(x + width / 2, y, content.text, middle=True)
+    for column in list(accumulate(count for _, count in picture.groups))[:-1]:
         x, bottom = left + column * width, top + len(picture.rows) * _HEIGHT
         yield f"<line x1='{x:.1f}' y1='{top:.1f}' x2='{x:.1f}' y2='{bottom:.1f}' stroke='#334155'/>"
 

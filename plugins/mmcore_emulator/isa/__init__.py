@@ -1,1 +1,1 @@
-"""What each instruction is and does."""
+"""The instructions of PTX: their operands, effects and execution."""

@@ -39,10 +39,10 @@ class Atomic:
     """An atomic operation.
 
     Attributes:
-        combine: what it makes of the value in memory.
-        kind: PTX type of that value and the operands.
-        accumulates: whether :data:`numpy.add` does the same.
-        vectors: whether it is known of vectors.
+        combine: maps the element in memory and the operands to the new element.
+        kind: PTX type of the element and the operands.
+        accumulates: true if it equals :data:`numpy.add`.
+        vectors: true if it exists for vectors.
     """
 
     combine: Combine
@@ -84,15 +84,15 @@ _OPERATIONS: dict[str, tuple[Combine, tuple[str, ...]]] = {
 
 
 def atomic_operation(parts: frozenset[str]) -> Atomic | None:
-    """The operation of "add", "noftz" and "f16", of ``atom.add.noftz.f16``; None for one that is not known."""
+    """Return the operation of "add", "noftz" and "f16", for ``atom.add.noftz.f16``; None for an unknown one."""
     names, kinds = [part for part in parts if part in _OPERATIONS], [part for part in parts if part in _KINDS]
     if len(names) != 1 or len(kinds) != 1 or len(parts) != 2 + ("noftz" in parts):
         return None
     (name,), (kind,) = names, kinds
     if kind in _HALVES and name in ("add", "min", "max") and "noftz" in parts:
-        found = float_operation(name, (kind,))
-        assert found is not None
-        return Atomic(found.compute, found.result, vectors=True)
+        of_halves = float_operation(name, (kind,))
+        assert of_halves is not None
+        return Atomic(of_halves.compute, of_halves.result, vectors=True)
     if (name, kind) == ("cas", "b128"):
         return Atomic(swapped, kind)
     combine, known = _OPERATIONS[name]
@@ -105,21 +105,21 @@ _KINDS = {*_HALVES, *NUMPY}
 
 
 def _instruction(opcode: Opcode) -> Execute | None:
-    """``red.op.type [a], b`` and ``atom.op.type d, [a], b{, c}``, of vectors too: element by element."""
+    """Return the semantics of ``red.op.type [a], b`` or ``atom.op.type d, [a], b{, c}``."""
     parts = [part for part in opcode[1:] if part not in CACHE_HINTS]
     space = SPACES[parts.pop(0)] if parts and parts[0] in SPACES else "generic"
     policy = (IGNORED,) * (POLICY in parts)
     parts = [part for part in parts if part != POLICY]
     count = next((VECTORS[part] for part in parts if part in VECTORS), 1)
-    found = atomic_operation(frozenset(parts) - VECTORS.keys())
-    if found is None:
+    operation = atomic_operation(frozenset(parts) - VECTORS.keys())
+    if operation is None:
         return None
-    if count > 1 and (not found.vectors or count * NUMPY[found.kind].itemsize > LARGEST_ACCESS):
+    if count > 1 and (not operation.vectors or count * NUMPY[operation.kind].itemsize > LARGEST_ACCESS):
         return None
-    sources = (OperandSpec("source", found.kind, count),) * (2 if "cas" in parts else 1)
-    result = (OperandSpec("result", found.kind, count),) * (opcode[0] == "atom")
-    combine = partial(_combine, found, space, count)
-    accumulate = partial(_accumulate, found, space, count) if found.accumulates else combine
+    sources = (OperandSpec("source", operation.kind, count),) * (2 if "cas" in parts else 1)
+    result = (OperandSpec("result", operation.kind, count),) * (opcode[0] == "atom")
+    combine = partial(_combine, operation, space, count)
+    accumulate = partial(_accumulate, operation, space, count) if operation.accumulates else combine
     operands = (*result, OperandSpec("address"), *sources, *policy)
     return Execute(combine if result else accumulate, operands, unread=accumulate)
 
@@ -134,13 +134,13 @@ def _combine(
     address: list[Values],
     *sources: list[Values],
 ) -> Sequence[Values]:
-    """Return the elements that were there before, one register of a vector after the other."""
+    """Return the previous elements, one for each register of a vector."""
     dtype, before = NUMPY[atomic.kind], []
     if count > 1:
         machine.memory.check_alignment(space, address[0], count * dtype.itemsize, mask, at)
     for number in range(count):
         place = address[0] + np.uint64(number * dtype.itemsize) if number else address[0]
-        values = [each[number] for each in sources]
+        values = [source[number] for source in sources]
         before.append(machine.memory.atomic(space, place, values, dtype, atomic.combine, mask, at))
     return before
 
@@ -155,7 +155,7 @@ def _accumulate(
     address: list[Values],
     values: list[Values],
 ) -> tuple[()]:
-    """Add without returning the elements that were there before."""
+    """Add without returning the previous elements."""
     dtype = NUMPY[atomic.kind]
     if count > 1:
         machine.memory.check_alignment(space, address[0], count * dtype.itemsize, mask, at)

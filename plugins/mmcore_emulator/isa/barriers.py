@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from mmcore_emulator.isa.entries import (
@@ -12,6 +9,7 @@ from mmcore_emulator.isa.entries import (
     Entry,
     Execute,
     Family,
+    Function,
     Opcode,
     OperandSpec,
     Wait,
@@ -21,10 +19,9 @@ from mmcore_emulator.isa.entries import (
 from mmcore_emulator.machine.barriers import BarrierKind, Reduction
 from mmcore_emulator.machine.lanes import THREAD_AXES, Mask
 from mmcore_emulator.machine.machine import Machine
-from mmcore_emulator.numerics.floats import Values
 
-# By what the instruction says it finds out, and of which type that is.
-_FINDINGS: dict[tuple[str, str], Callable[[Values, Values], Any]] = {
+# The reductions, by name and result type.
+_FINDINGS: dict[tuple[str, str], Function] = {
     ("popc", "u32"): lambda votes, present: (votes & present).sum(THREAD_AXES, np.uint32, keepdims=True),
     ("or", "pred"): lambda votes, present: (votes & present).any(THREAD_AXES, keepdims=True),
     ("and", "pred"): lambda votes, present: (votes | ~present).all(THREAD_AXES, keepdims=True),
@@ -48,12 +45,12 @@ _KINDS = _kinds()
 
 
 def reduction(kind: BarrierKind, slot: int) -> Reduction:
-    """What a barrier tells to the register of that number."""
+    """Return the reduction of a barrier, with the register of its result."""
     return Reduction(_FINDINGS[kind.finding, kind.kind], slot)
 
 
 def _block_barrier(opcode: Opcode) -> Wait | None:
-    """``bar.sync a{, b}``, ``bar.arrive a, b``, ``bar.red p, a{, b}, c``."""
+    """Return the semantics of ``bar.sync a{, b}``, ``bar.arrive a, b`` or ``bar.red p, a{, b}, c``."""
     kind = _KINDS.get(opcode)
     if kind is None:
         return None

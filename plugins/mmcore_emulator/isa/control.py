@@ -1,4 +1,4 @@
-"""Jumps, calls, traps, printing, and what a kernel asks of its multiprocessor.
+"""Jumps, calls, traps, printing, and requests to the multiprocessor.
 
 ``printf`` and ``assert`` are functions that the driver provides. Reference: PTX ISA, "Control Flow Instructions" and
 "Miscellaneous Instructions"; CUDA C++ Programming Guide, "Formatted Output" and "Assertion"; PTX Writer's Guide to
@@ -8,7 +8,6 @@ Interoperability, "System Calls".
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -43,12 +42,12 @@ def _report(
 def _fail(
     machine: Machine, mask: Mask | None, at: Instruction, text: list[Values], file: list[Values], line: list[Values]
 ) -> Sequence[Values]:
-    """Lanes come to an assertion that does not hold."""
-    said, files = (texts(machine, address, mask, at) for address in (text[0], file[0]))
+    """Report lanes whose assertion fails."""
+    assertions, files = (texts(machine, address, mask, at) for address in (text[0], file[0]))
     lines = np.broadcast_to(line[0], machine.batch.shape)
 
     def failed(lane: tuple[int, ...]) -> str:
-        assertion, name = ((each[lane] or b"").decode(errors="replace") for each in (said, files))
+        assertion, name = ((strings[lane] or b"").decode(errors="replace") for strings in (assertions, files))
         written = f"{name.rpartition('/')[2]}:{lines[lane]}"
         where = "" if written == f"{at.source}:{at.line}" else f" of {written}"
         return f"fails the assertion {assertion!r}{where}"
@@ -59,19 +58,19 @@ def _fail(
 def _print(
     machine: Machine, mask: Mask | None, at: Instruction, text: list[Values], arguments: list[Values]
 ) -> Sequence[Values]:
-    """``printf``; the number of arguments that the format asks for, or -1 where there is no format."""
-    asked = np.full(machine.batch.shape, _NO_FORMAT, np.int32)
+    """Execute ``printf``; return the number of arguments of the format, or -1 without a format."""
+    counts = np.full(machine.batch.shape, _NO_FORMAT, np.int32)
     formats = texts(machine, text[0], mask, at)
-    for each in sorted({each for each in formats.flat if each is not None}):
-        lanes, parts = formats == each, format_of(each)
+    for content in sorted({content for content in formats.flat if content is not None}):
+        lanes, parts = formats == content, format_of(content)
         columns = _arguments(machine, machine.batch.narrow(mask, lanes), at, parts, arguments[0])
         machine.print(lanes, parts, columns)
-        asked[lanes] = len(columns)
-    return [asked.view(np.uint32)]
+        counts[lanes] = len(columns)
+    return [counts.view(np.uint32)]
 
 
-def _arguments(machine: Machine, mask: Mask | None, at: Instruction, parts: Format, address: Values) -> list[Any]:
-    """Each argument of a format, as lanes; they stand one behind the other, each at a multiple of its size."""
+def _arguments(machine: Machine, mask: Mask | None, at: Instruction, parts: Format, address: Values) -> list[Values]:
+    """Return each argument of a format, as lanes; they are stored consecutively, each at a multiple of its size."""
     columns, offset = [], 0
     for conversion in parts:
         if not isinstance(conversion, Conversion):
@@ -87,7 +86,7 @@ def _arguments(machine: Machine, mask: Mask | None, at: Instruction, parts: Form
 
 
 def _call(machine: Machine, mask: Mask | None, at: Instruction) -> tuple[()]:
-    """Refuse a call of a function that is not known."""
+    """Refuse a call of an unknown function."""
     where = f" ({at.source}:{at.line})" if at.line else ""
     name = next(names(at), "")
     called = f"{at.mnemonic}{' of ' * bool(name)}{name}{where}"

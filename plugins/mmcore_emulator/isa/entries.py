@@ -1,4 +1,4 @@
-"""The parts of an instruction table: families, entries, operands, effects, and what executes an instruction."""
+"""The components of an instruction table: families, entries, operands, effects, and the semantics of an instruction."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from mmcore_emulator.machine.barriers import BarrierKind
 from mmcore_emulator.numerics.floats import Values
 
 Opcode: TypeAlias = tuple[str, ...]
-"""The parts of an opcode, as in ("ld", "global", "f32")."""
+"""The parts of an opcode, such as ("ld", "global", "f32")."""
 Capability: TypeAlias = tuple[int, int]
 Function: TypeAlias = Callable[..., Any]
-"""Maps arrays to an array, or to two."""
+"""A map from arrays to an array, or to two."""
 Run: TypeAlias = Callable[..., Sequence[Values]]
-"""``run(machine, mask, at, *operands)`` takes a list of lanes for each source operand, and returns the results."""
+"""A function ``run(machine, mask, at, *operands)``: its arguments are a list of lanes for each source operand.
+
+It returns the results.
+"""
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class OperandSpec:
     Attributes:
         role: "result", "source", "both", "address", "tensor" (a map's address and coordinates), or "ignored".
         type: PTX type that each of its registers is read or written as; "" for bits, as many as the register has.
-            "b32|pred" is a result and another one that may be left out.
+            "b32|pred" is a result and another, optional one.
         count: number of registers; 0 for any.
     """
 
@@ -38,16 +41,16 @@ class OperandSpec:
 
 @dataclass(frozen=True)
 class Compute:
-    """Computes results from registers alone.
+    """The semantics of an instruction that computes results from registers alone.
 
     Attributes:
         compute: maps the source arrays to the result array, or to two.
         sources: PTX type that each source operand is read as.
         result: PTX type of the result.
         also: PTX type of the second result, if ``compute`` returns two.
-        approximate: whether the result's bits are not specified.
-        rule: how bits of the result depend on those of the sources: "and", "or", "xor", "not", "shift" (by the second
-            source), "select" (by the third); "" if each may depend on all.
+        approximate: true if the result's bits are not specified.
+        rule: dependence of result bits on source bits: "and", "or", "xor", "not", "shift" (by the second source),
+            "select" (by the third); "" if each may depend on all.
     """
 
     compute: Function
@@ -60,7 +63,7 @@ class Compute:
     @property
     def operands(self) -> tuple[OperandSpec, ...]:
         """The operands in the order in which they are written."""
-        return OperandSpec("result", self.result, 0), *(OperandSpec("source", each) for each in self.sources)
+        return OperandSpec("result", self.result, 0), *(OperandSpec("source", kind) for kind in self.sources)
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class MemoryAccess:
 
     Attributes:
         kind: "load" or "store"; the address is the first operand, the elements of a store are the second.
-        space: the memory, as of :meth:`~mmcore_emulator.machine.memory.address_spaces.AddressSpaces.load`.
+        space: the memory, as in :meth:`~mmcore_emulator.machine.memory.address_spaces.AddressSpaces.load`.
         dtype: type of the elements.
     """
 
@@ -80,16 +83,16 @@ class MemoryAccess:
 
 @dataclass(frozen=True)
 class Execute:
-    """Acts on the machine.
+    """The semantics of an instruction that acts on the machine.
 
     Attributes:
-        run: what executes it.
-        operands: in the order in which they are written; optional ones are the last.
-        required: how many operands there must be; all by default.
-        unread: what executes it where no result is read, if that is another function.
-        memory: the access, if that is all that it does.
-        shuffle: the function that moves the first source between the lanes of a warp, if that is all that it does.
-        bound: for arithmetic that differs by architecture: returns ``run`` for a compute capability.
+        run: executes the instruction.
+        operands: operands in the order in which they are written; optional ones are the last.
+        required: number of required operands; all by default.
+        unread: executes the instruction if no result is read; ``run`` by default.
+        memory: the access, if the instruction does nothing else.
+        shuffle: moves the first source between the lanes of a warp, if the instruction does nothing else.
+        bound: returns ``run`` for a compute capability, for arithmetic that differs by architecture.
     """
 
     run: Run | None
@@ -103,7 +106,7 @@ class Execute:
 
 @dataclass(frozen=True)
 class Move:
-    """Moves registers, or packs and unpacks them (``mov``), as bits of a PTX type."""
+    """The semantics of ``mov``: it moves registers, or packs and unpacks them, as bits of a PTX type."""
 
     type: str
     operands: tuple[OperandSpec, ...] = (OperandSpec("result", "", 0), OperandSpec("source", "", 0))
@@ -111,7 +114,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Jump:
-    """Ends a basic block: "branch", "branch by index" or "exit"."""
+    """The semantics of an instruction that ends a basic block: "branch", "branch by index" or "exit"."""
 
     kind: str
     operands: tuple[OperandSpec, ...] = ()
@@ -119,15 +122,15 @@ class Jump:
 
 @dataclass(frozen=True)
 class Wait:
-    """Ends a basic block at a barrier of the threads of a "warp", a "block" or a "cluster".
+    """The semantics of a barrier, which ends a basic block.
 
     Attributes:
-        threads: whose barrier it is.
-        operands: those of the instruction.
-        barrier: of a block's: what it does.
-        gathers: whether it stands before an instruction that threads of a warp execute together.
-        orders: whether it orders accesses to memory.
-        is_whole: whether the instruction behind it is one of all threads of a warp.
+        threads: threads that the barrier belongs to: those of a "warp", a "block" or a "cluster".
+        operands: operands of the instruction.
+        barrier: kind of a block's barrier.
+        gathers: true if it precedes an instruction that threads of a warp execute together.
+        orders: true if it orders accesses to memory.
+        is_whole: true if all threads of a warp execute the following instruction.
     """
 
     threads: str
@@ -139,28 +142,28 @@ class Wait:
 
 
 Semantics: TypeAlias = Compute | Execute | Move | Jump | Wait
-"""What executes an instruction."""
+"""The semantics of an instruction."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What an instruction does beside computing registers.
+    """The effect of an instruction, apart from computing registers.
 
     Attributes:
         kind: "compute", "compare", "move", "load", "store", "remote store", "atomic", "matrix move", "fragment move",
             "product", "warpgroup", "copy" (of threads), "bulk copy", "mbarrier", "cluster address" or "control".
-        verb: what it does with memory, in messages: "reads", "writes", "adds to" …
-        writes: whether it writes to memory, or makes something known to other threads.
-        polls: whether it asks for a value that other threads may have written: "always", "if read" (its result), "".
-        members: which threads of a warp execute it together: "all", "named" by its last operand, or "".
-        elects: whether one of these threads acts for all of them.
+        verb: its effect on memory, in messages: "reads", "writes", "adds to" …
+        writes: true if it writes to memory, or publishes something to other threads.
+        polls: "always" or "if read" (its result) if it reads a value that other threads may write; else "".
+        members: the threads of a warp that execute it together: "all", "named" by its last operand, or "".
+        elects: true if one of these threads acts for all of them.
         flops: floating-point operations of a thread.
         type: PTX type of its elements, the last part of the opcode.
-        order: the memory orderings that it names: "volatile", "relaxed", "acquire", "release", "acq_rel", "nc".
-        scope: the scope that it names: "cta", "cluster", "gpu", "sys"; "" for none.
-        step: which instruction of its kind it is: "init", "fence", "commit", "wait", "ldmatrix" …; "reduce" of one that
-            combines what it brings with what is there.
-        passes: whether the value of a flag may flow through it to a comparison.
+        order: memory orderings in the opcode: "volatile", "relaxed", "acquire", "release", "acq_rel", "nc".
+        scope: scope in the opcode: "cta", "cluster", "gpu", "sys"; "" for none.
+        step: instruction within its kind: "init", "fence", "commit", "wait", "ldmatrix" …; "reduce" if it combines its
+            operand with the element in memory.
+        passes: true if the value of a flag may flow through it to a comparison.
     """
 
     kind: str = "compute"
@@ -178,7 +181,7 @@ class Effect:
 
     @property
     def strong(self) -> bool:
-        """Whether other threads may access the same element meanwhile."""
+        """True if other threads may access the same element at the same time."""
         return not self.order.isdisjoint(("volatile", "relaxed", "acquire", "release", "acq_rel"))
 
 
@@ -187,10 +190,10 @@ class Entry:
     """Instructions of one kind.
 
     Attributes:
-        name: as the documentation calls them; its first word, or words with "|" between, begin the opcode.
-        build: returns what executes an opcode, with so many results; None for an opcode that is not supported.
+        name: name in the documentation; its first word, or words separated by "|", begin the opcode.
+        build: returns the semantics of an opcode with a number of results; None for an unsupported opcode.
         pattern: regular expression of the whole opcode; any by default.
-        effect: what they have in common.
+        effect: effect of all of them.
     """
 
     name: str
@@ -206,13 +209,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Family:
-    """Entries that belong together.
+    """Related entries.
 
     Attributes:
-        title: of the documentation's table.
-        entries: the instructions; of several that fit an opcode the first counts.
-        exact: returns opcodes and what computes them.
-        since: the least compute capabilities of opcodes, by regular expressions; the largest of those that fit counts.
+        title: title in the documentation's table.
+        entries: the instructions; the first entry that matches an opcode counts.
+        exact: returns opcodes with their semantics.
+        since: least compute capabilities by regular expressions of opcodes; the largest match counts.
         flops: floating-point operations of a thread by the first part of an opcode.
         passes: first parts of the opcodes through which the value of a flag may flow to a comparison.
     """
@@ -231,12 +234,12 @@ def always(semantics: Semantics) -> Callable[[Opcode, int], Semantics | None]:
 
 
 def of_opcode(build: Callable[[Opcode], Semantics | None]) -> Callable[[Opcode, int], Semantics | None]:
-    """Return a builder that does not look at the number of results."""
+    """Return a builder that ignores the number of results."""
     return lambda opcode, results: build(opcode)
 
 
 def nothing(*_: object) -> tuple[()]:
-    """Execute an instruction that has no effect where every access is made in order."""
+    """Execute an instruction without effect in an emulator that makes all accesses in order."""
     return ()
 
 

@@ -1,4 +1,4 @@
-"""Fences, which order accesses that are made in order here anyway; observers learn of them.
+"""Fences. The emulator makes all accesses in order, so fences only notify observers.
 
 Reference: PTX ISA, "Parallel Synchronization and Communication Instructions: membar, fence".
 """
@@ -26,7 +26,7 @@ def _fenced(scope: str, machine: Machine, mask: Mask | None, at: object) -> tupl
 
 
 def _proxy_fence(opcode: Opcode) -> Execute:
-    whole = not any("shared" in each for each in opcode)
+    whole = not any("shared" in part for part in opcode)
 
     def fence(machine: Machine, mask: Mask | None, at: object) -> tuple[()]:
         machine.observers.event(ProxyFenced(mask, whole))
@@ -36,7 +36,7 @@ def _proxy_fence(opcode: Opcode) -> Execute:
 
 
 def _fence_init(machine: Machine, mask: Mask | None, at: object) -> tuple[()]:
-    """Order the initialisation of mbarriers before what the cluster and asynchronous instructions do."""
+    """Order the initialisation of mbarriers before accesses by the cluster and by asynchronous instructions."""
     machine.observers.fence("gpu", mask)
     machine.observers.event(ProxyFenced(mask))
     return ()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,28 +42,28 @@ from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.ptx.instructions import Instruction
 
-# An access's order has no effect on its value where all accesses are made in order and none is left out.
+# An access's order has no effect on its value, because all accesses are made in order.
 CACHE_HINTS = {
     *("weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "cta", "cluster", "gpu", "sys"),
     *("nc", "ca", "cg", "cs", "cv", "lu", "wb", "wt", "L2::64B", "L2::128B", "L2::256B"),
     *(f"L1::{kept}" for kept in ("evict_normal", "evict_unchanged", "evict_last", "evict_first", "no_allocate")),
     *(f"L2::{kept}" for kept in ("evict_normal", "evict_last", "evict_first")),
 }
-"""Parts of opcodes of accesses that do not change their effect here."""
+"""Parts of the opcodes of accesses that do not change their effect here."""
 POLICY = "L2::cache_hint"
-"""Part of an opcode whose last operand is a cache policy."""
+"""A part of an opcode whose last operand is a cache policy."""
 VECTORS = {"v2": 2, "v4": 4, "v8": 8}
 LARGEST_ACCESS = 16
-"""Bytes that one access moves at most."""
+"""The most bytes that one access moves."""
 SPACES = {space: space for space in ("global", "shared", "local", "param", "const")}
 SPACES |= {"shared::cta": "shared", "shared::cluster": "cluster", "param::entry": "param"}
-"""Memories by the part of the opcode that names them."""
+"""The memory of each part of an opcode that names one."""
 _WINDOWS = {"global": 0, "const": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAMETER_WINDOW}
 _WINDOWS |= {"shared::cta": SHARED_WINDOW, "shared::cluster": SHARED_WINDOW, "param::entry": PARAMETER_WINDOW}
 
 
 class _Access(NamedTuple):
-    """What a load or store moves: elements of a vector, of a type, in a memory."""
+    """A load's or store's vector of elements: its memory, its length and their type."""
 
     space: str
     elements: int
@@ -98,7 +98,7 @@ def _load(opcode: Opcode) -> Execute | None:
 
 def _loaded(
     space: str,
-    dtype: np.dtype[Any],
+    dtype: np.dtype[np.generic],
     count: int,
     machine: Machine,
     mask: Mask | None,
@@ -122,7 +122,7 @@ def _store(opcode: Opcode) -> Execute | None:
 
 def _stored(
     space: str,
-    dtype: np.dtype[Any],
+    dtype: np.dtype[np.generic],
     machine: Machine,
     mask: Mask | None,
     at: Instruction,
@@ -138,7 +138,7 @@ def _move(opcode: Opcode) -> Move | None:
 
 
 def _convert_address(opcode: Opcode) -> Compute | None:
-    """``cvta``: between addresses of a memory and generic ones, which differ by where the memory's window begins."""
+    """Return the semantics of ``cvta``: generic addresses are offset by the begin of a memory's window."""
     to = opcode[1:2] == ("to",)
     parts = opcode[1 + to :]
     if len(parts) != 2 or parts[0] not in _WINDOWS or parts[1] != "u64":
@@ -150,7 +150,7 @@ def _convert_address(opcode: Opcode) -> Compute | None:
 
 
 def _cluster_address(opcode: Opcode) -> Execute | None:
-    """``mapa`` and ``getctarank``: addresses in the shared memory of the cluster's blocks, and their blocks."""
+    """Return the semantics of ``mapa`` (an address in another block) or ``getctarank`` (the block of an address)."""
     name, *space, kind = opcode
     if space not in ([], ["shared::cluster"]) or kind not in ("u32", "u64"):
         return None
@@ -172,7 +172,7 @@ def _rank_of(machine: Machine, mask: object, at: object, address: list[Values]) 
 
 
 def _is_in_space(opcode: Opcode) -> Execute | None:
-    """``isspacep``: whether a generic address leads into a memory."""
+    """Return the semantics of ``isspacep``: true if a generic address belongs to a memory."""
     if len(opcode) != 2 or opcode[1] not in SPACES:
         return None
     return Execute(partial(_leads_into, opcode[1]), (OperandSpec("result", "pred"), OperandSpec("source", "u64")))
@@ -188,9 +188,9 @@ def _leads_into(space: str, machine: Machine, mask: object, at: object, address:
         return [(window == SHARED_WINDOW) & (rank == machine.special("%cluster_ctarank"))]
     if space in ("local", "param", "param::entry"):
         return [window == (LOCAL_WINDOW if space == "local" else PARAMETER_WINDOW)]
-    # Constants lie among the device's arrays. Parameters are a part of global memory.
+    # Constants are stored among the device's arrays. Parameters are a part of global memory.
     places, which = np.unique(address[0], return_inverse=True)
-    arrays = [machine.memory.spaces["global"].at(int(each)) for each in places]
+    arrays = [machine.memory.spaces["global"].at(int(place)) for place in places]
     constant = np.array([array is not None and array.read_only for array in arrays])[which.reshape(address[0].shape)]
     return [constant if space == "const" else ~constant & (window != SHARED_WINDOW) & (window != LOCAL_WINDOW)]
 
@@ -202,7 +202,7 @@ def _policy(*_: object) -> list[Values]:
 FAMILY = Family(
     "Loads, stores, moves and addresses",
     (
-        # The order of a load decides whether a thread polls by it.
+        # The order of a load decides if a thread polls with it.
         Entry("ld", of_opcode(_load), r".*\.(volatile|relaxed|acquire)\..*", Effect("load", "reads", polls="always")),
         Entry("ld|ldu", of_opcode(_load), effect=Effect("load", "reads")),
         Entry("st", of_opcode(_store), r"st\.(?!async).*", Effect("store", "writes", writes=True)),

@@ -1,4 +1,4 @@
-"""Instructions of tensor cores: which matrices one multiplies, of which types."""
+"""Instructions of tensor cores: the shapes and types of the matrices that each multiplies."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ class Product(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As it is printed: "mma m16n8k16 f32.f16.f16"."""
+        """The printed name: "mma m16n8k16 f32.f16.f16"."""
         m, n, k = self.shape
         return f"{self.kind} m{m}n{n}k{k} {'.'.join(self.types)}"
 
     @property
     def flops(self) -> int:
-        """Floating-point or integer operations that a warp makes with it: 2·m·n·k, of ``wgmma`` a quarter of these."""
+        """Floating-point or integer operations per warp: 2·m·n·k, or a quarter of that for ``wgmma``."""
         warps = WARPGROUP // WARP if self.kind == "wgmma" else 1
         return 2 * math.prod(self.shape) // warps
 
     @classmethod
     def named(cls, name: str) -> Product:
-        """The product of a :attr:`name`."""
+        """Return the product of a :attr:`name`."""
         kind, shape, types = name.split()
         return cls(kind, shape_named(shape) or (0, 0, 0), tuple(types.split(".")))
 
 
 def product_of(instruction: Instruction) -> Product | None:
-    """Return what an instruction multiplies; None for another instruction."""
+    """Return the product that an instruction computes; None for another instruction."""
     return _product(instruction.opcode)
 
 

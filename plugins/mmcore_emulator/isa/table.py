@@ -1,6 +1,6 @@
 """The table of instructions: what each opcode needs, reads, writes and does.
 
-Decoding, liveness, checks of the compute capability, code generation, and the documentation's table follow from it.
+Decoding, liveness, checks of the compute capability, code generation, and the documentation's table use it.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ REFUSED = {
     "suld": "suld.b.1d.b32.trap",
     "vadd4": "vadd4.u32.u32.u32",
 }
-"""Instructions of PTX that are not supported, with an opcode of each."""
+"""Unsupported instructions of PTX, with an opcode of each."""
 GATHER = "gather"
-"""First part of an opcode at which threads of a warp wait for others; the opcode of what they then execute follows."""
+"""The first part of an opcode at which threads of a warp wait for others; the next instruction's opcode follows."""
 
 
 def _gathering(opcode: Opcode) -> Wait:
@@ -99,12 +99,12 @@ def _exact() -> dict[str, tuple[Compute, Family]]:
 @functools.cache
 def _entries() -> dict[str, list[tuple[Entry, Family]]]:
     """Return the entries by the first part of their opcodes."""
-    found: dict[str, list[tuple[Entry, Family]]] = {}
+    entries: dict[str, list[tuple[Entry, Family]]] = {}
     for family in (*FAMILIES, _GATHERINGS):
         for entry in family.entries:
             for word in entry.words:
-                found.setdefault(word, []).append((entry, family))
-    return found
+                entries.setdefault(word, []).append((entry, family))
+    return entries
 
 
 def _matching(opcode: Opcode) -> Iterator[tuple[Entry, Family]]:
@@ -116,7 +116,7 @@ def _matching(opcode: Opcode) -> Iterator[tuple[Entry, Family]]:
 
 @functools.cache
 def semantics_of(opcode: Opcode, results: int = 1) -> Semantics | None:
-    """Return what executes an opcode with so many results; None for one that is not supported."""
+    """Return the semantics of an opcode with a number of results; None for an unsupported opcode."""
     exact = _exact().get(".".join(opcode))
     if exact is not None:
         return exact[0] if results == 1 + bool(exact[0].also) else None
@@ -129,54 +129,54 @@ def semantics_of(opcode: Opcode, results: int = 1) -> Semantics | None:
 
 
 def operation(opcode: Opcode, results: int = 1) -> Compute | None:
-    """Return what computes an opcode from registers alone; None for any other."""
+    """Return the semantics of an opcode that computes from registers alone; None for any other."""
     semantics = semantics_of(opcode, results)
     return semantics if isinstance(semantics, Compute) else None
 
 
 def decode(instruction: Instruction) -> Semantics | None:
-    """Return what executes an instruction; None for one that is not supported."""
+    """Return the semantics of an instruction; None for an unsupported one."""
     first = instruction.operands[0] if instruction.operands else ()
     return semantics_of(instruction.opcode, len(first) if isinstance(first, tuple) else 1)
 
 
 @functools.cache
 def effect_of(opcode: Opcode) -> Effect:
-    """Return what an opcode does beside computing registers."""
+    """Return the effect of an opcode, apart from computing registers."""
     entry, family = next(_matching(opcode), (None, None))
-    families = [each for each in (family, _exact().get(".".join(opcode), (None, None))[1]) if each is not None]
+    families = [related for related in (family, _exact().get(".".join(opcode), (None, None))[1]) if related is not None]
     is_float = opcode[-1] in (*FLOATS, "f16", "bf16")
-    flops = max((each.flops.get(opcode[0], 0) for each in families if is_float), default=0)
+    flops = max((related.flops.get(opcode[0], 0) for related in families if is_float), default=0)
     effect = Effect() if entry is None else entry.effect
-    passes = effect.passes or (not flops and any(opcode[0] in each.passes for each in families))
+    passes = effect.passes or (not flops and any(opcode[0] in related.passes for related in families))
     scope = next((part for part in _SCOPES if part in opcode), "")
     order = _ORDERS.intersection(opcode)
     return replace(effect, type=opcode[-1], order=order, scope=scope, flops=flops, passes=passes)
 
 
 def effect(instruction: Instruction) -> Effect:
-    """Return what an instruction does beside computing registers."""
+    """Return the effect of an instruction, apart from computing registers."""
     return effect_of(instruction.opcode)
 
 
 @functools.cache
 def least_capability(opcode: Opcode) -> Capability:
-    """Return the least compute capability that has an opcode; the least of all that are emulated if all have it."""
+    """Return the least compute capability that has an opcode; the least emulated one if all have it."""
     name = ".".join(opcode)
     families = {id(family): family for _, family in _entries().get(opcode[0], ())}
     if name in _exact():
         families[id(_exact()[name][1])] = _exact()[name][1]
-    found = [
+    capabilities = [
         capability
         for family in families.values()
         for capability, pattern in family.since
         if re.fullmatch(pattern, name)
     ]
-    return max(found, default=min(CAPABILITIES.values()))
+    return max(capabilities, default=min(CAPABILITIES.values()))
 
 
 def check_supported(instruction: Instruction, capability: Capability) -> Semantics:
-    """Return what executes an instruction on a compute capability.
+    """Return the semantics of an instruction on a compute capability.
 
     Raises:
         UnsupportedInstruction: the capability lacks it, or the emulator does not support it.
@@ -191,18 +191,18 @@ def check_supported(instruction: Instruction, capability: Capability) -> Semanti
 
 
 def unsupported(instruction: Instruction, operand: str = "") -> UnsupportedInstruction:
-    """Return the refusal of an instruction, by its name and its line in the source."""
+    """Return the refusal of an instruction, with its name and its line in the source."""
     return UnsupportedInstruction(f"the emulator does not know the instruction {placed(instruction, operand)}")
 
 
 def placed(instruction: Instruction, operand: str = "") -> str:
-    """Return an instruction's name and place, as messages call it."""
+    """Return an instruction's name and source line, for messages."""
     where = f" ({instruction.source}:{instruction.line})" if instruction.line else ""
     return f"{instruction.mnemonic}{' of ' * bool(operand)}{operand}{where}"
 
 
 def operands(instruction: Instruction) -> Iterator[tuple[OperandSpec, Operand]]:
-    """Yield the operands of an instruction with their specifications; of an unsupported one none."""
+    """Yield the operands of an instruction with their specifications; none for an unsupported one."""
     semantics = decode(instruction)
     if semantics is not None:
         yield from zip(semantics.operands, instruction.operands, strict=False)
@@ -211,7 +211,7 @@ def operands(instruction: Instruction) -> Iterator[tuple[OperandSpec, Operand]]:
 def reads(instruction: Instruction) -> Iterator[Register]:
     """Yield the registers that an instruction reads.
 
-    Under a guard it reads those that it writes too, for the old value survives where the guard is false.
+    A guarded instruction also reads its destinations, because the old value remains where the guard is false.
     """
     if instruction.guard is not None:
         yield instruction.guard

@@ -1,4 +1,4 @@
-"""What the threads of a warp do together: shuffles, votes, matches, reductions, elections.
+"""Operations that the threads of a warp execute together: shuffles, votes, matches, reductions, elections.
 
 Values are rows of 32, one for each warp. Reference: PTX ISA, Parallel Synchronization and Communication Instructions,
 and Data Movement (shfl).
@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.entries import Effect, Entry, Execute, Family, Opcode, OperandSpec, of_opcode
+from mmcore_emulator.isa.entries import Effect, Entry, Execute, Family, Function, Opcode, OperandSpec, of_opcode
 from mmcore_emulator.machine.lanes import WARP, Mask
 from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.machine.warps import BIT, EVERY_LANE, PerWarp
@@ -23,7 +22,7 @@ from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.ptx.types import Constant
 
 _LANE = np.arange(WARP, dtype=np.int64)
-# What a thread gets from one that does not take part: the register that nobody wrote to.
+# The value that a thread gets from an inactive one: a register that was never written.
 _NOT_SET = np.uint32(0x7FFC7FFC)
 EVERYBODY = Constant(int(EVERY_LANE))
 """The mask of all lanes of a warp."""
@@ -32,7 +31,7 @@ EVERYBODY = Constant(int(EVERY_LANE))
 def _together(
     compute: Callable[..., tuple[PerWarp, ...]], machine: Machine, mask: Mask | None, at: object, *sources: list[Values]
 ) -> list[Values]:
-    """Return what the threads of each warp compute together, from the lanes that take part and the sources as rows."""
+    """Return the results of each warp, computed from the executing lanes and the sources as rows."""
     return machine.warps.together(compute, [source for (source,) in sources], mask)
 
 
@@ -45,25 +44,25 @@ def _collective(opcode: Opcode) -> Execute | None:
 
 
 def _execute(compute: Callable[..., tuple[PerWarp, ...]], sources: tuple[str, ...], results: str) -> Execute:
-    operands = (OperandSpec("result", results, 0), *(OperandSpec("source", each) for each in sources))
+    operands = (OperandSpec("result", results, 0), *(OperandSpec("source", kind) for kind in sources))
     return Execute(partial(_together, compute), operands)
 
 
 @cache
 def _table() -> Mapping[str, Execute]:
-    found = {f"shfl.sync.{mode}.b32": _shuffle(partial(_shuffled, mode)) for mode in ("up", "down", "bfly", "idx")}
-    votes: dict[str, Callable[[PerWarp, PerWarp], Any]] = {
+    table = {f"shfl.sync.{mode}.b32": _shuffle(partial(_shuffled, mode)) for mode in ("up", "down", "bfly", "idx")}
+    votes: dict[str, Function] = {
         "all": lambda votes, members: (votes | ~members).all(axis=2),
         "any": lambda votes, members: (votes & members).any(axis=2),
         "uni": lambda votes, members: (votes | ~members).all(axis=2) | ~(votes & members).any(axis=2),
     }
     for mode, of in votes.items():
-        found[f"vote.sync.{mode}.pred"] = _execute(partial(_voted, of), ("pred", "u32"), "pred")
-    found["vote.sync.ballot.b32"] = _execute(partial(_voted, _ballot), ("pred", "u32"), "b32")
+        table[f"vote.sync.{mode}.pred"] = _execute(partial(_voted, of), ("pred", "u32"), "pred")
+    table["vote.sync.ballot.b32"] = _execute(partial(_voted, _ballot), ("pred", "u32"), "b32")
     for kind in ("b32", "b64"):
-        found[f"match.any.sync.{kind}"] = _execute(_match_any, (kind, "u32"), "b32")
-        found[f"match.all.sync.{kind}"] = _execute(_match_all, (kind, "u32"), "b32|pred")
-    reductions: list[tuple[str, Any, tuple[str, ...]]] = [
+        table[f"match.any.sync.{kind}"] = _execute(_match_any, (kind, "u32"), "b32")
+        table[f"match.all.sync.{kind}"] = _execute(_match_all, (kind, "u32"), "b32|pred")
+    reductions: list[tuple[str, np.ufunc, tuple[str, ...]]] = [
         ("add", np.add, ("u32", "s32")),
         ("min", np.minimum, ("u32", "s32")),
         ("max", np.maximum, ("u32", "s32")),
@@ -74,21 +73,22 @@ def _table() -> Mapping[str, Execute]:
     for name, ufunc, kinds in reductions:
         for kind in kinds:
             neutral = _neutral(name, kind)
-            found[f"redux.sync.{name}.{kind}"] = _execute(partial(_reduced, ufunc, neutral), (kind, "u32"), kind)
-    found["elect.sync"] = _execute(_elected, ("u32",), "b32|pred")
-    return found
+            table[f"redux.sync.{name}.{kind}"] = _execute(partial(_reduced, ufunc, neutral), (kind, "u32"), kind)
+    table["elect.sync"] = _execute(_elected, ("u32",), "b32|pred")
+    return table
 
 
-def _neutral(name: str, kind: str) -> Any:
-    """What changes nothing in a reduction."""
+def _neutral(name: str, kind: str) -> np.generic:
+    """Return the neutral element of a reduction."""
     bounds = np.iinfo(NUMPY[kind])
-    return NUMPY[kind].type({"min": bounds.max, "max": bounds.min, "and": bounds.max}.get(name, 0))
+    neutral: np.generic = NUMPY[kind].type({"min": bounds.max, "max": bounds.min, "and": bounds.max}.get(name, 0))
+    return neutral
 
 
 def _shuffled(
     mode: str, taking: PerWarp, values: PerWarp, by: PerWarp, packed: PerWarp, named: PerWarp
 ) -> tuple[PerWarp, PerWarp]:
-    """What each lane gets of another one, and whether that one is in its segment."""
+    """Return the value that each lane gets from another lane, and true if that lane is in its segment."""
     segment = (packed >> np.uint32(8)).astype(np.int64) & 31
     clamp, distance = packed.astype(np.int64) & 31, by.astype(np.int64) & 31
     last = (_LANE & segment) | (clamp & ~segment)
@@ -100,16 +100,16 @@ def _shuffled(
     }[mode]
     inside = source >= last if mode == "up" else source <= last
     source = np.where(inside, source, _LANE)
-    there = np.take_along_axis(taking, source & 31, axis=1)
-    return np.where(there, np.take_along_axis(values, source & 31, axis=1), _NOT_SET.astype(values.dtype)), inside
+    active = np.take_along_axis(taking, source & 31, axis=1)
+    return np.where(active, np.take_along_axis(values, source & 31, axis=1), _NOT_SET.astype(values.dtype)), inside
 
 
 def _members(taking: PerWarp, named: PerWarp) -> NDArray[np.bool_]:
-    """For each lane, which lanes of its warp it names and that take part: [warps, lane, other lane]."""
+    """Return for each lane the executing lanes of its warp that it names: [warps, lane, other lane]."""
     return np.asarray(((named[:, :, np.newaxis] & BIT) != 0) & taking[:, np.newaxis, :])
 
 
-def _voted(of: Callable[[PerWarp, PerWarp], Any], taking: PerWarp, votes: PerWarp, named: PerWarp) -> tuple[PerWarp]:
+def _voted(of: Function, taking: PerWarp, votes: PerWarp, named: PerWarp) -> tuple[PerWarp]:
     return (of(votes[:, np.newaxis, :], _members(taking, named)),)
 
 
@@ -127,13 +127,13 @@ def _match_all(taking: PerWarp, values: PerWarp, named: PerWarp) -> tuple[PerWar
     return np.where(alike, _ballot(np.True_, members), np.uint32(0)), alike  # type: ignore[arg-type]
 
 
-def _reduced(ufunc: Any, neutral: Any, taking: PerWarp, values: PerWarp, named: PerWarp) -> tuple[PerWarp]:
-    each = np.where(_members(taking, named), values[:, np.newaxis, :], neutral)
-    return (ufunc.reduce(each, axis=2).astype(values.dtype),)
+def _reduced(ufunc: np.ufunc, neutral: np.generic, taking: PerWarp, values: PerWarp, named: PerWarp) -> tuple[PerWarp]:
+    contributions = np.where(_members(taking, named), values[:, np.newaxis, :], neutral)
+    return (ufunc.reduce(contributions, axis=2).astype(values.dtype),)
 
 
 def _elected(taking: PerWarp, named: PerWarp) -> tuple[PerWarp, PerWarp]:
-    """The first of the lanes, as hardware elects it."""
+    """Return the first of the lanes, which hardware elects."""
     first = _members(taking, named).argmax(axis=2)
     return first.astype(np.uint32), first == _LANE
 
@@ -143,7 +143,7 @@ FAMILY = Family(
     "Warp operations",
     (
         Entry("shfl|vote|redux|elect", of_opcode(_collective), effect=_NAMED),
-        # The lane that a match elects acts for all that took part (the destructor of cuda::pipeline).
+        # The lane that a match elects acts for all its members (the destructor of cuda::pipeline).
         Entry("match", of_opcode(_collective), effect=Effect("compute", members="named", elects=True)),
     ),
     since=(((9, 0), r"elect\..*"), ((8, 0), r"redux\..*")),

@@ -1,1 +1,1 @@
-"""What instructions act on: lanes, warps, memory, events."""
+"""The state that instructions act on: lanes, warps, memory, events."""

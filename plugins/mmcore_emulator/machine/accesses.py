@@ -19,43 +19,43 @@ from mmcore_emulator.ptx.instructions import Instruction
 class Access:
     """One instruction's access to one memory by the lanes of a batch."""
 
-    kind: str  # "load", "store", "atomic"; "copy" and "fetch" of what asynchronous instructions write and read
+    kind: str  # "load", "store", "atomic"; "copy" and "fetch" for writes and reads of asynchronous instructions
     space: str  # "global", "const", "shared", "local" or "param"
-    memory: Space  # that memory
-    address: Values  # byte address of each lane (uint64), as lanes; it means nothing in lanes that do not take part
-    nbytes: int  # bytes that each lane moves, a vector's elements together
-    mask: Mask | None  # the lanes that take part; None for all
+    memory: Space  # the accessed memory
+    address: Values  # byte address of each lane (uint64), as lanes; without meaning in lanes outside ``mask``
+    nbytes: int  # bytes that each lane moves, all elements of a vector together
+    mask: Mask | None  # the lanes that execute the access; None for all
     at: Instruction  # the instruction
-    sent: BulkTransfer | None = None  # of a bulk copy that lands in global memory, what was told when it was sent
+    sent: BulkTransfer | None = None  # for a bulk copy that arrives in global memory: the transfer as issued
 
 
 @dataclass(slots=True, eq=False)
 class BulkTransfer:
-    """One instruction's bulk copies, one for each lane that sends one, as they are sent."""
+    """The bulk copies of one instruction as issued, one for each issuing lane."""
 
     action: str  # "load" into shared memory, or "store" from it
     at: Instruction  # the instruction
     memory: Space  # global memory
-    lanes: NDArray[np.int64]  # [copies, 6] index along the six axes of the lanes that send
+    lanes: NDArray[np.int64]  # [copies, 6] index along the six axes of the issuing lanes
     shared: NDArray[np.uint64]  # [copies] address in shared memory
     begin: NDArray[np.int64]  # [copies, runs] address in global memory of each run of neighbouring bytes
-    nbytes: NDArray[np.int64]  # [copies, runs] bytes of each run; none of what lies outside a tensor
-    delivered: int  # bytes that arrive, with the zeros for what lies outside, at every block that a multicast goes to
-    layout: TensorLayout | None  # of the tensor that boxes are copied of; None of plain bytes
+    nbytes: NDArray[np.int64]  # [copies, runs] bytes of each run; 0 for parts outside a tensor
+    delivered: int  # bytes that arrive, with zeros for parts outside the tensor, at all blocks of a multicast
+    layout: TensorLayout | None  # layout of the tensor that boxes are copied from or to; None for plain bytes
 
 
 @dataclass(frozen=True)
 class LaneViolation:
-    """What some lanes of a batch do wrong in one instruction."""
+    """A violation by some lanes of a batch in one instruction."""
 
-    kind: str  # as of a Violation
-    array: str | None  # likewise
+    kind: str  # kind of the :class:`~mmcore_emulator.machine.violations.Violation`
+    array: str | None  # its array
     at: Instruction | None
     lanes: Values
-    text: Callable[[tuple[int, ...]], str]  # what one of them does, by its index along the six axes
-    other: Instruction | None = None  # an instruction that has part in it; each line of these is a violation of its own
+    text: Callable[[tuple[int, ...]], str]  # describes what one lane does, by its index along the six axes
+    other: Instruction | None = None  # another instruction involved; each of its lines is a separate violation
 
 
 def always(text: str) -> Callable[[tuple[int, ...]], str]:
-    """That text, whichever lane it is about."""
+    """Return a function that returns ``text`` for every lane."""
     return lambda _: text

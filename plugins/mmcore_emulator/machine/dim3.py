@@ -19,6 +19,3 @@ class Dim3(NamedTuple):
 
     def __str__(self) -> str:
         return "×".join(map(str, self if self.z > 1 else self[:2]))
-
-
-ONE = Dim3(1, 1, 1)

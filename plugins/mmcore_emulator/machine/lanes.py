@@ -2,24 +2,24 @@
 
 The threads of a batch of blocks are the elements of a six-dimensional array with axes
 (block z, thread z, block y, thread y, block x, thread x). A value that depends on some of these indices only, such as
-a row number, has extent 1 along the others, and numpy's broadcasting spreads it where it meets a value that does
-not. Most address arithmetic of a matrix product so runs on a few dozen numbers instead of one per thread.
+a row number, has extent 1 along the others. numpy broadcasts it when it is combined with a value that varies along
+them. So most address arithmetic of a matrix product handles a few dozen numbers instead of one per thread.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.machine.dim3 import Dim3
+from mmcore_emulator.numerics.floats import Values
 
-# A batch's arrays should fit the processor's second-level cache, and be long enough to hide Python's own time.
+# A batch's arrays should fit the processor's second-level cache, but be long enough to hide Python's overhead.
 LANES_PER_BATCH = 20480
-# What the blocks of a batch may have of their own, in bytes, before fewer of them run together.
+# The most bytes of shared and local memory in one batch; with more, fewer blocks run together.
 COPIED_BYTES_PER_BATCH = 128 << 20
 
 WARP = 32
@@ -33,7 +33,7 @@ SPECIAL_REGISTERS = frozenset(
 ONE_BLOCK = Dim3(1, 1, 1)
 CLOCKS = {"%clock": "u32", "%clock_hi": "u32", "%clock64": "u64"}
 CLOCKS |= {"%globaltimer": "u64", "%globaltimer_lo": "u32", "%globaltimer_hi": "u32"}
-"""Registers that tell the time, and their types; here they count instructions."""
+"""Registers that contain the time, and their types; here they count instructions."""
 
 Shape6 = tuple[int, ...]
 THREAD_AXES = (1, 3, 5)
@@ -41,8 +41,8 @@ _BLOCK_AXES = {"x": 4, "y": 2, "z": 0}
 _THREAD_AXES = {"x": 5, "y": 3, "z": 1}
 
 
-def along(axis: int, values: NDArray[Any]) -> NDArray[Any]:
-    """One-dimensional ``values`` as an array of lanes that varies along one axis."""
+def along(axis: int, values: Values) -> Values:
+    """Return one-dimensional ``values`` as lanes that vary along one axis."""
     shape = [1] * 6
     shape[axis] = len(values)
     return values.reshape(shape)
@@ -70,10 +70,10 @@ class Batch:
         return self.extent.size * self.block.size
 
     def spread(self, mask: Mask | None) -> NDArray[np.bool_]:
-        """The lanes of a mask (None for all), along all axes in full."""
+        """Return the lanes of a mask (None for all) along all axes in full."""
         return np.broadcast_to(np.True_ if mask is None else mask.lanes, self.shape)
 
-    def narrow(self, mask: Mask | None, predicate: NDArray[Any]) -> Mask | None:
+    def narrow(self, mask: Mask | None, predicate: Values) -> Mask | None:
         """Return the lanes of ``mask`` whose predicate is true; None for all lanes of the batch."""
         return self.mask(predicate if mask is None else mask.lanes & predicate)
 
@@ -82,7 +82,7 @@ class Batch:
         return None if lanes.all() else Mask(lanes, self)
 
     def special(self, name: str) -> NDArray[np.uint32]:
-        """One of the SPECIAL_REGISTERS, as lanes."""
+        """Return one of the SPECIAL_REGISTERS, as lanes."""
         register, _, axis = name.removeprefix("%").partition(".")
         if register == "tid":
             return along(_THREAD_AXES[axis], np.arange(getattr(self.block, axis), dtype=np.uint32))
@@ -112,23 +112,23 @@ class Batch:
         return thread % np.uint32(WARP) if register == "laneid" else thread // np.uint32(WARP)
 
     def _of_cluster(self, register: str, axis: str) -> NDArray[np.uint32]:
-        """A special register of clusters along an axis."""
+        """Return a special register of clusters along an axis."""
         extent, block = np.uint32(getattr(self.cluster, axis)), self.special(f"%ctaid.{axis}")
-        found: dict[str, Callable[[], NDArray[np.uint32]]] = {
+        registers: dict[str, Callable[[], NDArray[np.uint32]]] = {
             "clusterid": lambda: block // extent,
             "nclusterid": lambda: uniform(getattr(self.grid, axis) // int(extent)),
             "cluster_ctaid": lambda: block % extent,
             "cluster_nctaid": lambda: uniform(int(extent)),
         }
-        return found[register]()
+        return registers[register]()
 
     def _rank(self) -> NDArray[np.uint32]:
-        """Number of each block in its cluster, x fastest."""
+        """Return the number of each block in its cluster, x fastest."""
         x, y, z = (self._of_cluster("cluster_ctaid", axis) for axis in "xyz")
         return np.asarray(x + np.uint32(self.cluster.x) * (y + np.uint32(self.cluster.y) * z))
 
-    def block_of_rank(self, rank: NDArray[Any] | int) -> NDArray[np.int64]:
-        """Number in the batch of the block of a rank in each lane's cluster; -1 where it has none."""
+    def block_of_rank(self, rank: Values | int) -> NDArray[np.int64]:
+        """Return the number in the batch of the block of a rank in each lane's cluster; -1 for a missing rank."""
         numbers, place = np.asarray(rank).astype(np.int64), np.zeros((1,) * 6, np.int64)
         rest, step = numbers, 1
         for axis in "xyz":
@@ -138,46 +138,46 @@ class Batch:
             rest, step = rest // extent, step * getattr(self.extent, axis)
         return np.where(rest == 0, place, -1)
 
-    def by_cluster(self, reduce: Any, values: NDArray[Any]) -> NDArray[Any]:
-        """What each lane's cluster has, of values of lanes along all axes in full."""
+    def by_cluster(self, reduce: Callable[..., Values], values: Values) -> Values:
+        """Reduce values, given along all axes in full, over each lane's cluster."""
         shape: list[int] = []
         axes: list[int] = []
         for blocks, threads, inside in zip(self.shape[::2], self.shape[1::2], self.cluster[::-1], strict=True):
             axes += [len(shape) + 1, len(shape) + 2]
             shape += [blocks // inside, inside, threads]
-        found = reduce(values.reshape(shape), axis=tuple(axes), keepdims=True)
-        return np.broadcast_to(found, shape).reshape(self.shape)
+        reduced = reduce(values.reshape(shape), axis=tuple(axes), keepdims=True)
+        return np.broadcast_to(reduced, shape).reshape(self.shape)
 
     def thread_index(self) -> NDArray[np.int64]:
-        """Number of each thread in its block, x fastest; extent 1 along the block axes."""
+        """Return the number of each thread in its block, x fastest; extent 1 along the block axes."""
         x, y, z = (along(_THREAD_AXES[axis], np.arange(getattr(self.block, axis))) for axis in "xyz")
         return np.asarray(x + self.block.x * (y + self.block.y * z))
 
     def block_index(self) -> NDArray[np.int64]:
-        """Number of each block in the batch, x fastest; extent 1 along the thread axes."""
+        """Return the number of each block in the batch, x fastest; extent 1 along the thread axes."""
         x, y, z = (along(_BLOCK_AXES[axis], np.arange(getattr(self.extent, axis))) for axis in "xyz")
         return np.asarray(x + self.extent.x * (y + self.extent.y * z))
 
     def number_in_grid(self) -> NDArray[np.int64]:
-        """Number of each block in the grid, x fastest; extent 1 along the thread axes."""
+        """Return the number of each block in the grid, x fastest; extent 1 along the thread axes."""
         x, y, z = (self.special(f"%ctaid.{axis}").astype(np.int64) for axis in "xyz")
         return np.asarray(x + self.grid.x * (y + self.grid.y * z))
 
     def of_number(self, number: int) -> tuple[Dim3, Dim3]:
-        """(block, thread) of a thread's number in the grid, blocks before threads, x fastest."""
+        """Return (block, thread) for a thread's number in the grid, blocks before threads, x fastest."""
         block, thread = divmod(number, self.block.size)
         return _index_of(block, self.grid), _index_of(thread, self.block)
 
     def position(self, lane: tuple[int, ...]) -> tuple[Dim3, Dim3]:
-        """(block, thread) of a lane's index along the six axes."""
+        """Return (block, thread) for a lane's index along the six axes."""
         block = Dim3(self.first.x + lane[4], self.first.y + lane[2], self.first.z + lane[0])
         return block, Dim3(lane[5], lane[3], lane[1])
 
     def first_of(self, lanes: NDArray[np.bool_]) -> tuple[int, ...]:
-        """Index along the six axes of the lane that comes first, blocks before threads, x fastest, among the true."""
-        found = np.argwhere(np.broadcast_to(lanes, self.shape))
-        order = np.lexsort((found[:, 5], found[:, 3], found[:, 1], found[:, 4], found[:, 2], found[:, 0]))
-        return tuple(found[order[0]].tolist())
+        """Return the index along the six axes of the first true lane, blocks before threads, x fastest."""
+        indices = np.argwhere(np.broadcast_to(lanes, self.shape))
+        order = np.lexsort((indices[:, 5], indices[:, 3], indices[:, 1], indices[:, 4], indices[:, 2], indices[:, 0]))
+        return tuple(indices[order[0]].tolist())
 
 
 def _index_of(number: int, extent: Dim3) -> Dim3:
@@ -185,7 +185,7 @@ def _index_of(number: int, extent: Dim3) -> Dim3:
 
 
 def uniform(value: int) -> NDArray[np.uint32]:
-    """The same 32-bit number in every lane."""
+    """Return the same 32-bit number in every lane."""
     return np.full((1,) * 6, value, dtype=np.uint32)
 
 
@@ -197,14 +197,15 @@ def batches(
     cluster: Dim3 = ONE_BLOCK,
     multiprocessors: int = 132,
 ) -> Iterator[Batch]:
-    """The grid cut into boxes of whole blocks, of about so many lanes each, in launch order.
+    """Yield the grid in boxes of whole blocks, of about ``lanes`` lanes each, in launch order.
 
     Args:
-        grid, block: the launch's geometry.
+        grid: blocks of the launch.
+        block: threads of a block.
         copied_bytes: shared and local memory of one block.
-        lanes: threads of a batch, but one cluster at least.
-        cluster: blocks of a cluster, of which the grid has whole ones.
-        multiprocessors: of the device.
+        lanes: threads of a batch; a batch has at least one cluster.
+        cluster: blocks of a cluster; the grid is a multiple of it.
+        multiprocessors: multiprocessors of the device.
     """
     blocks = max(1, min(lanes // block.size, COPIED_BYTES_PER_BATCH // max(1, copied_bytes)))
     together = max(1, blocks // cluster.size)
@@ -219,7 +220,7 @@ def batches(
 
 
 class Mask:
-    """The lanes that take part in an instruction, when not all do."""
+    """The lanes that execute an instruction, if not all do."""
 
     def __init__(self, lanes: NDArray[np.bool_], batch: Batch) -> None:
         self.lanes = lanes
@@ -228,26 +229,26 @@ class Mask:
         self._count: int | None = None
         self._key: tuple[Shape6, bytes] | None = None
 
-    def merge(self, new: NDArray[Any], old: NDArray[Any]) -> NDArray[Any]:
-        """Return ``new`` in the lanes that take part, ``old`` elsewhere."""
+    def merge(self, new: Values, old: Values) -> Values:
+        """Return ``new`` in these lanes, ``old`` elsewhere."""
         return np.where(self.lanes, new, old)
 
     @property
     def count(self) -> int:
-        """How many lanes take part."""
+        """Number of lanes."""
         if self._count is None:
             self._count = int(self.lanes.sum()) * (self._batch.lanes // self.lanes.size)
         return self._count
 
     @property
     def key(self) -> tuple[Shape6, bytes]:
-        """What equals that of another mask of the batch just where its lanes do."""
+        """A value that two masks of the batch share if and only if their lanes are equal."""
         if self._key is None:
             self._key = self.lanes.shape, np.packbits(self.lanes).tobytes()
         return self._key
 
     def over(self, shape: Shape6) -> NDArray[np.bool_]:
-        """For values of ``shape``: which of them belong to some lane that takes part."""
+        """Return, for values of ``shape``, the elements that belong to any of these lanes."""
         if shape not in self._reduced:
             axes = tuple(axis for axis in range(6) if shape[axis] == 1 and self.lanes.shape[axis] > 1)
             reduced = self.lanes.any(axis=axes, keepdims=True) if axes else self.lanes
@@ -256,13 +257,13 @@ class Mask:
 
 
 def add_waiting(waiting: dict[int, Mask | None], index: int, mask: Mask | None, batch: Batch) -> None:
-    """Add lanes to those that wait at a place; an empty mask adds none.
+    """Add lanes to the waiting lanes of a place; an empty mask adds none.
 
     Args:
         waiting: the lanes by the number of the place; None for all lanes of the batch.
-        index: the place.
+        index: number of the place.
         mask: the lanes to add.
-        batch: the batch that they belong to.
+        batch: their batch.
     """
     if mask is not None and not mask.count:
         return

@@ -1,4 +1,4 @@
-"""The limits of each compute capability: the most that a block, a grid and a multiprocessor hold.
+"""The limits of each compute capability: the maximum sizes of a block, a grid and a multiprocessor.
 
 Reference: CUDA C++ Programming Guide, "Compute Capabilities". A test compares them with ``mmcore_occupancy``'s table.
 """
@@ -21,11 +21,11 @@ class Limits:
     """The limits of one compute capability.
 
     Attributes:
-        multiprocessors: of the largest product.
-        warps, blocks: the most that a multiprocessor holds at a time.
+        multiprocessors: multiprocessors of the largest product.
+        warps, blocks: maximum number resident on a multiprocessor.
         shared_bytes: shared memory of a multiprocessor.
-        shared_bytes_per_block: the most that a block can have, static and dynamic together.
-        shared_reserved: bytes that the system takes of each block's share.
+        shared_bytes_per_block: maximum of a block, static and dynamic together.
+        shared_reserved: bytes that the system reserves in each block's shared memory.
     """
 
     multiprocessors: int

@@ -1,4 +1,4 @@
-"""The machine as instructions see it: the parts of a batch of blocks that they may use."""
+"""The machine as instructions see it: the components of a batch of blocks that they may use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class MbarrierLog:
     """Facts about mbarrier objects for the reports of deadlocks.
 
     Attributes:
-        asked: address and content that each waiting instruction found last, as lanes, by the instruction's identity.
+        asked: last address and content that each waiting instruction read, as lanes, by the instruction's identity.
         initialised_at: the instruction that initialised an object, by the object's offset in its block's shared memory.
     """
 
@@ -40,7 +40,7 @@ class Machine(Protocol):
         memory: global, shared, local, constant and parameter memory.
         warps: its lanes by warps.
         observers: the observers of the launch.
-        thread_copies, in_flight, bulk_groups: asynchronous copies that have not landed.
+        thread_copies, in_flight, bulk_groups: asynchronous copies that have not arrived.
         cluster_barrier: arrivals at the barrier of the cluster.
         mbarriers: facts for reports of deadlocks.
         register_pool: registers that ``setmaxnreg`` moves between warps.
@@ -80,4 +80,4 @@ class Machine(Protocol):
         """Count lanes that execute an instruction whose result has no specified bits."""
 
     def refuse(self, mask: Mask | None, refusal: Exception) -> None:
-        """Raise ``refusal`` if any lane comes to an instruction that the emulator does not know."""
+        """Raise ``refusal`` if any lane executes an instruction that the emulator does not support."""

@@ -18,7 +18,7 @@ _MEMORIES = frozenset(("global", "const", "shared", "local", "param", "generic")
 
 
 class Observer:
-    """An observer of a launch; its methods are called before what they are about happens.
+    """An observer of a launch; each method is called before the event that it is about.
 
     Attributes:
         ignores: memories whose accesses need not be reported to it.
@@ -27,14 +27,14 @@ class Observer:
     ignores: frozenset[str] = frozenset()
 
     def begin(self, batch: Batch) -> Observer | None:
-        """Return the observer of a batch of blocks, which may run by turns with other batches; None for none."""
+        """Return the observer of a batch of blocks, or None; several batches may run alternately."""
         return self
 
     def enter(self, block: Block, mask: Mask | None) -> None:
         """Note that lanes (None for all) execute a basic block."""
 
     def guarded(self, at: Instruction, mask: Mask | None) -> None:
-        """Note which of the lanes that execute its block execute a guarded instruction."""
+        """Note which lanes of a block execute a guarded instruction."""
 
     def access(self, access: Access) -> None:
         """Note an access to memory; if it is a violation, :meth:`violation` is called too."""
@@ -56,19 +56,19 @@ class Observer:
         """Note that lanes leave a barrier of their blocks.
 
         Args:
-            left: the basic blocks that end at it, and the lanes that leave it there; they have met.
-            number: the barrier's, as lanes.
-            count: how many threads it waited for, as lanes; 0 for all of the block.
+            left: the basic blocks that end at it, each with the lanes that leave it there; these lanes have met.
+            number: the barrier's number, as lanes.
+            count: threads that it waited for, as lanes; 0 for all of the block.
         """
 
     def arrive(self, number: Values, mask: Mask | None) -> None:
-        """Note that lanes have arrived at a barrier of that number, and do not wait there."""
+        """Note that lanes have arrived at a barrier of that number without waiting."""
 
     def fence(self, scope: str, mask: Mask | None) -> None:
         """Note that lanes order earlier accesses before later ones, as seen from a "cta" or the "gpu"."""
 
     def meet(self, lanes: Values, named: Values) -> None:
-        """Note that lanes leave barriers of their warps, at which each has named a mask of lanes."""
+        """Note that lanes leave barriers of their warps, with the mask of lanes that each has named."""
 
     def meet_cluster(self, left: Sequence[tuple[Block, Mask | None]], relaxed: Values) -> None:
         """Note that lanes leave barriers of their clusters, and with them one of their blocks.
@@ -82,24 +82,24 @@ class Observer:
     def event(self, event: Event) -> None:
         """Note an effect of an asynchronous instruction."""
 
-    def violation(self, found: LaneViolation) -> None:
-        """Note what lanes do wrong."""
+    def violation(self, violation: LaneViolation) -> None:
+        """Note a violation by some lanes."""
 
     def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
         """Note that a batch has ended.
 
         Args:
-            batch: the batch, whether it was observed or not.
-            thread_instructions: how many it has executed, counted once per thread.
-            own: what :meth:`begin` returned.
+            batch: the batch, observed or not.
+            thread_instructions: instructions that it has executed, counted once per thread.
+            own: the observer that :meth:`begin` returned.
         """
 
 
 class Observers(Observer):
-    """All observers of one batch of blocks, as one.
+    """All observers of one batch of blocks, combined.
 
     Attributes:
-        ignores: memories that none of them observes accesses to.
+        ignores: memories that all of them ignore.
     """
 
     def __init__(self, observers: Sequence[Observer], record: Callable[[LaneViolation], None]) -> None:
@@ -110,10 +110,10 @@ class Observers(Observer):
     def __bool__(self) -> bool:
         return bool(self._observers)
 
-    def report(self, found: LaneViolation) -> None:
+    def report(self, violation: LaneViolation) -> None:
         """Record a violation of the launch."""
-        self._record(found)
-        self.violation(found)
+        self._record(violation)
+        self.violation(violation)
 
     def enter(self, block: Block, mask: Mask | None) -> None:
         for observer in self._observers:
@@ -159,6 +159,6 @@ class Observers(Observer):
         for observer in self._observers:
             observer.event(event)
 
-    def violation(self, found: LaneViolation) -> None:
+    def violation(self, violation: LaneViolation) -> None:
         for observer in self._observers:
-            observer.violation(found)
+            observer.violation(violation)

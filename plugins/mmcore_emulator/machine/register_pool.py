@@ -1,4 +1,4 @@
-"""Registers that threads of a block give back and ask for (``setmaxnreg``), of those that it was launched with."""
+"""Registers that threads release and request (``setmaxnreg``), out of the registers of their block at the launch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.lanes import THREAD_AXES, Batch, Mask
 from mmcore_emulator.ptx.instructions import Instruction
 
-_UNIT = 8  # registers of a thread are allocated in
+_UNIT = 8  # the allocation unit of a thread's registers
 
 
 class RegisterPool:
@@ -18,7 +18,7 @@ class RegisterPool:
 
     Args:
         batch: the batch.
-        registers: of a thread at the launch; 0 where ``setmaxnreg`` has no effect, as the assembler does not know them.
+        registers: registers of a thread at the launch; 0 if unknown, so that ``setmaxnreg`` has no effect.
     """
 
     def __init__(self, batch: Batch, registers: int) -> None:
@@ -28,13 +28,13 @@ class RegisterPool:
         self._asked: dict[int, Instruction] = {}
 
     def set(self, count: int, mask: Mask | None, at: Instruction) -> None:
-        """Lanes have so many registers from now on, or wait until there are as many."""
+        """Set the register count of lanes from now on; lanes may have to wait for it."""
         if self._at_launch:
             self._held[self._batch.spread(mask)] = count
             self._asked[count] = at
 
     def overdrawn(self) -> Iterator[LaneViolation]:
-        """Those who wait for ever, now that all lanes have done what they do."""
+        """Yield the lanes that wait forever, after all lanes have ended."""
         if not self._asked:
             return
         total = self._held.sum(THREAD_AXES, keepdims=True)

@@ -9,7 +9,7 @@ from mmcore_emulator.machine.dim3 import Dim3
 
 @dataclass(frozen=True)
 class Violation:
-    """One thing that a launch did wrong.
+    """A violation of a rule by a launch.
 
     Attributes:
         kind: "out-of-bounds-read", "out-of-bounds-write", "misaligned", "uninitialized-read", "divergent-barrier",
@@ -18,11 +18,11 @@ class Violation:
         message: one sentence on what happened.
         array: label of the array or memory, such as "C" or "shared".
         source: name of the source file.
-        line: line in it.
+        line: line of that file.
         block: index of the first block that did it.
         thread: index of the first thread in that block.
-        fatal: whether the launch was stopped.
-        count: how many threads, or elements of an array, are concerned.
+        fatal: true if the launch was stopped.
+        count: number of threads, or elements of an array, concerned.
     """
 
     kind: str

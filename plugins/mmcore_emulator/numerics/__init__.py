@@ -1,1 +1,1 @@
-"""Floating-point and wide integer arithmetic on numpy arrays, bit by bit as the hardware has it."""
+"""Floating-point and wide integer arithmetic on numpy arrays, bit for bit as on the hardware."""

@@ -1,7 +1,7 @@
-"""Floating-point arithmetic that numpy has no correctly rounded operation for: fused multiply-add, and bfloat16.
+"""Floating-point arithmetic that numpy cannot round correctly: fused multiply-add, and bfloat16.
 
-Everything rounds to nearest, ties to even, as the GPU's ``.rn`` instructions do, so a kernel's result on the
-emulator equals the GPU's bit for bit.
+Every operation rounds to nearest, ties to even, as the GPU's ``.rn`` instructions do. A kernel's result on the
+emulator therefore equals the GPU's bit for bit.
 """
 
 from __future__ import annotations
@@ -18,44 +18,44 @@ Values: TypeAlias = NDArray[Any]
 _LOW_28_BITS = np.int64(0x0FFFFFFF)
 LEAST_NORMAL = np.float32(2.0**-126)
 _SPLIT = np.float64(2**27 + 1)
-# From here on a float64 product's rounding error is a float64 too.
+# For a float64 product of at least this magnitude, the rounding error is a float64 too.
 _LEAST_SPLIT_PRODUCT = 2.0**-967
-_NAN: dict[np.dtype[Any], Any] = {
+_NAN: dict[np.dtype[np.generic], np.generic] = {
     np.dtype(np.float16): np.uint16(0x7FFF).view(np.float16),
     np.dtype(np.float32): np.uint32(0x7FFFFFFF).view(np.float32),
 }
 
 
 def with_one_nan(values: Values) -> Values:
-    """``values`` with the NaN that the GPU's arithmetic makes of any NaN in float16 and float32: all ones."""
+    """Return ``values`` with every NaN replaced by the GPU's canonical one in float16 and float32: all ones."""
     nan = np.isnan(values)
     return np.where(nan, _NAN[values.dtype], values) if nan.any() else values
 
 
 def flushed(values: Values) -> Values:
-    """float32 numbers with zeros of the same sign for subnormal ones."""
+    """Return float32 numbers with subnormal ones replaced by zeros of the same sign."""
     tiny = np.abs(values) < LEAST_NORMAL
     return np.where(tiny, np.copysign(np.float32(0), values), values) if tiny.any() else values
 
 
 def fma32(a: Values, b: Values, c: Values) -> Values:
-    """a·b + c of float32, rounded once.
+    """Return a·b + c of float32, rounded once.
 
-    The product of two float32 is exact in float64, so only the addition rounds, and the result again to float32.
-    Rounding twice differs from rounding once only where the float64 sum lies on the midpoint of two float32, whose
-    last 28 bits are then zero; those few are nudged off it by the addition's own error first.
+    The product of two float32 is exact in float64. So only the addition rounds, and the conversion back to float32.
+    Rounding twice differs from rounding once only if the float64 sum is the midpoint of two float32: its last 28 bits
+    are zero. The error of the addition nudges those few sums off the midpoint first.
     """
     product = np.multiply(a.astype(np.float64), b.astype(np.float64))
     total = np.add(product, c)
     if np.bitwise_and(total.view(np.int64), _LOW_28_BITS).all():
         return total.astype(np.float32)
-    # NaN comes here too: its last bits are zero, as those of every float32's.
+    # NaN ends on 28 zero bits as well: every float32 does.
     total = _towards_exact(product, np.asarray(c, np.float64), total)
     return with_one_nan(total.astype(np.float32))
 
 
 def _towards_exact(a: Values, b: Values, total: Values) -> Values:
-    """``total`` = a + b, a unit in the last place nearer to the exact sum where it ends on 28 zero bits, inexactly."""
+    """Return ``total`` = a + b, moved one unit in the last place towards the exact sum if it ends on 28 zero bits."""
     virtual = total - a
     error = (a - (total - virtual)) + (b - virtual)
     suspect = (np.bitwise_and(total.view(np.int64), _LOW_28_BITS) == 0) & (error != 0) & np.isfinite(total)
@@ -63,7 +63,10 @@ def _towards_exact(a: Values, b: Values, total: Values) -> Values:
 
 
 def fma64(a: Values, b: Values, c: Values) -> Values:
-    """a·b + c of float64, rounded once (Boldo and Melquiond, Emulation of a FMA, 2008: sum the exact parts to odd)."""
+    """Return a·b + c of float64, rounded once.
+
+    Reference: Boldo and Melquiond, "Emulation of a FMA", 2008: the exact parts are added with rounding to odd.
+    """
     high, low = _two_product(a, b)
     carry, rest = two_sum(c, low)
     total, error = two_sum(high, carry)
@@ -73,29 +76,29 @@ def fma64(a: Values, b: Values, c: Values) -> Values:
 
 
 def _mend(result: Values, sound: Values, a: Values, b: Values, c: Values) -> Values:
-    """``result`` where it is ``sound``; elsewhere the parts overflowed or underflowed, or are no numbers."""
+    """Recompute ``result`` outside ``sound``: the parts overflowed or underflowed, or an operand is not finite."""
     numbers = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
-    # Zero is exact here, and only the plain sum knows its sign. A product of numbers is finite, however large.
+    # A zero here is exact, and only the plain sum has its sign. The product of finite numbers counts as finite.
     plain = np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, a * b + c)
     result = np.where(numbers & (result != 0), result, plain)
     lanes = np.broadcast_to(numbers & ~sound, result.shape)
-    operands = (np.broadcast_to(each, result.shape)[lanes] for each in (a, b, c))
-    result[lanes] = [_fma_of_numbers(*each) for each in zip(*(each.tolist() for each in operands), strict=True)]
+    operands = (np.broadcast_to(operand, result.shape)[lanes] for operand in (a, b, c))
+    result[lanes] = [_fma_of_numbers(*abc) for abc in zip(*(operand.tolist() for operand in operands), strict=True)]
     return result
 
 
 def _fma_of_numbers(a: float, b: float, c: float) -> float:
-    """The same by exact fractions, for a few finite numbers."""
+    """Return a·b + c of finite numbers by exact fractions."""
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     try:
-        # Only a sum of nothing needs the plain rules, for its sign.
+        # A sum of zero takes its sign from the plain arithmetic.
         return float(exact) if exact else a * b + c
     except OverflowError:
         return math.inf if exact > 0 else -math.inf
 
 
 def _two_product(a: Values, b: Values) -> tuple[Values, Values]:
-    """a·b as the sum of two float64, exactly (Dekker)."""
+    """Return a·b as the exact sum of two float64 (Dekker)."""
     high_a, low_a = _halves(a)
     high_b, low_b = _halves(b)
     product = a * b
@@ -114,14 +117,14 @@ def _halves(a: Values) -> tuple[Values, Values]:
 
 
 def two_sum(a: Values, b: Values) -> tuple[Values, Values]:
-    """a + b as the sum of two float64, exactly (Knuth)."""
+    """Return a + b as the exact sum of two float64 (Knuth)."""
     total = a + b
     virtual = total - a
     return total, (a - (total - virtual)) + (b - virtual)
 
 
 def _add_to_odd(a: Values, b: Values) -> Values:
-    """a + b rounded to odd: where inexact, the neighbour whose last bit is one."""
+    """Return a + b rounded to odd: an inexact sum becomes the neighbour whose last bit is one."""
     total, error = two_sum(a, b)
     even = (total.view(np.int64) & 1) == 0
     suspect = even & (np.abs(error) > 0)
@@ -131,32 +134,32 @@ def _add_to_odd(a: Values, b: Values) -> Values:
 
 
 def fma16(a: Values, b: Values, c: Values) -> Values:
-    """a·b + c of float16, rounded once: of the exact product, and of a sum rounded to odd, which does no harm."""
+    """Return a·b + c of float16, rounded once: the product is exact, and rounding its sum to odd first is harmless."""
     product = np.multiply(a, b, dtype=np.float64)
     return with_one_nan(_add_to_odd(product, c.astype(np.float64)).astype(np.float16))
 
 
 def from_bfloat16(bits: Values) -> Values:
-    """float32 values of bfloat16 bit patterns (uint16)."""
+    """Return the float32 values of bfloat16 bit patterns (uint16)."""
     return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 
 def to_bfloat16(values: Values) -> Values:
-    """Bit patterns (uint16) of float32 values rounded to bfloat16."""
+    """Return the bit patterns (uint16) of float32 values rounded to bfloat16."""
     bits = values.view(np.uint32)
     rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
     return np.where(np.isnan(values), np.uint32(0x7FFF), rounded).astype(np.uint16)
 
 
 def fma_bfloat16(a: Values, b: Values, c: Values) -> Values:
-    """a·b + c of bfloat16 bit patterns, rounded once."""
+    """Return a·b + c of bfloat16 bit patterns, rounded once."""
     product = from_bfloat16(a).astype(np.float64) * from_bfloat16(b)
     odd = _add_to_odd(product, from_bfloat16(c).astype(np.float64))
     return to_bfloat16(_nearest(odd, 8, -126).astype(np.float32))
 
 
 def _nearest(values: Values, precision: int, least_exponent: int) -> Values:
-    """float64 rounded to ``precision`` bits, of which those of numbers below 2^``least_exponent`` have fewer."""
+    """Return float64 numbers rounded to ``precision`` bits, or fewer below 2^``least_exponent`` (subnormal numbers)."""
     unit = np.maximum(np.frexp(values)[1] - 1, least_exponent) - (precision - 1)
     return np.asarray(np.ldexp(np.rint(np.ldexp(values, -unit)), unit))
 

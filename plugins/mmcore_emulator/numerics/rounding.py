@@ -1,6 +1,6 @@
-"""Rounding in every direction and to every format, of numbers that are given as a float64 and what it falls short by.
+"""Rounding in every direction and to every format of numbers given as a float64 and its remaining error.
 
-What is rounded to nearest in a format of numpy's is rounded by numpy, elsewhere; this is for the rest.
+numpy itself rounds to nearest in its own formats; this module serves the other cases.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -47,11 +47,11 @@ FORMATS = {
 
 
 def rounded(high: Values, low: Values, way: str, to: Format) -> Values:
-    """``high`` + ``low`` rounded once, as float64; infinities and NaN remain what they are.
+    """Return ``high`` + ``low`` rounded once, as float64; infinities and NaN are unchanged.
 
     Args:
         high: float64.
-        low: less than half a unit in the last place of ``high``; only its sign is looked at.
+        low: less than half a unit in the last place of ``high``; only its sign matters.
         way: "rn" (to nearest, ties to even), "rna" (ties away from zero), or one of the DIRECTIONS.
         to: the format.
     """
@@ -59,7 +59,7 @@ def rounded(high: Values, low: Values, way: str, to: Format) -> Values:
     value, low = np.where(finite, high, 0.0), np.where(finite, np.sign(low), 0.0)
     negative = np.signbit(value)
     mantissa, exponent = np.frexp(value)
-    # Just below a power of two numbers are closer to each other than just above it.
+    # Numbers just below a power of two are closer to each other than those just above it.
     exponent = exponent - 1 - ((np.abs(mantissa) == 0.5) & (low == np.where(negative, 1, -1)))
     unit = np.maximum(exponent, to.least) - (to.precision - 1)
     scaled = np.ldexp(value, -unit)
@@ -77,49 +77,48 @@ def rounded(high: Values, low: Values, way: str, to: Format) -> Values:
         "rp": inexact,
     }[way]
     result = np.copysign(np.ldexp(below + up, unit), value)
-    to_infinity: Any = {"rz": np.False_, "rm": negative, "rp": ~negative}.get(way, np.True_)
-    result = np.where(
-        np.abs(result) > to.largest, np.copysign(np.where(to_infinity, np.inf, to.largest), value), result
-    )
+    overflows: dict[str, Values | np.bool_] = {"rz": np.False_, "rm": negative, "rp": ~negative}
+    limit = np.where(overflows.get(way, np.True_), np.inf, to.largest)
+    result = np.where(np.abs(result) > to.largest, np.copysign(limit, value), result)
     return np.where(finite, result, high)
 
 
-# Results in float64, and what is to be added to them for the exact ones (or its sign).
+# These functions return a float64 result and the error to add to it for the exact result (or the error's sign).
 
 
 def exact_sum(a: Values, b: Values) -> Pair:
-    """a + b."""
+    """Return a + b."""
     return two_sum(a, b)
 
 
 def exact_difference(a: Values, b: Values) -> Pair:
-    """a - b."""
+    """Return a - b."""
     return two_sum(a, -b)
 
 
 def exact_product(a: Values, b: Values) -> Pair:
-    """a·b of numbers that float32 holds."""
+    """Return a·b of float64 numbers that float32 can represent."""
     return a * b, _NOTHING
 
 
 def exact_product_and_sum(a: Values, b: Values, c: Values) -> Pair:
-    """a·b + c of numbers that float32 holds."""
+    """Return a·b + c of float64 numbers that float32 can represent."""
     return two_sum(a * b, c)
 
 
 def exact_quotient(a: Values, b: Values) -> Pair:
-    """a/b of numbers that float32 holds."""
+    """Return a/b of float64 numbers that float32 can represent."""
     quotient = np.asarray(a / b)
     return quotient, np.sign(fma64(-quotient, b, a)) * np.sign(b)
 
 
 def exact_reciprocal(a: Values) -> Pair:
-    """1/a of a number that float32 holds."""
+    """Return 1/a of float64 numbers that float32 can represent."""
     return exact_quotient(np.ones_like(a), a)
 
 
 def exact_root(a: Values) -> Pair:
-    """The square root of a number that float32 holds."""
+    """Return the square root of float64 numbers that float32 can represent."""
     root = np.asarray(np.sqrt(a))
     return root, np.sign(fma64(-root, root, a))
 
@@ -134,16 +133,16 @@ EXACT: dict[str, Callable[..., Pair]] = {
     "rcp": exact_reciprocal,
     "sqrt": exact_root,
 }
-"""What each instruction computes, exactly."""
+"""The exact computation of each instruction."""
 
 
 def directed(name: str, kind: str, way: str) -> Callable[..., Values]:
-    """The instruction ``name`` of "f32" or "f64" numbers, rounded in one of the DIRECTIONS."""
+    """Return the instruction ``name`` for "f32" or "f64" numbers, rounded in one of the DIRECTIONS."""
     if kind == "f64":
         return partial(_directed_f64, name, way)
 
     def compute(*operands: Values) -> Values:
-        wide = [each.astype(np.float64) for each in operands]
+        wide = [operand.astype(np.float64) for operand in operands]
         high, low = EXACT[name](*wide)
         result = rounded(high, low, way, FORMATS["f32"])
         return with_one_nan(_zero_sums(name, way, result, (high == 0) & (low == 0), wide).astype(np.float32))
@@ -151,17 +150,17 @@ def directed(name: str, kind: str, way: str) -> Callable[..., Values]:
     return compute
 
 
-def _zero_sums(name: str, way: str, result: Values, nothing: Values, operands: list[Values]) -> Values:
-    """``result`` with -0 for sums of ``nothing`` whose terms have opposite signs, rounded toward minus infinity."""
+def _zero_sums(name: str, way: str, result: Values, zero: Values, operands: list[Values]) -> Values:
+    """Return ``result`` with -0 for zero sums of terms with opposite signs, when rounding toward minus infinity."""
     if way != "rm" or name not in ("add", "sub", "fma", "mad"):
         return result
     *factors, last = operands
     one = factors[0] if len(factors) == 1 else factors[0] * factors[1]
     opposite = np.signbit(one) != (np.signbit(last) ^ (name == "sub"))
-    return np.where(nothing & opposite, -0.0, result)
+    return np.where(zero & opposite, -0.0, result)
 
 
-_PLAIN: dict[str, Callable[..., Any]] = {
+_PLAIN: dict[str, Callable[..., Values]] = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
@@ -183,29 +182,29 @@ _FRACTIONS: dict[str, Callable[..., Fraction]] = {
 
 
 def _directed_f64(name: str, way: str, *operands: Values) -> Values:
-    """By exact fractions, number by number: it is slow, and rarely asked for."""
-    result = np.array(_PLAIN[name](*operands), np.float64)
-    given = np.broadcast_arrays(result, *operands)[1:]
-    nothing = np.zeros(result.shape, np.bool_)
-    for index in np.ndindex(result.shape):
-        numbers, found = [float(each[index]) for each in given], float(result[index])
+    """Compute by exact fractions, number by number; slow, but rarely used."""
+    results: Values = np.array(_PLAIN[name](*operands), np.float64)
+    full = np.broadcast_arrays(results, *operands)[1:]
+    zero = np.zeros(results.shape, np.bool_)
+    for index in np.ndindex(results.shape):
+        numbers, result = [float(operand[index]) for operand in full], float(results[index])
         divides_by_zero = name in ("div", "rcp") and numbers[-1] == 0
-        if not np.isfinite(numbers).all() or np.isnan(found) or divides_by_zero:
+        if not np.isfinite(numbers).all() or np.isnan(result) or divides_by_zero:
             continue
-        sign = _beyond(name, numbers, found)
-        nothing[index] = found == 0 and sign == 0
+        sign = _beyond(name, numbers, result)
+        zero[index] = result == 0 and sign == 0
         toward = {"rz": 0.0, "rm": -np.inf, "rp": np.inf}[way]
-        wrong = sign > 0 if way == "rm" else sign < 0 if way == "rp" else sign * (1 if found > 0 else -1) > 0
-        result[index] = np.nextafter(found, toward) if wrong else found
-    return _zero_sums(name, way, result, nothing, list(given))
+        wrong = sign > 0 if way == "rm" else sign < 0 if way == "rp" else sign * (1 if result > 0 else -1) > 0
+        results[index] = np.nextafter(result, toward) if wrong else result
+    return _zero_sums(name, way, results, zero, list(full))
 
 
-def _beyond(name: str, numbers: list[float], found: float) -> int:
-    """The sign of a result less the exact one."""
-    if np.isinf(found):
-        return 1 if found > 0 else -1
-    operands = [Fraction(each) for each in numbers]
-    one, other = Fraction(found), Fraction(0)
+def _beyond(name: str, numbers: list[float], result: float) -> int:
+    """Return the sign of a result minus the exact result."""
+    if np.isinf(result):
+        return 1 if result > 0 else -1
+    operands = [Fraction(number) for number in numbers]
+    one, other = Fraction(result), Fraction(0)
     if name == "sqrt":
         one, other = one * one, operands[0]
     else:

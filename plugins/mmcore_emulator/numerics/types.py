@@ -14,4 +14,4 @@ NUMPY = {
     **{f"{kind}{bits}": np.dtype(f"uint{bits}") for kind in "ub" for bits in (8, 16, 32, 64)},
     **{f"s{bits}": np.dtype(f"int{bits}") for bits in (8, 16, 32, 64)},
 }
-"""The numpy type by the name of a PTX type; bfloat16 by its bits, 128 bits as a pair of float64."""
+"""The numpy type of each PTX type; bfloat16 as its bits, 128 bits as a pair of float64."""

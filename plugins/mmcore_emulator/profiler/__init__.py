@@ -1,1 +1,1 @@
-"""What a kernel does, counted: the profiler."""
+"""The profiler: counters of instructions, accesses and their costs in memory."""

@@ -1,7 +1,7 @@
-"""What memory makes of the addresses that the threads of a warp ask for together.
+"""Costs of the addresses that the threads of a warp access together: sectors, transactions and wavefronts.
 
-Addresses come as arrays of one row per warp and one column per thread, with an array of the same shape that says which
-threads take part. What a row costs does not depend on the other rows.
+Addresses are arrays of one row per warp and one column per thread, with an array of the same shape that marks the
+threads that take part. The cost of a row does not depend on the other rows.
 """
 
 from __future__ import annotations
@@ -19,133 +19,102 @@ _SECTOR_BITS = 5
 BANKS = 32
 _WORD_BITS = 2
 _HALF_WARP = 16
-# log2 of the segment that compute capability 1.2 covers a half-warp's addresses with, by bytes per thread.
+# log2 of the segments in which compute capability 1.2 loads a half-warp's elements, by bytes per thread.
 _SEGMENT_BITS = {1: 5, 2: 6}
 _LARGE_SEGMENT_BITS = 7
+_NONE = np.uint64(2**64 - 1)
 
 
 def by_warp(batch: Batch, address: Values, mask: Mask | None) -> tuple[Rows, Active, int]:
-    """Lanes as rows of a warp each.
+    """Return lanes as rows of a warp each.
 
-    A warp is 32 consecutive threads of a block, x fastest; the last of a block may be short of some.
+    A warp is 32 consecutive threads of a block, x fastest; the last of a block may have fewer.
 
     Returns:
-        addresses and the lanes that take part, of the warps of those blocks that differ in either; and how many blocks
-        of the batch each of them stands for.
+        addresses and active lanes, of the warps of blocks that differ in either; and how many blocks of the batch each
+        of these represents.
     """
     lanes = np.ones((1,) * 6, np.bool_) if mask is None else mask.lanes
-    each = np.broadcast_shapes(address.shape, lanes.shape)
-    blocks = each[0] * each[2] * each[4]
-    shape = (each[0], batch.block.z, each[2], batch.block.y, each[4], batch.block.x)
-    rows, active = (
-        _padded(np.broadcast_to(values, shape).transpose(0, 2, 4, 1, 3, 5).reshape(blocks, batch.block.size))
-        for values in (address, lanes)
-    )
-    return rows, active, batch.extent.size // blocks
+    z, _, y, _, x, _ = np.broadcast_shapes(address.shape, lanes.shape)
+    shape = (z, batch.block.z, y, batch.block.y, x, batch.block.x)
 
+    def rows(values: Values) -> Values:
+        threads = np.broadcast_to(values, shape).transpose(0, 2, 4, 1, 3, 5).reshape(-1, batch.block.size)
+        missing = -batch.block.size % WARP
+        return (np.pad(threads, ((0, 0), (0, missing))) if missing else threads).reshape(-1, WARP)
 
-def _padded(threads: Values) -> Values:
-    """Rows of a block each cut into rows of a warp each; zeros stand for threads that the last warp lacks."""
-    missing = -threads.shape[1] % WARP
-    return np.pad(threads, ((0, 0), (0, missing))).reshape(-1, WARP) if missing else threads.reshape(-1, WARP)
+    return rows(address), rows(lanes), batch.extent.size // (x * y * z)
 
 
 def requests(active: Active) -> int:
-    """Warps of which some thread takes part."""
+    """Return the number of warps with an active thread."""
     return int(active.any(axis=1).sum())
 
 
 def sectors(address: Rows, active: Active) -> int:
-    """Distinct 32-byte sectors, summed over the warps."""
-    return int(_distinct(address >> np.uint64(_SECTOR_BITS), active).sum())
+    """Return the number of distinct 32-byte sectors, summed over the warps."""
+    return _count(address >> np.uint64(_SECTOR_BITS), active)
 
 
 def sectors_of_runs(begin: NDArray[np.int64], nbytes: NDArray[np.int64]) -> int:
-    """Distinct 32-byte sectors of each run of neighbouring bytes, summed."""
+    """Return the number of distinct 32-byte sectors of each run of neighbouring bytes, summed."""
     last = (begin + nbytes - 1) >> _SECTOR_BITS
     return int((last - (begin >> _SECTOR_BITS) + 1)[nbytes > 0].sum())
 
 
 def transactions_cc1x(address: Rows, active: Active, nbytes: int) -> int:
-    """Transactions by compute capability 1.2's rule, summed over the half-warps.
+    """Return the number of transactions by compute capability 1.2's rule, summed over the half-warps.
 
-    It covers the half-warp's addresses with aligned segments, and then shrinks a segment of which one half, or quarter,
-    is all that is touched: which makes the transaction smaller, but no more of them.
+    The rule covers the half-warp's addresses with aligned segments. It then shrinks segments that are touched in one
+    half or quarter only, which makes transactions smaller, but not fewer.
     """
-    bits = _SEGMENT_BITS.get(nbytes, _LARGE_SEGMENT_BITS)
-    segments = address >> np.uint64(bits)
-    return int(_distinct(segments.reshape(-1, _HALF_WARP), active.reshape(-1, _HALF_WARP)).sum())
+    segments = address >> np.uint64(_SEGMENT_BITS.get(nbytes, _LARGE_SEGMENT_BITS))
+    return _count(segments.reshape(-1, _HALF_WARP), active.reshape(-1, _HALF_WARP))
 
 
 def wavefronts(address: Rows, active: Active, nbytes: int) -> tuple[int, int]:
-    """Passes over the banks of shared memory, summed over the warps, and how many of them conflicts cost.
+    """Return the passes over the banks of shared memory, summed over the warps, and how many of them conflicts cost.
 
-    Of distinct words in one bank a pass serves one, to however many threads want it. Accesses of 8 bytes are served to
-    half a warp at a time, of 16 to a quarter; but halves that want just the same words are served together, and so are
-    the two quarters of a half. (On an H200 a 16-byte load of one place by a whole warp takes two passes.)
+    A pass serves one word of each bank, to any number of threads. Accesses of 8 bytes are served to half a warp at a
+    time, of 16 to a quarter. Halves that access the same words are served together, and so are the two quarters of a
+    half. (On an H200 a 16-byte load of one place by a whole warp takes two passes.)
     """
-    parts = max(1, nbytes >> _WORD_BITS)
-    unique, counted, served = _words(address, active, parts)
-    for later in range(1, parts):
-        for earlier in range(later // 2 * 2, later):
-            same = (unique[:, later] == unique[:, earlier]).all(axis=1) & served[:, earlier]
-            served[:, later] &= ~same
-    return _passes(unique, counted, served)
+    words = _words(address, active, max(1, nbytes >> _WORD_BITS))
+    words[:, 1::2][(words[:, ::2] == words[:, 1::2]).all(axis=2)] = _NONE
+    return _passes(words)
 
 
 def matrix_wavefronts(address: Rows, active: Active) -> tuple[int, int]:
-    """The same of ``ldmatrix`` and ``stmatrix``: threads 8i to 8i + 7 name the 16-byte rows of matrix i.
+    """Return the same for ``ldmatrix`` and ``stmatrix``: threads 8i to 8i + 7 address the 16-byte rows of matrix i.
 
     Each matrix takes a pass, and one more for each further row in the banks of the same four words.
     """
-    return _passes(*_words(address, active, 4))
+    return _passes(_words(address, active, 4))
 
 
-def _words(address: Rows, active: Active, parts: int) -> tuple[Rows, Active, Active]:
-    """The words that each part of a warp wants at once, where a thread wants as many as there are parts.
-
-    Returns:
-        distinct words [warps, parts, words], which of them are not filling, and which parts [warps, parts] want any.
-    """
+def _words(address: Rows, active: Active, parts: int) -> Rows:
+    """Return the distinct words of each part of a warp as [warps, parts, words], for threads that access ``parts``."""
     words: Rows = np.add((address >> np.uint64(_WORD_BITS))[..., np.newaxis], np.arange(parts, dtype=np.uint64))
-    wanted: Rows = words.reshape(-1, parts, WARP)
-    wanting = np.broadcast_to(active[..., np.newaxis], words.shape).reshape(wanted.shape)
-    return *_unique(wanted, wanting), np.asarray(wanting.any(axis=2))
+    lanes = np.broadcast_to(active[..., np.newaxis], words.shape)
+    return np.sort(_distinct(words.reshape(-1, parts, WARP), lanes.reshape(-1, parts, WARP)), axis=-1)
 
 
-def _passes(unique: Rows, counted: Active, served: Active) -> tuple[int, int]:
-    """Passes that the parts take which are served, and those that conflicts cost."""
-    banks = np.where(counted, unique % np.uint64(BANKS), np.uint64(BANKS)).astype(np.int64)
-    passes = _most_frequent(banks)
-    return int(passes[served].sum()), int((passes - 1)[served].sum())
+def _passes(words: Rows) -> tuple[int, int]:
+    """Return the passes for the distinct words of parts of a warp, and how many of them conflicts cost."""
+    banks = np.where(words == _NONE, BANKS, words % np.uint64(BANKS)).astype(np.int64).reshape(-1, WARP)
+    offsets = np.arange(len(banks))[:, np.newaxis] * (BANKS + 1)
+    counts = np.bincount((banks + offsets).reshape(-1), minlength=len(banks) * (BANKS + 1))
+    passes = counts.reshape(-1, BANKS + 1)[:, :BANKS].max(axis=1, initial=0)
+    return int(passes.sum()), int((passes[passes > 0] - 1).sum())
 
 
-def _settled(values: Rows, active: Active) -> Rows:
-    """Lanes that take no part hold what one that does holds, so that they add nothing distinct."""
-    if active.all():
-        return values
-    return np.where(active, values, values.max(axis=-1, keepdims=True, where=active, initial=0))
+def _distinct(values: Rows, active: Active) -> Rows:
+    """Return each row's distinct values in active lanes, and _NONE in place of the others."""
+    ordered = np.sort(np.where(active, values, _NONE), axis=-1)
+    repeated = ordered[..., 1:] == ordered[..., :-1]
+    ordered[..., 1:][repeated] = _NONE
+    return ordered
 
 
-def _distinct(values: Rows, active: Active) -> NDArray[np.int64]:
-    """How many distinct values the active lanes of each row hold."""
-    ordered = np.sort(_settled(values, active), axis=-1)
-    return np.asarray(((np.diff(ordered, axis=-1) != 0).sum(axis=-1) + 1) * active.any(axis=-1))
-
-
-def _unique(values: Rows, active: Active) -> tuple[Rows, Active]:
-    """Each row's distinct values in ascending order, then its largest as filling; and which are not filling."""
-    ordered = np.sort(_settled(values, active), axis=-1)
-    first = np.ones(ordered.shape, np.bool_)
-    first[..., 1:] = np.diff(ordered, axis=-1) != 0
-    order = np.argsort(~first, axis=-1, kind="stable")
-    unique, counted = np.take_along_axis(ordered, order, -1), np.take_along_axis(first, order, -1)
-    return np.where(counted, unique, ordered[..., -1:]), counted
-
-
-def _most_frequent(banks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How often the most frequent of the numbers below 32 stands in each row."""
-    rows = banks.reshape(-1, banks.shape[-1])
-    offsets = np.arange(len(rows))[:, np.newaxis] * (BANKS + 1)
-    counts = np.bincount((rows + offsets).reshape(-1), minlength=len(rows) * (BANKS + 1))
-    return np.asarray(counts.reshape(len(rows), BANKS + 1)[:, :BANKS].max(axis=1).reshape(banks.shape[:-1]))
+def _count(values: Rows, active: Active) -> int:
+    return int((_distinct(values, active) != _NONE).sum())

@@ -14,62 +14,25 @@ SECTOR_BYTES = 32
 
 @dataclass(frozen=True)
 class Counters:
-    """What was executed. An instruction is counted once per thread, or, where a unit says so, once per warp.
+    """Counters of one or several launches, once per thread, or, where a comment says so, once per warp.
 
-    A *request* is one access instruction executed by one warp, however many of its threads take part; *sectors* are the
-    distinct aligned 32-byte pieces that a request touches; *wavefronts* are the passes that it takes over shared
-    memory's 32 banks of 4 bytes.
-
-    Attributes:
-        thread_instructions: instructions, once per thread.
-        warp_instructions: instructions, once per warp that has a thread in them.
-        fmas: fused multiply-adds, without those of tensor cores.
-        flops: floating-point operations, without those of tensor cores; a fused multiply-add is two.
-        tensor_instructions: ``mma.sync``, ``wmma.mma`` and ``wgmma.mma_async``, once per warp.
-        tensor_flops: their floating-point or integer operations, 2·m·n·k of each product.
-        global_loads, global_stores, global_atomics: accesses to global memory, once per thread; a vector is one.
-        global_load_bytes, global_store_bytes: bytes that threads asked for.
-        global_load_requests, global_store_requests, global_atomic_requests: warps' accesses to global memory.
-        global_load_sectors, global_store_sectors, global_atomic_sectors: sectors of those requests.
-        global_load_transactions_cc1x: what the loads would cost compute capability 1.2: distinct aligned 128-byte
-            segments (64 bytes for elements of 2, 32 for elements of 1) of each half-warp.
-        async_copies: copies from global to shared memory by ``cp.async``, once per thread; they are neither loads nor
-            stores.
-        async_copy_bytes: bytes that these write, the zeros that fill them up too.
-        async_copy_requests, async_copy_sectors: warps' copies, and the sectors of global memory that they read.
-        async_copy_wavefronts: wavefronts in which they write to shared memory.
-        bulk_loads, bulk_stores: bulk copies (``cp.async.bulk``, of boxes by TMA or of plain bytes) to shared memory and
-            from it, once per thread that sends one.
-        bulk_load_bytes, bulk_store_bytes: bytes of global memory that they read and write, a multicast's once; none of
-            what lies outside a tensor.
-        bulk_load_sectors, bulk_store_sectors: sectors of each row of a box, or of plain bytes.
-        bulk_delivered_bytes: bytes that loads write to shared memory, at every block that a multicast goes to, with the
-            zeros for what lies outside.
-        shared_loads, shared_stores: accesses to shared memory, once per thread; a vector is one.
-        shared_load_bytes, shared_store_bytes: bytes that threads asked for.
-        shared_load_requests, shared_store_requests, shared_atomic_requests: warps' accesses to shared memory, but for
-            those of mbarriers.
-        shared_load_wavefronts, shared_store_wavefronts: wavefronts of those requests.
-        ldmatrix_requests, stmatrix_requests: warps' ``ldmatrix`` and ``stmatrix``, which are neither loads nor stores.
-        ldmatrix_wavefronts, stmatrix_wavefronts: their wavefronts: one for each 8×8 matrix of 16-byte rows, and more
-            where rows of one matrix lie in the same banks.
-        wgmma_wavefronts: wavefronts in which ``wgmma`` reads its operands: one for eight rows of 16 bytes, which in
-            each of its layouts lie in all banks.
-        shared_bank_conflicts: wavefronts of all of these beyond what they would need without conflicts.
-        barriers: barriers of a whole block (``__syncthreads()``), once per block that comes to one.
-        products: the tensor instructions by what they multiply.
+    A *request* is one access instruction executed by one warp, however many of its threads are active. *Sectors* are
+    the distinct aligned 32-byte pieces of global memory that a request touches. *Wavefronts* are the passes that it
+    takes over shared memory's 32 banks of 4 bytes. *Bytes* are the bytes that threads ask for.
     """
 
     thread_instructions: int = 0
-    warp_instructions: int = 0
-    fmas: int = 0
-    flops: int = 0
-    tensor_instructions: int = 0
-    tensor_flops: int = 0
-    global_loads: int = 0
+    warp_instructions: int = 0  # once per warp that has a thread in the instruction
+    fmas: int = 0  # fused multiply-adds, without those of tensor cores
+    flops: int = 0  # floating-point operations, without those of tensor cores; a fused multiply-add is two
+    tensor_instructions: int = 0  # mma.sync, wmma.mma and wgmma.mma_async, once per warp
+    tensor_flops: int = 0  # their floating-point or integer operations, 2·m·n·k of each product
+    global_loads: int = 0  # once per thread; a vector is one
     global_load_bytes: int = 0
     global_load_requests: int = 0
     global_load_sectors: int = 0
+    # Transactions of compute capability 1.2: distinct aligned segments of each half-warp, of 128 bytes, or of 64 and 32
+    # for elements of 2 bytes and 1.
     global_load_transactions_cc1x: int = 0
     global_stores: int = 0
     global_store_bytes: int = 0
@@ -78,35 +41,35 @@ class Counters:
     global_atomics: int = 0
     global_atomic_requests: int = 0
     global_atomic_sectors: int = 0
-    async_copies: int = 0
-    async_copy_bytes: int = 0
+    async_copies: int = 0  # cp.async from global to shared memory, once per thread; neither loads nor stores
+    async_copy_bytes: int = 0  # written, with the zeros that fill up
     async_copy_requests: int = 0
-    async_copy_sectors: int = 0
-    async_copy_wavefronts: int = 0
-    bulk_loads: int = 0
-    bulk_load_bytes: int = 0
-    bulk_load_sectors: int = 0
-    bulk_delivered_bytes: int = 0
-    bulk_stores: int = 0
+    async_copy_sectors: int = 0  # read
+    async_copy_wavefronts: int = 0  # written
+    bulk_loads: int = 0  # cp.async.bulk to shared memory, of boxes by TMA or of plain bytes, once per sending thread
+    bulk_load_bytes: int = 0  # of global memory, a multicast's once, without bytes outside a tensor
+    bulk_load_sectors: int = 0  # of each row of a box, or of plain bytes
+    bulk_delivered_bytes: int = 0  # written to shared memory of every block, with zeros for elements outside a tensor
+    bulk_stores: int = 0  # cp.async.bulk from shared memory, once per sending thread
     bulk_store_bytes: int = 0
     bulk_store_sectors: int = 0
-    shared_loads: int = 0
+    shared_loads: int = 0  # once per thread; a vector is one
     shared_load_bytes: int = 0
-    shared_load_requests: int = 0
+    shared_load_requests: int = 0  # without those of mbarriers
     shared_load_wavefronts: int = 0
     shared_stores: int = 0
     shared_store_bytes: int = 0
     shared_store_requests: int = 0
     shared_store_wavefronts: int = 0
     shared_atomic_requests: int = 0
-    ldmatrix_requests: int = 0
-    ldmatrix_wavefronts: int = 0
+    ldmatrix_requests: int = 0  # neither loads nor stores
+    ldmatrix_wavefronts: int = 0  # one for each 8×8 matrix, and more if rows of one matrix are in the same banks
     stmatrix_requests: int = 0
     stmatrix_wavefronts: int = 0
-    wgmma_wavefronts: int = 0
-    shared_bank_conflicts: int = 0
-    barriers: int = 0
-    products: Mapping[Product, int] = field(default_factory=dict)
+    wgmma_wavefronts: int = 0  # of reading operands: one for eight rows of 16 bytes, which are always in all banks
+    shared_bank_conflicts: int = 0  # wavefronts of all of these beyond what they need without conflicts
+    barriers: int = 0  # of a whole block (__syncthreads()), once per block
+    products: Mapping[Product, int] = field(default_factory=dict)  # tensor instructions by what they multiply
 
     def __add__(self, other: Counters) -> Counters:
         sums = {name: getattr(self, name) + getattr(other, name) for name in NAMES}
@@ -116,31 +79,34 @@ class Counters:
         products = {product: count * times for product, count in self.products.items()}
         return Counters(**{name: getattr(self, name) * times for name in NAMES}, products=products)
 
+    def _sum(self, names: Iterable[str]) -> int:
+        return sum(getattr(self, name) for name in names)
+
     @property
     def global_accesses(self) -> int:
         """Accesses to global memory, once per thread."""
-        return sum(getattr(self, name) for name in ACCESSES)
+        return self._sum(ACCESSES)
 
     @property
     def global_sectors(self) -> int:
         """Sectors that were read, written and added to."""
-        return sum(getattr(self, name) for name in SECTORS)
+        return self._sum(SECTORS)
 
     @property
     def shared_wavefronts(self) -> int:
-        """Passes over the banks of shared memory by all who access it."""
-        return sum(getattr(self, name) for name in NAMES if name.endswith("_wavefronts"))
+        """Wavefronts of all accesses to shared memory."""
+        return self._sum(name for name in NAMES if name.endswith("_wavefronts"))
 
     @property
     def tensor_flops_by_type(self) -> dict[str, int]:
         """The tensor cores' operations by the types of D, A and B, "f32.f16.f16"."""
-        found: Counter[str] = Counter()
+        flops: Counter[str] = Counter()
         for product, count in self.products.items():
-            found[".".join(product.types)] += product.flops * count
-        return dict(found)
+            flops[".".join(product.types)] += product.flops * count
+        return dict(flops)
 
 
-NAMES = tuple(each.name for each in fields(Counters) if each.name != "products")
+NAMES = tuple(counter.name for counter in fields(Counters) if counter.name != "products")
 """Every counter that is a number."""
 SECTORS = tuple(name for name in NAMES if name.endswith("_sectors"))
 """Counters of the sectors of global memory that are read, written and added to."""
@@ -157,27 +123,27 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Measured:
-    """What a GPU measured of a launch while it was counted, from cold caches."""
+    """A GPU's measurements of a launch while it was counted, from cold caches."""
 
     seconds: float  # the launch's duration
-    occupancy: float  # achieved occupancy, warps active on average, as a fraction of those that fit
+    occupancy: float  # achieved occupancy: warps active on average, as a fraction of the warps that fit
     memory_bytes: int  # moved between device memory and the chip
-    metrics: Mapping[str, float]  # all that its profiler read, by the names that these metrics have there
+    metrics: Mapping[str, float]  # all that its profiler read, by the profiler's names
 
 
 @dataclass(frozen=True)
 class LaunchCounts:
-    """What one launch was counted to do."""
+    """The counts of one launch."""
 
     counters: Counters  # of the whole grid
-    measured: Measured | None = None  # what else a GPU tells; None from an emulator
+    measured: Measured | None = None  # a GPU's measurements; None from an emulator
 
 
 def total(counters: Iterable[Counters]) -> Counters:
-    """The sum."""
+    """Return the sum."""
     return sum(counters, Counters())
 
 
-def ratio(numerator: int, denominator: int) -> float | None:
-    """The quotient; None over nothing."""
+def ratio(numerator: float, denominator: float) -> float | None:
+    """Return the quotient; None over nothing."""
     return numerator / denominator if denominator else None

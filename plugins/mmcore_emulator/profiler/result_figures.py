@@ -1,8 +1,7 @@
-"""What every run on the emulator counts, as the figures of a result; it takes little time beside the run itself.
+"""An observer that counts the figures of a result in every run, in little time beside the run itself.
 
-Of many batches that do the same only some are counted: of each shape the first two and every eighth. Where two of these
-differ, all that come are counted, and if some have gone by uncounted, or executed another number of instructions, there
-are no figures.
+Only some of many batches are counted: of each shape the first two and every eighth. If two of these differ, all later
+ones are counted. There are no figures if uncounted batches came before, or executed another number of instructions.
 """
 
 from __future__ import annotations
@@ -18,28 +17,24 @@ from mmcore_emulator.profiler.counters import SECTOR_BYTES, ratio
 from mmcore_emulator.profiler.patterns import Patterns
 from mmcore_emulator.ptx.blocks import Block
 
-# Launches whose accesses follow more patterns than this take longer to count than to run.
+# Launches with more patterns of accesses take longer to count than to run.
 _MOST_PATTERNS = 500
 _EVERY = 8
-_Shape = tuple[int, ...]
-_Done = tuple[int, int, int]
 
 
-_IGNORED = frozenset(("shared", "local", "param", "const"))
+class _BatchFigures(Observer):
+    """An observer that counts one batch."""
 
+    ignores = frozenset(("shared", "local", "param", "const"))
 
-class _Batch(Observer):
-    """Counts what one batch does."""
-
-    ignores = _IGNORED
-
-    def __init__(self, patterns: Patterns[int], number: int) -> None:
+    def __init__(self, patterns: Patterns[int], batch: Batch, number: int) -> None:
         self._patterns = patterns
+        self._batch = batch
         self.number = number
         self.instructions = self.sectors = 0
 
     def enter(self, block: Block, mask: Mask | None) -> None:
-        self.instructions += len(block.instructions) * self._patterns.extent(mask).warps
+        self.instructions += len(block.instructions) * self._patterns.extent(self._batch, mask).warps
 
     def access(self, access: Access) -> None:
         if access.space == "global" and effect(access.at).kind not in ("copy", "bulk copy"):
@@ -53,57 +48,56 @@ class _Batch(Observer):
 
     def _count(self, access: Access) -> None:
         if len(self._patterns) <= _MOST_PATTERNS:
-            self.sectors += self._patterns.cost(access)
+            self.sectors += self._patterns.cost(self._batch, access)
 
 
 class Figures(Observer):
-    """Counts the warps' instructions and the global sectors of some launches, one after the other."""
+    """An observer that counts the warps' instructions and the global sectors of successive launches."""
 
-    ignores = _IGNORED
+    ignores = _BatchFigures.ignores
 
     def __init__(self) -> None:
-        self._total = (0, 0)
+        self._instructions = self._sectors = 0
         self._given_up = False
         self._patterns = Patterns(_sectors)
         self.begin_launch()
 
     def begin_launch(self) -> None:
-        """The batches that come do something else."""
-        # What each batch of a shape does: instructions of threads, of warps, and sectors.
-        self._done: dict[_Shape, _Done] = {}
-        self._batches: Counter[_Shape] = Counter()
-        self._varied: set[_Shape] = set()
+        """Forget what batches did in the launch before."""
+        # Thread instructions, warp instructions and sectors of a batch, by its shape.
+        self._counts: dict[tuple[int, ...], tuple[int, int, int]] = {}
+        self._batches: Counter[tuple[int, ...]] = Counter()
+        self._varied: set[tuple[int, ...]] = set()
 
     def begin(self, batch: Batch) -> Observer | None:
         number = self._batches[batch.shape]
         self._batches[batch.shape] += 1
         if self._given_up or not (number < 2 or number % _EVERY == 0 or batch.shape in self._varied):
             return None
-        return _Batch(self._patterns.of(batch), number)
+        return _BatchFigures(self._patterns, batch, number)
 
     def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
-        done = self._done.get(batch.shape, (0, 0, 0))
-        if isinstance(own, _Batch):
-            done = (thread_instructions, own.instructions, own.sectors)
+        counts = self._counts.get(batch.shape, (0, 0, 0))
+        if isinstance(own, _BatchFigures):
+            counts = (thread_instructions, own.instructions, own.sectors)
             self._given_up |= len(self._patterns) > _MOST_PATTERNS
-            if self._done.setdefault(batch.shape, done) != done:
-                # From the second on all are counted; later, some have gone by that nobody knows.
+            if self._counts.setdefault(batch.shape, counts) != counts:
+                # After the second batch, some have not been counted.
                 self._given_up |= own.number > 1 and batch.shape not in self._varied
                 self._varied.add(batch.shape)
-        elif done[0] != thread_instructions:
+        elif counts[0] != thread_instructions:
             self._given_up = True
-        self._total = (self._total[0] + done[1], self._total[1] + done[2])
+        self._instructions += counts[1]
+        self._sectors += counts[2]
 
     def of(self, useful: int) -> dict[str, float | None]:
-        """The figures by name, of a product of so many useful floating-point operations."""
-        if self._given_up:
-            return dict.fromkeys(("instructions", "global_sectors", "flop_per_byte"))
-        instructions, global_sectors = self._total
-        return {
-            "instructions": instructions,
-            "global_sectors": global_sectors,
-            "flop_per_byte": ratio(useful, SECTOR_BYTES * global_sectors),
+        """Return the figures by name, of a product of ``useful`` floating-point operations."""
+        figures = {
+            "instructions": self._instructions,
+            "global_sectors": self._sectors,
+            "flop_per_byte": ratio(useful, SECTOR_BYTES * self._sectors),
         }
+        return dict.fromkeys(figures) if self._given_up else figures
 
 
 def _sectors(access: Access, address: Rows, active: Active, times: int) -> int:

@@ -1,1 +1,1 @@
-"""PTX: from text to instructions."""
+"""A reader of PTX: from text to instructions."""

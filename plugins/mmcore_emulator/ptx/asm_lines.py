@@ -1,4 +1,7 @@
-"""Line marks of inline assembly: NVRTC 13.0 gives a statement of several lines its last line, later ones its first."""
+"""Line marks of inline assembly.
+
+NVRTC 13.0 marks a statement of several lines with its last line; later versions mark it with its first.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +13,25 @@ _TOKEN = re.compile(
 
 
 def with_first_lines(ptx: str, source: str, text: str) -> str:
-    """PTX in which each asm statement has the number of its first line.
+    """Return PTX that marks each asm statement with its first line.
 
     Args:
-        ptx: as NVRTC made it.
-        source: path of the .cu file, as PTX has it.
-        text: of that file.
+        ptx: the output of NVRTC.
+        source: path of the .cu file, as written in the PTX.
+        text: content of that file.
     """
     firsts = _first_lines(text)
     file = re.search(rf'^\s*\.file\s+(\d+)\s+"(?:[^"]*/)?{re.escape(source)}"', ptx, re.MULTILINE)
     if not firsts or not file:
         return ptx
     mark = re.compile(rf"(\.loc\s+|\binlined_at\s+)({file[1]})(\s+)(\d+)")
-    return mark.sub(lambda found: f"{found[1]}{found[2]}{found[3]}{firsts.get(int(found[4]), found[4])}", ptx)
+    return mark.sub(lambda match: f"{match[1]}{match[2]}{match[3]}{firsts.get(int(match[4]), match[4])}", ptx)
 
 
 def _first_lines(text: str) -> dict[int, int]:
-    """The first line of each asm statement of several lines, by each of its further lines."""
+    """Return the first line of each multi-line asm statement, by each of its further lines."""
     firsts: dict[int, int] = {}
-    first = depth = 0  # parentheses that the statement has open, none outside
+    first = depth = 0  # open parentheses of the statement; 0 outside
     for token in _TOKEN.finditer(text):
         if token["asm"] and not depth:
             first, depth = text.count("\n", 0, token.start()) + 1, 1

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from mmcore_emulator.ptx.instructions import Instruction, Register
 
 EXIT = -1
-"""Number that stands for the function's end."""
+"""The number of the function's end, used in place of a block."""
 
 
 @dataclass
 class Block:
-    """Straight-line code.
+    """A basic block: straight-line code.
 
     Attributes:
         body: its instructions, without the one that ends it.
@@ -20,11 +20,11 @@ class Block:
         taken: number of the block that the ending branch leads to; EXIT for a return, None for none.
         following: number of the block entered when the branch is not taken, or after the barrier; EXIT at the end.
         targets: numbers of the blocks that ``brx.idx`` leads to, by index.
-        barrier: what waits at its end: the threads of a "warp", a "block" or a "cluster"; "" for none.
-        gathers: whether its end is no instruction, but makes the threads of a warp meet for the next one.
-        orders: whether its barrier orders accesses to memory.
-        is_whole: whether it ends before an instruction that all threads of a warp execute together.
-        writes: whether it writes to memory, or makes something known to other threads.
+        barrier: threads that wait at its end: those of a "warp", a "block" or a "cluster"; "" for no barrier.
+        gathers: true if a warp's threads meet at its end for the next instruction, without a barrier instruction.
+        orders: true if its barrier orders accesses to memory.
+        is_whole: true if it ends before an instruction that all threads of a warp execute together.
+        writes: true if it writes to memory, or publishes something to other threads.
         live_in: registers whose value on entry may still be read.
         live_out: registers whose value on leaving may still be read.
         defines: registers that the body writes.
@@ -46,12 +46,12 @@ class Block:
 
     @property
     def instructions(self) -> list[Instruction]:
-        """The body and the instruction that ends it."""
+        """The body, followed by the instruction that ends it."""
         return [*self.body, *([self.end] if self.end and not self.gathers else [])]
 
     @property
     def successors(self) -> tuple[int, ...]:
-        """Numbers of the blocks that can come next, without EXIT."""
+        """Numbers of the possible next blocks, without EXIT."""
         conditional = self.taken is None or (self.end is not None and self.end.guard is not None)
         targets = ((self.taken,) if self.taken is not None else ()) + ((self.following,) if conditional else ())
         targets = self.targets or targets

@@ -1,8 +1,8 @@
-"""Calls of functions: the body of what is called takes the place of the call, so that nobody else learns of calls.
+"""Inline expansion of calls: the body of the called function replaces the call, so no other module handles calls.
 
-Each call has a copy of its own, with registers, labels and parameters of its own. A function's local memory is the same
-in all its copies: a thread is in one of them at a time, as what calls itself is refused. Reference: PTX ISA, "Control
-Flow Instructions: call", "Abstracting the ABI".
+Each call gets a copy with separate registers, labels and parameters. All copies share the function's local memory: a
+thread executes one copy at a time, because recursion is refused. Reference: PTX ISA, "Control Flow Instructions:
+call", "Abstracting the ABI".
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ from mmcore_emulator.ptx.instructions import (
 from mmcore_emulator.ptx.param_space import passed_in_registers
 
 LARGEST = 1 << 16
-"""Instructions that a kernel may have with all that it calls; they take some ten seconds to translate."""
+"""The most instructions that a kernel may have after expansion; they take some ten seconds to translate."""
 _DEEPEST = 50
 _BRANCHES = ("bra", "brx")
 _STOPS = ("trap", "brkpt")
 
 
 def with_calls_expanded(function: Function, find: Callable[[str], Function | None]) -> Function:
-    """A function with the bodies of all that it calls in the place of the calls.
+    """Return a function in which the bodies of called functions replace the calls.
 
-    What cannot be expanded stays a call, of one operand, which says what is called. Behind what stops a thread
-    (``trap``) stands an ``exit``.
+    A call that cannot be expanded remains a call with one operand: the description of the called function. An ``exit``
+    follows every instruction that stops a thread (``trap``).
 
     Args:
         function: the function.
-        find: the function of a name; None where there is none such.
+        find: returns the function of a name, or None.
 
     Raises:
         PtxError: a call contradicts the function that it calls.
     """
     expansion = _Expansion(find, dict(function.variables), dict(function.passed))
     expansion.add(function, None, (function.name,))
-    made = {name: getattr(expansion, name) for name in ("body", "labels", "variables", "passed")}
-    return passed_in_registers(replace(function, **made))
+    parts = {name: getattr(expansion, name) for name in ("body", "labels", "variables", "passed")}
+    return passed_in_registers(replace(function, **parts))
 
 
 @dataclass(frozen=True)
@@ -60,24 +60,24 @@ class _Copy:
     """A copy of a function's body.
 
     Attributes:
-        call: the instruction that it is made for.
-        suffix: what tells its registers and labels from those of others.
-        symbols: what its parameters and variables are called.
-        behind: the label that it returns to.
+        call: the call that it replaces.
+        suffix: distinguishes its registers and labels from those of other copies.
+        symbols: new names of its parameters and variables.
+        return_label: the label that it returns to.
     """
 
     call: Instruction
     suffix: str
     symbols: Mapping[str, str]
-    behind: str
+    return_label: str
 
-    def of(self, each: Instruction) -> Instruction:
-        """An instruction of the function in the copy; one that has no line has that of the call."""
-        branches = each.opcode[0] in _BRANCHES
-        operands = tuple(self._operand(operand, branches) for operand in each.operands)
-        guard = None if each.guard is None else self._register(each.guard)
-        line, source = (each.line, each.source) if each.line else (self.call.line, self.call.source)
-        return replace(each, operands=operands, guard=guard, line=line, source=source)
+    def of(self, instruction: Instruction) -> Instruction:
+        """Return an instruction of the function as it is in the copy; without a line, it gets the line of the call."""
+        branches = instruction.opcode[0] in _BRANCHES
+        operands = tuple(self._operand(operand, branches) for operand in instruction.operands)
+        guard = None if instruction.guard is None else self._register(instruction.guard)
+        located = instruction if instruction.line else self.call
+        return replace(instruction, operands=operands, guard=guard, line=located.line, source=located.source)
 
     def _register(self, register: Register) -> Register:
         return Register(register.name + self.suffix, register.type)
@@ -89,8 +89,8 @@ class _Copy:
             case Address(base, offset):
                 return Address(self._scalar(base, branches), offset)
             case TensorAddress(base, coordinates):
-                found = tuple(self._scalar(part, branches) for part in coordinates)
-                return TensorAddress(self._scalar(base, branches), found)
+                scalars = tuple(self._scalar(part, branches) for part in coordinates)
+                return TensorAddress(self._scalar(base, branches), scalars)
             case _:
                 return self._scalar(operand, branches)
 
@@ -108,68 +108,69 @@ class _Copy:
 
 @dataclass
 class _Expansion:
-    """A kernel's instructions, as far as they have been copied, and what they name."""
+    """A kernel's instructions that have been copied so far, with their labels, variables and parameters."""
 
     find: Callable[[str], Function | None]
     variables: dict[str, Variable]
     passed: dict[str, Parameter]
     body: list[Instruction] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
-    copied: int = 0  # instructions
+    copied: int = 0  # instructions so far
     copies: int = 0
 
     def add(self, function: Function, copy: _Copy | None, callers: tuple[str, ...]) -> None:
-        """Add the kernel's body, or a copy of a function's, which is the last of ``callers``."""
+        """Add the kernel's body, or a copy of the last function of ``callers``."""
         self.copied += 1 + len(function.body)
         labels = defaultdict(list)
         for label, index in function.labels.items():
             labels[index].append(label + (copy.suffix if copy else ""))
-        for index, each in enumerate(function.body):
+        for index, instruction in enumerate(function.body):
             self.labels |= dict.fromkeys(labels[index], len(self.body))
-            each = copy.of(each) if copy else each
-            kind = each.opcode[0]
+            instruction = copy.of(instruction) if copy else instruction
+            kind = instruction.opcode[0]
             if copy and kind == "ret":
-                self.body.append(replace(each, opcode=("bra",), operands=(Symbol(copy.behind),)))
+                self.body.append(replace(instruction, opcode=("bra",), operands=(Symbol(copy.return_label),)))
             elif kind == "call":
-                self._call(each, callers)
+                self._call(instruction, callers)
             elif kind == "brx":
-                self._unguarded(each, lambda plain: self.body.append(plain))
+                self._unguarded(instruction, lambda plain: self.body.append(plain))
             else:
-                self.body.append(each)
+                self.body.append(instruction)
                 if kind in _STOPS:
-                    self.body.append(replace(each, opcode=("exit",), operands=()))
+                    self.body.append(replace(instruction, opcode=("exit",), operands=()))
         self.labels |= dict.fromkeys(labels[len(function.body)], len(self.body))
 
-    def _unguarded(self, each: Instruction, add: Callable[[Instruction], None]) -> None:
-        """Add what ``add`` adds for an instruction without its guard, and a branch around it for whom it is not."""
-        if each.guard is None:
-            add(each)
+    def _unguarded(self, instruction: Instruction, add: Callable[[Instruction], None]) -> None:
+        """Add an instruction without its guard, and a branch around it for the threads that the guard excludes."""
+        if instruction.guard is None:
+            add(instruction)
             return
         self.copies += 1
         around = f"around/{self.copies}"
-        self.body.append(replace(each, opcode=("bra",), operands=(Symbol(around),), negated=not each.negated))
-        add(replace(each, guard=None, negated=False))
+        skip = replace(instruction, opcode=("bra",), operands=(Symbol(around),), negated=not instruction.negated)
+        self.body.append(skip)
+        add(replace(instruction, guard=None, negated=False))
         self.labels[around] = len(self.body)
 
-    def _call(self, each: Instruction, callers: tuple[str, ...]) -> None:
-        """``call {(results),} name{, (arguments)}``, or one through a pointer, with what it may lead to behind."""
-        results, target, arguments = _parts(each)
+    def _call(self, call: Instruction, callers: tuple[str, ...]) -> None:
+        """Expand ``call {(results),} name{, (arguments)}``, or keep a call through a pointer."""
+        results, target, arguments = _parts(call)
         called = self.find(target.name) if isinstance(target, Symbol) else None
         if called is None:
             refusal = _as_written(target.name) if isinstance(target, Symbol) else "a function through a pointer"
         else:
             refusal = self._refusal(called, (*results, *arguments), callers)
         if called is None or refusal:
-            self.body.append(replace(each, operands=(Symbol(refusal),)))
+            self.body.append(replace(call, operands=(Symbol(refusal),)))
             return
         _check_count(called, "results", results, called.returns)
         _check_count(called, "arguments", arguments, called.parameters)
         pairs = zip((*called.returns, *called.parameters), (*results, *arguments), strict=True)
         places = {formal.name: actual.name for formal, actual in pairs if isinstance(actual, Symbol)}
-        self._unguarded(each, lambda plain: self._expand(plain, called, places, callers))
+        self._unguarded(call, lambda plain: self._expand(plain, called, places, callers))
 
     def _refusal(self, called: Function, passed: Vector, callers: tuple[str, ...]) -> str:
-        """What is called, as a sentence goes on, where that cannot be expanded; empty where it can."""
+        """Return a phrase for a function that cannot be expanded, with the reason; "" if it can."""
         name = _as_written(called.name)
         if called.name in callers:
             through = " and ".join(map(_as_written, callers[callers.index(called.name) + 1 :]))
@@ -178,22 +179,22 @@ class _Expansion:
             return f"{name}, {_DEEPEST} calls deep"
         if self.copied + len(called.body) > LARGEST:
             return f"{name}, with which the kernel has more than {LARGEST} instructions"
-        if not all(isinstance(each, Symbol) and each.name in self.passed for each in passed):
+        if not all(isinstance(operand, Symbol) and operand.name in self.passed for operand in passed):
             return f"{name} with arguments or results in registers"
         return ""
 
     def _expand(self, call: Instruction, called: Function, places: Mapping[str, str], callers: tuple[str, ...]) -> None:
-        """A copy of a function's body, of which ``places`` names parameters and results."""
+        """Add a copy of a function's body; ``places`` maps its parameters and results to the caller's names."""
         self.copies += 1
         suffix = f"/{self.copies}"
-        own = {name: name + suffix for name in called.passed}
-        self.passed |= {own[name]: parameter for name, parameter in called.passed.items()}
-        copy = _Copy(call, suffix, {**self._variables_of(called), **places, **own}, f"behind{suffix}")
+        renamed = {name: name + suffix for name in called.passed}
+        self.passed |= {renamed[name]: parameter for name, parameter in called.passed.items()}
+        copy = _Copy(call, suffix, {**self._variables_of(called), **places, **renamed}, f"behind{suffix}")
         self.add(called, copy, (*callers, called.name))
-        self.labels[copy.behind] = len(self.body)
+        self.labels[copy.return_label] = len(self.body)
 
     def _variables_of(self, called: Function) -> dict[str, str]:
-        """New names for the variables that a function declares by a name that is taken, as all its copies have them."""
+        """Return new names for the variables whose name is taken; all copies of the function share them."""
         names = {}
         for name, variable in called.variables.items():
             if self.variables.setdefault(name, variable) is not variable:
@@ -203,7 +204,7 @@ class _Expansion:
 
 
 def _parts(call: Instruction) -> tuple[Vector, Symbol | Register, Vector]:
-    """Results, function and arguments of a call."""
+    """Return results, function and arguments of a call."""
     match call.operands:
         case (tuple(results), Symbol() | Register() as target, tuple(arguments), *_):
             return results, target, arguments
@@ -216,12 +217,12 @@ def _parts(call: Instruction) -> tuple[Vector, Symbol | Register, Vector]:
     raise PtxError(f"PTX {call.mnemonic} names no function")
 
 
-def _check_count(called: Function, what: str, given: Sequence[object], declared: Sequence[object]) -> None:
-    if len(given) != len(declared):
-        raise PtxError(f"a PTX call of {called.name} has {len(given)} {what}, not {len(declared)}")
+def _check_count(called: Function, what: str, actual: Sequence[object], declared: Sequence[object]) -> None:
+    if len(actual) != len(declared):
+        raise PtxError(f"a PTX call of {called.name} has {len(actual)} {what}, not {len(declared)}")
 
 
 def _as_written(symbol: str) -> str:
-    """What the source calls a function: "fact" of "_Z4facti"; its symbol where that is not so plain."""
-    found = re.match(r"_Z(\d{1,4})", symbol)
-    return symbol[found.end() :][: int(found[1])] if found else symbol
+    """Return the name of a function in the source, "fact" for "_Z4facti"; or its symbol if it has no simple name."""
+    match = re.match(r"_Z(\d{1,4})", symbol)
+    return symbol[match.end() :][: int(match[1])] if match else symbol

@@ -1,4 +1,4 @@
-"""The carry of extended-precision integer arithmetic, made a register: ``add.cc``, ``addc`` and their relatives."""
+"""The carry of extended-precision integer arithmetic (``add.cc``, ``addc``, …) as a register."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ _GIVING = ("add", "sub", "mad", *_TAKING)
 
 
 def with_carries(function: Function) -> Function:
-    """The function with a carry as the last operand of what takes one, and the second result of what gives one."""
-    return replace(function, body=[_with_carry(each) for each in function.body])
+    """Return the function with the carry as an explicit operand.
+
+    The carry is the last source of instructions that read it, and the second result of instructions that write it.
+    """
+    return replace(function, body=[_with_carry(instruction) for instruction in function.body])
 
 
 def _with_carry(instruction: Instruction) -> Instruction:

@@ -1,4 +1,4 @@
-"""Variables that PTX declares, and what those of a module hold when it is loaded."""
+"""Variables that PTX declares, and their contents when the module is loaded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _VARIABLE = re.compile(
     r"(?P<extents>(?:\[\s*\d*\s*\]\s*)*)(?:=\s*(?P<initial>.*))?",
     re.DOTALL | re.ASCII,
 )
-# "launches", "generic(cache)+12", and one byte of such an address: "0xFF00(generic(cache))".
+# "launches", "generic(cache)+12", or one byte of such an address: "0xFF00(generic(cache))".
 _ADDRESS = re.compile(
     r"(?:0[xX][0-9a-fA-F]+\s*\(\s*)?(?:generic\s*\(\s*)?(?P<name>[A-Za-z_$%][\w$]*)[\s)]*(?:[+-]\s*\d+)?[\s)]*",
     re.ASCII,
@@ -33,15 +33,15 @@ class Variable:
     """A .shared, .local, .global or .const variable."""
 
     name: str  # its symbol
-    space: str  # the memory it lies in
+    space: str  # its memory
     nbytes: int  # its size; 0 for an ``extern`` array
-    align: int  # what its address is a multiple of
-    initial: bytes = b""  # bytes that it holds from its start on when the module is loaded; zeros follow
-    unknown: str = ""  # for a variable whose initial value is not known here, why ("holds the address of x")
+    align: int  # its address is a multiple of this
+    initial: bytes = b""  # its first bytes when the module is loaded; zeros follow
+    unknown: str = ""  # why the initial value is not known here ("holds the address of x"); "" if it is
 
 
 def module_variables(text: str) -> dict[str, Variable]:
-    """The variables that PTX declares outside of functions, by name.
+    """Return the variables that PTX declares outside of functions, by name.
 
     Args:
         text: PTX without its functions and comments.
@@ -50,65 +50,65 @@ def module_variables(text: str) -> dict[str, Variable]:
         PtxError: a declaration is not understood.
     """
     variables = {}
-    for found in _MODULE_SCOPE.finditer(text):
-        if not found["end"]:
-            raise PtxError(f"PTX variable {_quoted(found[0])} does not end")
-        declared = variable(found["declaration"], extern=found["linking"] == "extern")
+    for match in _MODULE_SCOPE.finditer(text):
+        if not match["end"]:
+            raise PtxError(f"PTX variable {_quoted(match[0])} does not end")
+        declared = variable(match["declaration"], extern=match["linking"] == "extern")
         variables[declared.name] = declared
     return variables
 
 
 def variable(declaration: str, *, extern: bool = False) -> Variable:
-    """One declaration, such as ``.global .align 4 .b8 table[16] = {1, 2}``.
+    """Return the variable of one declaration, such as ``.global .align 4 .b8 table[16] = {1, 2}``.
 
     Args:
-        declaration: its text, without what says how it is linked and without the semicolon.
-        extern: whether it is linked as ``.extern``: the definition, or the size of shared memory, is elsewhere.
+        declaration: its text, without linking directive and semicolon.
+        extern: true for ``.extern``: another module has the definition, or the launch has the size of shared memory.
 
     Raises:
-        PtxError: it is not understood.
+        PtxError: the declaration is not understood.
     """
-    found = _VARIABLE.fullmatch(declaration.strip())
-    if not found or found["type"] not in TYPE_BYTES:
+    match = _VARIABLE.fullmatch(declaration.strip())
+    if not match or match["type"] not in TYPE_BYTES:
         raise PtxError(f"PTX variable {_quoted(declaration)} is not understood")
-    element = TYPE_BYTES[found["type"]]
-    align = whole_number(found["align"] or str(element))
+    element = TYPE_BYTES[match["type"]]
+    align = whole_number(match["align"] or str(element))
     if align.bit_count() != 1:
-        raise PtxError(f"PTX variable {found['name']} has an alignment of {align}, which is no power of two")
+        raise PtxError(f"PTX variable {match['name']} has an alignment of {align}, which is no power of two")
     nbytes = element
-    for extent in re.findall(r"\[\s*(\d*)\s*\]", found["extents"]):
+    for extent in re.findall(r"\[\s*(\d*)\s*\]", match["extents"]):
         nbytes *= whole_number(extent or "0")
-    static = found["space"] in ("global", "const")
-    if found["initial"] is not None and (extern or not static):
-        raise PtxError(f"PTX variable {found['name']} cannot have an initial value")
-    initial, unknown = _initial(found, nbytes)
+    static = match["space"] in ("global", "const")
+    if match["initial"] is not None and (extern or not static):
+        raise PtxError(f"PTX variable {match['name']} cannot have an initial value")
+    initial, unknown = _initial(match, nbytes)
     if static and extern:
         unknown = "another module defines"
     elif static and not nbytes:
-        raise PtxError(f"PTX variable {found['name']} has no size")
-    return Variable(found["name"], found["space"], nbytes, align, initial, unknown)
+        raise PtxError(f"PTX variable {match['name']} has no size")
+    return Variable(match["name"], match["space"], nbytes, align, initial, unknown)
 
 
-def _initial(found: re.Match[str], nbytes: int) -> tuple[bytes, str]:
-    """The bytes of a variable's initial value, and why they are not known."""
-    if found["initial"] is None:
+def _initial(match: re.Match[str], nbytes: int) -> tuple[bytes, str]:
+    """Return the bytes of a variable's initial value, and why they are not known ("" if they are)."""
+    if match["initial"] is None:
         return b"", ""
-    text = found["initial"].strip()
+    text = match["initial"].strip()
     braces = text.startswith("{") and text.endswith("}")
-    if braces != bool(found["extents"]):
-        raise PtxError(f"PTX variable {found['name']} is set to {_quoted(text)}, which is not understood")
+    if braces != bool(match["extents"]):
+        raise PtxError(f"PTX variable {match['name']} is set to {_quoted(text)}, which is not understood")
     values = [item.strip() for item in (text[1:-1] if braces else text).split(",")]
-    if len(values) * TYPE_BYTES[found["type"]] > nbytes:
+    if len(values) * TYPE_BYTES[match["type"]] > nbytes:
         raise PtxError(
-            f"PTX variable {found['name']} of {nbytes} bytes is set to {len(values)} values of .{found['type']}"
+            f"PTX variable {match['name']} of {nbytes} bytes is set to {len(values)} values of .{match['type']}"
         )
     content = []
     for value in values:
-        known = _element(value, found["type"])
+        known = _element(value, match["type"])
         if known is None:
             address = _ADDRESS.fullmatch(value)
             if not address:
-                raise PtxError(f"PTX variable {found['name']} is set to {_quoted(value)}, which is no .{found['type']}")
+                raise PtxError(f"PTX variable {match['name']} is set to {_quoted(value)}, which is no .{match['type']}")
             return b"", f"holds the address of {address['name']}"
         content.append(known)
     return b"".join(content), ""
@@ -116,7 +116,7 @@ def _initial(found: re.Match[str], nbytes: int) -> tuple[bytes, str]:
 
 @functools.lru_cache(maxsize=1024)
 def _element(text: str, kind: str) -> bytes | None:
-    """The bytes of a literal of that type; None for what is none."""
+    """Return the bytes of a literal of that type; None for any other text."""
     size = TYPE_BYTES[kind]
     if (value := integer(text)) is not None and kind[0] in "bus":
         bits = 8 * size

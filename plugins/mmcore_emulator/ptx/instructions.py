@@ -27,7 +27,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Negated:
-    """A predicate that is taken for its contrary, ``!%p1``."""
+    """The logical complement of a predicate, ``!%p1``."""
 
     register: Register
 
@@ -62,11 +62,11 @@ Operand: TypeAlias = Scalar | Address | TensorAddress | Vector
 class Instruction:
     """One instruction."""
 
-    opcode: tuple[str, ...]  # its parts, as in ("ld", "global", "f32")
+    opcode: tuple[str, ...]  # dot-separated parts, such as ("ld", "global", "f32")
     operands: tuple[Operand, ...]  # destination first
     guard: Register | None = None  # predicate register of ``@%p``, or None
-    negated: bool = False  # whether it is ``@!%p``
-    line: int = 0  # line of the .cu file, 0 where the compiler gave none
+    negated: bool = False  # true for ``@!%p``
+    line: int = 0  # line of the .cu file; 0 if the compiler gave none
     source: str = ""  # name of that file
 
     @property
@@ -77,7 +77,7 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a function, or what a caller declares to pass or to take: name, element type, size in bytes."""
+    """A parameter of a function, or a ``.param`` variable of a caller: name, element type, size in bytes."""
 
     name: str
     type: str
@@ -86,19 +86,19 @@ class Parameter:
 
 @dataclass
 class Function:
-    """One ``.entry`` or ``.func``.
+    """An ``.entry`` or ``.func``.
 
     Attributes:
         name: its symbol.
         parameters: in order.
-        variables: its own and the module's.
-        threads: of a block: at most (under "maxntid") and exactly ("reqntid"), where the source says so.
-        cluster: blocks of a cluster along x, y and z, where the source says so.
-        bounds_registers: whether it says how many registers a thread has (``.maxnreg``, or blocks of a multiprocessor).
-        returns: what a ``.func`` returns.
-        passed: what is declared in its body to pass to functions that it calls, and to take from them, by name.
+        variables: the variables of the function and of the module.
+        threads: threads of a block, if the source limits them: at most ("maxntid") or exactly ("reqntid").
+        cluster: blocks of a cluster along x, y and z, if the source sets them.
+        bounds_registers: true if the source bounds a thread's registers (``.maxnreg``, or blocks of a multiprocessor).
+        returns: results of a ``.func``.
+        passed: ``.param`` variables of its body, for arguments and results of calls, by name.
         body: instructions in order.
-        labels: index in ``body`` that each label stands before.
+        labels: the index in ``body`` of the instruction after each label.
     """
 
     name: str
@@ -114,7 +114,7 @@ class Function:
 
 
 def names(instruction: Instruction) -> Iterator[str]:
-    """What an instruction speaks of by its name: variables, parameters, labels, special registers."""
+    """Yield the names in an instruction's operands: variables, parameters, labels, special registers."""
     for operand in instruction.operands:
         for part in operand if isinstance(operand, tuple) else (operand,):
             base = part.base if isinstance(part, Address) else part

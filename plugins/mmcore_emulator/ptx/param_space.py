@@ -1,9 +1,9 @@
-"""What functions pass to each other, in registers.
+"""Arguments and results of functions, in registers.
 
-PTX passes it in a space of its own, ``.param``, where a place is declared for each argument and result. If caller and
-function divide a place alike, each part is a register here, of which an integer may be read that is narrower; else the
-place is in local memory, as it is if its address is taken. Reference: PTX ISA, "Parameter State Space: Device Function
-Parameters".
+PTX passes them in the ``.param`` space, where a variable is declared for each argument and result. If caller and
+function divide a variable alike, each part becomes a register here; a narrower integer may be read from it. Otherwise,
+or if its address is taken, the variable is in local memory. Reference: PTX ISA, "Parameter State Space: Device
+Function Parameters".
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _ELEMENTS = {"v2": 2, "v4": 4}
 
 
 def passed_in_registers(function: Function) -> Function:
-    """A function that has all that it calls in its body, with registers and local variables for what is passed."""
-    accesses = [_access(each, function.passed) for each in function.body]
+    """Return a function, after expansion of its calls, whose ``.param`` variables are registers or local variables."""
+    accesses = [_access(instruction, function.passed) for instruction in function.body]
     pairs = list(zip(function.body, accesses, strict=True))
-    otherwise = {name for each, access in pairs if access is None for name in names(each)}
-    parts = {name: each for name, each in _parts(list(filter(None, accesses))).items() if name not in otherwise}
+    otherwise = {name for instruction, access in pairs if access is None for name in names(instruction)}
+    parts = {name: sizes for name, sizes in _parts(list(filter(None, accesses))).items() if name not in otherwise}
     body: list[Instruction] = []
     begins = []
-    for each, access in pairs:
+    for instruction, access in pairs:
         begins.append(len(body))
-        body += [each] if access is None else _replaced(each, access, parts.get(access.place))
+        body += [instruction] if access is None else _replaced(instruction, access, parts.get(access.place))
     begins.append(len(body))
     in_memory = {
         name: Variable(name, "local", parameter.nbytes, _ALIGN)
@@ -60,13 +60,13 @@ def passed_in_registers(function: Function) -> Function:
 
 @dataclass(frozen=True)
 class _Access:
-    """An access to what is passed.
+    """An access to a ``.param`` variable.
 
     Attributes:
-        place: its name.
-        stores: whether it is no load.
+        place: name of the variable.
+        stores: true for a store, false for a load.
         kind: type of an element.
-        elements: offset of each, and what it is loaded to or stored from.
+        elements: offset of each element, and the operand that it is loaded to or stored from.
     """
 
     place: str
@@ -75,12 +75,13 @@ class _Access:
     elements: list[tuple[int, Operand]]
 
 
-def _access(each: Instruction, passed: Mapping[str, Parameter]) -> _Access | None:
-    """The access that an instruction makes; None for one that makes none, or another than to a place as a whole."""
-    name, *modifiers, kind = each.opcode if len(each.opcode) > 1 else (*each.opcode, "")
-    if name not in ("ld", "st") or len(each.operands) != 2 or kind not in TYPE_BYTES or not _SPACES & {*modifiers}:
+def _access(instruction: Instruction, passed: Mapping[str, Parameter]) -> _Access | None:
+    """Return an instruction's access to a ``.param`` variable; None for any other instruction."""
+    name, *modifiers, kind = instruction.opcode if len(instruction.opcode) > 1 else (*instruction.opcode, "")
+    accesses_space = name in ("ld", "st") and kind in TYPE_BYTES and not _SPACES.isdisjoint(modifiers)
+    if not accesses_space or len(instruction.operands) != 2:
         return None
-    address, values = each.operands if name == "st" else each.operands[::-1]
+    address, values = instruction.operands if name == "st" else instruction.operands[::-1]
     if not isinstance(address, Address) or not isinstance(address.base, Symbol) or address.base.name not in passed:
         return None
     elements: Vector = values if isinstance(values, tuple) else (values,)  # type: ignore[assignment]
@@ -91,32 +92,32 @@ def _access(each: Instruction, passed: Mapping[str, Parameter]) -> _Access | Non
 
 
 def _parts(accesses: Sequence[_Access]) -> dict[str, dict[int, int]]:
-    """Of the places that can be registers, the bytes of each part by its offset."""
-    found: dict[str, dict[int, int]] = defaultdict(dict)
+    """Return the bytes of each part by its offset, for the variables that can be registers."""
+    sizes: dict[str, dict[int, int]] = defaultdict(dict)
     for access in accesses:
-        widest = found[access.place]
+        widest = sizes[access.place]
         for offset, _ in access.elements:
             widest[offset] = max(TYPE_BYTES[access.kind], widest.get(offset, 0))
     divided = {
         access.place
         for access in accesses
         for offset, _ in access.elements
-        if TYPE_BYTES[access.kind] < found[access.place][offset] and (access.stores or access.kind[0] not in "bus")
+        if TYPE_BYTES[access.kind] < sizes[access.place][offset] and (access.stores or access.kind[0] not in "bus")
     }
-    return {name: widest for name, widest in found.items() if name not in divided and not _overlap(widest)}
+    return {name: widest for name, widest in sizes.items() if name not in divided and not _overlap(widest)}
 
 
 def _overlap(parts: Mapping[int, int]) -> bool:
     return any(offset + size > behind for (offset, size), (behind, _) in pairwise(sorted(parts.items())))
 
 
-def _replaced(each: Instruction, access: _Access, parts: Mapping[int, int] | None) -> Iterator[Instruction]:
-    """The same to the registers that the parts of a place are, or in local memory."""
+def _replaced(instruction: Instruction, access: _Access, parts: Mapping[int, int] | None) -> Iterator[Instruction]:
+    """Yield the same access to the registers of the variable's parts, or to local memory if it has none."""
     if parts is None:
-        yield replace(each, opcode=tuple("local" if part in _SPACES else part for part in each.opcode))
+        yield replace(instruction, opcode=tuple("local" if part in _SPACES else part for part in instruction.opcode))
         return
     for offset, element in access.elements:
         register = Register(f"{access.place}+{offset}", f"b{8 * parts[offset]}")
         if element != Symbol("_"):
             operands = (register, element) if access.stores else (element, register)
-            yield replace(each, opcode=("mov", access.kind), operands=operands)
+            yield replace(instruction, opcode=("mov", access.kind), operands=operands)

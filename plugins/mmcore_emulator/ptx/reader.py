@@ -1,7 +1,7 @@
-"""PTX text, as NVRTC writes it, read into functions of instructions.
+"""A reader of PTX text, as NVRTC writes it, that returns functions of instructions.
 
-Only structure is understood here (functions, declarations, labels, operands, source lines); what an instruction
-does is operations.py's business. Reference: NVIDIA, Parallel Thread Execution ISA.
+It understands structure only: functions, declarations, labels, operands, source lines. The table in ``isa`` defines
+the instructions. Reference: NVIDIA, Parallel Thread Execution ISA.
 """
 
 from __future__ import annotations
@@ -58,24 +58,24 @@ _ADDRESS = re.compile(r"\[\s*(?P<base>[%\w$.]+)\s*(?:\+\s*(?P<offset>-?\w+))?\s*
 
 
 def parse(text: str) -> dict[str, Function]:
-    """The kernels of a PTX module, by symbol, with what they call expanded in them.
+    """Return the kernels of a PTX module by symbol, with their calls expanded.
 
     Raises:
         PtxError: the text cannot be read; the message quotes the statement.
     """
     files = {whole_number(number): path.rpartition("/")[2] for number, path in _FILE.findall(text)}
     text = FUNCTIONS + _COMMENT.sub(" ", text)
-    entries = [(found, *_body(text, found.end())) for found in _ENTRY.finditer(text)]
-    callables = [(found, *_body(text, found.end() - 1)) for found in _CALLABLE.finditer(text)]
-    outside = _outside(text, sorted((found.start(), end) for found, _, end in (*entries, *callables)))
+    entries = [(match, *_body(text, match.end())) for match in _ENTRY.finditer(text)]
+    callables = [(match, *_body(text, match.end() - 1)) for match in _CALLABLE.finditer(text)]
+    outside = _outside(text, sorted((match.start(), end) for match, _, end in (*entries, *callables)))
     variables = module_variables(outside)
-    heads = ((_HEAD.search(found["head"]), begin, end) for found, begin, end in callables)
-    # Where parameters are registers, as before there was a way to pass them, a function is one that is not known.
+    heads = ((_HEAD.search(match["head"]), begin, end) for match, begin, end in callables)
+    # Functions of the oldest ABI, whose parameters are registers, count as unknown.
     bodies = {head["name"]: (head, begin, end) for head, begin, end in heads if head and ".reg" not in head[0]}
 
     @functools.cache
     def called(name: str) -> Function | None:
-        """The function of that name that the module defines; read where somebody calls it."""
+        """Return the module's function of that name; it is read at its first call."""
         if name not in bodies:
             return None
         head, begin, end = bodies[name]
@@ -85,18 +85,18 @@ def parse(text: str) -> dict[str, Function]:
         return function
 
     functions: dict[str, Function] = {}
-    for found, begin, end in entries:
-        parameters = _parameters(found["parameters"] or "")
-        directives = found["directives"]
+    for match, begin, end in entries:
+        parameters = _parameters(match["parameters"] or "")
+        directives = match["directives"]
         bounded = _BOUNDED.search(directives) is not None
-        function = Function(found[1], parameters, dict(variables), _threads(directives), _cluster(directives), bounded)
+        function = Function(match[1], parameters, dict(variables), _threads(directives), _cluster(directives), bounded)
         _Body(function, files).read(text[begin : end - 1])
         functions[function.name] = with_calls_expanded(function, called)
     return functions
 
 
 def _body(text: str, position: int) -> tuple[int, int]:
-    """Begin of the text inside the braces at ``position``, and end of the text behind them."""
+    """Return the beginning of the text inside the braces at ``position``, and the end of the braces."""
     if text[position : position + 1] != "{":
         raise PtxError("a PTX function has no body")
     depth = 0
@@ -108,13 +108,13 @@ def _body(text: str, position: int) -> tuple[int, int]:
 
 
 def _threads(directives: str) -> dict[str, int]:
-    found = _THREADS.findall(directives)
-    return {name: math.prod(whole_number(extent) for extent in re.findall(r"\d+", extents)) for name, extents in found}
+    limits = _THREADS.findall(directives)
+    return {name: math.prod(whole_number(extent) for extent in re.findall(r"\d+", extents)) for name, extents in limits}
 
 
 def _cluster(directives: str) -> tuple[int, ...]:
-    found = _CLUSTER.search(directives)
-    extents = [whole_number(extent) for extent in re.findall(r"\d+", found[1])] if found else []
+    match = _CLUSTER.search(directives)
+    extents = [whole_number(extent) for extent in re.findall(r"\d+", match[1])] if match else []
     return (*extents, *[1] * (3 - len(extents))) if extents else ()
 
 
@@ -136,10 +136,10 @@ def _parameters(text: str) -> list[Parameter]:
 
 
 def _parameter(text: str) -> Parameter:
-    found = _PARAMETER.search(" ".join(text.split()))
-    if not found or found["type"] not in TYPE_BYTES:
+    match = _PARAMETER.search(" ".join(text.split()))
+    if not match or match["type"] not in TYPE_BYTES:
         raise PtxError(f"PTX parameter {text.strip()!r} is not understood")
-    return Parameter(found["name"], found["type"], TYPE_BYTES[found["type"]] * whole_number(found["extent"] or "1"))
+    return Parameter(match["name"], match["type"], TYPE_BYTES[match["type"]] * whole_number(match["extent"] or "1"))
 
 
 _Place: TypeAlias = tuple[int, int, int]
@@ -147,14 +147,14 @@ _Place: TypeAlias = tuple[int, int, int]
 
 @dataclass
 class _Scope:
-    """What is declared between two braces; inline assembly may reuse a name of another scope for something else.
+    """A scope between two braces, and its declarations; inline assembly may reuse a name of another scope.
 
     Attributes:
-        suffix: what tells its registers from those of the same name in other scopes.
-        registers: declared one by one, and those of ``families`` that were used.
+        suffix: distinguishes its registers from those of the same name in other scopes.
+        registers: registers declared one by one, and the used ones of ``families``.
         families: (prefix, count, type) of ``.reg .b32 %r<5>``.
-        labels: names of the labels that stand here.
-        passed: names of what is declared here to be passed to functions, or taken from them.
+        labels: names of its labels.
+        passed: names of its ``.param`` variables.
     """
 
     suffix: str
@@ -164,7 +164,7 @@ class _Scope:
     passed: set[str] = field(default_factory=set)
 
     def find(self, name: str) -> Register | None:
-        """The register of that name declared here."""
+        """Return the register of that name in this scope."""
         if name not in self.registers:
             for prefix, count, kind in self.families:
                 number = name.removeprefix(prefix)
@@ -174,7 +174,7 @@ class _Scope:
 
 
 class _Body:
-    """Reads the statements of one function, keeping track of scopes and source lines."""
+    """A parser of one function's statements that keeps track of scopes and source lines."""
 
     def __init__(self, function: Function, files: dict[int, str]) -> None:
         self._function = function
@@ -185,28 +185,28 @@ class _Body:
         self._source = ""
         self._main = 0
         self._callers: dict[_Place, _Place] = {}
-        # Branches by their place in the body, with the scopes that they stand in: labels may come behind them.
+        # Branches by their index in the body, with their scopes: a label may follow its branch.
         self._branches: dict[int, list[_Scope]] = {}
-        # Of ``brx.idx``: the labels that each list of them names, and the scopes that it stands in.
+        # For ``brx.idx``: the labels of each target list, with the scopes of the list.
         self._lists: dict[str, tuple[list[str], list[_Scope]]] = {}
         self._labelled = ""
 
     def read(self, text: str) -> None:
         position = 0
-        while found := _STATEMENT.match(text, position):
-            position = found.end()
-            if found["loc"]:
-                self._locate(found["loc"])
-            elif found["label"]:
-                self._label(found["label"])
-            elif found["open"]:
+        while match := _STATEMENT.match(text, position):
+            position = match.end()
+            if match["loc"]:
+                self._locate(match["loc"])
+            elif match["label"]:
+                self._label(match["label"])
+            elif match["open"]:
                 self._opened += 1
                 self._scopes.append(_Scope(f"@{self._opened}"))
-            elif found["close"]:
+            elif match["close"]:
                 if len(self._scopes) == 1:
                     raise PtxError(f"PTX function {self._function.name} closes a scope it did not open")
                 self._scopes.pop()
-            elif statement := " ".join((found["statement"] or "").split()):
+            elif statement := " ".join((match["statement"] or "").split()):
                 self._statement(statement)
         if rest := text[position:].strip():
             raise PtxError(f"PTX statement {rest.splitlines()[0]!r} is not understood")
@@ -221,7 +221,7 @@ class _Body:
         self._function.labels[self._labelled] = len(self._function.body)
 
     def _lead_branches(self) -> None:
-        """Let branches name the labels of the innermost scope that has them, ``brx.idx`` all that it may lead to."""
+        """Resolve the targets of branches to labels of the innermost scope that has them."""
         for index, scopes in self._branches.items():
             branch = self._function.body[index]
             *_, target = branch.operands or (None,)
@@ -236,26 +236,26 @@ class _Body:
                 self._function.body[index] = replace(branch, operands=(*branch.operands[:-1], targets))
 
     def _locate(self, text: str) -> None:
-        found = _LOC.match(text)
-        if not found:
+        match = _LOC.match(text)
+        if not match:
             raise PtxError(f"PTX line mark {text!r} is not understood")
-        file, line, column, *caller = (whole_number(number) for number in found.groups() if number)
+        file, line, column, *caller = (whole_number(number) for number in match.groups() if number)
         place = (file, line, column)
         if caller:
             self._callers[place] = (caller[0], caller[1], caller[2])
         self._main = self._main or file
-        # What a header's function does is done where the .cu file calls it.
+        # Code of a function from a header is attributed to the line of the .cu file that calls it.
         visited = {place}
         while place[0] != self._main and (above := self._callers.get(place)) and above not in visited:
             place = above
             visited.add(place)
-        # Line 0 marks code that belongs to no line of its own; it keeps the line before it.
+        # Line 0 marks code without a source line; it keeps the preceding line.
         if place[1]:
             self._line, self._source = place[1], self._files.get(place[0], "")
 
     def _statement(self, text: str) -> None:
-        if found := _REGISTERS.match(text):
-            self._declare(found["type"], found["names"])
+        if match := _REGISTERS.match(text):
+            self._declare(match["type"], match["names"])
         elif text.startswith((".shared", ".local")):
             declared = variable(text)
             self._function.variables[declared.name] = declared
@@ -268,18 +268,18 @@ class _Body:
             self._lists[self._labelled] = (names, list(self._scopes))
         elif text.startswith(".pragma") or ".callprototype" in text:
             return
-        elif found := _INSTRUCTION.match(text):
-            if found["opcode"].startswith(("bra", "brx")):
+        elif match := _INSTRUCTION.match(text):
+            if match["opcode"].startswith(("bra", "brx")):
                 self._branches[len(self._function.body)] = list(self._scopes)
-            guard = found["guard"] and self._scalar(found["guard"])
+            guard = match["guard"] and self._scalar(match["guard"])
             if guard is not None and not isinstance(guard, Register):
                 raise PtxError(f"PTX guard in {text!r} is not a register")
             self._function.body.append(
                 Instruction(
-                    tuple(found["opcode"].split(".")),
-                    tuple(self._operand(operand) for operand in _split(found["operands"])),
+                    tuple(match["opcode"].split(".")),
+                    tuple(self._operand(operand) for operand in _split(match["operands"])),
                     guard,
-                    bool(found["not"]),
+                    bool(match["not"]),
                     self._line,
                     self._source,
                 )
@@ -289,13 +289,13 @@ class _Body:
 
     def _declare(self, kind: str, names: str) -> None:
         if kind not in TYPE_BYTES:
-            # A register of an exotic type is only a problem where an instruction uses it.
+            # A register of an exotic type is an error only if an instruction uses it.
             return
         scope = self._scopes[-1]
         for name in names.split(","):
             name = name.strip()
-            if found := re.fullmatch(r"(%[\w$]+)<([0-9]+)>", name):
-                scope.families.append((found[1], whole_number(found[2]), kind))
+            if match := re.fullmatch(r"(%[\w$]+)<([0-9]+)>", name):
+                scope.families.append((match[1], whole_number(match[2]), kind))
             else:
                 scope.registers[name] = Register(name + scope.suffix, kind)
 
@@ -305,15 +305,15 @@ class _Body:
         if "|" in text:
             return self._vector(text.replace("|", ","))
         if text.startswith("["):
-            text = text.removesuffix(".unified")  # the same address in every thread
-            found = _ADDRESS.match(text)
-            offset = integer(found["offset"] or "0") if found else None
+            text = text.removesuffix(".unified")  # the address is the same in every thread
+            match = _ADDRESS.match(text)
+            offset = integer(match["offset"] or "0") if match else None
             if tensor := _TENSOR_ADDRESS.match(text):
                 return TensorAddress(self._scalar(tensor["base"]), self._vector(tensor["coordinates"]))
-            if not found or offset is None:
-                # Only newer instructions have such addresses; the translation refuses those by name.
+            if not match or offset is None:
+                # Only newer instructions have such addresses; the translation refuses them by name.
                 return Symbol(text)
-            return Address(self._scalar(found["base"]), offset)
+            return Address(self._scalar(match["base"]), offset)
         return self._scalar(text)
 
     def _vector(self, text: str) -> Vector:
@@ -337,12 +337,12 @@ class _Body:
 
 
 def _label_of(name: str, scopes: Sequence[_Scope]) -> str:
-    """The label of that name of the innermost scope that has it."""
+    """Return the label of that name in the innermost scope that has it."""
     return name + next((scope for scope in reversed(scopes) if name in scope.labels), scopes[0]).suffix
 
 
 def _split(text: str) -> Iterator[str]:
-    """Operands, separated by commas that stand outside brackets and braces."""
+    """Yield operands, separated by commas outside brackets and braces."""
     depth, begin = 0, 0
     for position, character in enumerate(text):
         depth += (character in "[{(") - (character in "]})")

@@ -1,4 +1,4 @@
-"""Functions that the driver provides, which a module may call without defining them."""
+"""Functions that the driver provides: a module may call them without defining them."""
 
 from __future__ import annotations
 
@@ -23,4 +23,4 @@ FUNCTIONS = """
     exit;
 }
 """
-"""Their PTX, by instructions that exist in the emulator alone."""
+"""Their PTX, with instructions that exist in the emulator only."""

@@ -21,17 +21,22 @@ _DECIMAL = re.compile(r"-?\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
 
 @dataclass(frozen=True)
 class Constant:
-    """A literal. ``type`` is "int", "f32", "f64", or "decimal" for a number of any float type, given as float64."""
+    """A literal.
+
+    Attributes:
+        bits: its value, or the bits of a floating-point number.
+        type: "int", "f32", "f64", or "decimal" for a number of any float type, stored as float64.
+    """
 
     bits: int
     type: str = "int"
 
 
 def whole_number(digits: str, base: int = 10) -> int:
-    """A number in a literal, a declaration or a line mark.
+    """Return the value of a number in a literal, a declaration or a line mark.
 
     Raises:
-        PtxError: it has more than 64 bits, as no number in PTX has.
+        PtxError: the number has more than 64 bits.
     """
     if len(digits) > 64 or (number := int(digits, base)) >= 2**64:
         raise PtxError(f"PTX number {digits[:20]}… does not fit into 64 bits")
@@ -39,34 +44,34 @@ def whole_number(digits: str, base: int = 10) -> int:
 
 
 def integer(text: str) -> int | None:
-    """The value of an integer literal; None for anything else."""
-    found = _INTEGER.fullmatch(text)
-    if not found:
+    """Return the value of an integer literal; None for any other text."""
+    match = _INTEGER.fullmatch(text)
+    if not match:
         return None
-    bases = zip((16, 2, 8, 10), found.groups()[1:], strict=True)
+    bases = zip((16, 2, 8, 10), match.groups()[1:], strict=True)
     (magnitude,) = (whole_number(digits, base) for base, digits in bases if digits)
-    return -magnitude if found[1] else magnitude
+    return -magnitude if match[1] else magnitude
 
 
 def real(text: str) -> Constant | None:
-    """A floating-point literal, given by its bits or in decimals; None for anything else.
+    """Return a floating-point literal, hexadecimal or decimal; None for any other text.
 
     Raises:
-        PtxError: it has too many digits, or too few.
+        PtxError: the number of hexadecimal digits is wrong.
     """
     if _DECIMAL.fullmatch(text):
         return Constant(struct.unpack("<Q", struct.pack("<d", float(text)))[0], "decimal")
-    found = _FLOAT.match(text)
-    if not found:
+    match = _FLOAT.match(text)
+    if not match:
         return None
-    kind, digits = ("f32", 8) if found[1] in "fF" else ("f64", 16)
-    if len(found[2]) != digits:
+    kind, digits = ("f32", 8) if match[1] in "fF" else ("f64", 16)
+    if len(match[2]) != digits:
         raise PtxError(f"PTX constant {text!r} is not understood")
-    return Constant(int(found[2], 16), kind)
+    return Constant(int(match[2], 16), kind)
 
 
 def float_value(constant: Constant) -> float:
-    """The number that a floating-point constant stands for."""
+    """Return the value of a floating-point constant."""
     pack, unpack = ("<I", "<f") if constant.type == "f32" else ("<Q", "<d")
     return float(struct.unpack(unpack, struct.pack(pack, constant.bits))[0])
 

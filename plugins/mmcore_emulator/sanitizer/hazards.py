@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 
 from mmcore_emulator.executor.kernel_launch import place_in_source
-from mmcore_emulator.executor.layout import Layout
-from mmcore_emulator.executor.translate import Translation
+from mmcore_emulator.executor.translation.layout import Layout
+from mmcore_emulator.executor.translation.translate import Translation
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.lanes import THREAD_AXES, Batch, Mask

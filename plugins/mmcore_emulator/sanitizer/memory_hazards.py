@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mmcore_emulator.executor.layout import Layout
+from mmcore_emulator.executor.translation.layout import Layout
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.asynchronous.events import Event, GridAwaited, ProxyFenced

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from mmcore_emulator.executor.kernel_launch import place, place_in_source
-from mmcore_emulator.executor.layout import Layout
+from mmcore_emulator.executor.translation.layout import Layout
 from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.lanes import WARP, Batch

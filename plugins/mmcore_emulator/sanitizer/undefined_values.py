@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.executor.shadow_domain import ComputeRule, ExecuteRule, Operands, Shadow, Shadows
+from mmcore_emulator.executor.translation.shadow_domain import ComputeRule, ExecuteRule, Operands, Shadow, Shadows
 from mmcore_emulator.isa.entries import Compute, Execute, MemoryAccess
 from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.lanes import Mask
@@ -92,6 +92,14 @@ def _by_chance(space: Space, places: Values) -> Values:
         return np.zeros((1,) * 6, np.bool_)
     offset = (places - np.uint64(array.base)).view(np.int64)
     return (offset >= 0) & (offset < array.readable) & ((offset < array.uploaded) | (offset >= array.writable))
+
+
+def _is_nan(value: Values) -> Values:
+    """Return which values, of any type, have the bits of a NaN in a floating-point type of their size."""
+    if value.dtype.itemsize == 2:
+        return np.isnan(value.view(np.float16)) | ((value.view(np.uint16) & np.uint16(0x7FFF)) > 0x7F80)
+    floats = {4: np.float32, 8: np.float64}.get(value.dtype.itemsize)
+    return np.ones((1,) * 6, np.bool_) if floats is None else np.isnan(value.view(floats))
 
 
 class UndefinedValues:
@@ -278,7 +286,7 @@ class UndefinedValues:
                     continue
                 for name, space, places, lanes in machine.memory.resolved(memory.space, address, mask):
                     if shadow is not None and name == "global":
-                        self._report(machine, lanes, at, space, places, shadow)
+                        self._report(machine, lanes, at, space, places, shadow, operands[1][number])
                     if name == "local" or shadow is not None or self._state(machine).bytes:
                         initial = 0xFF if name == "local" else 0
                         masks = _ShadowSpace(space, lambda array, fill=initial: self._masks(machine, array, fill))  # type: ignore[misc]
@@ -308,9 +316,19 @@ class UndefinedValues:
         return [(number - 1 if number else None, lanes & (latest == number)) for number in numbers]
 
     def _report(
-        self, machine: Machine, mask: Mask | None, at: Instruction, space: Space, places: Values, shadow: Values
+        self,
+        machine: Machine,
+        mask: Mask | None,
+        at: Instruction,
+        space: Space,
+        places: Values,
+        shadow: Values,
+        value: Values,
     ) -> None:
-        """Report lanes that store an undefined value to an output."""
+        """Report lanes that store an undefined value to an output.
+
+        What the host has marked may be read and used as long as it has no effect: it is NaN, and so is what it affects.
+        """
         lanes = machine.batch.spread(mask) & (shadow != 0)
         if not lanes.any():
             return
@@ -320,6 +338,10 @@ class UndefinedValues:
             return
         state = self._state(machine)
         for origin, here in self._by_origin(machine, lanes):
+            if origin in state.from_host:
+                here = here & _is_nan(value)
+                if not here.any():
+                    continue
             what = at if origin is None else state.origins[origin]
             where = f" at {at.source}:{at.line}" if at.line else ""
             text = _STORES.format(array) if what is at else _STORES_LATER.format(array, where)

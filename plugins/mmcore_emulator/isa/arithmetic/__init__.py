@@ -1,1 +1,1 @@
-"""Instructions that compute: from registers to registers."""
+"""Instructions that compute from registers to registers."""

@@ -1,8 +1,8 @@
 """Functions that a GPU only approximates: their bits are not specified, and differ from card to card.
 
-They are evaluated in float64 and rounded to their type, which is within every bound that the PTX ISA gives; special
-values are those of its tables. Reference: "Floating Point Instructions" and "Half Precision Floating Point
-Instructions", the notes on div, rcp, sqrt, rsqrt, sin, cos, lg2, ex2 and tanh.
+They are evaluated in float64 and rounded to their type, which is within every bound of the PTX ISA. Special values
+follow its tables. Reference: "Floating Point Instructions" and "Half Precision Floating Point Instructions", the notes
+on div, rcp, sqrt, rsqrt, sin, cos, lg2, ex2 and tanh.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mmcore_emulator.numerics.floats import Values, flushed, from_bfloat16, to_b
 _HIGH_WORD = np.uint64(0xFFFF_FFFF_0000_0000)
 _ONE_NAN = np.uint64(0x7FFF_FFFF_0000_0000)
 _LEAST_NORMAL = 2.0**-1022
-# Of a larger divisor the reciprocal, with which div.approx multiplies, is no normal number.
+# The reciprocal of a larger divisor, which div.approx multiplies with, is subnormal.
 _LARGEST_DIVISOR = np.float32(2.0**126)
 
 
@@ -42,7 +42,7 @@ _OF_F32: Mapping[str, Function] = {
 
 
 def _approximations() -> Iterator[tuple[str, Compute]]:
-    """Every approximate function, by its opcode."""
+    """Yield every approximate function with its opcode."""
 
     def operation(compute: Function, kind: str, count: int = 1) -> Compute:
         return Compute(compute, (kind,) * count, kind, approximate=True)
@@ -72,8 +72,8 @@ def _approximations() -> Iterator[tuple[str, Compute]]:
 
 
 def _single(function: Function, *operands: Values) -> Values:
-    """A function of float32, evaluated in float64."""
-    return with_one_nan(function(*(each.astype(np.float64) for each in operands)).astype(np.float32))
+    """Evaluate a function of float32 in float64."""
+    return with_one_nan(function(*(operand.astype(np.float64) for operand in operands)).astype(np.float32))
 
 
 def _half(function: Function, a: Values) -> Values:
@@ -81,35 +81,35 @@ def _half(function: Function, a: Values) -> Values:
 
 
 def _brain(function: Function, a: Values) -> Values:
-    """A function of bfloat16, by one of float32 that has room for any rounding."""
+    """Evaluate a function of bfloat16 by one of float32, which is precise enough for any rounding."""
     return to_bfloat16(function(from_bfloat16(a)))
 
 
 def _pair(function: Function, dtype: np.dtype[np.generic], a: Values) -> Values:
-    """A function of each half of a register."""
+    """Apply a function to each half of a register."""
     halves = function(np.ascontiguousarray(a)[..., np.newaxis].view(dtype))
     return np.asarray(np.ascontiguousarray(halves).view(np.uint32)[..., 0])
 
 
 def _flushing(function: Function) -> Callable[..., Values]:
-    """A function of float32 to which subnormal numbers, given or made, are zeros of their sign."""
+    """Return a function of float32 that flushes subnormal operands and results to zeros of their sign."""
     return lambda *operands: flushed(function(*map(flushed, operands)))
 
 
 def _product_with_reciprocal(a: Values, b: Values) -> Values:
-    """a · (1/b), of which 1/b is a zero where it would be subnormal."""
+    """Return a · (1/b), with zero for a subnormal 1/b."""
     large = (np.abs(b) > _LARGEST_DIVISOR) & np.isfinite(b)
     quotient = _single(np.divide, a, b)
     return np.where(large, with_one_nan(a * np.copysign(np.float32(0), b)), quotient) if large.any() else quotient
 
 
 def _of_high_word(function: Function, a: Values) -> Values:
-    """A function of the upper 32 bits of a float64, as such; subnormal numbers are zeros."""
+    """Apply a function to the upper 32 bits of a float64; flush subnormal numbers to zero."""
     upper = (a.view(np.uint64) & _HIGH_WORD).view(np.float64)
     upper = np.where(np.abs(upper) < _LEAST_NORMAL, np.copysign(0.0, upper), upper)
     result = np.asarray(function(upper))
     result = np.where(np.abs(result) < _LEAST_NORMAL, np.copysign(0.0, result), result)
-    # Rounded to nearest; infinity and zero have no lower bits.
+    # Round to nearest; infinity and zero have no lower bits.
     rounded = (result.view(np.uint64) + np.uint64(1 << 31)) & _HIGH_WORD
     return np.where(np.isnan(result), _ONE_NAN, rounded).view(np.float64)
 

@@ -1,4 +1,4 @@
-"""What PTX computes on the bits of integers: fields, permutations, counts and logic of three operands.
+"""Instructions on the bits of integers: fields, permutations, counts and logic of three operands.
 
 Reference: PTX ISA, "Integer Arithmetic Instructions" and "Logic and Shift Instructions".
 """
@@ -16,7 +16,7 @@ from mmcore_emulator.numerics.types import NUMPY
 
 
 def _fields() -> Iterator[tuple[str, Function, tuple[str, ...], str]]:
-    """The instructions of this module."""
+    """Yield the instructions of this module: opcode, function, source types and result type."""
     for bits in ("32", "64"):
         signless, signed, unsigned = f"b{bits}", f"s{bits}", f"u{bits}"
         yield f"bfe.{unsigned}", field_extract(unsigned), (unsigned, "u32", "u32"), unsigned
@@ -43,7 +43,7 @@ def _fields() -> Iterator[tuple[str, Function, tuple[str, ...], str]]:
 
 
 def field_extract(kind: str) -> Function:
-    """bfe: some bits of a number, moved to its low end."""
+    """Return the function of ``bfe`` for an unsigned type: it extracts a bit field to the low end."""
 
     def extract(a: Values, position: Values, length: Values) -> Values:
         position, ones = _field(kind, position, length)
@@ -53,7 +53,7 @@ def field_extract(kind: str) -> Function:
 
 
 def field_insert(kind: str) -> Function:
-    """bfi: the low bits of a number put into another."""
+    """Return the function of ``bfi``: it inserts the low bits of a number into another."""
 
     def insert(field: Values, into: Values, position: Values, length: Values) -> Values:
         position, ones = _field(kind, position, length)
@@ -64,7 +64,7 @@ def field_insert(kind: str) -> Function:
 
 
 def _field(kind: str, position: Values, length: Values) -> tuple[Values, Values]:
-    """Where a field begins, and as many ones as it has bits."""
+    """Return the position of a field, and as many ones as it has bits."""
     dtype, bits = NUMPY[kind], int(kind[1:])
     position, length = (position & 0xFF).astype(dtype), (length & 0xFF).astype(dtype)
     ones = np.where(length >= bits, dtype.type(2**bits - 1), (dtype.type(1) << length) - dtype.type(1))
@@ -72,12 +72,12 @@ def _field(kind: str, position: Values, length: Values) -> tuple[Values, Values]
 
 
 def count_ones(a: Values) -> Values:
-    """popc: how many bits are set."""
+    """Return the number of set bits (``popc``)."""
     return np.bitwise_count(a).astype(np.uint32)
 
 
 def permuted(a: Values, b: Values, selectors: Values) -> Values:
-    """prmt: four bytes out of the eight of b and a; a selector's top bit asks for the byte's sign instead."""
+    """Return four bytes out of the eight of b and a (``prmt``); a selector's top bit replicates the byte's sign."""
     both = a.astype(np.uint64) | (b.astype(np.uint64) << np.uint64(32))
     result = np.uint32(0)
     for place in range(4):
@@ -89,7 +89,7 @@ def permuted(a: Values, b: Values, selectors: Values) -> Values:
 
 
 def funnel_shift(left: bool, wraps: bool) -> Function:
-    """shf: one half of a double word shifted."""
+    """Return the function of ``shf``: one half of a shifted double word."""
 
     def shift(low: Values, high: Values, amount: Values) -> Values:
         both = low.astype(np.uint64) | (high.astype(np.uint64) << np.uint64(32))
@@ -100,19 +100,19 @@ def funnel_shift(left: bool, wraps: bool) -> Function:
 
 
 def reversed_bits(a: Values) -> Values:
-    """The bits in the opposite order."""
+    """Return the bits in reverse order."""
     octets = np.ascontiguousarray(a)[..., np.newaxis].view(np.uint8)
     flipped = np.packbits(np.unpackbits(octets, axis=-1, bitorder="little"), axis=-1)[..., ::-1]
     return np.ascontiguousarray(flipped).view(a.dtype)[..., 0] if flipped.ndim else flipped
 
 
 def signed_field(kind: str) -> Function:
-    """``bfe`` of a signed type: bits from a position on, the last of them the sign; those beyond the number are its."""
+    """Return the function of ``bfe`` for a signed type: the field's, or the number's, last bit is the sign."""
     dtype = NUMPY[kind]
     bits = 8 * dtype.itemsize
 
     def extract(a: Values, position: Values, length: Values) -> Values:
-        begin, count = ((each & np.uint32(0xFF)).astype(np.int64) for each in (position, length))
+        begin, count = ((operand & np.uint32(0xFF)).astype(np.int64) for operand in (position, length))
         shifted = a >> np.minimum(begin, bits - 1).astype(dtype)
         room = np.clip(bits - count, 0, bits - 1).astype(dtype)
         return np.asarray(np.where(count == 0, dtype.type(0), (shifted << room) >> room))
@@ -121,66 +121,66 @@ def signed_field(kind: str) -> Function:
 
 
 def leading_zeros(a: Values) -> Values:
-    """clz: how many bits are clear above the highest that is set."""
+    """Return the number of clear bits above the highest set bit (``clz``)."""
     return np.asarray(np.uint32(8 * a.itemsize) - count_ones(_smeared(a)))
 
 
 def _smeared(a: Values) -> Values:
-    """Every bit set below the highest that is set."""
+    """Return the number with all bits below its highest set bit also set."""
     for shift in (1, 2, 4, 8, 16, 32)[: int(8 * a.itemsize).bit_length() - 1]:
         a = a | (a >> a.dtype.type(shift))
     return a
 
 
 def _significant(a: Values) -> Values:
-    """The number without its sign: of negative ones the clear bits are significant."""
+    """Return the significant bits of a number: the inverted bits of a negative one."""
     unsigned = np.dtype(f"u{a.itemsize}")
     return (np.where(a < 0, ~a, a) if a.dtype.kind == "i" else a).view(unsigned)
 
 
 def highest_bit(a: Values) -> Values:
-    """bfind: position of the highest bit that is no sign; all ones where there is none."""
+    """Return the position of the highest significant bit (``bfind``); all ones if there is none."""
     return np.asarray(count_ones(_smeared(_significant(a))) - np.uint32(1))
 
 
 def shift_to_highest(a: Values) -> Values:
-    """bfind.shiftamt: how far that bit is from the top; all ones where there is none."""
+    """Return the distance of that bit from the top (``bfind.shiftamt``); all ones if there is none."""
     significant = _significant(a)
     return np.where(significant == 0, np.uint32(2**32 - 1), leading_zeros(significant))
 
 
 def nth_set_bit(mask: Values, base: Values, offset: Values) -> Values:
-    """fns: position of the ``offset``-th set bit from ``base`` on, upward or downward; all ones where there is none."""
+    """Return the position of the ``offset``-th set bit from ``base``, upward or downward (``fns``); else all ones."""
     place = np.arange(32)
     bits = ((mask[..., np.newaxis] >> place.astype(np.uint32)) & np.uint32(1)).astype(np.bool_)
     begin, wanted = base[..., np.newaxis].astype(np.int64), offset[..., np.newaxis].astype(np.int64)
     upward = bits & (place >= begin)
     downward = (bits & (place <= begin))[..., ::-1]
     rank = np.where(wanted < 0, np.cumsum(downward, axis=-1)[..., ::-1], np.cumsum(upward, axis=-1))
-    there = np.where(wanted < 0, downward[..., ::-1], upward)
-    found = np.where(wanted == 0, bits & (place == begin), there & (rank == np.abs(wanted)))
-    return np.where(found.any(axis=-1), found.argmax(axis=-1), 2**32 - 1).astype(np.uint32)
+    reached = np.where(wanted < 0, downward[..., ::-1], upward)
+    hits = np.where(wanted == 0, bits & (place == begin), reached & (rank == np.abs(wanted)))
+    return np.where(hits.any(axis=-1), hits.argmax(axis=-1), 2**32 - 1).astype(np.uint32)
 
 
 def extended(signed: bool, clamps: bool) -> Function:
-    """szext: the low bits of a number, extended by zeros or by the highest of them."""
+    """Return the function of ``szext``: it extends the low bits of a number by zeros or by their sign."""
 
     def extend(a: Values, width: Values) -> Values:
         kept = width & np.uint32(31)
-        whole = width >= 32 if clamps else np.zeros(width.shape, np.bool_)
-        mask = np.where(whole, np.uint32(0), np.uint32(2**32 - 1) << kept)
+        full = width >= 32 if clamps else np.zeros(width.shape, np.bool_)
+        mask = np.where(full, np.uint32(0), np.uint32(2**32 - 1) << kept)
         sign = (a >> ((kept - np.uint32(1)) & np.uint32(31))) & np.uint32(1)
-        negative = (sign != 0) & (kept != 0) & ~whole & signed
+        negative = (sign != 0) & (kept != 0) & ~full & signed
         return np.asarray((a & ~mask) | np.where(negative, mask, np.uint32(0)))
 
     return extend
 
 
 def bit_mask(clamps: bool) -> Function:
-    """bmsk: so many ones from a position on."""
+    """Return the function of ``bmsk``: ``width`` ones from a position on."""
 
     def mask(position: Values, width: Values) -> Values:
-        begin, count = (each & np.uint32(31) for each in (position, width))
+        begin, count = (operand & np.uint32(31) for operand in (position, width))
         ones, zero = np.uint32(2**32 - 1), np.uint32(0)
         from_begin, end = ones << begin, begin + count
         beyond = end >= 32
@@ -194,7 +194,7 @@ def bit_mask(clamps: bool) -> Function:
 
 
 def by_table(a: Values, b: Values, c: Values, table: Values) -> Values:
-    """lop3: any function of three bits; bit 4·a + 2·b + c of the table is its value."""
+    """Apply any function of three bits (``lop3``); bit 4·a + 2·b + c of the table is its value."""
     chosen, result = int(table.reshape(-1)[0]), a & a.dtype.type(0)
     for row in range(8):
         if chosen >> row & 1:
@@ -203,11 +203,11 @@ def by_table(a: Values, b: Values, c: Values, table: Values) -> Values:
 
 
 def _by_table_and_predicate() -> Iterator[tuple[str, Compute]]:
-    """lop3 that also tells whether its result is not zero, combined with another predicate."""
+    """Yield ``lop3`` with a second result: true if the first is not zero, combined with another predicate."""
 
     def with_predicate(logical: Function, *operands: Values) -> tuple[Values, Values]:
-        *given, predicate = operands
-        result = by_table(*given)
+        *abc_and_table, predicate = operands
+        result = by_table(*abc_and_table)
         return result, logical(result != 0, predicate)
 
     for name, logical in (("or", np.logical_or), ("and", np.logical_and)):
@@ -217,7 +217,7 @@ def _by_table_and_predicate() -> Iterator[tuple[str, Compute]]:
         )
 
 
-# Selectors of prmt's modes, by the lower two bits of the last operand.
+# The selectors of each mode of prmt, by the lower two bits of the last operand.
 _PERMUTATIONS = {
     "f4e": (0x3210, 0x4321, 0x5432, 0x6543),
     "b4e": (0x5670, 0x6701, 0x7012, 0x0123),
@@ -229,7 +229,7 @@ _PERMUTATIONS = {
 
 
 def permuted_by_mode(selectors: tuple[int, ...]) -> Function:
-    """prmt with a mode: one of four permutations."""
+    """Return the function of ``prmt`` with a mode: one of four permutations."""
     table = np.array(selectors, np.uint32)
     return lambda a, b, number: permuted(a, b, table[number & np.uint32(3)])
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -37,8 +36,8 @@ _LOGICAL: dict[str, Function] = {"and": np.logical_and, "or": np.logical_or, "xo
 _HALVES = ("f16", "bf16")
 _SELECTED = (*INTEGERS, *BITS, *FLOATS)
 _FORM = re.compile(r"(?P<compare>[a-z]+)(\.(?P<logical>and|or|xor))?(?P<ftz>\.ftz)?(\.(?P<result>\w+))?\.(?P<kind>\w+)")
-# What "true" is as a result of set; of integers all bits.
-_TRUE = {"f32": np.float32(1), "f16": np.float16(1), "bf16": np.uint16(0x3F80)}
+# The value of "true" as a result of set; for integers all bits are set.
+_TRUE: dict[str, np.generic] = {"f32": np.float32(1), "f16": np.float16(1), "bf16": np.uint16(0x3F80)}
 
 
 def _any_nan(a: Values, b: Values) -> Values:
@@ -49,7 +48,7 @@ def _or_nan(compare: Function) -> Function:
     return lambda a, b: compare(a, b) | _any_nan(a, b)
 
 
-# Ordered comparisons are false of NaN, and those with a "u" true of it; numpy's "not equal" is true.
+# Ordered comparisons are false for NaN, and those with a "u" are true; numpy's "not equal" is true.
 _ORDERED: dict[str, Function] = {**_OF_SIGNED, "ne": lambda a, b: (a < b) | (a > b)}
 _OF_FLOATS: dict[str, Function] = {
     **_ORDERED,
@@ -66,29 +65,29 @@ def _comparisons(kind: str) -> dict[str, Function]:
 
 
 def _comparison(opcode: tuple[str, ...], results: int) -> Compute | None:
-    """The operation of an opcode such as "setp", ("lt", "and", "f32"); None for one that is not known.
+    """Return the semantics of an opcode such as "setp", ("lt", "and", "f32"); None for an unknown one.
 
-    With two results, ``setp`` has the opposite too or, of a pair of 16-bit numbers, each half's.
+    A second result of ``setp`` is the opposite of the first; for a pair of 16-bit numbers, each half has one result.
     """
     name, *modifiers = opcode
-    found = _FORM.fullmatch(".".join(modifiers))
-    if found is None or (found["result"] is None) != (name == "setp") or (results > 1 and name != "setp"):
+    match = _FORM.fullmatch(".".join(modifiers))
+    if match is None or (match["result"] is None) != (name == "setp") or (results > 1 and name != "setp"):
         return None
-    kind, pair = found["kind"].removesuffix("x2"), found["kind"].endswith("x2")
+    kind, pair = match["kind"].removesuffix("x2"), match["kind"].endswith("x2")
     known = kind in _HALVES if pair else kind in (*_SELECTED, *_HALVES)
-    flushes = found["ftz"] is not None
-    if not known or (flushes and kind not in ("f32", "f16")) or found["compare"] not in _comparisons(kind):
+    flushes = match["ftz"] is not None
+    if not known or (flushes and kind not in ("f32", "f16")) or match["compare"] not in _comparisons(kind):
         return None
-    logical = found["logical"]
-    compare = partial(_compared, _prepared(kind, flushes), _comparisons(kind)[found["compare"]], _LOGICAL.get(logical))
+    logical = match["logical"]
+    compare = partial(_compared, _prepared(kind, flushes), _comparisons(kind)[match["compare"]], _LOGICAL.get(logical))
     sources = ("b32" if pair else kind,) * 2 + ("pred",) * (logical is not None)
     if name == "setp":
         return _setp(compare, NUMPY[kind], sources, results, pair=pair)
-    return _set(compare, kind, sources, found["result"], flushes=flushes, pair=pair)
+    return _set(compare, kind, sources, match["result"], flushes=flushes, pair=pair)
 
 
 def _prepared(kind: str, flushes: bool) -> Function:
-    """What a type's operands are compared as."""
+    """Return the conversion of a type's operands before they are compared."""
     if kind == "bf16":
         return from_bfloat16
     if flushes:
@@ -105,26 +104,33 @@ def _compared(
     *c: Values,
     opposite: bool = False,
 ) -> Values:
-    found = compare(prepared(a), prepared(b))
+    result = compare(prepared(a), prepared(b))
     if opposite:
-        found = ~found
-    return np.asarray(found if logical is None else logical(found, *c))
+        result = ~result
+    return np.asarray(result if logical is None else logical(result, *c))
 
 
-def _setp(compare: Any, dtype: np.dtype[Any], sources: tuple[str, ...], results: int, *, pair: bool) -> Compute | None:
+def _setp(
+    compare: Function, dtype: np.dtype[np.generic], sources: tuple[str, ...], results: int, *, pair: bool
+) -> Compute | None:
     if results == 1:
         return None if pair else Compute(compare, sources, "pred")
     if pair:
         return Compute(partial(_both_halves, compare, dtype), sources, "pred", also="pred")
     if sources[0] in _HALVES:
         return None
-    return Compute(lambda *given: (compare(*given), compare(*given, opposite=True)), sources, "pred", also="pred")
+    return Compute(
+        lambda *operands: (compare(*operands), compare(*operands, opposite=True)), sources, "pred", also="pred"
+    )
 
 
-def _both_halves(compare: Function, dtype: np.dtype[Any], a: Values, b: Values, *c: Values) -> tuple[Values, ...]:
-    """The comparison of the lower halves, and of the upper ones."""
+def _both_halves(
+    compare: Function, dtype: np.dtype[np.generic], a: Values, b: Values, *c: Values
+) -> tuple[Values, ...]:
+    """Return the comparisons of the lower halves, and of the upper halves."""
     return tuple(
-        compare(*((each >> np.uint32(shift)).astype(np.uint16).view(dtype) for each in (a, b)), *c) for shift in (0, 16)
+        compare(*((operand >> np.uint32(shift)).astype(np.uint16).view(dtype) for operand in (a, b)), *c)
+        for shift in (0, 16)
     )
 
 
@@ -137,26 +143,28 @@ def _set(
             return None
         dtype = NUMPY[kind]
 
-        def of_pair(*given: Values) -> Values:
-            low, high = (_told(each, wanted).view(np.uint16) for each in _both_halves(compare, dtype, *given))
+        def of_pair(*operands: Values) -> Values:
+            low, high = (
+                _as_numbers(truth, wanted).view(np.uint16) for truth in _both_halves(compare, dtype, *operands)
+            )
             return np.asarray(low | (high.astype(np.uint32) << np.uint32(16)))
 
         return Compute(of_pair, sources, "b32")
     allowed = ("u16", "s16", "u32", "s32", *_HALVES) if kind in _HALVES else ("u32", "s32", "f32", *_HALVES)
     if result not in allowed or (flushes and result == "bf16") or (kind, result) == ("bf16", "f16"):
         return None
-    return Compute(lambda *given: _told(compare(*given), result), sources, result)
+    return Compute(lambda *operands: _as_numbers(compare(*operands), result), sources, result)
 
 
-def _told(truth: Values, kind: str) -> Values:
-    """Truth values as numbers of a type."""
+def _as_numbers(truth: Values, kind: str) -> Values:
+    """Return truth values as numbers of a type."""
     dtype = NUMPY[kind]
-    true: Any = _TRUE[kind] if kind in _TRUE else ~dtype.type(0)
+    true: np.generic = _TRUE[kind] if kind in _TRUE else ~dtype.type(0)
     return np.asarray(np.where(truth, true, dtype.type(0)), dtype)
 
 
 def _selections() -> Iterator[tuple[str, Compute]]:
-    """``selp`` and ``slct``, by their opcodes."""
+    """Yield ``selp`` and ``slct`` with their opcodes."""
     for kind in _SELECTED:
         yield (
             f"selp.{kind}",
@@ -168,7 +176,7 @@ def _selections() -> Iterator[tuple[str, Compute]]:
 
 
 def _of_sign(a: Values, b: Values, c: Values) -> Values:
-    """a where c is not negative; b of NaN."""
+    """Return a where c is not negative, else b; also b for NaN."""
     return np.where(c >= 0, a, b)
 
 

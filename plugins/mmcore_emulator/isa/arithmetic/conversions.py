@@ -1,4 +1,4 @@
-"""cvt: from one type to another.
+"""Conversions from one type to another: cvt.
 
 Reference: PTX ISA, "Data Movement and Conversion Instructions: cvt" and "cvt.pack".
 """
@@ -23,7 +23,7 @@ from mmcore_emulator.tensor_cores.fragments import values
 _WHOLE: dict[str, Function] = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 _I, _LONG = r"[su](8|16|32|64)", r"[su](16|32|64)"
 _FORM = re.compile(r"(?P<modifiers>([a-z]+\.)*)(?P<to>\w+)\.(?P<of>\w+)")
-# Which modifiers go with which types, the result's first.
+# The modifiers that are possible for types, the result's type first.
 _FORMS = tuple(
     re.compile(form)
     for form in (
@@ -43,7 +43,7 @@ _FORMS = tuple(
 
 @functools.cache
 def conversion(modifiers: tuple[str, ...]) -> Compute | None:
-    """The conversion of an opcode such as "cvt", ("rn", "f16", "f32"); None for one that is not known."""
+    """Return the semantics of an opcode such as "cvt", ("rn", "f16", "f32"); None for an unknown one."""
     name = ".".join(modifiers)
     if modifiers[:2] == ("pack", "sat"):
         return _packing(modifiers[2:])
@@ -56,16 +56,16 @@ def conversion(modifiers: tuple[str, ...]) -> Compute | None:
         return _of_pairs(how, to, of)
     plain = Compute(_plain(how, to, of), (of,), "b32" if to == "tf32" else to)
     if "ftz" in how:
-        way = next((each for each in how if each[0] == "r"), "rn")
-        found = flushing("cvt", plain, nearest=way[:2] == "rn")
-        assert found is not None
-        plain = found
+        way = next((part for part in how if part[0] == "r"), "rn")
+        flushed = flushing("cvt", plain, nearest=way[:2] == "rn")
+        assert flushed is not None
+        plain = flushed
     return plain
 
 
 def _plain(how: list[str], to: str, of: str) -> Function:
-    """A conversion of one number, without ``.ftz``."""
-    way = next((each for each in how if each in ("rna", "rn", "rz", "rm", "rp", *_WHOLE)), "")
+    """Return a conversion of one number, without ``.ftz``."""
+    way = next((part for part in how if part in ("rna", "rn", "rz", "rm", "rp", *_WHOLE)), "")
     if to[0] in "su" and of[0] in "su":
         return _clamped(to) if "sat" in how else _cast(to)
     if to[0] in "su":
@@ -93,13 +93,13 @@ def _cast(kind: str) -> Function:
 
 
 def _exceeds(to: str, of: str) -> bool:
-    """Whether an integer type has numbers that another has not."""
+    """Return True if an integer type has numbers that another does not have."""
     bounds, others = np.iinfo(NUMPY[to]), np.iinfo(NUMPY[of])
     return bool(others.min < bounds.min or others.max > bounds.max)
 
 
 def _clamped(kind: str) -> Function:
-    """Integers beyond a type's range become its largest and least."""
+    """Return a conversion of integers that saturates at the range of a type."""
     info = np.iinfo(NUMPY[kind])
 
     def clamp(a: Values) -> Values:
@@ -110,12 +110,12 @@ def _clamped(kind: str) -> Function:
 
 
 def _value(a: Values, kind: str) -> Values:
-    """Numbers of a type as float64."""
+    """Return numbers of a type as float64."""
     return (floats.from_bfloat16(a) if kind == "bf16" else a).astype(np.float64)
 
 
 def _held(numbers: Values, kind: str) -> Values:
-    """float64 numbers that a type holds, in that type."""
+    """Return float64 numbers, which the type can represent, in that type."""
     if kind == "bf16":
         return floats.to_bfloat16(numbers.astype(np.float32))
     if kind == "tf32":
@@ -136,13 +136,13 @@ def _between_floats(to: str, of: str, way: str) -> Function:
         return floats.to_bfloat16
     if (to, of) == ("f32", "bf16"):  # a shift: a NaN keeps its bits
         return floats.from_bfloat16
-    if (to, of) == ("f64", "bf16"):  # which holds every such number
+    if (to, of) == ("f64", "bf16"):  # which can represent every such number
         return lambda a: _held(_value(a, of), to)
     return lambda a: _held(rounded(_value(a, of), np.zeros(()), way or "rn", FORMATS[to]), to)
 
 
 _DROPPED = np.uint32(0x1FFF)
-# What is added to a float32 before its lower 13 bits are cut off.
+# The amount added to a float32 before its lower 13 bits are cut off.
 _ADDED: dict[str, Function] = {
     "rna": lambda bits: np.uint32(0x1000),
     "rn": lambda bits: np.uint32(0x0FFF) + ((bits >> np.uint32(13)) & np.uint32(1)),
@@ -151,16 +151,16 @@ _ADDED: dict[str, Function] = {
 
 
 def _to_tf32(added: Function, a: Values) -> Values:
-    """float32 of which the lower 13 bits are rounded off."""
+    """Return float32 numbers with the lower 13 bits rounded off."""
     bits = a.view(np.uint32)
     return np.where(np.isnan(a), np.uint32(0x7FFFFFFF), (bits + added(bits)) & ~_DROPPED)
 
 
 def _to_finite(to: str, way: str, a: Values) -> Values:
-    """Numbers beyond a type's range become its largest and least."""
+    """Return numbers rounded to a type, saturated at its largest and least finite number."""
     largest = FORMATS[to].largest
-    found = rounded(_value(a, "f32"), np.zeros(()), way, FORMATS[to])
-    return _held(np.where(np.isnan(found), found, np.clip(found, -largest, largest)), to)
+    number = rounded(_value(a, "f32"), np.zeros(()), way, FORMATS[to])
+    return _held(np.where(np.isnan(number), number, np.clip(number, -largest, largest)), to)
 
 
 def _from_integer(to: str, of: str, way: str) -> Function:
@@ -169,33 +169,33 @@ def _from_integer(to: str, of: str, way: str) -> Function:
 
     def convert(a: Values) -> Values:
         high = a.astype(np.float64)
-        # Of 64 bits float64 may fall short.
-        low = np.zeros(()) if a.itemsize < 8 else _shortfall(a, high)
+        # A 64-bit integer may differ from its float64.
+        error = np.zeros(()) if a.itemsize < 8 else _shortfall(a, high)
         if to != "f64":
-            return _held(rounded(high, low, way, FORMATS[to]), to)
+            return _held(rounded(high, error, way, FORMATS[to]), to)
         toward = {"rz": 0.0, "rm": -np.inf, "rp": np.inf}[way]
-        beyond = (low > 0) if way == "rp" else (low < 0) if way == "rm" else (low * np.sign(high) < 0)
+        beyond = (error > 0) if way == "rp" else (error < 0) if way == "rm" else (error * np.sign(high) < 0)
         return np.where(beyond, np.nextafter(high, toward), high)
 
     return convert
 
 
 def _shortfall(a: Values, high: Values) -> Values:
-    """The sign of 64-bit integers less their float64."""
+    """Return the sign of 64-bit integers minus their float64."""
     largest = high >= 2.0 ** (64 if a.dtype.kind == "u" else 63)
     back = np.where(largest, 0, high).astype(a.dtype)
     return np.where(largest | (a < back), -1.0, np.where(a > back, 1.0, 0.0))
 
 
 def _to_whole(whole: Function, kind: str) -> Function:
-    """Whole numbers in the same type."""
+    """Return a rounding to whole numbers in the same type."""
     if kind == "bf16":
         return lambda a: floats.to_bfloat16(whole(floats.from_bfloat16(a)))
     return whole if kind == "f64" else lambda a: floats.with_one_nan(whole(a))
 
 
 def _to_integer(kind: str, origin: str, whole_of: Function) -> Function:
-    # Out of range saturates. The largest 64-bit integers are no floats, hence the two bounds.
+    # A number out of range saturates. The largest 64-bit integers are no floats, hence the two bounds.
     dtype = NUMPY[kind]
     info = np.iinfo(dtype)
     of_nan = dtype.type(0)
@@ -214,11 +214,11 @@ def _to_integer(kind: str, origin: str, whole_of: Function) -> Function:
     return convert
 
 
-# Two numbers in one register.
+# Conversions of two numbers in one register.
 
 
 def _of_pairs(how: list[str], to: str, of: str) -> Compute:
-    """The first operand goes to the upper half."""
+    """Return a conversion of pairs; the first operand is the upper half."""
     if of in ("e4m3x2", "e5m2x2"):
         widened = partial(_from_octets, of.removesuffix("x2"))
         return Compute(
@@ -236,17 +236,17 @@ def _of_pairs(how: list[str], to: str, of: str) -> Compute:
 
 
 def _joined(narrowed: Function, high: Values, low: Values) -> Values:
-    upper, lower = (narrowed(each).view(np.uint16).astype(np.uint32) for each in (high, low))
+    upper, lower = (narrowed(number).view(np.uint16).astype(np.uint32) for number in (high, low))
     return np.asarray((upper << np.uint32(16)) | lower)
 
 
 def _packed_octets(pair: Values) -> Values:
-    """The lower bytes of a register's halves."""
+    """Return the lower bytes of a register's halves."""
     return np.asarray((pair & np.uint32(0xFF)) | ((pair >> np.uint32(8)) & np.uint32(0xFF00))).astype(np.uint16)
 
 
 def _octet(kind: str, relu: bool, a: Values) -> Values:
-    """Numbers as those of 8 bits, in the lower half of 16; what is beyond their range, infinity too, is the largest."""
+    """Return numbers as 8-bit floats in the lower half of 16 bits; infinity and larger numbers become the largest."""
     to = FORMATS[kind]
     fraction = to.precision - 1
     number = rounded(a.astype(np.float64), np.zeros(()), "rn", to)
@@ -259,23 +259,23 @@ def _octet(kind: str, relu: bool, a: Values) -> Values:
 
 
 def _from_octets(kind: str, pair: Values) -> Values:
-    """Two numbers of 8 bits as those of 16."""
+    """Return pairs of 8-bit floats as pairs of 16-bit floats."""
     octets = np.ascontiguousarray(pair)[..., np.newaxis].view(np.uint8)
     halves = floats.with_one_nan(values(octets, kind).astype(np.float16))
     return np.asarray(halves.view(np.uint32)[..., 0])
 
 
 def _packing(modifiers: tuple[str, ...]) -> Compute | None:
-    """``cvt.pack.sat``: two integers, clamped, in the lower bits, before those of a third where there is one."""
-    found = re.fullmatch(r"(?P<sign>[su])(?P<bits>16\.s32|(8|4|2)\.s32\.b32)", ".".join(modifiers))
-    if found is None:
+    """Return the semantics of ``cvt.pack.sat``: two clamped integers, before the bits of an optional third."""
+    match = re.fullmatch(r"(?P<sign>[su])(?P<bits>16\.s32|(8|4|2)\.s32\.b32)", ".".join(modifiers))
+    if match is None:
         return None
-    bits = int(found["bits"].partition(".")[0])
-    least = -(1 << (bits - 1)) if found["sign"] == "s" else 0
+    bits = int(match["bits"].partition(".")[0])
+    least = -(1 << (bits - 1)) if match["sign"] == "s" else 0
     mask, width = np.uint32((1 << bits) - 1), np.uint32(bits)
 
     def pack(a: Values, b: Values, *c: Values) -> Values:
-        high, low = (np.clip(each, least, least + (1 << bits) - 1).view(np.uint32) & mask for each in (a, b))
+        high, low = (np.clip(number, least, least + (1 << bits) - 1).view(np.uint32) & mask for number in (a, b))
         pair = (high << width) | low
         return np.asarray(pair | (c[0] << (width * np.uint32(2))) if c else pair)
 

@@ -1,6 +1,6 @@
-"""Floating-point arithmetic: what each opcode computes, composed of the instruction, its rounding and what follows it.
+"""Floating-point arithmetic: each opcode is composed of an operation, its rounding, and modifiers of the result.
 
-16-bit numbers may come in pairs, each computed with as one alone. Reference: PTX ISA, "Floating Point Instructions" and
+16-bit numbers may come in pairs; each is computed separately. Reference: PTX ISA, "Floating Point Instructions" and
 "Half Precision Floating Point Instructions".
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -41,7 +40,7 @@ _LEAST_HALF = np.float16(2.0**-14)
 
 
 def float_operation(name: str, modifiers: tuple[str, ...]) -> Compute | None:
-    """The operation of an opcode such as "fma", ("rn", "f32"); None for one that is not known."""
+    """Return the semantics of an opcode such as "fma", ("rn", "f32"); None for an unknown one."""
     if name not in _FORMS or not re.fullmatch(_FORMS[name], ".".join(modifiers)):
         return None
     *parts, kind = modifiers
@@ -53,18 +52,18 @@ def float_operation(name: str, modifiers: tuple[str, ...]) -> Compute | None:
     if name == "testp":
         return Compute(_TESTS[parts[0]], (kind,), "pred")
     way = next((part for part in parts if part in ("rn", *DIRECTIONS)), "rn")
-    found = Compute(_rounded(name, kind, way, parts), (kind,) * count, kind)
+    semantics = Compute(_rounded(name, kind, way, parts), (kind,) * count, kind)
     if "ftz" in parts:
-        found = _flushing(name, found, way)
+        semantics = _flushing(name, semantics, way)
     if "sat" in parts:
-        found = Compute(_then(saturated, found.compute), found.sources, kind)
+        semantics = Compute(_then(saturated, semantics.compute), semantics.sources, kind)
     if "relu" in parts:
-        found = Compute(_then(without_negative, found.compute), found.sources, kind)
-    return found
+        semantics = Compute(_then(without_negative, semantics.compute), semantics.sources, kind)
+    return semantics
 
 
 def _rounded(name: str, kind: str, way: str, parts: list[str]) -> Function:
-    """The plain instruction: operands and result as the type has them."""
+    """Return the plain instruction, with operands and result in their type."""
     if way in DIRECTIONS:
         return directed(name, kind, way)
     if name in ("fma", "mad"):
@@ -75,9 +74,9 @@ def _rounded(name: str, kind: str, way: str, parts: list[str]) -> Function:
     else:
         function = _PLAIN[name]
     if kind == "bf16":
-        # float32 has room for the rounding of sums and products.
+        # float32 is precise enough for the rounding of bfloat16 sums and products.
         return lambda *numbers: floats.to_bfloat16(function(*map(floats.from_bfloat16, numbers)))
-    # Of float64 numpy's NaN will do, and of what only copies a sign any.
+    # numpy's NaN is right for float64, and copying a sign keeps any NaN.
     return function if kind == "f64" or name == "copysign" else lambda *numbers: floats.with_one_nan(function(*numbers))
 
 
@@ -94,9 +93,9 @@ def _flushing(name: str, plain: Compute, way: str) -> Compute:
         return Compute(
             lambda *numbers: flushed_half(plain.compute(*map(flushed_half, numbers))), plain.sources, plain.result
         )
-    found = flushing(name, plain, nearest=way == "rn")
-    assert found is not None
-    return found
+    flushed = flushing(name, plain, nearest=way == "rn")
+    assert flushed is not None
+    return flushed
 
 
 def _then(after: Callable[[Values], Values], function: Function) -> Function:
@@ -104,19 +103,19 @@ def _then(after: Callable[[Values], Values], function: Function) -> Function:
 
 
 def flushed_half(values: Values) -> Values:
-    """float16 numbers with zeros of the same sign for subnormal ones."""
+    """Return float16 numbers with subnormal ones replaced by zeros of the same sign."""
     return np.where(np.abs(values) < _LEAST_HALF, np.copysign(np.float16(0), values), values)
 
 
 def saturated(values: Values) -> Values:
-    """Numbers clamped to [0, 1], of which zero is positive; NaN is zero."""
+    """Return numbers clamped to [0, 1], where zero is positive; NaN becomes zero."""
     one = values.dtype.type(1)
-    # A zero of either sign is +0 then.
+    # A zero of either sign becomes +0.
     return np.asarray(np.where(values > 0, np.minimum(values, one), values.dtype.type(0)))
 
 
 def without_negative(values: Values) -> Values:
-    """Numbers, float or the bits of bfloat16, with +0 for those whose sign is negative; NaN has none."""
+    """Return numbers, float or bfloat16 bits, with +0 for those of negative sign; a NaN is not negative."""
     signed = values.view(np.dtype(f"i{values.itemsize}"))
     return np.where(signed < 0, values.dtype.type(0), values)
 
@@ -139,21 +138,21 @@ _PLAIN: dict[str, Function] = {
 
 
 def _extreme(smaller: bool, keeps_nan: bool, xorsign: bool, a: Values, b: Values) -> Values:
-    """The smaller or larger of two, and where one is NaN the other or (``keeps_nan``) NaN.
+    """Return the smaller or larger of two numbers; if one is NaN, the other number or (``keeps_nan``) NaN.
 
-    With ``xorsign`` it is that of the magnitudes, with the product's sign.
+    With ``xorsign``, the magnitudes are compared, and the result has the sign of the product.
     """
     one, other = (np.abs(a), np.abs(b)) if xorsign else (a, b)
-    # Of two zeros numpy takes either; for PTX -0 is the smaller.
+    # numpy returns either of two zeros; for PTX, -0 is the smaller one.
     equal = np.where(np.signbit(one) == smaller, one, other)
     pick = np.fmin if smaller else np.fmax
-    found = np.where(one == other, equal, pick(one, other))
+    result = np.where(one == other, equal, pick(one, other))
     if keeps_nan:
-        found = np.where(np.isnan(a) | np.isnan(b), found.dtype.type(np.nan), found)
+        result = np.where(np.isnan(a) | np.isnan(b), result.dtype.type(np.nan), result)
     if xorsign:
-        found = np.where(np.isnan(found), found, np.copysign(found, np.where(np.signbit(a) ^ np.signbit(b), -1, 1)))
-        found = found.astype(a.dtype)
-    return found
+        result = np.where(np.isnan(result), result, np.copysign(result, np.where(np.signbit(a) ^ np.signbit(b), -1, 1)))
+        result = result.astype(a.dtype)
+    return result
 
 
 def _subnormal(a: Values) -> Values:
@@ -170,11 +169,11 @@ _TESTS: dict[str, Function] = {
 }
 
 
-def in_halves(compute: Function, dtype: np.dtype[Any], *sources: Values) -> Values:
-    """What ``compute`` makes of 16-bit numbers, of those in either half of registers of 32 bits."""
+def in_halves(compute: Function, dtype: np.dtype[np.generic], *sources: Values) -> Values:
+    """Apply a function of 16-bit numbers to both halves of 32-bit registers."""
     halves = []
     for shift in (np.uint32(0), np.uint32(16)):
-        numbers = [(each >> shift).astype(np.uint16).view(dtype) for each in sources]
+        numbers = [(source >> shift).astype(np.uint16).view(dtype) for source in sources]
         halves.append(np.asarray(compute(*numbers)).view(np.uint16).astype(np.uint32))
     low, high = halves
     return np.asarray(low | (high << np.uint32(16)))

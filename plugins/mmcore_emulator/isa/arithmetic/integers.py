@@ -1,4 +1,4 @@
-"""Integer arithmetic: what PTX computes beyond numpy's own operations.
+"""Integer arithmetic.
 
 Reference: PTX ISA, "Integer Arithmetic Instructions" and "Extended-Precision Integer Arithmetic Instructions".
 """
@@ -18,11 +18,11 @@ from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.ptx.types import BITS, INTEGERS
 
 _Row = tuple[str, Function, tuple[str, ...], str]
-"""An opcode, and the fields of what computes it."""
+"""An opcode, and its function, source types and result type."""
 
 
 def _wrapping() -> Iterator[_Row]:
-    """Integer arithmetic, shifts and logic of two operands."""
+    """Yield integer arithmetic, shifts and logic of two operands."""
     for kind in INTEGERS:
         yield from _of_integers(kind)
     for kind in (*INTEGERS, *BITS):
@@ -35,7 +35,7 @@ def _wrapping() -> Iterator[_Row]:
     for kind in BITS:
         yield f"cnot.{kind}", lambda a: (a == 0).astype(a.dtype), (kind,), kind
     for one, other in itertools.product(("s32", "u32"), repeat=2):
-        result = min(one, other)  # signed where one of them is
+        result = min(one, other)  # signed if one of them is
         yield f"dp4a.{one}.{other}", dot_product, (one, other, result), result
         for half, first in (("lo", 0), ("hi", 2)):
             yield f"dp2a.{half}.{one}.{other}", partial(dot_product_of_two, first), (one, other, result), result
@@ -92,12 +92,12 @@ def _not_negative(pick: Function, a: Values, b: Values) -> Values:
 
 
 def clamped(values: Values) -> Values:
-    """int64 clamped to int32."""
+    """Return int64 numbers clamped to int32."""
     return np.clip(values, -(2**31), 2**31 - 1).astype(np.int32)
 
 
 def _with_carries() -> Iterator[tuple[str, Compute]]:
-    """Sums and differences with a carry, which is the last operand or the second result."""
+    """Yield sums and differences with a carry, as the last operand or the second result."""
     for kind, (name, function) in itertools.product(
         ("u32", "s32", "u64", "s64"), (("add", _sum_and_carry), ("sub", _difference_and_borrow))
     ):
@@ -117,23 +117,23 @@ def _carrying(name: str, kind: str, sources: tuple[str, ...], function: Function
     with_carry = (*sources, "pred")
     yield f"{name}.cc.{kind}", Compute(function, sources, result, also="pred")
     yield f"{first}c{dot}{part}.cc.{kind}", Compute(function, with_carry, result, also="pred")
-    yield f"{first}c{dot}{part}.{kind}", Compute(lambda *given: function(*given)[0], with_carry, result)
+    yield f"{first}c{dot}{part}.{kind}", Compute(lambda *operands: function(*operands)[0], with_carry, result)
 
 
 def _sum_and_carry(a: Values, b: Values, *carry: Values) -> tuple[Values, Values]:
     total = a + b
     out = total < a
-    for each in carry:
-        total = total + each.astype(a.dtype)
-        out = out | (each & (total == 0))
+    for carry_in in carry:
+        total = total + carry_in.astype(a.dtype)
+        out = out | (carry_in & (total == 0))
     return total, out
 
 
 def _difference_and_borrow(a: Values, b: Values, *borrow: Values) -> tuple[Values, Values]:
     total, out = a - b, a < b
-    for each in borrow:
-        out = out | (each & (total == 0))
-        total = total - each.astype(a.dtype)
+    for borrow_in in borrow:
+        out = out | (borrow_in & (total == 0))
+        total = total - borrow_in.astype(a.dtype)
     return total, out
 
 
@@ -144,32 +144,32 @@ def _product_sum_and_carry(
 
 
 def product24(high: bool, a: Values, b: Values) -> Values:
-    """mul24: the lower or upper 32 bits of the 48 of a product of the lower 24."""
+    """Return the lower or upper 32 bits of the 48-bit product of the lower 24 bits (``mul24``)."""
     wide = np.dtype(np.int64 if a.dtype.kind == "i" else np.uint64)
     place = wide.type(40)
-    one, other = ((each.astype(wide) << place) >> place for each in (a, b))
+    one, other = ((operand.astype(wide) << place) >> place for operand in (a, b))
     product = one * other
     return np.asarray((product >> wide.type(16) if high else product).astype(a.dtype))
 
 
 def quotient(a: Values, b: Values) -> Values:
-    """a / b. PTX truncates towards zero, as np.fmod does; division by zero gives all ones in ptxas's code for it."""
+    """Return a / b, truncated towards zero; division by zero gives all ones, as in ptxas's code."""
     return np.where(b == 0, ~np.zeros_like(b), (a - np.fmod(a, b)) // b)
 
 
 def remainder(a: Values, b: Values) -> Values:
-    """What :func:`quotient` leaves."""
+    """Return the remainder of :func:`quotient`."""
     return np.where(b == 0, ~np.zeros_like(b), np.fmod(a, b))
 
 
 def whole_product(kind: str) -> Function:
-    """a·b in twice the bits."""
+    """Return a·b in twice the bits."""
     wide = np.dtype(f"{'int' if kind[0] == 's' else 'uint'}{2 * int(kind[1:])}")
     return lambda a, b: np.multiply(a, b, dtype=wide)
 
 
 def dot_product(a: Values, b: Values, c: Values) -> Values:
-    """The bytes of a times those of b, as signed as these are, all added to c."""
+    """Return c plus the products of the bytes of a and b (``dp4a``), which have the signedness of their types."""
 
     def byte(number: int, of: Values) -> Values:
         last = of.dtype.type(24)
@@ -179,7 +179,7 @@ def dot_product(a: Values, b: Values, c: Values) -> Values:
 
 
 def high_half(kind: str) -> Function:
-    """The high half of :func:`whole_product`."""
+    """Return the high half of :func:`whole_product`."""
     if kind[1:] == "64":
         return _high_signed64 if kind[0] == "s" else _high_unsigned64
     product, narrow = whole_product(kind), NUMPY[kind]
@@ -199,13 +199,13 @@ def _high_signed64(a: Values, b: Values) -> Values:
 
 
 def shifted(function: Function, kind: str) -> Function:
-    """A shift; numpy, like PTX, lets amounts beyond the width shift everything out."""
+    """Return a shift; numpy, like PTX, shifts everything out for amounts beyond the width."""
     dtype = NUMPY[kind]
     return lambda a, amount: function(a, np.minimum(amount, 64).astype(dtype))
 
 
 def dot_product_of_two(first: int, a: Values, b: Values, c: Values) -> Values:
-    """dp2a: the halves of a times two bytes of b, as signed as these are, from number ``first`` on, all added to c."""
+    """Return c plus the products of the halves of a and two bytes of b, from number ``first`` on (``dp2a``)."""
 
     def part(of: Values, number: int, bits: int) -> Values:
         return np.asarray((of << of.dtype.type(32 - bits * (number + 1))) >> of.dtype.type(32 - bits), c.dtype)

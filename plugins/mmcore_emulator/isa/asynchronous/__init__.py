@@ -1,1 +1,1 @@
-"""What asynchronous instructions work with: mbarrier objects, tensor maps, and the operands of wgmma."""
+"""Asynchronous instructions: mbarrier objects, copies, and wgmma."""

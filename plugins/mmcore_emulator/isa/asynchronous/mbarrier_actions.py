@@ -34,7 +34,7 @@ _SPACES = {"cta": "shared", "cluster": "cluster", "generic": "generic"}
 
 
 def _mbarrier(opcode: Opcode) -> Execute | None:
-    """What runs an instruction of ``mbarrier``, or ``cp.async.mbarrier.arrive``; None for another."""
+    """Return the semantics of ``mbarrier`` or ``cp.async.mbarrier.arrive``; None for another instruction."""
     kind = parse(opcode)
     if kind is None:
         return None
@@ -70,12 +70,12 @@ def _init(
     address: list[Values],
     number: list[Values],
 ) -> Sequence[Values]:
-    """An object begins."""
+    """Initialise objects."""
     space, nothing = _SPACES[kind.space], np.zeros(number[0].shape, _OBJECT)
     mask = machine.memory.in_cluster(address[0], mask, at)
-    _tell(kind, machine, mask, at, machine.memory.peek(space, address[0], _OBJECT, mask), number[0])
-    for each in np.unique(np.broadcast_to(address[0], machine.batch.shape)[machine.batch.spread(mask)]).tolist():
-        machine.mbarriers.initialised_at[each & (BLOCK_BYTES - 1)] = at
+    _report_misuse(kind, machine, mask, at, machine.memory.peek(space, address[0], _OBJECT, mask), number[0])
+    for place in np.unique(np.broadcast_to(address[0], machine.batch.shape)[machine.batch.spread(mask)]).tolist():
+        machine.mbarriers.initialised_at[place & (BLOCK_BYTES - 1)] = at
     machine.memory.store(space, address[0], [init(nothing, number[0])], _OBJECT, mask, at)
     if machine.observers:
         machine.observers.event(Made(machine.memory.places(address[0]), mask))
@@ -90,31 +90,31 @@ def change(
     address: list[Values],
     *number: list[Values],
 ) -> Sequence[Values]:
-    """An object becomes another; what each lane found there."""
+    """Change objects; return their previous words."""
     operand = number[0][0] if number else _ONE
     of = combine(kind)
     assert of is not None
     mask = machine.memory.in_cluster(address[0], mask, at)
     if kind.semantics == "release":
         machine.observers.fence(_fenced(kind), mask)
-    found = machine.memory.atomic(
+    before = machine.memory.atomic(
         _SPACES[kind.space], address[0], [] if kind.action == "inval" else [operand], _OBJECT, of, mask, at
     )
-    _tell(kind, machine, mask, at, found, operand)
+    _report_misuse(kind, machine, mask, at, before, operand)
     if machine.observers and kind.action in ("arrive", "arrive_drop"):
         sent = ArrivalSent(
             machine.memory.places(address[0]), mask, at, _fenced(kind) if kind.semantics == "relaxed" else ""
         )
         machine.observers.event(sent)
         machine.observers.event(Arrived(sent))
-    return [found]
+    return [before]
 
 
-def _tell(
-    kind: MbarrierKind, machine: Machine, mask: Mask | None, at: Instruction, found: Values, operand: Values
+def _report_misuse(
+    kind: MbarrierKind, machine: Machine, mask: Mask | None, at: Instruction, words: Values, operand: Values
 ) -> None:
-    """Report what is wrong with the objects that lanes found."""
-    for problem in problems(kind, found, operand):
+    """Report misuse of the objects that lanes access."""
+    for problem in problems(kind, words, operand):
         lanes = machine.batch.spread(machine.batch.narrow(mask, problem.lanes))
         if lanes.any():
             machine.observers.report(
@@ -135,7 +135,7 @@ def _wait(
     phase: list[Values],
     *time: list[Values],
 ) -> Sequence[Values]:
-    """Whether a phase is over. If it is not, what is on its way to the object arrives first, until it is."""
+    """Return True for lanes whose phase is over; operations on their way to the object arrive first, until it is."""
     over = completed if kind.parity else completed_of_state
     space = _SPACES[kind.space]
     mask = machine.memory.in_cluster(address[0], mask, at)
@@ -147,16 +147,16 @@ def _wait(
         return still
 
     machine.in_flight.land_at(address[0], asking)
-    found = machine.memory.atomic(space, address[0], [], _OBJECT, lambda old: old, mask, at)
+    words = machine.memory.atomic(space, address[0], [], _OBJECT, lambda old: old, mask, at)
     relaxed = kind.semantics == "relaxed"
     if not relaxed:
         machine.observers.fence(_fenced(kind), mask)
-    _tell(kind, machine, mask, at, found, _ONE)
-    done = over(found, phase[0])
+    _report_misuse(kind, machine, mask, at, words, _ONE)
+    done = over(words, phase[0])
     if machine.observers:
         passed = machine.batch.narrow(mask, done)
-        machine.observers.event(Passed(machine.memory.places(address[0]), contents(found).parity, passed, at, relaxed))
-    machine.mbarriers.asked[id(at)] = address[0], found
+        machine.observers.event(Passed(machine.memory.places(address[0]), contents(words).parity, passed, at, relaxed))
+    machine.mbarriers.asked[id(at)] = address[0], words
     return [done]
 
 
@@ -167,7 +167,7 @@ def _fenced(kind: MbarrierKind) -> str:
 def _copies_arrive(
     kind: MbarrierKind, machine: Machine, mask: Mask | None, at: Instruction, address: list[Values]
 ) -> Sequence[Values]:
-    """When the copies land that these lanes have sent so far, they arrive at the object."""
+    """Make the lanes' copies so far arrive at the object when they complete."""
     space, groups = _SPACES[kind.space], machine.thread_copies.committed
     mask = machine.memory.in_cluster(address[0], mask, at)
     if kind.increments:

@@ -1,8 +1,8 @@
-"""Mbarrier objects: the 64-bit word that one is in shared memory, and what each instruction makes of it.
+"""Mbarrier objects: their 64-bit word in shared memory, and how each instruction changes it.
 
-The word, from its highest bit: 10 bits that say it is an mbarrier, 1 of the phase's parity, 21 of the tx-count (two's
-complement), 16 of expected arrivals, 16 of pending ones. Neither poison nor zeros nor -1 nor infinities are such words,
-and of random words one in a thousand is. Reference: PTX ISA, "Parallel Synchronization and Communication
+The word contains, from its highest bit: 10 marking bits, 1 bit for the phase's parity, 21 for the tx-count (two's
+complement), 16 for expected arrivals, 16 for pending ones. Poison, zeros, -1 and infinities do not have the marking
+bits, and only one random word in a thousand does. Reference: PTX ISA, "Parallel Synchronization and Communication
 Instructions: mbarrier".
 """
 
@@ -19,9 +19,9 @@ from mmcore_emulator.machine.memory.operations import Combine
 from mmcore_emulator.numerics.floats import Values
 
 MOST_ARRIVALS = 2**16 - 1
-"""Arrivals that an object can expect here; PTX allows 2^20 - 1, more than a cluster has threads."""
+"""The most arrivals that an object can expect here; PTX allows 2^20 - 1, more than a cluster has threads."""
 MOST_BYTES = 2**20 - 1
-"""The largest tx-count, and the least one negated (PTX ISA, "Contents of the mbarrier object")."""
+"""The largest tx-count; the least is its negative (PTX ISA, "Contents of the mbarrier object")."""
 
 _MARK = np.uint64(0x3FC << 54)
 _MARK_BITS = np.uint64(0x3FF << 54)
@@ -35,11 +35,11 @@ _INVALID = np.uint64(0xFFFD_FFFD_FFFD_FFFD)
 
 
 class Contents(NamedTuple):
-    """What the words say, as int64 arrays of one shape.
+    """The content of words, as int64 arrays of one shape.
 
     Attributes:
-        parity: of the current phase, 0 or 1.
-        tx: bytes that copies have still to bring; negative where they came before they were expected.
+        parity: parity of the current phase, 0 or 1.
+        tx: bytes that copies have still to bring; negative if they came before they were expected.
         expected: arrivals that each phase from the next on waits for.
         pending: arrivals that the current phase still waits for.
     """
@@ -51,12 +51,12 @@ class Contents(NamedTuple):
 
 
 def initialised(word: Values) -> Mask:
-    """Which of the words (uint64) are mbarrier objects."""
+    """Return True for words (uint64) that are mbarrier objects."""
     return np.asarray((word & _MARK_BITS) == _MARK)
 
 
 def contents(word: Values) -> Contents:
-    """The parts of each word (uint64)."""
+    """Return the content of each word (uint64)."""
     tx = ((word >> _TX_BIT) & _TX_BITS).astype(np.int64)
     return Contents(
         ((word >> _PARITY_BIT) & np.uint64(1)).astype(np.int64),
@@ -67,15 +67,17 @@ def contents(word: Values) -> Contents:
 
 
 def words(parts: Contents) -> Values:
-    """The words (uint64) with these parts; what is out of range is cut to it."""
+    """Return the words (uint64) with this content; values out of range are clamped."""
     tx = np.clip(parts.tx, -MOST_BYTES, MOST_BYTES).astype(np.uint64) & _TX_BITS
-    expected, pending = (np.clip(each, 0, MOST_ARRIVALS).astype(np.uint64) for each in (parts.expected, parts.pending))
+    expected, pending = (
+        np.clip(count, 0, MOST_ARRIVALS).astype(np.uint64) for count in (parts.expected, parts.pending)
+    )
     parity = parts.parity.astype(np.uint64) << _PARITY_BIT
     return np.asarray(_MARK | parity | (tx << _TX_BIT) | (expected << _EXPECTED_BIT) | pending)
 
 
 def _completed(parts: Contents) -> Contents:
-    """The same, in the next phase where nothing is missing any more (PTX ISA, "Phase Completion")."""
+    """Return the content in the next phase where nothing is missing any more (PTX ISA, "Phase Completion")."""
     done = (parts.pending <= 0) & (parts.tx == 0)
     return parts._replace(
         parity=np.where(done, 1 - parts.parity, parts.parity), pending=np.where(done, parts.expected, parts.pending)
@@ -83,89 +85,90 @@ def _completed(parts: Contents) -> Contents:
 
 
 def _changed(old: Values, change: Callable[[Contents], Contents]) -> Values:
-    """The words after a change and, where that completes them, the phase's end; no objects remain what they were."""
+    """Return the words after a change, with completed phases ended; words that are no objects remain unchanged."""
     new = words(_completed(change(contents(old))))
     valid = initialised(old)
     return new if valid.all() else np.where(valid, new, old)
 
 
 def _signed(operand: Values) -> Values:
-    """Counts of arrivals or bytes (any integer type) that can be subtracted."""
+    """Return counts of arrivals or bytes (any integer type) as int64, which can be subtracted."""
     return np.asarray(operand).astype(np.int64)
 
 
 def init(old: Values, count: Values) -> Values:
-    """``mbarrier.init``: objects in phase 0 that expect ``count`` arrivals in each phase."""
+    """Return new objects in phase 0 that expect ``count`` arrivals in each phase (``mbarrier.init``)."""
     count = np.broadcast_to(_signed(count), np.shape(old))
     zero = np.zeros_like(count)
     return words(Contents(zero, zero, count, count))
 
 
 def inval(old: Values) -> Values:
-    """``mbarrier.inval``: words that are no objects any more."""
+    """Return words that are no objects any more (``mbarrier.inval``)."""
     return np.full_like(old, _INVALID)
 
 
 def arrive(old: Values, count: Values) -> Values:
-    """``mbarrier.arrive``: ``count`` pending arrivals less."""
+    """Subtract ``count`` pending arrivals (``mbarrier.arrive``)."""
     return _changed(old, lambda parts: parts._replace(pending=parts.pending - _signed(count)))
 
 
 def arrive_expect_tx(old: Values, nbytes: Values) -> Values:
-    """``mbarrier.arrive.expect_tx``: ``nbytes`` expected first, then one arrival."""
+    """Expect ``nbytes`` first, then subtract one arrival (``mbarrier.arrive.expect_tx``)."""
     return _changed(old, lambda parts: parts._replace(tx=parts.tx + _signed(nbytes), pending=parts.pending - 1))
 
 
 def arrive_drop(old: Values, count: Values) -> Values:
-    """``mbarrier.arrive_drop``: ``count`` arrivals less in this phase and all that follow."""
+    """Subtract ``count`` arrivals in this phase and all that follow (``mbarrier.arrive_drop``)."""
     count = _signed(count)
     return _changed(old, lambda parts: parts._replace(expected=parts.expected - count, pending=parts.pending - count))
 
 
 def arrive_drop_expect_tx(old: Values, nbytes: Values) -> Values:
-    """``mbarrier.arrive_drop.expect_tx``: ``nbytes`` expected first, then one arrival less for good."""
+    """Expect ``nbytes`` first, then subtract one arrival for good (``mbarrier.arrive_drop.expect_tx``)."""
     return arrive_drop(expect_tx(old, nbytes), np.ones((), np.uint32))
 
 
 def expect_tx(old: Values, nbytes: Values) -> Values:
-    """``mbarrier.expect_tx``: ``nbytes`` more that copies have to bring."""
+    """Add ``nbytes`` that copies have to bring (``mbarrier.expect_tx``)."""
     return _changed(old, lambda parts: parts._replace(tx=parts.tx + _signed(nbytes)))
 
 
 def complete_tx(old: Values, nbytes: Values) -> Values:
-    """``mbarrier.complete_tx``, and what a bulk copy does at its end: ``nbytes`` that copies have brought."""
+    """Subtract ``nbytes`` that copies have brought (``mbarrier.complete_tx``, and the end of a bulk copy)."""
     return _changed(old, lambda parts: parts._replace(tx=parts.tx - _signed(nbytes)))
 
 
 def expect_arrival(old: Values, count: Values) -> Values:
-    """``cp.async.mbarrier.arrive`` without ``.noinc``, when it is issued: ``count`` pending arrivals more."""
+    """Add ``count`` pending arrivals (``cp.async.mbarrier.arrive`` without ``.noinc``, when it is issued)."""
     return _changed(old, lambda parts: parts._replace(pending=parts.pending + _signed(count)))
 
 
 def completed(word: Values, parity: Values) -> Mask:
-    """Whether the phase of that parity (any integer, its last bit counts) is over, for the waits with ``.parity``.
+    """Return True where the phase of a parity is over, for the waits with ``.parity``.
 
-    It is the phase before the current one if the parities differ. On what is no object nobody waits.
+    Only the parity's last bit counts. The phase is the one before the current if the parities differ. A wait for a word
+    that is no object ends at once.
     """
     return np.asarray((contents(word).parity != (_signed(parity) & 1)) | ~initialised(word))
 
 
 def completed_of_state(word: Values, state: Values) -> Mask:
-    """Whether the phase in which an arrival returned ``state`` (the word before it) is over, for the other waits."""
+    """Return True where the phase is over in which an arrival returned ``state``, the word before it."""
     return completed(word, contents(state).parity)
 
 
 def pending_count(state: Values) -> Values:
-    """``mbarrier.pending_count``: pending arrivals (uint32) that a state speaks of."""
+    """Return the pending arrivals (uint32) of a state (``mbarrier.pending_count``)."""
     return contents(state).pending.astype(np.uint32)
 
 
 def described(word: int) -> str:
-    """One object in words, for a report on who waits for it."""
+    """Return a description of one object, for a report on lanes that wait for it."""
     array = np.array([word], np.uint64)
     if not initialised(array).item():
         return "no mbarrier object"
-    parity, tx, expected, pending = (int(each.item()) for each in contents(array))
+    parity, tx, expected, pending = (int(values.item()) for values in contents(array))
     least = "at least " if abs(tx) == MOST_BYTES else ""
     missing = f"{pending} of {expected} arrivals and {least * (tx > 0)}{max(tx, 0)} bytes are missing"
     surplus = f", and {least}{-tx} bytes have come of which it was not told" if tx < 0 else ""
@@ -174,17 +177,17 @@ def described(word: int) -> str:
 
 @dataclass(frozen=True)
 class MbarrierKind:
-    """What an instruction does with an mbarrier object.
+    """The kind of an instruction on an mbarrier object.
 
     Attributes:
         action: "init", "inval", "arrive", "arrive_drop", "expect_tx", "complete_tx", "test_wait", "try_wait",
-            "pending_count"; "copies_arrive" of ``cp.async.mbarrier.arrive``.
-        parity: whether a wait names the phase by its parity, instead of a state.
-        tx: whether an arrival expects bytes, which are its operand then, instead of a count.
-        completes: whether an arrival may be the phase's last; it must not with ``.noComplete``.
-        increments: of "copies_arrive", whether it adds a pending arrival first (no ``.noinc``).
-        space: "cta", "cluster" (shared memory, the block's or any of the cluster), "generic", or "" where none is
-            accessed.
+            "pending_count"; "copies_arrive" for ``cp.async.mbarrier.arrive``.
+        parity: true if a wait names the phase by its parity instead of a state.
+        tx: true if an arrival expects bytes, which replace the count as its operand.
+        completes: true if an arrival may be the phase's last; false with ``.noComplete``.
+        increments: for "copies_arrive", true if it adds a pending arrival first (no ``.noinc``).
+        space: "cta", "cluster" (shared memory of the block, or of the cluster), "generic", or "" without an
+            access.
         semantics: "release", "acquire", "relaxed", or "".
         scope: "cta" or "cluster".
     """
@@ -202,7 +205,7 @@ class MbarrierKind:
 _SPACES = {"shared": "cta", "shared::cta": "cta", "shared::cluster": "cluster"}
 _SCOPES = ("cta", "cluster")
 _ARRIVALS, _WAITS = ("arrive", "arrive_drop"), ("test_wait", "try_wait")
-# Of each action: the semantics that it may have, that which it has where nothing is said first.
+# The possible semantics of each action, the default first.
 _SEMANTICS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("init", "inval", "pending_count"), ("",)),
     **dict.fromkeys(_ARRIVALS, ("release", "relaxed")),
@@ -212,9 +215,9 @@ _SEMANTICS: dict[str, tuple[str, ...]] = {
 
 
 def parse(opcode: tuple[str, ...]) -> MbarrierKind | None:
-    """What an instruction does if it is one of ``mbarrier``, or ``cp.async.mbarrier.arrive``; None for others.
+    """Return the kind of ``mbarrier`` or ``cp.async.mbarrier.arrive``; None for other instructions.
 
-    The qualifiers may come in any order, as ptxas takes them.
+    The qualifiers may come in any order, as in ptxas.
     """
     if opcode[:4] == ("cp", "async", "mbarrier", "arrive"):
         return _parse_copies_arrive(opcode[4:])
@@ -243,7 +246,7 @@ def parse(opcode: tuple[str, ...]) -> MbarrierKind | None:
 
 
 def _parse_copies_arrive(rest: tuple[str, ...]) -> MbarrierKind | None:
-    modifiers = [each for each in rest if each != "noinc"]
+    modifiers = [part for part in rest if part != "noinc"]
     if modifiers[-1:] != ["b64"] or len(modifiers) > 2 or len(rest) - len(modifiers) > 1:
         return None
     space = "generic" if len(modifiers) == 1 else _SPACES.get(modifiers[0])
@@ -251,7 +254,7 @@ def _parse_copies_arrive(rest: tuple[str, ...]) -> MbarrierKind | None:
 
 
 def _taken(rest: list[str], names: tuple[str, ...]) -> str:
-    """The one of some names that is among the qualifiers; "" where none is."""
+    """Return the name that is among the qualifiers; "" if none is."""
     return next((name for name in names if name and name in rest), "")
 
 
@@ -268,34 +271,34 @@ _COMBINES: dict[tuple[str, bool], Combine] = {
 
 
 def combine(kind: MbarrierKind) -> Combine | None:
-    """From the old words and the operand, if it has one (count or bytes), to the new; None where nothing changes."""
+    """Return the map from old words and the operand (count or bytes), if any, to new words; None without a change."""
     return _COMBINES.get((kind.action, kind.tx))
 
 
 def problems(kind: MbarrierKind, old: Values, operand: Values | None = None) -> list[Problem]:
-    """What is wrong with an instruction on these words (uint64), with its count or bytes; an empty list for nothing.
+    """Return the misuses by an instruction on these words (uint64), with its count or bytes; at most one for each lane.
 
-    A lane has one problem at most. ``operand`` may be missing where it is 1, or where there is none.
+    ``operand`` may be missing if it is 1, or if there is none.
     """
-    given = np.broadcast_to(_signed(np.ones(1) if operand is None else operand), np.shape(old))
+    number = np.broadcast_to(_signed(np.ones(1) if operand is None else operand), np.shape(old))
     valid = initialised(old)
     if kind.action == "init":
-        found = [
-            Problem((given < 1) | (given > MOST_ARRIVALS), f"it expects not between 1 and {MOST_ARRIVALS} arrivals"),
+        mistakes = [
+            Problem((number < 1) | (number > MOST_ARRIVALS), f"it expects not between 1 and {MOST_ARRIVALS} arrivals"),
             Problem(valid, "it initialises an mbarrier again without mbarrier.inval"),
         ]
-        return first_of(found)
+        return first_of(mistakes)
     if kind.action == "pending_count":
         return first_of([Problem(~valid, "it is given what no mbarrier.arrive has returned")])
-    found = [Problem(~valid, "there is no mbarrier, initialised and not made invalid")]
+    mistakes = [Problem(~valid, "there is no mbarrier, initialised and not made invalid")]
     parts = contents(old)
     if kind.action in _ARRIVALS:
-        count = np.ones_like(given) if kind.tx else given
+        count = np.ones_like(number) if kind.tx else number
         missing = parts.pending - count
-        found.append(Problem(count < 1, "it counts for less than one arrival"))
-        found.append(Problem(missing < 0, "more arrivals come than the phase waits for"))
+        mistakes.append(Problem(count < 1, "it counts for less than one arrival"))
+        mistakes.append(Problem(missing < 0, "more arrivals come than the phase waits for"))
         if not kind.completes:
-            found.append(Problem(missing == 0, "it completes the phase, as .noComplete must not"))
-    change = given * ((kind.tx or kind.action == "expect_tx") - (kind.action == "complete_tx"))
-    found.append(Problem(abs(parts.tx + change) > MOST_BYTES, f"its tx-count leaves ±{MOST_BYTES}"))
-    return first_of(found)
+            mistakes.append(Problem(missing == 0, "it completes the phase, as .noComplete must not"))
+    change = number * ((kind.tx or kind.action == "expect_tx") - (kind.action == "complete_tx"))
+    mistakes.append(Problem(abs(parts.tx + change) > MOST_BYTES, f"its tx-count leaves ±{MOST_BYTES}"))
+    return first_of(mistakes)

@@ -1,6 +1,6 @@
-"""st.async and red.async: stores and reductions in shared memory of the cluster that an mbarrier is told of.
+"""Stores and reductions in shared memory of the cluster that an mbarrier counts: st.async and red.async.
 
-They land when somebody waits for the mbarrier, as bulk copies do. Reference: PTX ISA, "st.async" and "red.async".
+They arrive when a thread waits for the mbarrier, as bulk copies do. Reference: PTX ISA, "st.async" and "red.async".
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -39,31 +38,31 @@ _LATE = "sends to an mbarrier whose phase is over before this has come: it was t
 
 
 def _remote(opcode: Opcode) -> Execute | None:
-    """What runs an instruction of ``st.async`` or ``red.async``; None for another."""
+    """Return the semantics of ``st.async`` or ``red.async``; None for another instruction."""
     name = ".".join(opcode)
-    if found := _STORE.fullmatch(name):
-        count, dtype = int(found["count"] or 1), NUMPY[found["kind"]]
+    if match := _STORE.fullmatch(name):
+        count, dtype = int(match["count"] or 1), NUMPY[match["kind"]]
         if count * dtype.itemsize > _LARGEST:
             return None
-        run = partial(_send, _space(found), partial(_store, dtype), count * dtype.itemsize)
+        run = partial(_send, _space(match), partial(_store, dtype), count * dtype.itemsize)
         return Execute(
-            run, (OperandSpec("address"), OperandSpec("source", found["kind"], count), OperandSpec("address"))
+            run, (OperandSpec("address"), OperandSpec("source", match["kind"], count), OperandSpec("address"))
         )
-    if found := _REDUCTION.fullmatch(name):
-        kind, operation = found["kind"], atomic_operation(frozenset((found["name"], found["kind"])))
-        if operation is None or (kind == "u64" and found["name"] != "add"):
+    if match := _REDUCTION.fullmatch(name):
+        kind, operation = match["kind"], atomic_operation(frozenset((match["name"], match["kind"])))
+        if operation is None or (kind == "u64" and match["name"] != "add"):
             return None
-        run = partial(_send, _space(found), partial(_reduce, NUMPY[kind], operation.combine), NUMPY[kind].itemsize)
+        run = partial(_send, _space(match), partial(_reduce, NUMPY[kind], operation.combine), NUMPY[kind].itemsize)
         return Execute(run, (OperandSpec("address"), OperandSpec("source", kind), OperandSpec("address")))
     return None
 
 
-def _space(found: re.Match[str]) -> str:
-    return "cluster" if found["space"] else "generic"
+def _space(match: re.Match[str]) -> str:
+    return "cluster" if match["space"] else "generic"
 
 
 def block_at(machine: Machine, address: Values) -> Values:
-    """Number in the batch of the block in whose shared memory an address of the cluster lies."""
+    """Return the number in the batch of the block whose shared memory contains an address of the cluster."""
     rank = (address & np.uint64(SHARED_WINDOW - 1)) >> np.uint64(RANK_SHIFT)
     if not rank.any():
         return np.asarray(machine.batch.block_index())
@@ -82,8 +81,8 @@ def _send(
     values: list[Values],
     mbarrier: list[Values],
 ) -> Sequence[Values]:
-    for each in (address[0], mbarrier[0]):
-        mask = machine.memory.in_cluster(each, mask, at)
+    for target in (address[0], mbarrier[0]):
+        mask = machine.memory.in_cluster(target, mask, at)
     if mask is not None and not mask.count:
         return ()
     completes = MbarrierKind("complete_tx", space=space, scope="cluster")
@@ -91,26 +90,26 @@ def _send(
     def land() -> None:
         write(machine, space, address[0], values, mask, at)
         before = machine.memory.peek(space, mbarrier[0], np.dtype(np.uint64), mask)
-        (found,) = change(completes, machine, mask, at, mbarrier, [np.full((1,) * 6, nbytes, np.uint32)])
-        late = machine.batch.spread(machine.batch.narrow(mask, contents(found).parity != contents(before).parity))
+        (previous,) = change(completes, machine, mask, at, mbarrier, [np.full((1,) * 6, nbytes, np.uint32)])
+        late = machine.batch.spread(machine.batch.narrow(mask, contents(previous).parity != contents(before).parity))
         if late.any():
             machine.observers.report(LaneViolation("mbarrier-misuse", "shared", at, late, always(_LATE)))
 
     inside = mbarrier[0] & np.uint64(RANK_BEGIN - 1)
     lands: Callable[[], None] = land
-    for told in _told(machine, mask, at, address[0], nbytes, mbarrier[0]) if machine.observers else ():
-        lands = partial(landed, lands, told, machine)
+    for transfer in _transfers(machine, mask, at, address[0], nbytes, mbarrier[0]) if machine.observers else ():
+        lands = partial(landed, lands, transfer, machine)
     machine.in_flight.send(inside, mask, lands, block_at(machine, mbarrier[0]))
     return ()
 
 
-def _told(
+def _transfers(
     machine: Machine, mask: Mask | None, at: Instruction, address: Values, nbytes: int, mbarrier: Values
 ) -> Iterator[Transfer]:
-    """What observers are told of the stores that are sent, by where the mbarrier lies in its block."""
+    """Yield the stores as transfers for observers, one for each offset of an mbarrier in its block."""
     sent = sent_by(machine, mask, at, address, nbytes)
     blocks, objects = (
-        each_of(machine, sent.lanes, each) for each in (block_at(machine, address), machine.memory.places(mbarrier))
+        each_of(machine, sent.lanes, values) for values in (block_at(machine, address), machine.memory.places(mbarrier))
     )
     for place in np.unique(objects % BLOCK_BYTES).tolist():
         which = objects % BLOCK_BYTES == place
@@ -118,7 +117,7 @@ def _told(
 
 
 def _store(
-    dtype: np.dtype[Any],
+    dtype: np.dtype[np.generic],
     machine: Machine,
     space: str,
     address: Values,
@@ -130,7 +129,7 @@ def _store(
 
 
 def _reduce(
-    dtype: np.dtype[Any],
+    dtype: np.dtype[np.generic],
     combine: Callable[..., Values],
     machine: Machine,
     space: str,

@@ -1,7 +1,7 @@
-"""cp.async: copies of 4, 8 or 16 bytes from global to shared memory that each thread sends on their way.
+"""Copies of 4, 8 or 16 bytes from global to shared memory that each thread issues: cp.async.
 
-They read when they are issued, and land in shared memory as late as they may: when their thread waits for their group,
-or somebody for the mbarrier that they arrive at. So what does not wait finds what was there before. Reference: PTX ISA,
+They read when they are issued. They arrive in shared memory as late as possible: when their thread waits for their
+group, or another for their mbarrier. So a thread that does not wait reads the previous content. Reference: PTX ISA,
 "Data Movement and Conversion Instructions: Non-bulk copy".
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -43,7 +42,7 @@ def _copies(opcode: Opcode) -> Execute | None:
     spaces = len(rest) > 2 and rest[0] in ("ca", "cg") and rest[1] in _SHARED and rest[2] == "global"
     if not spaces or not set(rest[3:]) <= {*_PREFETCHES, _POLICY}:
         return None
-    # How much of the source is read, or whether none is, may be left out; the policy is last.
+    # The number of source bytes to read, or a predicate to ignore the source, is optional; the policy is last.
     policy = int(_POLICY in rest)
     further = [OperandSpec("source", "")] * (1 + policy)
     return Execute(
@@ -64,7 +63,7 @@ def _wait_for_all(machine: Machine, mask: Mask | None, at: Instruction) -> Seque
 
 
 def _wait_for_groups(machine: Machine, mask: Mask | None, at: Instruction, most: list[Values]) -> Sequence[Values]:
-    """Wait until at most so many of the latest groups are under way."""
+    """Wait until at most ``most`` of the latest groups are under way."""
     machine.thread_copies.land(machine.thread_copies.committed - most[0], mask)
     return ()
 
@@ -79,23 +78,23 @@ def _copy(
     *further: list[Values],
 ) -> Sequence[Values]:
     nbytes = int(size[0].item())
-    given = next(iter(further[: len(further) - (_POLICY in at.opcode)]), [])
-    if given and given[0].dtype == np.bool_:
-        given = [np.where(given[0], np.uint32(0), np.uint32(nbytes))]
+    read_bytes = next(iter(further[: len(further) - (_POLICY in at.opcode)]), [])
+    if read_bytes and read_bytes[0].dtype == np.bool_:
+        read_bytes = [np.where(read_bytes[0], np.uint32(0), np.uint32(nbytes))]
     count = nbytes // 4
     machine.memory.check_alignment("shared", target[0], nbytes, mask, at)
-    reading = machine.batch.narrow(mask, given[0] > 0) if len(given) else mask
+    reading = machine.batch.narrow(mask, read_bytes[0] > 0) if len(read_bytes) else mask
     if machine.observers:
         _report_copy(machine, source[0], target[0], nbytes, reading, mask, at)
-    if not len(given):
+    if not len(read_bytes):
         words = machine.memory.load("global", source[0], _WORD, count, mask, at)
     else:
-        words = _part(machine, mask, at, source[0], count, np.minimum(given[0], np.uint32(nbytes)))
+        words = _part(machine, mask, at, source[0], count, np.minimum(read_bytes[0], np.uint32(nbytes)))
     machine.thread_copies.send(target[0], words, mask, at)
     if machine.observers:
-        # What is not read from comes from nowhere.
-        origin = np.where(given[0] > 0, source[0], np.uint64(0)) if len(given) else source[0]
-        _tell_issued(machine, mask, at, target[0], origin, nbytes)
+        # Bytes that are not read have no origin.
+        origin = np.where(read_bytes[0] > 0, source[0], np.uint64(0)) if len(read_bytes) else source[0]
+        _report_issued(machine, mask, at, target[0], origin, nbytes)
     return ()
 
 
@@ -108,7 +107,7 @@ def _report_copy(
     mask: Mask | None,
     at: Instruction,
 ) -> None:
-    """Report copies from global to shared memory, of which only the lanes of ``reading`` read anything."""
+    """Report copies from global to shared memory; only the lanes of ``reading`` read anything."""
     if mask is None or mask.count:
         read = Access("copy", "global", machine.memory.spaces["global"], source, nbytes, reading, at)
         machine.observers.copy(
@@ -116,7 +115,7 @@ def _report_copy(
         )
 
 
-def _tell_issued(
+def _report_issued(
     machine: Machine, mask: Mask | None, at: Instruction, target: Values, origin: Values, nbytes: int
 ) -> None:
     lanes = np.flatnonzero(machine.batch.spread(mask))
@@ -129,25 +128,25 @@ def _tell_issued(
 
 
 def _part(
-    machine: Machine, mask: Mask | None, at: Instruction, source: Values, count: int, given: Values
+    machine: Machine, mask: Mask | None, at: Instruction, source: Values, count: int, nbytes: Values
 ) -> list[Values]:
-    """Only so many bytes are read; the others are zeros."""
+    """Return the words of the first ``given`` bytes, padded with zeros."""
     words: list[Values] = [np.zeros((1,) * 6, np.uint32)] * count
-    whole = given == np.uint32(4 * count)
+    full = nbytes == np.uint32(4 * count)
     load = partial(_loaded_where, machine, mask, at)
-    if whole.any():
-        words = [np.where(whole, new, old) for new, old in zip(load(source, count, whole, _WORD), words, strict=True)]
-    if not (whole | (given == 0)).all():
+    if full.any():
+        words = [np.where(full, new, old) for new, old in zip(load(source, count, full, _WORD), words, strict=True)]
+    if not (full | (nbytes == 0)).all():
         for number in range(count):
-            inside = ~whole & (given >= np.uint32(4 * number + 4))
+            inside = ~full & (nbytes >= np.uint32(4 * number + 4))
             (word,) = load(source + np.uint64(4 * number), 1, inside, _WORD)
             words[number] = np.where(inside, word, words[number])
             for byte in range(3):
-                there = ~whole & ~inside & (given > np.uint32(4 * number + byte))
-                if there.any():
-                    (found,) = load(source + np.uint64(4 * number + byte), 1, there, np.dtype(np.uint8))
-                    shifted = found.astype(np.uint32) << np.uint32(8 * byte)
-                    words[number] = np.where(there, words[number] | shifted, words[number])
+                included = ~full & ~inside & (nbytes > np.uint32(4 * number + byte))
+                if included.any():
+                    (loaded,) = load(source + np.uint64(4 * number + byte), 1, included, np.dtype(np.uint8))
+                    shifted = loaded.astype(np.uint32) << np.uint32(8 * byte)
+                    words[number] = np.where(included, words[number] | shifted, words[number])
     return words
 
 
@@ -158,7 +157,7 @@ def _loaded_where(
     source: Values,
     count: int,
     lanes: Values,
-    dtype: np.dtype[Any],
+    dtype: np.dtype[np.generic],
 ) -> list[Values]:
     narrowed = machine.batch.narrow(mask, lanes)
     if narrowed is not None and not narrowed.count:

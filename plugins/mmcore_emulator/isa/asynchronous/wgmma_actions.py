@@ -1,4 +1,4 @@
-"""wgmma: products of a warpgroup, with matrices in shared memory."""
+"""Products of a warpgroup, with matrices in shared memory: wgmma."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _WARPS = 4
 
 
 def _product(opcode: Opcode) -> Execute | None:
-    """``wgmma.mma_async``: its products are made at once, in order; what waits for them finds them made."""
+    """Return the semantics of ``wgmma.mma_async``: products are computed at once, so waits for them end at once."""
     kind = parse_wgmma(opcode)
     if kind is None or kind.a == "b1":
         return None
     registers = OperandSpec("both", count=kind.registers)
-    # A is a descriptor, or in registers; the constants behind B differ with it.
+    # A is a descriptor, or in registers; the constants after B depend on it.
     a, b = OperandSpec("source", "", 0), OperandSpec("source", "b64")
     constants = (OperandSpec("source", "s32"),) * (4 if kind.transposable else 2)
     operands = (registers, a, b, OperandSpec("source", "pred"), *constants)
@@ -76,62 +76,68 @@ def _multiplied(
     *constants: list[Values],
 ) -> Sequence[Values]:
     in_registers = len(a) > 1
-    given = dict(
-        zip(kind.operands(in_registers)[4:], (int(each[0].view(np.int32).item()) for each in constants), strict=True)
+    settings = dict(
+        zip(
+            kind.operands(in_registers)[4:],
+            (int(constant[0].view(np.int32).item()) for constant in constants),
+            strict=True,
+        )
     )
     left = wgmma_a(kind.a)
 
     def compute(taking: NDArray[np.bool_], *rows: NDArray[np.generic]) -> list[NDArray[np.generic]]:
-        """Warps four by four."""
+        """Compute the products of warpgroups: four warps each."""
         per_block = machine.warps.per_block
         padded = -(-per_block // _WARPS) * _WARPS
 
-        def grouped(each: NDArray[np.generic]) -> NDArray[np.generic]:
-            whole = each.reshape(-1, per_block, 32)
+        def grouped(warps: NDArray[np.generic]) -> NDArray[np.generic]:
+            padded_warps = warps.reshape(-1, per_block, 32)
             if padded != per_block:
-                whole = np.pad(whole, ((0, 0), (0, padded - per_block), (0, 0)))
-            return whole.reshape(-1, _WARPS * 32)
+                padded_warps = np.pad(padded_warps, ((0, 0), (0, padded - per_block), (0, 0)))
+            return padded_warps.reshape(-1, _WARPS * 32)
 
-        here = np.logical_or.reduce(grouped(taking), axis=1)
-        # Descriptors are the same in all threads that take part.
-        one = np.arange(np.count_nonzero(here)), grouped(taking)[here].argmax(axis=1)
+        active = np.logical_or.reduce(grouped(taking), axis=1)
+        # All executing threads have the same descriptors.
+        one = np.arange(np.count_nonzero(active)), grouped(taking)[active].argmax(axis=1)
         count = kind.registers
-        own = [grouped(each)[here] for each in rows]
-        sums = values(wgmma_d(kind.n, kind.accumulator).unpack(own[:count]), kind.accumulator)
-        first = own[count:]
-        blocks = np.repeat(np.arange(len(here) * _WARPS // padded), padded // _WARPS)[here]
-        lanes = grouped(machine.warps.lane_numbers)[here] if machine.observers else None
+        operands = [grouped(warps)[active] for warps in rows]
+        sums = values(wgmma_d(kind.n, kind.accumulator).unpack(operands[:count]), kind.accumulator)
+        first = operands[count:]
+        blocks = np.repeat(np.arange(len(active) * _WARPS // padded), padded // _WARPS)[active]
+        lanes = grouped(machine.warps.lane_numbers)[active] if machine.observers else None
         if in_registers:
             matrix_a = left.unpack(first[: len(a)])
         else:
             matrix_a = _matrix(
-                machine, at, mask, kind, first[0][one], blocks, _ROWS, kind.a, given.get("trans_a", 0), lanes
+                machine, at, mask, kind, first[0][one], blocks, _ROWS, kind.a, settings.get("trans_a", 0), lanes
             )
         descriptor, added = first[len(a)][one], first[len(a) + 1][one]
-        matrix_b = _matrix(machine, at, mask, kind, descriptor, blocks, kind.n, kind.b, given.get("trans_b", 0), lanes)
-        numbers_a = values(matrix_a, kind.a) * given.get("scale_a", 1)
-        numbers_b = values(matrix_b, kind.b).swapaxes(1, 2) * given.get("scale_b", 1)
+        matrix_b = _matrix(
+            machine, at, mask, kind, descriptor, blocks, kind.n, kind.b, settings.get("trans_b", 0), lanes
+        )
+        numbers_a = values(matrix_a, kind.a) * settings.get("scale_a", 1)
+        numbers_b = values(matrix_b, kind.b).swapaxes(1, 2) * settings.get("scale_b", 1)
         c = np.where(added[:, np.newaxis, np.newaxis], sums, 0)
         product = multiply_add(numbers_a, numbers_b, c, arithmetic)
         packed = wgmma_d(kind.n, kind.accumulator).pack(bits_of(product, kind.accumulator))
         results = []
         for register in packed:
-            every = np.zeros((len(here), _WARPS * 32), register.dtype)
-            every[here] = register
+            every = np.zeros((len(active), _WARPS * 32), register.dtype)
+            every[active] = register
             results.append(every.reshape(-1, padded, 32)[:, :per_block].reshape(-1, 32))
         return results
 
-    made: Sequence[Values] = machine.warps.together(compute, [*d, *a, *b, *scale_d], mask)
-    return made
+    products: Sequence[Values] = machine.warps.together(compute, [*d, *a, *b, *scale_d], mask)
+    return products
 
 
-def _tell_fetched(machine: Machine, at: Instruction, lanes: NDArray[np.int64], chunks: NDArray[np.int64]) -> None:
-    """Tell observers which 16 bytes are read, dealt out to the threads of each group."""
+def _report_fetches(machine: Machine, at: Instruction, lanes: NDArray[np.int64], chunks: NDArray[np.int64]) -> None:
+    """Report the 16-byte reads to observers, distributed over the threads of each group."""
     count = lanes.shape[1]
     for first in range(0, chunks.shape[1], count):
         part = chunks[:, first : first + count]
         address, taking = np.zeros(machine.batch.shape, np.uint64), np.zeros(machine.batch.shape, np.bool_)
-        # Addresses of arrays have more above what a descriptor keeps.
+        # Addresses of arrays have more upper bits than a descriptor keeps.
         address.reshape(-1)[lanes[:, : part.shape[1]]] = machine.memory.shared_addresses(part)
         taking.reshape(-1)[lanes[:, : part.shape[1]]] = True
         machine.observers.access(
@@ -153,29 +159,29 @@ def _matrix(
     transposed: int,
     lanes: NDArray[np.generic] | None,
 ) -> NDArray[np.generic]:
-    """The raw elements [groups, rows, k] that descriptors speak of, each in the shared memory of a block.
+    """Return the raw elements [groups, rows, k] of the matrices of descriptors, each in the shared memory of a block.
 
-    ``lanes`` are each group's, where somebody is to be told.
+    ``lanes`` are the lanes of each group, if there are observers.
     """
     size, parts = BITS[type] // 8, decode(descriptors.astype(np.uint64))
     addresses = chunk_addresses(parts, rows, kind.k, size, "MN" if transposed else "K")
     if lanes is not None:
         places = (addresses.astype(np.int64) & (BLOCK_BYTES - 1)) + (blocks * BLOCK_BYTES)[:, np.newaxis, np.newaxis]
         words = (places[..., np.newaxis] // 4 + np.arange(4)).reshape(len(places), -1)
-        said = f"swizzle {parts.swizzle[0]}, offsets {parts.leading[0]} and {parts.stride[0]} bytes"
-        reading = Transfer(at, lanes.astype(np.int64), words, False, shape=addresses.shape[1:], layout=said)
+        description = f"swizzle {parts.swizzle[0]}, offsets {parts.leading[0]} and {parts.stride[0]} bytes"
+        reading = Transfer(at, lanes.astype(np.int64), words, False, shape=addresses.shape[1:], layout=description)
         machine.observers.event(Issued(reading))
-        _tell_fetched(machine, at, lanes.astype(np.int64), words[:, ::4] * 4 & (BLOCK_BYTES - 1))
+        _report_fetches(machine, at, lanes.astype(np.int64), words[:, ::4] * 4 & (BLOCK_BYTES - 1))
     chunks = np.zeros(addresses.shape, np.complex128)
-    found = np.zeros(addresses.shape, np.bool_)
+    covered = np.zeros(addresses.shape, np.bool_)
     for array in machine.memory.shared.arrays:
         begin = array.base & 0x3FFFF
         inside = (addresses >= begin) & (addresses + np.uint64(16) <= begin + array.readable)
         if inside.any():
             places = addresses.astype(np.int64) - begin + (blocks * array.stride)[:, np.newaxis, np.newaxis]
             chunks = np.where(inside, array.view(np.dtype(np.complex128))[np.where(inside, places // 16, 0)], chunks)
-            found |= inside
-    if not found.all():
+            covered |= inside
+    if not covered.all():
         text = f"reads a matrix that is not all in shared memory, for {at.mnemonic}"
         machine.observers.report(
             LaneViolation("out-of-bounds-read", "shared", at, machine.batch.spread(mask), lambda _: text)

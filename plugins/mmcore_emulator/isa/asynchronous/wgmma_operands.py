@@ -1,7 +1,7 @@
-"""What ``wgmma.mma_async`` multiplies: its forms, its registers, and the matrices that descriptors speak of.
+"""The operands of ``wgmma.mma_async``: its forms, its registers, and the matrices of descriptors.
 
-A matrix in shared memory is made of 16-byte chunks, of neighbours along K (K-major) or along M or N (MN-major), in
-groups of eight: chunk c of line r in a group. Reference: PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory
+A matrix in shared memory is made of 16-byte chunks, along K (K-major) or along M or N (MN-major). Eight lines of chunks
+form a group. Reference: PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory
 Layout"; CUTLASS, the comments on make_gmma_desc in cute/atom/mma_traits_sm90_gmma.hpp, which agree with it.
 """
 
@@ -24,13 +24,11 @@ ROWS = 64
 """Rows of A and of the accumulators, in every form."""
 DEPTH_BYTES = 32
 """Bytes of a row of A or of a column of B, in every form."""
-ADDRESS_BITS = 18
-"""Bits of an address in shared memory that a descriptor keeps."""
 
 _SPANS = (0, 128, 64, 32)
 _BITS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8, "b1": 1}
 _EIGHT = ("e4m3", "e5m2")
-# Types of the accumulators, of A and of B.
+# The types of the accumulators, of A and of B.
 _TYPES: set[tuple[str, ...]] = (
     {("f16", "f16", "f16"), ("f32", "f16", "f16"), ("f32", "bf16", "bf16"), ("f32", "tf32", "tf32")}
     | {(accumulator, a, b) for accumulator in ("f16", "f32") for a in _EIGHT for b in _EIGHT}
@@ -45,9 +43,9 @@ class WgmmaKind:
     """One form of ``wgmma.mma_async``: D = A·B + D, or A·B, with A of M×K and B of K×N elements.
 
     Attributes:
-        n, k: columns of B, and elements of a product's sum; there are 64 rows of A.
+        n, k: columns of B, and elements of a product's sum; A has 64 rows.
         accumulator, a, b: PTX types.
-        saturates: whether sums of integers stop at the largest and least (``.satfinite``).
+        saturates: true if sums of integers saturate (``.satfinite``).
     """
 
     n: int
@@ -59,24 +57,24 @@ class WgmmaKind:
 
     @property
     def registers(self) -> int:
-        """Registers of 32 bits in each thread that hold the accumulators: N/2, or N/4 where each holds two."""
+        """Number of 32-bit registers of each thread for the accumulators: N/2, or N/4 with two in each."""
         return self.n // (4 if self.accumulator == "f16" else 2)
 
     @property
     def a_registers(self) -> int:
-        """Registers of 32 bits in each thread that hold A, where it is not in shared memory."""
+        """Number of 32-bit registers of each thread for A, if it is not in shared memory."""
         return ROWS * DEPTH_BYTES // 4 // WARPGROUP
 
     @property
     def transposable(self) -> bool:
-        """Whether the instruction says of matrices in shared memory if they are MN-major; else they are K-major."""
+        """True if matrices in shared memory may be K-major or MN-major; else they are K-major."""
         return _BITS[self.a] == 16
 
     def operands(self, a_in_registers: bool) -> tuple[str, ...]:
-        """What the operands are, in order.
+        """Return the names of the operands, in order.
 
-        "d" is a list of registers, "a" such a list or a descriptor, "b" a descriptor, "scale_d" a predicate (whether D
-        is added); the others are constants: "scale_a", "scale_b" (1 or -1), "trans_a", "trans_b" (1 for MN-major).
+        "d" is a list of registers, "a" such a list or a descriptor, "b" a descriptor, "scale_d" a predicate that adds
+        D. The others are constants: "scale_a", "scale_b" (1 or -1), "trans_a", "trans_b" (1 for MN-major).
         """
         scales = () if self.accumulator == "s32" else ("scale_a", "scale_b")
         transposes = ("trans_b",) if a_in_registers else ("trans_a", "trans_b")
@@ -84,7 +82,7 @@ class WgmmaKind:
 
 
 def parse_wgmma(opcode: tuple[str, ...]) -> WgmmaKind | None:
-    """The form of ``wgmma.mma_async`` that an opcode names; None for others (``.sp`` too)."""
+    """Return the form of ``wgmma.mma_async`` of an opcode; None for others (``.sp`` too)."""
     if opcode[:4] != ("wgmma", "mma_async", "sync", "aligned") or len(opcode) < 8:
         return None
     shape, saturates = _SHAPE.fullmatch(opcode[4]), opcode[5] == "satfinite"
@@ -100,33 +98,33 @@ def parse_wgmma(opcode: tuple[str, ...]) -> WgmmaKind | None:
 
 
 def accumulator_places(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Row and column of each thread's accumulators in order, [128, n/2] each (PTX ISA, figure "WGMMA … matrix D")."""
+    """Return row and column of each thread's accumulators, [128, n/2] each (PTX ISA, figure "WGMMA … matrix D")."""
     thread, number = np.arange(WARPGROUP)[:, None], np.arange(n // 2)
     rows = 16 * (thread // 32) + thread % 32 // 4 + 8 * (number // 2 % 2)
     return rows, 8 * (number // 4) + 2 * (thread % 4) + number % 2
 
 
 def a_places(element_bytes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Row and column of each thread's elements of A, [128, 4 registers, elements of a register] each.
+    """Return row and column of each thread's elements of A, [128, 4 registers, elements of a register] each.
 
     The first element of a register is in its lowest bits (PTX ISA, figures "WGMMA … matrix A").
     """
-    each = 4 // element_bytes
+    elements = 4 // element_bytes
     thread, register = np.arange(WARPGROUP)[:, None, None], np.arange(4)[:, None]
     rows = 16 * (thread // 32) + thread % 32 // 4 + 8 * (register % 2)
-    columns = 4 * each * (register // 2) + each * (thread % 4) + np.arange(each)
+    columns = 4 * elements * (register // 2) + elements * (thread % 4) + np.arange(elements)
     return np.broadcast_to(rows, columns.shape), columns
 
 
 class Descriptor(NamedTuple):
-    """What matrix descriptors say, as arrays of one shape (PTX ISA, "Matrix Descriptor Format").
+    """The content of matrix descriptors, as arrays of one shape (PTX ISA, "Matrix Descriptor Format").
 
     Attributes:
         start: address of the first chunk, in bytes, its lowest 18 bits; uint64, as are the next two.
         leading: leading dimension byte offset.
         stride: stride dimension byte offset.
         base_offset: number of the 128 bytes with which the swizzle's pattern starts, modulo 8.
-        swizzle: bytes in which chunks change places: 0, 32, 64 or 128.
+        swizzle: bytes within which chunks change places: 0, 32, 64 or 128.
     """
 
     start: Values
@@ -137,15 +135,15 @@ class Descriptor(NamedTuple):
 
 
 def decode(descriptor: Values) -> Descriptor:
-    """The parts of descriptors (uint64)."""
+    """Return the content of descriptors (uint64)."""
     start, leading, stride = ((_field(descriptor, first, 14) << np.uint64(4)) for first in (0, 16, 32))
     swizzle = np.array(_SPANS)[_field(descriptor, 62, 2).astype(np.int64)]
     return Descriptor(start, leading, stride, _field(descriptor, 49, 3).astype(np.int64), swizzle)
 
 
 def encode(start: int, leading: int, stride: int, swizzle: int, base_offset: int = 0) -> int:
-    """The descriptor with these parts (bytes); bits that it does not keep are lost."""
-    low = sum(((each & 0x3FFFF) >> 4) << first for each, first in ((start, 0), (leading, 16), (stride, 32)))
+    """Return the descriptor with this content (bytes); bits that it does not keep are lost."""
+    low = sum(((offset & 0x3FFFF) >> 4) << first for offset, first in ((start, 0), (leading, 16), (stride, 32)))
     return low | (base_offset & 7) << 49 | _SPANS.index(swizzle) << 62
 
 
@@ -154,34 +152,34 @@ def _field(word: Values, first: int, bits: int) -> Values:
 
 
 def chunk_addresses(parts: Descriptor, rows: int, k: int, element_bytes: int, major: str) -> Values:
-    """Addresses of the 16-byte chunks of matrices in shared memory.
+    """Return the addresses of the 16-byte chunks of matrices in shared memory.
 
     Args:
-        parts: of G descriptors, [G] each.
-        rows: M of operand A (64), N of operand B.
+        parts: content of G descriptors, [G] each.
+        rows: M for operand A (64), N for operand B.
         k: elements along K.
         element_bytes: 1, 2 or 4.
         major: "K" or "MN".
 
     Returns:
-        uint64 [G, rows, k · element_bytes / 16] for K-major matrices, each chunk 16 bytes along K; [G, k, rows ·
-        element_bytes / 16] for MN-major ones, each chunk 16 bytes along M or N.
+        uint64 [G, rows, k · element_bytes / 16] for K-major matrices, each chunk 16 bytes along K.
+        For MN-major ones [G, k, rows · element_bytes / 16], each chunk 16 bytes along M or N.
     """
-    spans = {int(each) for each in np.unique(parts.swizzle)}
+    spans = {int(span) for span in np.unique(parts.swizzle)}
     if len(spans) == 1:
         return _chunks_of_span(parts, rows, k, element_bytes, major, spans.pop())
-    found = None
+    addresses = None
     for span in spans:
-        here = parts.swizzle == span
-        some = _chunks_of_span(Descriptor(*(each[here] for each in parts)), rows, k, element_bytes, major, span)
-        found = np.empty((len(here), *some.shape[1:]), np.uint64) if found is None else found
-        found[here] = some
-    assert found is not None
-    return found
+        selected = parts.swizzle == span
+        some = _chunks_of_span(Descriptor(*(values[selected] for values in parts)), rows, k, element_bytes, major, span)
+        addresses = np.empty((len(selected), *some.shape[1:]), np.uint64) if addresses is None else addresses
+        addresses[selected] = some
+    assert addresses is not None
+    return addresses
 
 
 def element_addresses(parts: Descriptor, rows: int, k: int, element_bytes: int, major: str) -> Values:
-    """Byte addresses, uint64 [G, rows, k], of matrices' elements; arguments as of :func:`chunk_addresses`.
+    """Return the byte addresses of matrices' elements, uint64 [G, rows, k]; arguments as in :func:`chunk_addresses`.
 
     With A, element [g, i, j] is A[i, j]; with B it is B[j, i].
     """
@@ -193,17 +191,17 @@ def element_addresses(parts: Descriptor, rows: int, k: int, element_bytes: int, 
 
 def _chunks_of_span(parts: Descriptor, rows: int, k: int, element_bytes: int, major: str, span: int) -> Values:
     fixed, leading, stride = _steps(rows, k, element_bytes, major, span)
-    start, by_leading, by_stride = (each.reshape(-1, 1, 1) for each in (parts.start, parts.leading, parts.stride))
+    start, by_leading, by_stride = (values.reshape(-1, 1, 1) for values in (parts.start, parts.leading, parts.stride))
     addresses = start + (fixed + leading * by_leading + stride * by_stride)
     return swizzled(addresses, span, parts.base_offset.reshape(-1, 1, 1))
 
 
 @functools.lru_cache(maxsize=64)
 def _steps(rows: int, k: int, element_bytes: int, major: str, span: int) -> tuple[Values, Values, Values]:
-    """Bytes, leading offsets and stride offsets to each chunk from the first, uint64 that broadcast to [lines, chunks].
+    """Return bytes, leading offsets and stride offsets of each chunk, uint64 that broadcast to [lines, chunks].
 
     Lines are along M or N, chunks along K, in a K-major matrix; the other way round in an MN-major one. A group has
-    eight lines, and as many chunks as a line of the swizzle has bytes for.
+    eight lines, and as many chunks as fit a line of the swizzle.
     """
     width = max(span, CHUNK) // CHUNK
     lines, length = (rows, k) if major == "K" else (k, rows)
@@ -213,7 +211,7 @@ def _steps(rows: int, k: int, element_bytes: int, major: str, span: int) -> tupl
     within_group = (line % np.uint64(8)) * np.uint64(width * CHUNK)
     none = np.zeros(1, np.uint64)
     if major == "K":
-        # Swizzled, an instruction's 32 bytes follow each other, and the leading offset is not used.
+        # With a swizzle, an instruction's 32 bytes are consecutive, and the leading offset is not used.
         return (within_group + chunk * np.uint64(CHUNK), none, group) if span else (within_group, chunk, group)
     within = within_group + (chunk % np.uint64(width)) * np.uint64(CHUNK)
     # Without a swizzle the two offsets change their roles.

@@ -1,1 +1,1 @@
-"""Asynchronous copies under way, and the tensor maps that they go by."""
+"""Asynchronous copies under way, and the tensor maps that describe them."""

@@ -1,7 +1,7 @@
-"""What asynchronous instructions do, as observers are told of it.
+"""Events of asynchronous instructions, for observers.
 
-A place is a byte or a word of the shared memory of a batch's blocks: the block's number in the batch times
-:data:`BLOCK_BYTES` (or a quarter of it), and where it lies in that block's memory.
+A place is a byte or word offset in the shared memory of a batch's blocks. It is the block's number in the batch times
+:data:`BLOCK_BYTES` (or a quarter of it), plus the offset in that block's memory.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 BLOCK_BYTES = 1 << 18
-"""Bytes between the places of a block's shared memory and those of the next."""
+"""Distance between the shared memories of consecutive blocks, in bytes."""
 BLOCK_WORDS = BLOCK_BYTES // 4
 NOWHERE = -1
 
 
 @dataclass(frozen=True, eq=False)
 class Transfer:
-    """An asynchronous access to shared memory, for each of some threads or groups of threads.
+    """An asynchronous access to shared memory, one for each of some threads or groups of threads.
 
     Attributes:
         at: the instruction.
-        lanes: numbers in the batch of those who issue it together, [transfers, threads].
-        words: places of the 4-byte words that it accesses, [transfers, words]; NOWHERE for none.
-        writes: whether it writes them.
-        origin: address in global memory of each 16 bytes that it writes, 0 for none, [transfers, words / 4].
+        lanes: numbers in the batch of the lanes that issue it together, [transfers, threads].
+        words: places of the accessed 4-byte words, [transfers, words]; NOWHERE for none.
+        writes: true if it writes them.
+        origin: address in global memory of each written 16 bytes, 0 for none, [transfers, words / 4].
         mbarriers: place of each transfer's mbarrier, in bytes; NOWHERE for none.
-        shape: lines and 16-byte chunks of a line of the matrix that it reads, in order.
-        layout: how its descriptor or tensor map says that the matrix lies, in words.
+        shape: lines of the matrix that it reads, and 16-byte chunks of a line, in order.
+        layout: layout of the matrix by its descriptor or tensor map, for messages.
     """
 
     at: Instruction
@@ -49,21 +49,21 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Issued:
-    """A transfer begins."""
+    """The beginning of a transfer."""
 
     transfer: Transfer
 
 
 @dataclass(frozen=True)
 class Landed:
-    """What a transfer writes is there, for those who wait for its mbarriers."""
+    """The arrival of a transfer's data, visible to the threads that wait for its mbarriers."""
 
     transfer: Transfer
 
 
 @dataclass(frozen=True)
 class Committed:
-    """What lanes have issued of a kind ("wgmma", "bulk") is a group."""
+    """A commit of the transfers of a kind ("wgmma", "bulk") that lanes have issued as a group."""
 
     kind: str
     mask: Mask | None
@@ -71,7 +71,7 @@ class Committed:
 
 @dataclass(frozen=True)
 class Waited:
-    """Lanes know that all but ``most`` of their latest groups have read what they read."""
+    """The end of a wait: all but ``most`` of the lanes' latest groups have finished reading."""
 
     kind: str
     most: int
@@ -80,7 +80,7 @@ class Waited:
 
 @dataclass(frozen=True)
 class Made:
-    """Mbarriers are new, whatever was there before; ``places`` in bytes, as lanes along all axes."""
+    """The initialisation of mbarriers; ``places`` in bytes, as lanes along all axes."""
 
     places: NDArray[np.int64]
     mask: Mask | None
@@ -88,9 +88,9 @@ class Made:
 
 @dataclass(frozen=True, eq=False)
 class ArrivalSent:
-    """Lanes arrive at mbarriers, at once or when their copies have landed; ``places`` as of :class:`Made`.
+    """Arrivals of lanes at mbarriers, now or when their copies have arrived; ``places`` as in :class:`Made`.
 
-    Where they release nothing by that, ``relaxed`` is the scope ("cta", "gpu") of the fences that do.
+    ``relaxed`` is "" for an arrival that releases, else the scope ("cta", "gpu") of the fences that release.
     """
 
     places: NDArray[np.int64]
@@ -101,17 +101,17 @@ class ArrivalSent:
 
 @dataclass(frozen=True)
 class Arrived:
-    """Those who wait for mbarriers are told what lanes knew when they sent the arrival."""
+    """The completion of arrivals: waiting threads see everything that the lanes knew when they issued them."""
 
     sent: ArrivalSent
 
 
 @dataclass(frozen=True)
 class Passed:
-    """Lanes have found that a phase of an mbarrier is over; ``places`` as of :class:`Made`.
+    """The end of a wait for a phase of mbarriers; ``places`` as in :class:`Made`.
 
-    ``parity`` is that of the phases that are under way now, as lanes. Where they are ``relaxed``, it takes a fence
-    until they know of what others have done before they arrived.
+    ``parity`` is the parity of the current phases, as lanes. After a ``relaxed`` wait, a fence is needed to
+    see what other threads did before they arrived.
     """
 
     places: NDArray[np.int64]
@@ -123,7 +123,7 @@ class Passed:
 
 @dataclass(frozen=True)
 class ProxyFenced:
-    """Lanes order writes of threads before what asynchronous instructions read, of shared or ``whole`` memory."""
+    """A fence that orders writes of threads before asynchronous reads of shared or, if ``whole``, all memory."""
 
     mask: Mask | None
     whole: bool = False
@@ -131,7 +131,7 @@ class ProxyFenced:
 
 @dataclass(frozen=True)
 class GridAwaited:
-    """Lanes know that the launch in front is over."""
+    """The end of a wait for the previous launch."""
 
     mask: Mask | None
 
@@ -142,7 +142,7 @@ Event: TypeAlias = (
 
 
 def words_of(first: NDArray[np.int64], nbytes: NDArray[np.int64] | int) -> NDArray[np.int64]:
-    """Places of the words of spans, [spans, words], that begin at places in bytes and are so long."""
+    """Return the places of the words of spans, [spans, words], from their first bytes and their lengths."""
     lengths = np.broadcast_to(np.asarray(nbytes, np.int64), first.shape) // 4
     steps = np.arange(int(lengths.max(initial=0)))
     return np.where(steps < lengths[:, np.newaxis], first[:, np.newaxis] // 4 + steps, NOWHERE)

@@ -1,4 +1,4 @@
-"""What is on its way to mbarrier objects: it arrives when somebody asks whether a phase is over, as late as it may."""
+"""Operations on their way to mbarrier objects: each arrives as late as possible, when a thread waits for its phase."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.numerics.floats import Values
 
 Read: TypeAlias = Callable[[], Callable[[], None]]
-"""Reads what is copied; what it returns writes that."""
+"""A function that reads the copied data and returns a function that writes it."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Under:
-    """Something on its way."""
+class _Operation:
+    """An operation on its way."""
 
-    keys: NDArray[np.uint64]  # the objects that it goes to, by block and address
+    keys: NDArray[np.uint64]  # the objects that it arrives at, by block and address
     land: Callable[[], None]
 
 
 class InFlight:
-    """What is on its way in a batch of blocks."""
+    """The operations on their way in a batch of blocks."""
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
-        self._under_way: list[_Under] = []
+        self._under_way: list[_Operation] = []
 
     def send(self, address: Values, mask: Mask | None, land: Callable[[], None], block: Values | None = None) -> None:
-        """Something is on its way to the objects at the lanes' addresses.
+        """Add an operation on its way to the objects at the lanes' addresses.
 
         Args:
-            address: of an mbarrier object in shared memory, as lanes.
-            mask: the lanes that have sent it.
-            land: what happens when it arrives.
-            block: number of the block in the batch whose memory the object is in; the lanes' own by default.
+            address: address of an mbarrier object in shared memory, as lanes.
+            mask: the lanes that issue it.
+            land: performs the arrival.
+            block: number in the batch of the block whose memory contains the object; the lanes' own by default.
         """
-        self._under_way.append(_Under(self._keys(address, mask, block), land))
+        self._under_way.append(_Operation(self._keys(address, mask, block), land))
 
     def land_at(self, address: Values, asking: Callable[[], Mask | None]) -> None:
-        """What goes to the objects at the addresses of lanes that are ``asking`` arrives, until none of them is."""
-        asked = None
-        for each in list(self._under_way):
-            if asked is None:
-                asked = self._keys(address, asking(), None)
-            if np.isin(each.keys, asked).any():
-                self._under_way.remove(each)
-                each.land()
-                asked = None
+        """Complete operations at the objects of lanes that are ``asking``, until no lane is."""
+        keys = None
+        for operation in list(self._under_way):
+            if keys is None:
+                keys = self._keys(address, asking(), None)
+            if np.isin(operation.keys, keys).any():
+                self._under_way.remove(operation)
+                operation.land()
+                keys = None
 
     def _keys(self, address: Values, mask: Mask | None, block: Values | None) -> NDArray[np.uint64]:
-        """Block and address of the objects of these lanes, as numbers."""
+        """Return block and address of the objects of these lanes, as numbers."""
         numbers = (self._batch.block_index() if block is None else block).astype(np.uint64)
         keys = (numbers << np.uint64(32)) | (address & np.uint64(0xFFFFFFFF))
         if mask is not None:
@@ -64,20 +64,20 @@ class InFlight:
 
 
 class _Store:
-    """A bulk copy to global memory: it reads what it copies at the latest when it lands."""
+    """A bulk copy to global memory, which reads its data when it arrives, or earlier."""
 
     def __init__(self, read: Read) -> None:
         self._read = read
         self._write: Callable[[], None] | None = None
 
     def read(self) -> Callable[[], None]:
-        """What it reads is read; what writes that."""
+        """Read the data, once; return a function that writes it."""
         if self._write is None:
             self._write = self._read()
         return self._write
 
     def land(self) -> None:
-        """What it has read is written."""
+        """Write the data."""
         self.read()()
 
 
@@ -86,42 +86,42 @@ class BulkGroups:
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
-        # Of each lane the copies that are in no group yet, and its groups, the oldest first.
+        # For each lane, the copies outside any group, and the groups, oldest first.
         self._open: dict[tuple[int, ...], list[_Store]] = {}
         self._groups: dict[tuple[int, ...], list[list[_Store]]] = {}
 
     def send(self, lane: tuple[int, ...], read: Read) -> None:
-        """A lane's copy is under way."""
+        """Add a copy of a lane."""
         self._open.setdefault(lane, []).append(_Store(read))
 
     def commit(self, mask: Mask | None) -> None:
-        """What these lanes have sent is a group."""
+        """Commit the copies of these lanes as a group."""
         for lane in self._of(mask, {**self._open, **self._groups}):
             self._groups.setdefault(lane, []).append(self._open.pop(lane, []))
 
     def read(self, most: int, mask: Mask | None) -> None:
-        """All but so many of the latest groups of these lanes read what they copy, and may still land later."""
+        """Read the data of all but the ``most`` latest groups of these lanes; they may arrive later."""
         for lane in self._of(mask, self._groups):
-            for each in self._but(most, lane):
-                each.read()
+            for copy in self._but(most, lane):
+                copy.read()
 
     def land(self, most: int, mask: Mask | None) -> None:
-        """All but so many of the latest groups of these lanes land."""
+        """Complete all but the ``most`` latest groups of these lanes."""
         for lane in self._of(mask, self._groups):
             going = self._but(most, lane)
             groups = self._groups[lane]
             self._groups[lane] = groups[max(0, len(groups) - most) :]
-            for each in going:
-                each.land()
+            for copy in going:
+                copy.land()
 
     def land_all(self) -> None:
-        """Everything lands, as the kernel ends."""
+        """Complete everything at the end of the kernel."""
         self.commit(None)
         self.land(0, None)
 
     def _but(self, most: int, lane: tuple[int, ...]) -> list[_Store]:
         groups = self._groups[lane]
-        return [each for group in groups[: max(0, len(groups) - most)] for each in group]
+        return [copy for group in groups[: max(0, len(groups) - most)] for copy in group]
 
     def _of(self, mask: Mask | None, lanes: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
         spread = self._batch.spread(mask)

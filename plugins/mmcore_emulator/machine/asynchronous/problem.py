@@ -1,4 +1,4 @@
-"""What is wrong with an asynchronous instruction."""
+"""Misuse of an asynchronous instruction."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ Mask = NDArray[np.bool_]
 
 
 class Problem(NamedTuple):
-    """Lanes that misuse something, as elements of what was asked about, and a clause on what they do."""
+    """Lanes that misuse an instruction, as elements of the checked values, and a clause on what they do."""
 
     lanes: Mask
     clause: str
 
 
-def first_of(found: list[Problem]) -> list[Problem]:
-    """The problems that lanes have, without those that are a lane's second."""
+def first_of(problems: list[Problem]) -> list[Problem]:
+    """Return the first problem of each lane."""
     real: list[Problem] = []
-    for lanes, clause in found:
+    for lanes, clause in problems:
         for earlier in real:
             lanes = lanes & ~earlier.lanes
         if lanes.any():

@@ -1,4 +1,4 @@
-"""Copies that each thread issues (``cp.async``), until they land in shared memory."""
+"""Copies that each thread issues (``cp.async``), until they arrive in shared memory."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _WORD = np.dtype(np.uint32)
 
 @dataclass(frozen=True)
 class _Copy:
-    """One instruction's copies, under way."""
+    """The copies of one instruction, under way."""
 
-    group: Values  # number of the group that each lane's belongs to
+    group: Values  # number of the group of each lane's copy
     address: Values
     words: list[Values]
     mask: Mask | None
@@ -36,16 +36,16 @@ class ThreadCopies:
         self.committed: Values = np.zeros((1,) * 6, np.int64)
 
     def send(self, address: Values, words: list[Values], mask: Mask | None, at: Instruction) -> None:
-        """Copies are under way."""
+        """Add copies under way."""
         self._copies.append(_Copy(self.committed, address, words, mask, at))
 
     def commit(self, mask: Mask | None) -> None:
-        """What these lanes have sent is a group."""
+        """Commit the copies of these lanes as a group."""
         more = self.committed + 1
         self.committed = more if mask is None else mask.merge(more, self.committed)
 
     def land(self, before: Values, mask: Mask | None) -> None:
-        """Copies of these lanes land that are in groups below ``before``."""
+        """Complete the copies of these lanes in groups below ``before``."""
         left = []
         for copy in self._copies:
             going = np.asarray(copy.group < before)
@@ -63,6 +63,6 @@ class ThreadCopies:
 
 
 def _both(batch: Batch, one: Mask | None, other: Mask | None, going: Values) -> Mask | None:
-    """The lanes of two masks that go."""
+    """Return the common lanes of two masks that are ``going``."""
     mask = one if other is None else other if one is None else batch.narrow(one, other.lanes)
     return mask if going.all() else batch.narrow(mask, going)

@@ -1,1 +1,1 @@
-"""The memories of a launch: arrays, addresses, and accesses that are checked."""
+"""The memories of a launch: arrays, addresses, and checked accesses."""

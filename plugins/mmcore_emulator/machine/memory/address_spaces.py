@@ -1,10 +1,9 @@
-"""The memories of a batch of blocks: each access is resolved to a memory, checked, and shown to the observers."""
+"""The memories of a batch of blocks: each access is resolved to a memory, checked, and reported to the observers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,7 @@ class AddressSpaces:
 
     Attributes:
         spaces: the memories by name: "global", "const", "shared", "local", "param".
-        changes: how often something was written.
+        changes: number of writes so far.
     """
 
     def __init__(self, batch: Batch, spaces: Mapping[str, Space], observers: Observers) -> None:
@@ -38,16 +37,16 @@ class AddressSpaces:
         self._observers = observers
 
     def load(
-        self, space: str, address: Values, dtype: np.dtype[Any], count: int, mask: Mask | None, at: Instruction
+        self, space: str, address: Values, dtype: np.dtype[np.generic], count: int, mask: Mask | None, at: Instruction
     ) -> list[Values]:
-        """Return ``count`` elements from the lanes' addresses on; the access must be aligned to all of them."""
+        """Return ``count`` consecutive elements at the lanes' addresses; the access must be aligned to all of them."""
         self._show("load", space, address, count * dtype.itemsize, mask, at)
         if count > 1:
             self.check_alignment(space, address, count * dtype.itemsize, mask, at)
         elements = []
-        for each in _elements(address, dtype, count):
+        for element in _elements(address, dtype, count):
             loaded = np.zeros((1,) * 6, dtype)
-            for number, (_, memory_of, addresses, lanes) in enumerate(self.resolved(space, each, mask)):
+            for number, (_, memory_of, addresses, lanes) in enumerate(self.resolved(space, element, mask)):
                 values = operations.load(memory_of, addresses, dtype, lanes, self.reporter(at, lanes))
                 loaded = values if number == 0 or lanes is None else np.where(lanes.lanes, values, loaded)
             elements.append(loaded)
@@ -58,55 +57,61 @@ class AddressSpaces:
         space: str,
         address: Values,
         values: Sequence[Values],
-        dtype: np.dtype[Any],
+        dtype: np.dtype[np.generic],
         mask: Mask | None,
         at: Instruction,
     ) -> None:
-        """Write elements from the lanes' addresses on; the access must be aligned to all of them."""
+        """Write consecutive elements at the lanes' addresses; the access must be aligned to all of them."""
         self._show("store", space, address, len(values) * dtype.itemsize, mask, at)
         self.changes += 1
         if len(values) > 1:
             self.check_alignment(space, address, len(values) * dtype.itemsize, mask, at)
         for element, value in zip(_elements(address, dtype, len(values)), values, strict=True):
-            for _, memory_of, each, lanes in self.resolved(space, element, mask):
-                operations.store(memory_of, each, value, dtype, lanes, self.reporter(at, lanes))
+            for _, memory_of, addresses, lanes in self.resolved(space, element, mask):
+                operations.store(memory_of, addresses, value, dtype, lanes, self.reporter(at, lanes))
 
     def accumulate(
-        self, space: str, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, at: Instruction
+        self,
+        space: str,
+        address: Values,
+        value: Values,
+        dtype: np.dtype[np.generic],
+        mask: Mask | None,
+        at: Instruction,
     ) -> None:
         """Add to the elements at the lanes' addresses, one lane after the other."""
         self._show("atomic", space, address, dtype.itemsize, mask, at)
         self.changes += 1
-        for _, memory_of, each, part in self.resolved(space, address, mask):
+        for _, memory_of, addresses, part in self.resolved(space, address, mask):
             lanes = self._batch.spread(part)
-            operations.accumulate(memory_of, each, value, dtype, lanes, self.reporter(at, part))
+            operations.accumulate(memory_of, addresses, value, dtype, lanes, self.reporter(at, part))
 
     def atomic(
         self,
         space: str,
         address: Values,
         operands: Sequence[Values],
-        dtype: np.dtype[Any],
+        dtype: np.dtype[np.generic],
         combine: Combine,
         mask: Mask | None,
         at: Instruction,
     ) -> Values:
-        """Combine the elements at the lanes' addresses with operands, lane by lane; return the elements before."""
+        """Combine the elements at the lanes' addresses with operands, lane by lane; return the previous elements."""
         self._show("atomic", space, address, dtype.itemsize, mask, at)
         before = np.zeros((1,) * 6, dtype)
-        for _, memory_of, each, part in self.resolved(space, address, mask):
+        for _, memory_of, addresses, part in self.resolved(space, address, mask):
             lanes = self._batch.spread(part)
             reporter = self.reporter(at, part)
-            old, changed = operations.atomic(memory_of, each, operands, dtype, lanes, reporter, combine)
+            old, changed = operations.atomic(memory_of, addresses, operands, dtype, lanes, reporter, combine)
             before = np.where(lanes, old, before)
             self.changes += changed
         return before
 
-    def peek(self, space: str, address: Values, dtype: np.dtype[Any], mask: Mask | None) -> Values:
-        """Return the elements at the lanes' addresses, without an access."""
+    def peek(self, space: str, address: Values, dtype: np.dtype[np.generic], mask: Mask | None) -> Values:
+        """Return the elements at the lanes' addresses without counting as an access."""
         elements = np.zeros((1,) * 6, dtype)
-        for _, memory_of, each, lanes in self.resolved(space, address, mask):
-            values = operations.load(memory_of, each, dtype, lanes, lambda _: None)
+        for _, memory_of, addresses, lanes in self.resolved(space, address, mask):
+            values = operations.load(memory_of, addresses, dtype, lanes, lambda _: None)
             elements = values if lanes is None else np.where(lanes.lanes, values, elements)
         return elements
 
@@ -120,22 +125,22 @@ class AddressSpaces:
         return None
 
     def changed(self) -> None:
-        """Count a change that was made in another way."""
+        """Count a write that was made by other means."""
         self.changes += 1
 
     def check_alignment(self, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:
         """Report lanes whose address is no multiple of ``nbytes``."""
-        for _, memory_of, each, lanes in self.resolved(space, address, mask):
-            crooked = (each & np.uint64(nbytes - 1)) != 0
+        for _, memory_of, addresses, lanes in self.resolved(space, address, mask):
+            crooked = (addresses & np.uint64(nbytes - 1)) != 0
             if lanes is not None:
                 crooked = crooked & lanes.over(crooked.shape)
             if crooked.any():
-                self.reporter(at, lanes)(operations.misalignment(memory_of, each, crooked, nbytes))
+                self.reporter(at, lanes)(operations.misalignment(memory_of, addresses, crooked, nbytes))
 
     def resolved(
         self, space: str, address: Values, mask: Mask | None
     ) -> Iterator[tuple[str, Space, Values, Mask | None]]:
-        """Yield the memories that an access leads into: name, memory, addresses in it, and the lanes that take part."""
+        """Yield the memories of an access: name, memory, addresses in it, and the lanes that access it."""
         if mask is not None and not mask.count:
             return
         if space == "cluster":
@@ -144,7 +149,7 @@ class AddressSpaces:
         if space != "generic":
             yield space, self.spaces[space], address, mask
             return
-        # The window of a generic address tells its memory.
+        # The window of a generic address determines its memory.
         windows = address // np.uint64(SHARED_WINDOW) * np.uint64(SHARED_WINDOW)
         for name, begin in WINDOWS:
             inside = windows == np.uint64(begin)
@@ -158,19 +163,19 @@ class AddressSpaces:
                     yield name, self.spaces[name], address - np.uint64(begin), lanes
 
     def _of_cluster(self, address: Values, mask: Mask | None) -> Iterator[tuple[str, Space, Values, Mask | None]]:
-        """Yield the shared memories of a cluster that addresses lead into: the lanes' own block's, and others'."""
+        """Yield the shared memories of a cluster for addresses: the lanes' own block's, and other blocks'."""
         batch = self._batch
         ranks = address >> np.uint64(RANK_SHIFT)
-        own = ranks == 0
-        if own.all():
+        in_own_block = ranks == 0
+        if in_own_block.all():
             yield "shared", self.spaces["shared"], address, mask
             return
-        lanes = batch.narrow(mask, own)
+        lanes = batch.narrow(mask, in_own_block)
         if lanes is None or lanes.count:
             yield "shared", self.spaces["shared"], address, lanes
-        others = batch.narrow(mask, ~own)
+        others = batch.narrow(mask, ~in_own_block)
         if others is None or others.count:
-            block = batch.block_of_rank(np.where(own, 0, ranks.astype(np.int64) - 1))
+            block = batch.block_of_rank(np.where(in_own_block, 0, ranks.astype(np.int64) - 1))
             there, nowhere = batch.narrow(others, block >= 0), batch.narrow(others, block < 0)
             if there is None or there.count:
                 yield "shared", self.shared_of(np.maximum(block, 0)), address & np.uint64(RANK_BEGIN - 1), there
@@ -178,7 +183,7 @@ class AddressSpaces:
                 yield "shared", _NoBlock(batch.cluster.size), address, nowhere
 
     def in_cluster(self, address: Values, mask: Mask | None, at: Instruction) -> Mask | None:
-        """Return the lanes whose addresses in shared memory are of blocks of their cluster; report the others."""
+        """Return the lanes whose shared addresses belong to a block of their cluster; report the others."""
         address = address & np.uint64(SHARED_WINDOW - 1)
         ranks = (address >> np.uint64(RANK_SHIFT)).astype(np.int64)
         if not ranks.any():
@@ -194,7 +199,7 @@ class AddressSpaces:
         return batch.narrow(mask, ~absent)
 
     def places(self, address: Values) -> NDArray[np.int64]:
-        """Return the place of addresses of a cluster in the batch's shared memory, in bytes, along all axes in full."""
+        """Return the byte offsets of cluster addresses in the batch's shared memory, along all axes in full."""
         address = address & np.uint64(SHARED_WINDOW - 1)
         ranks = (address >> np.uint64(RANK_SHIFT)).astype(np.int64)
         block = self._batch.block_index()
@@ -208,8 +213,8 @@ class AddressSpaces:
         addresses = inside.astype(np.uint64)
         for array in self.shared.arrays:
             begin = array.base & (BLOCK_BYTES - 1)
-            here = (inside >= begin) & (inside < begin + array.readable)
-            addresses[here] = inside[here].astype(np.uint64) + np.uint64(array.base - begin)
+            in_array = (inside >= begin) & (inside < begin + array.readable)
+            addresses[in_array] = inside[in_array].astype(np.uint64) + np.uint64(array.base - begin)
         return addresses
 
     @property
@@ -243,18 +248,18 @@ class AddressSpaces:
 
     def _show(self, kind: str, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:
         if space not in self._observers.ignores:
-            for name, memory_of, each, lanes in self.resolved(space, address, mask):
-                self._observers.access(Access(kind, name, memory_of, each, nbytes, lanes, at))
+            for name, memory_of, addresses, lanes in self.resolved(space, address, mask):
+                self._observers.access(Access(kind, name, memory_of, addresses, nbytes, lanes, at))
 
 
-def _elements(address: Values, dtype: np.dtype[Any], count: int) -> list[Values]:
-    """Return the addresses of a vector's elements, the first of which is at ``address``."""
+def _elements(address: Values, dtype: np.dtype[np.generic], count: int) -> list[Values]:
+    """Return the addresses of a vector's elements; ``address`` is the first."""
     return [address + np.uint64(position * dtype.itemsize) if position else address for position in range(count)]
 
 
 @dataclass(frozen=True)
 class _NoBlock:
-    """The shared memory of a block of a rank that a cluster of so many blocks does not have."""
+    """The shared memory of a block whose rank a cluster of ``blocks`` blocks does not have."""
 
     blocks: int
     range_bits = 63

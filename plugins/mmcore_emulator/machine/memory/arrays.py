@@ -1,8 +1,8 @@
-"""The memories a kernel sees, with every access checked.
+"""The memories of a kernel, with every access checked.
 
-A memory is a set of arrays, each in the middle of an address range of its own, so that an address that has run out of
-an array still tells which array it ran out of. Of an array in shared memory every block has a copy, of local memory,
-which is one array, every thread.
+A memory is a set of arrays, each in the middle of a separate address range. So an address past an array's end still
+identifies the array. An array in shared memory has one copy for each block; local memory is one array with one copy
+for each thread.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from mmcore_emulator.errors import LaunchError
 from mmcore_emulator.numerics.floats import Values
 
 UNWRITTEN_HALFWORD = 0xFFFD
-"""The two bytes of memory that was never written: NaN in every floating-point type."""
+"""The two-byte pattern of memory that was never written: NaN in every floating-point type."""
 _RANGE_BITS = 40
 _COPIED_RANGE_BITS = 21
 _LARGEST = 1 << (_RANGE_BITS - 1)
@@ -27,12 +27,12 @@ _PADDING = 64
 
 
 def poisoned(nbytes: int) -> NDArray[np.uint8]:
-    """Bytes that are NaN in every floating-point type, with room behind to be viewed in any."""
+    """Return bytes that are NaN in every floating-point type, padded so that a view of any type is possible."""
     return np.full((nbytes + _PADDING) // 2, UNWRITTEN_HALFWORD, dtype=np.uint16).view(np.uint8)
 
 
 def leftover(nbytes: int) -> NDArray[np.uint8]:
-    """Bytes as others may have left them: random float32 numbers, with room behind as of :func:`poisoned`."""
+    """Return bytes as other programs may leave them: random float32 numbers, padded as in :func:`poisoned`."""
     words = np.random.default_rng().integers(2**32, size=1024, dtype=np.uint32)
     words = (words & np.uint32(0x807F_FFFF)) | np.uint32(0x3F00_0000)
     return np.resize(words.view(np.uint8), nbytes + _PADDING)
@@ -44,19 +44,19 @@ def _zeros(nbytes: int) -> NDArray[np.uint8]:
 
 @dataclass
 class Array:
-    """Bytes, and the addresses at which a kernel finds them.
+    """Bytes, and their addresses in a kernel.
 
     Attributes:
-        label: what violations call it.
+        label: name in violations.
         base: address of its first byte.
         readable: bytes that may be read.
         writable: bytes that may be written.
-        content: the bytes; of memory that blocks or threads have copies of, all copies.
-        copies: offset of each lane's own copy in ``content``, in bytes; None where there is only one.
+        content: the bytes; with several copies, all of them.
+        copies: offset of each lane's copy in ``content``, in bytes; None if there is only one.
         stride: bytes from one copy to the next.
-        uploaded: bytes from its start on that the host has written.
-        name: what the source calls it, where that is not the label.
-        read_only: whether kernels must not write to it at all.
+        uploaded: bytes from its start that the host has written.
+        name: name in the source, if different from the label.
+        read_only: true if kernels must not write to it.
     """
 
     label: str
@@ -69,32 +69,32 @@ class Array:
     uploaded: int = 0
     name: str = ""
     read_only: bool = False
-    _views: dict[np.dtype[Any], Values] = field(default_factory=dict)
+    _views: dict[np.dtype[np.generic], Values] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """What a sentence calls it: "A", or "tile_a (shared)"."""
+        """Return its name in a sentence: "A", or "tile_a (shared)"."""
         return f"{self.name} ({self.label})" if self.name else self.label
 
     def permits(self, access: str) -> int:
-        """Bytes from its start on that an access ("read" or "write") may go to."""
+        """Return the bytes from its start that an access ("read" or "write") may use."""
         if access == "read":
             return self.readable
         return 0 if self.read_only else self.writable
 
     @property
     def written(self) -> float:
-        """The share of it that is no longer NaN as at first."""
+        """The share of it that no longer has the initial NaN pattern."""
         return float((self.content[: self.writable].view(np.uint16) != UNWRITTEN_HALFWORD).mean())
 
-    def view(self, dtype: np.dtype[Any]) -> Values:
-        """The content as elements of ``dtype``."""
+    def view(self, dtype: np.dtype[np.generic]) -> Values:
+        """Return the content as elements of ``dtype``."""
         if dtype not in self._views:
-            whole = len(self.content) // dtype.itemsize * dtype.itemsize
-            self._views[dtype] = self.content[:whole].view(dtype)
+            nbytes = len(self.content) // dtype.itemsize * dtype.itemsize
+            self._views[dtype] = self.content[:nbytes].view(dtype)
         return self._views[dtype]
 
     def index(self, address: Values, itemsize: int) -> NDArray[np.int64]:
-        """Which element of ``view`` lies at each address."""
+        """Return the index in ``view`` of the element at each address."""
         offset = address - np.uint64(self.base)
         if self.copies is not None:
             offset = offset + self.copies
@@ -102,29 +102,29 @@ class Array:
 
 
 class Space(Protocol):
-    """Something with addresses."""
+    """A memory with addresses."""
 
     @property
     def range_bits(self) -> int:
-        """Every array has 2^range_bits addresses to itself."""
+        """Each array owns 2^range_bits addresses."""
         ...
 
     @property
     def flushes(self) -> bool:
-        """Whether its atomic additions of float32 take subnormal numbers for zero, and make none."""
+        """True if atomic additions of float32 flush subnormal inputs and results to zero."""
         ...
 
     def at(self, address: int) -> Array | None:
-        """The array that an address lies in or ran out of."""
+        """Return the array whose address range contains an address."""
         ...
 
     def elsewhere(self, address: int) -> str:
-        """One clause on an address that is near no array."""
+        """Return a clause on an address that is near no array."""
         ...
 
 
 def far_from_every_array(space: Space, address: int) -> str:
-    """One clause on an address of a memory that has arrays, but none near it."""
+    """Return a clause on an address of a memory that has arrays, but none near it."""
     return f"address {address:#x}, far from every array"
 
 
@@ -139,7 +139,7 @@ class DeviceMemory:
         self._arrays: dict[int, Array] = {}
 
     def allocate(self, label: str, nbytes: int, over_read_bytes: int) -> Array:
-        """A new array, all NaN.
+        """Return a new array, filled with NaN.
 
         Raises:
             LaunchError: the host has no memory for it, or the emulator no addresses.
@@ -147,7 +147,7 @@ class DeviceMemory:
         return self._placed(label, nbytes + over_read_bytes, nbytes, poisoned)
 
     def define(self, label: str, nbytes: int, initial: bytes) -> Array:
-        """A new array that holds ``initial`` and then zeros, all of it as if the host had written it.
+        """Return a new array of ``initial`` followed by zeros, which counts as written by the host.
 
         Raises:
             LaunchError: the host has no memory for it, or the emulator no addresses.
@@ -171,18 +171,18 @@ class DeviceMemory:
         return array
 
     def labelled(self, label: str) -> Array | None:
-        """The array of that label."""
+        """Return the array of that label, or None."""
         return next((array for array in self._arrays.values() if array.label == label), None)
 
     def fill_over_reads(self) -> None:
-        """Let the room behind the arrays, which may be read, hold numbers."""
+        """Fill the over-read area behind the arrays with numbers."""
         for array in self._arrays.values():
             room = array.readable - array.writable
             if room > 0:
                 array.content[array.writable : array.readable] = leftover(room)[:room]
 
     def free(self, array: Array) -> None:
-        """Forget an array; a later access to it is out of bounds."""
+        """Remove an array; a later access to it is out of bounds."""
         self._arrays.pop(array.base >> _RANGE_BITS, None)
 
     def at(self, address: int) -> Array | None:
@@ -190,12 +190,12 @@ class DeviceMemory:
 
 
 def copied_base(number: int, offset: int = 0) -> int:
-    """Address of array ``number`` of a :class:`CopiedMemory`; its lower 20 bits are where it lies in that memory."""
+    """Return the address of array ``number`` of a :class:`CopiedMemory`; its lower 20 bits are the offset there."""
     return (number << _COPIED_RANGE_BITS) + (1 << (_COPIED_RANGE_BITS - 1)) + offset
 
 
 class CopiedMemory:
-    """Shared or local memory: the same addresses, another copy for each block or thread."""
+    """Shared or local memory: the same addresses for all, but one copy for each block or thread."""
 
     range_bits = _COPIED_RANGE_BITS
     flushes = False
@@ -209,22 +209,22 @@ class CopiedMemory:
         fresh: Callable[[int], NDArray[np.uint8]] = poisoned,
         name: Callable[[int], str] = lambda base: "",
     ) -> None:
-        """Memory of arrays that begin at a :func:`copied_base` of their number.
+        """Create arrays that begin at the :func:`copied_base` of their number.
 
         Args:
-            label: what violations call them.
+            label: their label in violations.
             extents: address and bytes of each.
-            owner: as lanes, which copy is whose; there are as many as its largest number says.
-            fresh: makes the content.
-            name: what the source calls the array at an address.
+            owner: number of each lane's copy, as lanes; the largest determines the number of copies.
+            fresh: creates the content.
+            name: returns the name in the source of the array at an address.
         """
         self.arrays = [_copied(label, base, nbytes, owner, fresh, name(base)) for base, nbytes in extents]
 
     def of_others(self, owner: NDArray[np.int64]) -> CopiedMemory:
-        """The same memory where each lane has the copy of another owner."""
+        """Return the same memory with the copies of other owners."""
         other = copy(self)
         copies = [owner.astype(np.uint64) * np.uint64(array.stride) for array in self.arrays]
-        other.arrays = [replace(array, copies=each) for array, each in zip(self.arrays, copies, strict=True)]
+        other.arrays = [replace(array, copies=offsets) for array, offsets in zip(self.arrays, copies, strict=True)]
         return other
 
     def at(self, address: int) -> Array | None:
@@ -243,17 +243,17 @@ def _copied(
 
 @dataclass(frozen=True)
 class StrayAccess:
-    """Accesses of one instruction that must not happen."""
+    """Accesses of one instruction that are not permitted."""
 
     kind: str  # "out-of-bounds-read", "out-of-bounds-write" or "misaligned"
-    space: Space  # the memory
-    array: Array | None  # the array they ran out of, None where there is none near
-    lanes: NDArray[np.bool_]  # the lanes that made them
-    address: Values  # where each lane's went
-    nbytes: int  # how many bytes each is wide
+    space: Space  # the accessed memory
+    array: Array | None  # the array that was missed; None if none is near
+    lanes: NDArray[np.bool_]  # the lanes of the accesses
+    address: Values  # address of each lane
+    nbytes: int  # width of each access in bytes
 
     def where(self, address: int) -> str:
-        """One clause on one of the addresses."""
+        """Return a clause on one of the addresses."""
         if self.kind == "misaligned":
             near = self.array and f"an address {address - self.array.base} bytes into {self.array}"
             return f"{near or f'address {address:#x}'}, no multiple of {self.nbytes}"

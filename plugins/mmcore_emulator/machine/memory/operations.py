@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,19 +12,19 @@ from mmcore_emulator.machine.memory.arrays import Array, Report, Space, StrayAcc
 from mmcore_emulator.numerics.floats import Values, flushed
 
 Combine = Callable[..., Values]
-"""Maps the element in memory and an instruction's operands to the new element."""
+"""A map from the element in memory and an instruction's operands to the new element."""
 _LEAST_UNFLUSHED = np.float32(2.0**-102)
 
 
-def load(space: Space, address: Values, dtype: np.dtype[Any], mask: Mask | None, report: Report) -> Values:
-    """What lies at each lane's ``address``; a lane whose access is a violation reads NaN.
+def load(space: Space, address: Values, dtype: np.dtype[np.generic], mask: Mask | None, report: Report) -> Values:
+    """Return the element at each lane's ``address``; a lane whose access is a violation reads NaN.
 
     Args:
         space: the memory.
         address: byte addresses (uint64), as lanes.
         dtype: element type.
-        mask: the lanes that take part; None for all.
-        report: takes the violations.
+        mask: the executing lanes; None for all.
+        report: receives the violations.
     """
     taking_part = None if mask is None else mask.over(address.shape)
     active = address if taking_part is None else address[taking_part]
@@ -39,9 +38,9 @@ def load(space: Space, address: Values, dtype: np.dtype[Any], mask: Mask | None,
 
 
 def store(
-    space: Space, address: Values, value: Values, dtype: np.dtype[Any], mask: Mask | None, report: Report
+    space: Space, address: Values, value: Values, dtype: np.dtype[np.generic], mask: Mask | None, report: Report
 ) -> None:
-    """Write ``value`` at each lane's ``address``; a violation is reported, not carried out. Arguments as for load."""
+    """Write ``value`` at each lane's ``address``; a violation is reported and not executed. Arguments as for load."""
     shape = np.broadcast_shapes(address.shape, value.shape, (1,) * 6 if mask is None else mask.lanes.shape)
     taking_part = None if mask is None else np.broadcast_to(mask.lanes, shape)
     address = np.broadcast_to(address, shape)
@@ -50,12 +49,12 @@ def store(
     if array is not None:
         _write(array, address, value, dtype, taking_part)
         return
-    for each, lanes in _permitted(space, address, dtype.itemsize, taking_part, "write", report):
-        _write(each, address, value, dtype, lanes)
+    for array_written, lanes in _permitted(space, address, dtype.itemsize, taking_part, "write", report):
+        _write(array_written, address, value, dtype, lanes)
 
 
 def accumulate(
-    space: Space, address: Values, value: Values, dtype: np.dtype[Any], lanes: NDArray[np.bool_], report: Report
+    space: Space, address: Values, value: Values, dtype: np.dtype[np.generic], lanes: NDArray[np.bool_], report: Report
 ) -> None:
     """Add ``value`` at the addresses of ``lanes`` (all axes in full), one lane after the other."""
     address, value = np.broadcast_to(address, lanes.shape), np.broadcast_to(value, lanes.shape)
@@ -68,40 +67,40 @@ def atomic(
     space: Space,
     address: Values,
     operands: Sequence[Values],
-    dtype: np.dtype[Any],
+    dtype: np.dtype[np.generic],
     lanes: NDArray[np.bool_],
     report: Report,
     combine: Combine,
 ) -> tuple[Values, bool]:
-    """Make ``combine`` of the value and the operands at the addresses of ``lanes`` (all axes in full), one by one.
+    """Apply ``combine`` to the element and the operands at the addresses of ``lanes`` (all axes in full), one by one.
 
     Returns:
-        what each lane found there, and whether anything has changed.
+        the previous element of each lane, and whether any element has changed.
     """
     address = np.broadcast_to(address, lanes.shape)
-    found, changed = np.zeros(lanes.shape, dtype), False
+    previous, changed = np.zeros(lanes.shape, dtype), False
     flush = flushed if space.flushes and dtype == np.float32 else np.asarray
     for array, permitted in _permitted(space, address, dtype.itemsize, lanes, "write", report):
         view, index = array.view(dtype), array.index(address, dtype.itemsize)[permitted]
-        given = [np.broadcast_to(each, lanes.shape)[permitted] for each in operands]
+        arguments = [np.broadcast_to(operand, lanes.shape)[permitted] for operand in operands]
         before, rest = np.empty(len(index), dtype), np.arange(len(index))
         while rest.size:
-            # One access to each place; those that come to the same place follow.
+            # One access to each place; further accesses to the same place follow.
             _, first = np.unique(index[rest], return_index=True)
             now = rest[first]
             old = view[index[now]]
-            new = flush(combine(flush(old), *(flush(each[now]) for each in given)))
+            new = flush(combine(flush(old), *(flush(argument[now]) for argument in arguments)))
             before[now], view[index[now]] = old, new
             changed |= bool((new != old).any())
             rest = np.delete(rest, first)
-        found[permitted] = before
-    return found, changed
+        previous[permitted] = before
+    return previous, changed
 
 
 def _flushing_add_at(stored: Values, index: NDArray[np.int64], value: Values) -> None:
-    """Add to ``stored`` as the GPU's atomics do to float32 in global memory: subnormal numbers are zero."""
+    """Add to ``stored`` with subnormal numbers flushed to zero, as the GPU's float32 atomics do in global memory."""
     touched = np.concatenate([stored[index], value])
-    # Sums of larger numbers are no subnormal numbers.
+    # Sums of numbers at least this large are never subnormal.
     if (np.abs(touched[touched != 0]) >= _LEAST_UNFLUSHED).all():
         np.add.at(stored, index, value)
         return
@@ -110,11 +109,13 @@ def _flushing_add_at(stored: Values, index: NDArray[np.int64], value: Values) ->
 
 
 def misalignment(space: Space, address: Values, lanes: NDArray[np.bool_], nbytes: int) -> StrayAccess:
-    """The violation of ``lanes`` whose address is no multiple of ``nbytes``."""
+    """Return the violation of ``lanes`` whose address is no multiple of ``nbytes``."""
     return StrayAccess("misaligned", space, space.at(int(address[lanes][0])), lanes, address, nbytes)
 
 
-def _write(array: Array, address: Values, value: Values, dtype: np.dtype[Any], lanes: NDArray[np.bool_] | None) -> None:
+def _write(
+    array: Array, address: Values, value: Values, dtype: np.dtype[np.generic], lanes: NDArray[np.bool_] | None
+) -> None:
     index = array.index(address, dtype.itemsize)
     value = np.broadcast_to(value, np.broadcast_shapes(index.shape, value.shape))
     index = np.broadcast_to(index, value.shape)
@@ -125,7 +126,7 @@ def _write(array: Array, address: Values, value: Values, dtype: np.dtype[Any], l
 
 
 def _only_array(space: Space, address: Values, size: int, access: str) -> Array | None:
-    """The one array that all accesses properly fall into; None where there is none such."""
+    """Return the one array that permits all accesses; None if there is none."""
     low, high = int(address.min()), int(address.max())
     array = space.at(low)
     if array is None:
@@ -139,9 +140,9 @@ def _only_array(space: Space, address: Values, size: int, access: str) -> Array 
 
 
 def _load_some(
-    space: Space, address: Values, dtype: np.dtype[Any], taking_part: NDArray[np.bool_] | None, report: Report
+    space: Space, address: Values, dtype: np.dtype[np.generic], taking_part: NDArray[np.bool_] | None, report: Report
 ) -> Values:
-    """As :func:`load`, array by array, where lanes read from several arrays or where they must not."""
+    """Load as :func:`load` does, array by array, for accesses to several arrays or with violations."""
     result = poisoned(dtype.itemsize)[: dtype.itemsize].view(dtype).reshape((1,) * 6)
     for array, lanes in _permitted(space, address, dtype.itemsize, taking_part, "read", report):
         index = np.where(lanes, array.index(address, dtype.itemsize), 0)
@@ -152,7 +153,7 @@ def _load_some(
 def _permitted(
     space: Space, address: Values, size: int, taking_part: NDArray[np.bool_] | None, access: str, report: Report
 ) -> Iterator[tuple[Array, NDArray[np.bool_]]]:
-    """The arrays that lanes may access at these addresses, with the lanes of each; everything else is reported."""
+    """Yield the arrays that lanes may access at these addresses, each with its lanes; report all other accesses."""
     rest = np.ones(address.shape, np.bool_) if taking_part is None else taking_part
     misaligned = rest & ((address & np.uint64(size - 1)) != 0)
     if misaligned.any():

@@ -14,19 +14,19 @@ from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 Shadow: TypeAlias = Values | None
-"""The second value of a register, as lanes; None for the one that most registers have."""
+"""The second value of a register, as lanes; None for the default of most registers."""
 Operands: TypeAlias = Sequence[Sequence[Values]]
 Shadows: TypeAlias = Sequence[Sequence[Shadow]]
 ComputeRule: TypeAlias = Callable[[Sequence[Values], Sequence[Shadow]], Shadow]
-"""Maps source values and their shadows, one of which at least is not None, to the shadow of every result."""
+"""A map from source values and their shadows, not all None, to the shadow of every result."""
 ExecuteRule: TypeAlias = Callable[
     [Machine, Mask | None, Instruction, Operands, Shadows, Sequence[Values]], Sequence[Shadow]
 ]
-"""Maps the operands of an instruction on the machine, their shadows and its results to the results' shadows."""
+"""A map from an instruction's operands on the machine, their shadows and its results, to the results' shadows."""
 
 
 class ShadowDomain(Protocol):
-    """What the second values are, chosen when a function is translated; without a domain none are computed."""
+    """The meaning of the second values, chosen when a function is translated; without a domain there are none."""
 
     def unset(self, dtype: np.dtype[np.generic]) -> Shadow:
         """Return the shadow of a register of that type that was never written to."""
@@ -41,7 +41,7 @@ class ShadowDomain(Protocol):
         """Return the shadow of a value that is cut or extended to a type."""
 
     def pack(self, shadows: Sequence[Shadow], dtype: np.dtype[np.generic]) -> Shadow:
-        """Return the shadow of a register of a type that is made of parts, the first in its lowest bits."""
+        """Return the shadow of a register that is made of parts, the first in its lowest bits."""
 
     def unpack(self, shadow: Shadow, count: int) -> Sequence[Shadow]:
         """Return the shadows of the parts of a register."""
@@ -50,4 +50,4 @@ class ShadowDomain(Protocol):
         """Return ``new`` in some lanes, ``old`` elsewhere."""
 
     def branch(self, machine: Machine, mask: Mask | None, at: Instruction, shadow: Shadow) -> None:
-        """Note that control flow, or whether an instruction is executed, depends on a predicate."""
+        """Note that control flow, or the execution of an instruction, depends on a predicate."""

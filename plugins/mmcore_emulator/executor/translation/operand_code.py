@@ -14,19 +14,19 @@ from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.ptx.instructions import Address, Instruction, Negated, Operand, Register, Symbol, TensorAddress
 from mmcore_emulator.ptx.types import TYPE_BYTES, Constant, float_value
 
-# The value of a register that was never written to: NaN in every floating-point type, which arithmetic propagates, and
-# no index or address into anything. It is not the pattern of memory that was never written.
+# The value of a register that was never written: NaN in every floating-point type, which arithmetic propagates, and
+# no valid index or address. It differs from the pattern of memory that was never written.
 _UNSET_HALFWORD = 0x7FFC
 NOWHERE = Symbol("_")
-"""The operand of a result that is dropped."""
+"""The operand of an ignored result."""
 
 
 class OperandCode:
     """Expressions and assignments of one function's operands.
 
     Attributes:
-        lines: the statements of the block that is being written.
-        namespace: the values that they use, by name.
+        lines: statements of the current block.
+        namespace: values that they use, by name.
         slots: numbers of the registers.
     """
 
@@ -61,7 +61,7 @@ class OperandCode:
         return name
 
     def assign(self, instruction: Instruction, register: Operand, value: str, kind: str) -> None:
-        """Write ``register = value``, with ``value`` of PTX type ``kind``; the register may be wider, or of another."""
+        """Write ``register = value``, with ``value`` of PTX type ``kind``; the register may have another type."""
         if register == NOWHERE:
             return
         if not isinstance(register, Register):
@@ -69,7 +69,7 @@ class OperandCode:
         have, want = NUMPY[kind], NUMPY[register.type]
         if have != want:
             if have.itemsize < want.itemsize and have.kind in "iub" and want.kind in "iu":
-                # A narrower result is extended by its own sign.
+                # A narrower result is sign-extended if its type is signed.
                 wide = np.dtype(f"{have.kind if have.kind == 'i' else 'u'}{want.itemsize}")
                 value = f"{value}.astype({self.value(wide)}).view({self.value(want)})"
             elif have.itemsize == want.itemsize:
@@ -81,7 +81,7 @@ class OperandCode:
         self.lines.append(f"{self.name(register)} = {value}")
 
     def source(self, instruction: Instruction, operand: Operand, kind: str) -> str:
-        """Return an expression for ``operand`` read as PTX type ``kind``; "" for as many bits as it has."""
+        """Return an expression for ``operand`` read as PTX type ``kind``; "" for the operand's size."""
         kind = kind or _bits_of(operand)
         want = NUMPY[kind]
         if isinstance(operand, Constant):
@@ -101,7 +101,9 @@ class OperandCode:
             raise unsupported(instruction)
         return self._convert(instruction, self.name(operand), NUMPY[operand.type], want)
 
-    def _convert(self, instruction: Instruction, expression: str, have: np.dtype[Any], want: np.dtype[Any]) -> str:
+    def _convert(
+        self, instruction: Instruction, expression: str, have: np.dtype[np.generic], want: np.dtype[np.generic]
+    ) -> str:
         if have == want:
             return expression
         if have.itemsize == want.itemsize and have.kind != "b" and want.kind != "b":
@@ -137,7 +139,7 @@ class OperandCode:
             dtype = NUMPY[base.type]
             if dtype.kind != "u" or dtype.itemsize < 4:
                 raise unsupported(instruction)
-            # Of 32 bits, as addresses of shared memory may be, the sum wraps at 32.
+            # A sum of 32-bit addresses, as shared memory may have, wraps at 32 bits.
             kind = f"u{8 * dtype.itemsize}"
             expression = self.name(base)
             if total:
@@ -153,18 +155,18 @@ class OperandCode:
         if not isinstance(operand, TensorAddress):
             raise unsupported(instruction)
         base = self.address(instruction, Address(operand.base))
-        return [base, *(self.source(instruction, each, "s32") for each in operand.coordinates)]
+        return [base, *(self.source(instruction, coordinate, "s32") for coordinate in operand.coordinates)]
 
 
 def _bits_of(operand: Operand) -> str:
-    """Return the PTX type of a register's bits, or of a constant's; a predicate is one."""
+    """Return the PTX type of a register's bits, or of a constant's; a predicate is "pred"."""
     if isinstance(operand, Negated) or (isinstance(operand, Register) and operand.type == "pred"):
         return "pred"
     return f"b{8 * NUMPY[operand.type].itemsize}" if isinstance(operand, Register) else "b32"
 
 
-def _never_set(dtype: np.dtype[Any]) -> Values:
-    """Return the value of a register of that type that was never written to; a predicate, which has none, is true."""
+def _never_set(dtype: np.dtype[np.generic]) -> Values:
+    """Return the value of a register of that type that was never written; a predicate is true."""
     if dtype.kind == "b":
         return np.ones((1,) * 6, dtype)
     return np.full(8, _UNSET_HALFWORD, np.uint16).view(dtype)[:1].reshape((1,) * 6)

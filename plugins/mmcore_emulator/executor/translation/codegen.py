@@ -1,16 +1,16 @@
-"""The Python of a basic block: one function over numpy arrays of lanes.
+"""Translation of a basic block to Python: one function over numpy arrays of lanes.
 
-It takes the register file, the lanes that execute it, and the machine, and returns the predicate of the branch that
-ends it, the mask of a warp's barrier, or the arrival at a block's. Registers are plain local variables inside.
+Its parameters are the register file, the lanes that execute it, and the machine. It returns the predicate of the branch
+that ends the block, the mask of a warp's barrier, or the arrival at a block's barrier. Registers are local variables.
 """
 
 from __future__ import annotations
 
 from mmcore_emulator.errors import PtxError
-from mmcore_emulator.executor.compiled_block import CompiledBlock, Registers
-from mmcore_emulator.executor.operand_code import NOWHERE, OperandCode
-from mmcore_emulator.executor.shadow_code import ShadowCode
-from mmcore_emulator.executor.shadow_domain import ShadowDomain
+from mmcore_emulator.executor.translation.compiled_block import CompiledBlock, Registers
+from mmcore_emulator.executor.translation.operand_code import NOWHERE, OperandCode
+from mmcore_emulator.executor.translation.shadow_code import ShadowCode
+from mmcore_emulator.executor.translation.shadow_domain import ShadowDomain
 from mmcore_emulator.isa.barriers import reduction
 from mmcore_emulator.isa.entries import Capability, Compute, Execute, Move, OperandSpec, Wait
 from mmcore_emulator.isa.table import check_supported, decode, destinations, effect, unsupported
@@ -23,13 +23,13 @@ from mmcore_emulator.ptx.types import Constant
 
 
 class CodeGenerator:
-    """Compiles one function's basic blocks.
+    """A compiler of one function's basic blocks.
 
     Args:
         symbols: addresses of variables and parameters, by symbol.
         read: the registers that the function reads at all.
-        capability: the compute capability that it is to run on.
-        domain: what is computed beside each register; None for nothing.
+        capability: the compute capability of the device.
+        domain: shadow domain for the registers; None for no shadows.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class CodeGenerator:
         )
 
     def _result(self, block: Block, wait: Wait | None) -> str:
-        """Return an expression for what the executor needs of the instruction that ends a block."""
+        """Return an expression for the value that the executor needs from the instruction that ends a block."""
         end = block.end
         if end is None:
             return "None"
@@ -125,7 +125,7 @@ class CodeGenerator:
         return f"{self._code.value(Arrival)}({wanted}, {number}, {(*count, 'None')[0]}, {vote})"
 
     def _reduction(self, end: Instruction | None, wait: Wait | None) -> Reduction | None:
-        """Return what threads compute together at the barrier that ends a block, if anything."""
+        """Return the reduction of threads at the barrier that ends a block, or None."""
         if end is None or wait is None or wait.barrier is None or wait.barrier.action != "red":
             return None
         target = end.operands[0]
@@ -134,11 +134,11 @@ class CodeGenerator:
         return reduction(wait.barrier, self._code.slot(target))
 
     def _polling_at(self, block: Block) -> Instruction | None:
-        """Return the block's first instruction that asks for a value that other threads may have written."""
-        for each in block.body:
-            polls = effect(each).polls
-            if polls == "always" or (polls and not self._read.isdisjoint(destinations(each))):
-                return each
+        """Return the block's first instruction that polls a value which other threads may write, or None."""
+        for instruction in block.body:
+            polls = effect(instruction).polls
+            if polls == "always" or (polls and not self._read.isdisjoint(destinations(instruction))):
+                return instruction
         return None
 
     def _instruction(self, instruction: Instruction) -> None:
@@ -168,62 +168,62 @@ class CodeGenerator:
         self._code.lines.append("narrowed = machine.batch.narrow(mask, wanted)")
         return "narrowed"
 
-    def _compute(self, instruction: Instruction, found: Compute) -> None:
+    def _compute(self, instruction: Instruction, semantics: Compute) -> None:
         code, first = self._code, instruction.operands[0] if instruction.operands else ()
         targets: tuple[Operand, ...] = first if isinstance(first, tuple) else (first,)
-        if len(instruction.operands) != 1 + len(found.sources):
+        if len(instruction.operands) != 1 + len(semantics.sources):
             raise unsupported(instruction)
-        operands = zip(instruction.operands[1:], found.sources, strict=True)
+        operands = zip(instruction.operands[1:], semantics.sources, strict=True)
         sources = [code.source(instruction, operand, kind) for operand, kind in operands]
-        if found.approximate:
+        if semantics.approximate:
             code.lines.append(f"machine.approximate({self._mask(instruction)})")
-        value = f"{code.value(found.compute)}({', '.join(sources)})"
+        value = f"{code.value(semantics.compute)}({', '.join(sources)})"
         values = [value]
-        if found.also:
+        if semantics.also:
             code.lines.append(f"results = {value}")
             values = ["results[0]", "results[1]"]
         if self._shadows is not None:
-            self._shadows.compute(instruction, found, sources)
-        for target, each, kind in zip(targets, values, (found.result, found.also), strict=False):
-            code.assign(instruction, target, each, kind)
+            self._shadows.compute(instruction, semantics, sources)
+        for target, computed, kind in zip(targets, values, (semantics.result, semantics.also), strict=False):
+            code.assign(instruction, target, computed, kind)
             if self._shadows is not None:
                 self._shadows.assign(instruction, target, "shadow", kind)
 
-    def _execute(self, instruction: Instruction, found: Execute) -> None:
+    def _execute(self, instruction: Instruction, semantics: Execute) -> None:
         code, operands = self._code, list(instruction.operands)
-        required = len(found.operands) if found.required < 0 else found.required
-        if not required <= len(operands) <= len(found.operands):
+        required = len(semantics.operands) if semantics.required < 0 else semantics.required
+        if not required <= len(operands) <= len(semantics.operands):
             raise unsupported(instruction)
-        given: list[str] = []
+        sources_given: list[str] = []
         results: list[tuple[Operand, str]] = []
-        for spec, operand in zip(found.operands, operands, strict=False):
+        for spec, operand in zip(semantics.operands, operands, strict=False):
             registers = operand if isinstance(operand, tuple) else (operand,)
             if spec.role == "address":
-                given.append(f"[{code.address(instruction, operand)}]")
+                sources_given.append(f"[{code.address(instruction, operand)}]")
             elif spec.role == "tensor":
-                given.append(f"[{', '.join(code.tensor(instruction, operand))}]")
+                sources_given.append(f"[{', '.join(code.tensor(instruction, operand))}]")
             elif spec.role != "ignored":
                 if spec.role in ("result", "both"):
                     results += _results(instruction, spec, registers)
                 elif spec.count and len(registers) != spec.count:
                     raise _miscounted(instruction, spec, registers)
                 if spec.role != "result":
-                    sources = [code.source(instruction, each, spec.type) for each in registers]
-                    given.append(f"[{', '.join(sources)}]")
-        run = found.run if found.bound is None else found.bound(self._capability)
-        if found.unread is not None and self._read.isdisjoint(register for register, _ in results):
-            run, results = found.unread, []
-        arguments = ("machine", self._mask(instruction), code.value(instruction), *given)
+                    sources = [code.source(instruction, register, spec.type) for register in registers]
+                    sources_given.append(f"[{', '.join(sources)}]")
+        run = semantics.run if semantics.bound is None else semantics.bound(self._capability)
+        if semantics.unread is not None and self._read.isdisjoint(register for register, _ in results):
+            run, results = semantics.unread, []
+        arguments = ("machine", self._mask(instruction), code.value(instruction), *sources_given)
         code.lines.append(f"results = {code.value(run)}({', '.join(arguments)})")
         if self._shadows is not None:
-            self._shadows.execute(instruction, found, arguments, results)
+            self._shadows.execute(instruction, semantics, arguments, results)
         for position, (register, kind) in enumerate(results):
             code.assign(instruction, register, f"results[{position}]", kind)
             if self._shadows is not None:
                 self._shadows.assign(instruction, register, f"shadows[{position}]", kind)
 
     def _move(self, instruction: Instruction, kind: str) -> None:
-        """``mov``: of registers as they are, or of parts side by side, the first in the lowest bits."""
+        """Translate ``mov``: a copy of a register, or parts side by side, the first in the lowest bits."""
         if len(instruction.operands) != 2:
             raise unsupported(instruction)
         target, source = instruction.operands
@@ -241,19 +241,19 @@ class CodeGenerator:
     def _pack(self, instruction: Instruction, target: Operand, parts: tuple[Operand, ...], kind: str) -> None:
         code = self._code
         if kind == "b128":
-            each = f"b{128 // max(1, len(parts))}"
-            if each not in NUMPY or NUMPY[each].itemsize < 4:
+            part_kind = f"b{128 // max(1, len(parts))}"
+            if part_kind not in NUMPY or NUMPY[part_kind].itemsize < 4:
                 raise unsupported(instruction)
-            given = ", ".join(code.source(instruction, part, each) for part in parts)
-            code.assign(instruction, target, f"{code.value(joined)}({given})", kind)
+            values = ", ".join(code.source(instruction, part, part_kind) for part in parts)
+            code.assign(instruction, target, f"{code.value(joined)}({values})", kind)
             return
-        whole, part_bits = _parts(instruction, parts, kind)
+        unsigned, part_bits = _parts(instruction, parts, kind)
         terms = []
         for position, part in enumerate(parts):
-            value = f"{code.source(instruction, part, f'u{part_bits}')}.astype({code.value(NUMPY[whole])})"
-            amount = code.constant(Constant(position * part_bits), whole)
+            value = f"{code.source(instruction, part, f'u{part_bits}')}.astype({code.value(NUMPY[unsigned])})"
+            amount = code.constant(Constant(position * part_bits), unsigned)
             terms.append(f"({value} << {amount})" if position else value)
-        code.assign(instruction, target, f"({' | '.join(terms)})", whole)
+        code.assign(instruction, target, f"({' | '.join(terms)})", unsigned)
 
     def _unpack(self, instruction: Instruction, parts: tuple[Operand, ...], source: Operand, kind: str) -> None:
         code = self._code
@@ -264,11 +264,11 @@ class CodeGenerator:
             for position, part in enumerate(parts):
                 code.assign(instruction, part, f"whole[{position}]", f"b{128 // len(parts)}")
             return
-        whole, part_bits = _parts(instruction, parts, kind)
-        code.lines.append(f"whole = {code.source(instruction, source, whole)}")
+        unsigned, part_bits = _parts(instruction, parts, kind)
+        code.lines.append(f"whole = {code.source(instruction, source, unsigned)}")
         for position, part in enumerate(parts):
             if part != NOWHERE:
-                amount = code.constant(Constant(position * part_bits), whole)
+                amount = code.constant(Constant(position * part_bits), unsigned)
                 value = f"(whole >> {amount}).astype({code.value(NUMPY[f'u{part_bits}'])})"
                 code.assign(instruction, part, value, f"u{part_bits}")
 

@@ -1,4 +1,4 @@
-"""Where a function's variables and parameters lie in their memories."""
+"""The layout of a function's variables and parameters in their memories."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from mmcore_emulator.ptx.declarations import Variable
 from mmcore_emulator.ptx.instructions import Function, Parameter, names
 from mmcore_emulator.ptx.types import TYPE_BYTES
 
-# Namespaces that the compiler makes for what only this module knows.
+# Prefixes of namespaces that the compiler creates for internal linkage.
 _NAMELESS = ("_INTERNAL_", "_GLOBAL__N_")
 _DYNAMIC_ALIGN = 16
 _WITHIN = (1 << 20) - 1
 _LARGEST = 512 << 10
-"""Bytes of a thread's local memory at most; no GPU has as much shared memory."""
+"""The most local memory of a thread, in bytes; no GPU has as much shared memory."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Addresses and sizes.
+    """The addresses and sizes of a function's variables and parameters.
 
     Attributes:
-        addresses: of each shared and local variable, by name.
+        addresses: address of each shared and local variable, by name.
         shared: address and bytes of each shared array that the source declares.
-        dynamic_shared: address of the dynamic shared memory, which begins behind them.
+        dynamic_shared: address of the dynamic shared memory, after these arrays.
         local_bytes: local memory of a thread.
         parameters: offset of each parameter in parameter memory, by name.
         parameter_bytes: size of parameter memory.
-        shared_begin: where a block's shared memory begins.
-        misplaced: shared arrays, as the source calls them, whose addresses are no multiples of the alignment that they
-            ask for, with address and alignment.
+        shared_begin: begin of a block's shared memory.
+        misplaced: shared arrays whose address does not have the requested alignment: name in the source, address,
+            alignment.
     """
 
     addresses: dict[str, int]
@@ -51,55 +51,55 @@ class Layout:
         return sum(nbytes for _, nbytes in self.shared)
 
     def shared_name(self, address: int) -> str:
-        """The shared array at an address, as the source calls it; empty for one that has no name of its own."""
+        """Return the source's name of the shared array at an address; "" for one without a unique name."""
         names = [name for name, base in self.addresses.items() if base == address]
         return as_written(names[0]) if len(names) == 1 else ""
 
 
 def as_written(symbol: str) -> str:
-    """What the source calls a variable.
+    """Return the name of a variable in the source.
 
-    Of a mangled symbol that is the last name in it, "tile" of "_ZZ6kernelE4tile", or one with its namespaces, "a::b" of
-    "_ZN1a1bE"; the symbol itself where there is neither, as for an instance of a template.
+    For a mangled symbol that is the last name in it, "tile" for "_ZZ6kernelE4tile", or one with its namespaces, "a::b"
+    for "_ZN1a1bE". A symbol with neither, such as an instance of a template, is returned unchanged.
     """
     if not symbol.startswith("_Z"):
         return symbol
     if symbol.startswith("_ZN") and (names := _nested(symbol[3:])):
         return "::".join(name for name in names if not name.startswith(_NAMELESS))
-    # Of several in one function that have the same name, all but the first are numbered.
+    # Variables of the same name in one function are numbered, except for the first.
     return _ending(symbol) or _ending(re.sub(r"_\d+$", "", symbol)) or symbol
 
 
 def _nested(text: str) -> list[str]:
-    """The names in "1a1bE"; none where there is more to it than names."""
+    """Return the names in "1a1bE"; none if it contains anything else."""
     names = []
-    while found := re.match(r"\d+", text):
-        end = found.end() + int(found[0])
-        names.append(text[found.end() : end])
+    while match := re.match(r"\d+", text):
+        end = match.end() + int(match[0])
+        names.append(text[match.end() : end])
         text = text[end:]
     return names if text == "E" else []
 
 
 def _ending(symbol: str) -> str:
-    """The name that a symbol ends in, its length before it; empty where there is none."""
+    """Return the name at the end of a symbol, after its length; "" if there is none."""
     ends = (
-        symbol[found.end() :] for found in re.finditer(r"\d+", symbol) if len(symbol) - found.end() == int(found[0])
+        symbol[match.end() :] for match in re.finditer(r"\d+", symbol) if len(symbol) - match.end() == int(match[0])
     )
     return next(ends, "")
 
 
 def used_variables(function: Function) -> list[Variable]:
-    """The variables that a function uses; the module's others are other functions'."""
+    """Return the variables that a function uses; the module's other variables belong to other functions."""
     used = {name for instruction in function.body for name in names(instruction)}
     return [variable for variable in function.variables.values() if variable.name in used]
 
 
 def lay_out(function: Function, shared_begin: int) -> Layout:
-    """The layout of what a function uses in shared, local and parameter memory.
+    """Return the layout of a function's variables in shared, local and parameter memory.
 
     Args:
         function: the function.
-        shared_begin: where a block's shared memory begins, behind the system's, whatever alignment arrays ask for.
+        shared_begin: begin of a block's shared memory, after the system's share; arrays' alignment does not move it.
 
     Raises:
         PtxError: a variable is larger than its memory.
@@ -113,7 +113,7 @@ def lay_out(function: Function, shared_begin: int) -> Layout:
     offsets, end = _packed(map(_extent, declared))
     addresses = {name: copied_base(number, shared_begin + at) for number, (name, at) in enumerate(offsets.items())}
     shared = tuple((addresses[variable.name], variable.nbytes) for variable in declared)
-    # Dynamic shared memory has no size of its own, and all its names mean the same.
+    # Dynamic shared memory has no declared size, and all its names denote the same memory.
     align = max([_DYNAMIC_ALIGN, *(variable.align for variable in dynamic)])
     dynamic_shared = copied_base(len(declared), shared_begin + -(-end // align) * align)
     addresses |= {variable.name: dynamic_shared for variable in dynamic}
@@ -122,8 +122,8 @@ def lay_out(function: Function, shared_begin: int) -> Layout:
         raise PtxError(f"PTX function {function.name} has {local_bytes} bytes of local memory; {_LARGEST} is the most")
     addresses |= {name: copied_base(0) + offset for name, offset in local.items()}
     parameters, parameter_bytes = _packed(map(_parameter_extent, function.parameters))
-    places = ((each, addresses[each.name] & _WITHIN) for each in (*declared, *dynamic))
-    misplaced = tuple((as_written(each.name), at, each.align) for each, at in places if at % each.align)
+    places = ((array, addresses[array.name] & _WITHIN) for array in (*declared, *dynamic))
+    misplaced = tuple((as_written(array.name), at, array.align) for array, at in places if at % array.align)
     return Layout(addresses, shared, dynamic_shared, local_bytes, parameters, parameter_bytes, shared_begin, misplaced)
 
 
@@ -137,7 +137,7 @@ def _parameter_extent(parameter: Parameter) -> tuple[str, int, int]:
 
 
 def _packed(extents: Iterable[tuple[str, int, int]]) -> tuple[dict[str, int], int]:
-    """Offsets of (name, bytes, alignment) laid one behind the other, and the size of it all."""
+    """Return the offsets of consecutive (name, bytes, alignment), and their total size."""
     offsets, end = {}, 0
     for name, nbytes, align in extents:
         offsets[name] = -(-end // align) * align

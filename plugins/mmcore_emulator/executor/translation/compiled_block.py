@@ -1,4 +1,4 @@
-"""A translated basic block, and what it needs of the machine that runs it."""
+"""Translated basic blocks and their registers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Registers(list[Values]):
     """The values of a function's registers, by number.
 
     Attributes:
-        shadows: their second values, if a shadow domain computes any.
+        shadows: their shadow values, if there is a shadow domain.
     """
 
     def __init__(self, values: Iterable[Values], shadows: Iterable[Values | None] = ()) -> None:
@@ -38,14 +38,14 @@ class CompiledBlock:
     """A basic block, ready to run.
 
     Attributes:
-        run: ``run(registers, mask, keep, machine)``; ``keep`` preserves what other lanes still need in registers. It
-            returns the predicate that the branch at the block's end asks for, the mask that a warp's barrier names, or
-            the :class:`~mmcore_emulator.machine.barriers.Arrival` at a block's.
-        block: the block it was made from.
-        instructions: how many instructions each lane executes in it.
-        barrier: the barrier of the block of threads that ends it, if one does.
-        reduction: what threads find out together there, if anything.
-        polling_at: its first instruction that asks for what other threads may have written meanwhile, if one does.
+        run: ``run(registers, mask, keep, machine)``; ``keep`` preserves register values that other lanes still need. It
+            returns the predicate of the branch at the block's end, the mask that a warp's barrier names, or the
+            :class:`~mmcore_emulator.machine.barriers.Arrival` at a block's barrier.
+        block: the original block.
+        instructions: number of instructions that each lane executes in it.
+        barrier: the barrier of a block of threads at its end, or None.
+        reduction: the reduction at that barrier, or None.
+        polling_at: its first instruction that polls a value which other threads may write, or None.
         live_slots: numbers of the registers whose values on entry may still be read.
     """
 

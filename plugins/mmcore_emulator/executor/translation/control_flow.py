@@ -1,4 +1,4 @@
-"""Basic blocks of a function, in an order that lets diverged threads meet again, and their live registers."""
+"""Basic blocks of a function, in an order that lets diverged threads reconverge, and their live registers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from mmcore_emulator.ptx.instructions import Function, Instruction, Operand, Reg
 
 
 def _ends_block(instruction: Instruction) -> bool:
-    """Return whether an instruction jumps, or makes threads wait for each other."""
+    """Return True if an instruction jumps, or makes threads wait for each other."""
     return isinstance(decode(instruction), Jump | Wait)
 
 
 def _member_mask(instruction: Instruction) -> Operand | None:
-    """Return the mask of the lanes that execute an instruction together; None if each executes it by itself."""
+    """Return the mask of the lanes that execute an instruction together; None if each executes it separately."""
     members = effect(instruction).members
     if members == "all":
         return EVERYBODY
@@ -27,30 +27,32 @@ def _member_mask(instruction: Instruction) -> Operand | None:
 
 
 def gathered(function: Function) -> Function:
-    """The function with what lets the threads of a warp wait for each other before they do something together."""
+    """Return the function with a gathering point for the threads of a warp before each collective instruction."""
     body: list[Instruction] = []
     labels: dict[int, int] = {}
     labelled, together = set(function.labels.values()), False
-    for index, each in enumerate(function.body):
+    for index, instruction in enumerate(function.body):
         labels[index] = len(body)
-        mask = _member_mask(each)
-        if index in labelled or _ends_block(each):
+        mask = _member_mask(instruction)
+        if index in labelled or _ends_block(instruction):
             together = False
-        if mask is not None and (effect(each).elects or not together):
-            if each.guard is not None:
-                raise PtxError(f"{each.mnemonic} at line {each.line} of {each.source} is guarded by a predicate")
-            body.append(Instruction((GATHER, *each.opcode), (mask,), line=each.line, source=each.source))
+        if mask is not None and (effect(instruction).elects or not together):
+            if instruction.guard is not None:
+                where = f"line {instruction.line} of {instruction.source}"
+                raise PtxError(f"{instruction.mnemonic} at {where} is guarded by a predicate")
+            opcode = (GATHER, *instruction.opcode)
+            body.append(Instruction(opcode, (mask,), line=instruction.line, source=instruction.source))
             together = mask == EVERYBODY
-        body.append(each)
+        body.append(instruction)
     labels[len(function.body)] = len(body)
     return replace(function, body=body, labels={name: labels[index] for name, index in function.labels.items()})
 
 
 def blocks_of(function: Function) -> list[Block]:
-    """The function's blocks in reverse postorder, liveness included; the first is the entry.
+    """Return the function's blocks in reverse postorder, with liveness; the first is the entry.
 
-    Running, among the blocks that threads wait to enter, always the first in this order lets threads that
-    diverged in a branch or left a loop early wait where the others will come by.
+    The executor always runs the first block in this order that threads wait to enter. So threads that diverged in a
+    branch, or left a loop early, wait at a block that the other threads will reach.
     """
     cut, start_at = _cut(function)
     order = _reverse_postorder(cut, start_at)
@@ -60,9 +62,9 @@ def blocks_of(function: Function) -> list[Block]:
         block = cut[start]
         block.taken = None if block.taken is None else position[block.taken]
         block.targets = tuple(position[target] for target in block.targets)
-        # What follows an unconditional branch is not reached from it, and may not be reached at all.
+        # The code after an unconditional branch is not reached from it, and may not be reached at all.
         block.following = position.get(block.following, EXIT)
-        block.defines = frozenset(register for each in block.body for register in destinations(each))
+        block.defines = frozenset(register for instruction in block.body for register in destinations(instruction))
         _classify(block)
         blocks.append(block)
     _liveness(blocks)
@@ -70,16 +72,16 @@ def blocks_of(function: Function) -> list[Block]:
 
 
 def _classify(block: Block) -> None:
-    """Set what a block's instructions say about its end and its effect on memory."""
+    """Set the barrier of a block's end, and its effect on memory, from its instructions."""
     wait = decode(block.end) if block.end is not None else None
     if isinstance(wait, Wait):
         block.barrier, block.gathers = wait.threads, wait.gathers
         block.orders, block.is_whole = wait.orders, wait.is_whole
-    block.writes = any(effect(each).writes for each in block.instructions)
+    block.writes = any(effect(instruction).writes for instruction in block.instructions)
 
 
 def behind(blocks: list[Block], index: int) -> frozenset[int]:
-    """Return the blocks to which threads go on from the end of a block, and from which none comes back to that."""
+    """Return the blocks that threads may reach from the end of a block, but that cannot lead back to it."""
     into: dict[int, list[int]] = {}
     for number, block in enumerate(blocks):
         for successor in block.successors:
@@ -126,7 +128,7 @@ def _cut(function: Function) -> tuple[dict[int, Block], int]:
 
 
 def _targets(function: Function, branch: Instruction) -> tuple[int, ...]:
-    """Where a branch leads to; ``brx.idx`` has a list of labels."""
+    """Return the targets of a branch; ``brx.idx`` has a list of labels."""
     last = branch.operands[-1] if branch.operands else None
     labels = last if isinstance(last, tuple) else (last,)
     known = [label.name for label in labels if isinstance(label, Symbol) and label.name in function.labels]
@@ -154,7 +156,7 @@ def _reverse_postorder(blocks: dict[int, Block], start: int) -> list[int]:
 
 
 def _visits(block: Block) -> list[int]:
-    # The block later in the text is visited first, and so comes last in reverse postorder: a loop's body stays before
+    # The later block in the text is visited first, so it comes last in reverse postorder: a loop's body stays before
     # its exit.
     return sorted(block.successors, reverse=True)
 

@@ -1,18 +1,18 @@
-"""The statements that compute shadows beside the values of a block."""
+"""Statements that compute shadows beside the values of a block."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mmcore_emulator.executor.operand_code import NOWHERE, OperandCode
-from mmcore_emulator.executor.shadow_domain import Shadow, ShadowDomain
+from mmcore_emulator.executor.translation.operand_code import NOWHERE, OperandCode
+from mmcore_emulator.executor.translation.shadow_domain import Shadow, ShadowDomain
 from mmcore_emulator.isa.entries import Compute, Execute, Wait
 from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.ptx.instructions import Instruction, Operand, Register
 
 
 class ShadowCode:
-    """Writes shadow statements by the rules of a domain; ``s3`` is the shadow of the register ``r3``."""
+    """A writer of shadow statements by the rules of a domain; ``s3`` is the shadow of the register ``r3``."""
 
     def __init__(self, domain: ShadowDomain, code: OperandCode) -> None:
         self._domain = domain
@@ -25,12 +25,12 @@ class ShadowCode:
 
     def compute(self, instruction: Instruction, semantics: Compute, sources: Sequence[str]) -> None:
         """Write ``shadow = …`` for an instruction that computes from registers."""
-        shadows = [self._code.shadow(each) for each in instruction.operands[1:]]
-        registers = [each for each in shadows if each != "None"]
+        shadows = [self._code.shadow(operand) for operand in instruction.operands[1:]]
+        registers = [shadow for shadow in shadows if shadow != "None"]
         if not registers:
             self._code.lines.append("shadow = None")
             return
-        defined = " and ".join(f"{each} is None" for each in registers)
+        defined = " and ".join(f"{shadow} is None" for shadow in registers)
         rule = self._code.value(self._domain.compute(semantics))
         call = f"{rule}(({', '.join(sources)},), ({', '.join(shadows)},))"
         self._code.lines.append(f"shadow = None if {defined} else {call}")
@@ -53,8 +53,8 @@ class ShadowCode:
                 parts = operand if isinstance(operand, tuple) else (operand,)
                 shadows.append(f"[{', '.join(map(self._code.shadow, parts))}]")
         machine, mask, at, *operands = arguments
-        given = f"[{', '.join(operands)}], [{', '.join(shadows)}]"
-        self._code.lines.append(f"shadows = {self._code.value(rule)}({machine}, {mask}, {at}, {given}, results)")
+        inputs = f"[{', '.join(operands)}], [{', '.join(shadows)}]"
+        self._code.lines.append(f"shadows = {self._code.value(rule)}({machine}, {mask}, {at}, {inputs}, results)")
 
     def move(self, instruction: Instruction, target: Operand, source: Operand, kind: str) -> None:
         """Write ``shadows = …`` for ``mov``, before its registers change."""
@@ -90,7 +90,7 @@ class ShadowCode:
         self._code.lines.append(f"{self._name}.branch(machine, mask, {at}, {self._code.shadow(guard)})")
 
     def end(self, end: Instruction, wait: Wait | None) -> None:
-        """Write what the instruction that ends a block needs."""
+        """Write the shadow statements for the instruction that ends a block."""
         if end.guard is not None:
             self.depend(end, end.guard)
         if wait is not None and wait.barrier is not None and wait.barrier.action == "red":

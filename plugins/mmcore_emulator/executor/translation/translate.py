@@ -1,4 +1,4 @@
-"""From a function's PTX to Python: what it takes to run it, block by block."""
+"""Translation of a function's PTX to Python, block by block."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from mmcore_emulator.executor.codegen import CodeGenerator
-from mmcore_emulator.executor.compiled_block import CompiledBlock, Registers
-from mmcore_emulator.executor.control_flow import behind, blocks_of, gathered
-from mmcore_emulator.executor.layout import Layout, lay_out
-from mmcore_emulator.executor.shadow_domain import ShadowDomain
+from mmcore_emulator.executor.translation.codegen import CodeGenerator
+from mmcore_emulator.executor.translation.compiled_block import CompiledBlock, Registers
+from mmcore_emulator.executor.translation.control_flow import behind, blocks_of, gathered
+from mmcore_emulator.executor.translation.layout import Layout, lay_out
+from mmcore_emulator.executor.translation.shadow_domain import ShadowDomain
 from mmcore_emulator.isa.architectures import shared_begin
 from mmcore_emulator.isa.table import reads
 from mmcore_emulator.ptx.blocks import Block
@@ -24,7 +24,7 @@ class Translation:
 
     steps: list[CompiledBlock]  # its blocks, the entry first
     registers: Registers  # the registers' initial values
-    layout: Layout  # where its variables and parameters lie
+    layout: Layout  # addresses of its variables and parameters
     _behind: dict[int, frozenset[int]] = field(default_factory=dict)
 
     @property
@@ -52,12 +52,12 @@ def translate(
 
     Args:
         function: the function.
-        module_addresses: where the module's variables lie in device memory, by symbol.
-        capability: the compute capability that it is to run on.
-        domain: what is computed beside each register and memory element; None for nothing.
+        module_addresses: addresses of the module's variables in device memory, by symbol.
+        capability: the compute capability of the device.
+        domain: shadow domain of registers and memory elements; None for no shadows.
 
     Raises:
-        UnsupportedInstruction: naming the mnemonic and its line in the .cu file.
+        UnsupportedInstruction: an instruction is not supported; the message has the mnemonic and its line.
         PtxError: the PTX contradicts itself.
     """
     function = with_carries(gathered(function))

@@ -1,0 +1,1 @@
+"""Translation of PTX functions to Python, basic block by basic block."""
