@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.machine.dim3 import Dim3
 from mmcore_emulator.machine.lanes import WARP, Batch
-from mmcore_emulator.machine.warps import Warps
-from mmcore_emulator.sanitizer.ordering import Clocks, Order
+from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
+from mmcore_emulator.sanitizer.happens_before.vector_clocks import HappensBefore
 from mmcore_emulator.sanitizer.shadow import Accesses, LastAccess
 
 PIECES, FLAGS, LANES, WARPS_OF_BLOCK, WARPS = 3, 2, 4, 2, 4  # only the first lanes of each warp do anything
@@ -57,10 +57,8 @@ class Threads:
         self.fenced: Knowledge = [set() for _ in range(WARPS * LANES)]
         self.pending: Knowledge = [set() for _ in range(WARPS * LANES)]
         self.flags: Knowledge = [set() for _ in range(FLAGS)]
-        self.order, warps = Order(), Warps(BATCH)
-        self.order.blocks, self.order.block_size = 2, 64
-        thread = np.arange(1, 129).reshape(BATCH.shape)
-        self.clocks = Clocks(self.order, BATCH, warps, thread, (thread - 1) // 64)
+        self.order = HappensBefore()
+        self.clocks = BatchClocks(self.order, BATCH)
         self.last = LastAccess(PIECES)
 
     def join(self, threads: list[int]) -> None:
@@ -90,7 +88,7 @@ class Threads:
         """Join the threads of a warp that the mask names; the other lanes come with the last of them."""
         self.join(threads_of(warp, mask=mask))
         mask = 0xFFFFFFFF if mask == EVERY_LANE else mask
-        self.clocks.meet(lanes_of(warp, mask=mask), number(mask))
+        self.clocks.warp_barrier(lanes_of(warp, mask=mask), number(mask))
 
     def fence(self, thread: int) -> None:
         """Order what a thread did, and has seen, before what it will do."""
@@ -114,8 +112,7 @@ class Threads:
         """Return which accesses at once are unordered with an earlier one: by all of history, and by the sanitizer."""
         index, thread = np.array(events).T
         lane = thread // LANES * WARP + thread % LANES
-        horizon = self.clocks.horizon.reshape(-1)[lane]
-        who = Accesses(self.clocks, lane + 1, lane // WARP % WARPS_OF_BLOCK, lane // 64, horizon, lane)
+        who = Accesses(self.clocks, lane)
         earlier = [{i for i, each in enumerate(self.history) if each.piece == event.piece} for event in events]
         pairs = zip(events, earlier, strict=True)
         expected = [bool(those - self.known[event.thread]) for event, those in pairs]
@@ -123,7 +120,7 @@ class Threads:
         for i in np.flatnonzero(np.array(expected) & np.array(found)):
             before = {lane_of(self.history[each].thread) for each in earlier[i]}
             one = np.array([i])
-            assert self.last.someone_else(index[one], who[one]) - 1 in before - {int(lane[i])}
+            assert self.last.unordered_thread(index[one], who[one]) - 1 in before - {int(lane[i])}
         self.last.note(index, who, 0)
         for event in events:
             self.known[event.thread].add(len(self.history))

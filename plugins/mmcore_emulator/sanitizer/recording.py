@@ -1,63 +1,108 @@
-"""Violations as they come up, one for each thing that a line does wrong, with a count of the threads that do it."""
+"""A recorder of violations: one for each kind, array and line, with the number of threads that it concerns."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmcore_emulator.executor.kernel_launch import place, place_in_source
+from mmcore_emulator.executor.translation.layout import Layout
 from mmcore_emulator.machine.accesses import LaneViolation
-from mmcore_emulator.machine.lanes import Batch
+from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
+from mmcore_emulator.machine.lanes import WARP, Batch
 from mmcore_emulator.machine.violations import Violation
+from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices, LaneNumbers
+
+Record: TypeAlias = Callable[[LaneViolation], None]
+"""A function that records a violation."""
+_Line: TypeAlias = tuple[str | None, int | None]
+_Key: TypeAlias = tuple[str, str | None, _Line, _Line | None]
 
 
 class Recorder:
-    """Collects violations, launch after launch and batch after batch."""
+    """The violations of all launches and batches: of each key the first one, and the number of threads."""
 
     def __init__(self) -> None:
-        self._violations: dict[tuple[Any, ...], Violation] = {}
-        self._counts: Counter[tuple[Any, ...]] = Counter()
+        self.first: dict[_Key, Violation] = {}
+        self.counts: Counter[_Key] = Counter()
 
     @property
     def violations(self) -> list[Violation]:
-        """In the order in which they came up."""
-        return [replace(violation, count=self._counts[key]) for key, violation in self._violations.items()]
+        """The violations in the order in which they were found."""
+        return [replace(violation, count=self.counts[key]) for key, violation in self.first.items()]
 
     def add(self, violations: Iterable[Violation]) -> None:
-        """Note what is no single thread's doing."""
-        for each in violations:
-            key = (each.kind, each.array)
-            self._violations[key], self._counts[key] = each, 1
-
-    def of(self, batch: Batch) -> BatchRecorder:
-        """A recorder of what the threads of a batch do."""
-        return BatchRecorder(batch, self._violations, self._counts)
+        """Record violations that do not belong to threads."""
+        for violation in violations:
+            key = (violation.kind, violation.array, (None, None), None)
+            self.first[key], self.counts[key] = violation, 1
 
 
 class BatchRecorder:
-    """Notes violations of the threads of a batch, and counts each thread once when the batch has ended."""
+    """A recorder of a batch, which counts each thread once when the batch has ended."""
 
-    def __init__(self, batch: Batch, violations: dict[tuple[Any, ...], Violation], counts: Counter[Any]) -> None:
-        self._batch, self._violations, self._counts = batch, violations, counts
-        self._lanes: dict[tuple[Any, ...], NDArray[np.bool_]] = {}
+    def __init__(self, batch: Batch, recorder: Recorder) -> None:
+        self._batch, self._recorder = batch, recorder
+        self._lanes: dict[_Key, Flags] = {}
 
     def record(self, found: LaneViolation) -> None:
-        """Note what lanes of the batch do."""
-        source, line = place_in_source(found.at)
-        key = (found.kind, found.array, source, line, found.other and (found.other.source, found.other.line))
-        if key not in self._violations:
+        """Record what lanes of the batch do."""
+        line, other = place_in_source(found.at), None if found.other is None else place_in_source(found.other)
+        key = found.kind, found.array, line, other
+        if key not in self._recorder.first:
             first = self._batch.first_of(found.lanes)
             block, thread = self._batch.position(first)
             message = f"{place(block, thread)} {found.text(first)}"
-            self._violations[key] = Violation(found.kind, message, found.array, source, line, block, thread)
+            self._recorder.first[key] = Violation(found.kind, message, found.array, *line, block, thread)
         self._lanes[key] = self._lanes.get(key, np.zeros(self._batch.shape, np.bool_)) | found.lanes
 
     def end(self) -> None:
-        """The batch's threads will do no more."""
+        """Count the threads of each violation."""
         for key, lanes in self._lanes.items():
-            self._counts[key] += int(lanes.sum())
+            self._recorder.counts[key] += int(lanes.sum())
+
+
+class SharedReport:
+    """Reports of hazards in the shared memory of a batch's blocks."""
+
+    def __init__(self, numbers: LaneNumbers, layout: Layout, record: Record) -> None:
+        self._numbers, self._layout, self._record = numbers, layout, record
+
+    def add(
+        self, kind: str, at: Instruction, lanes: Indices | list[int], text: str, other: Instruction | None = None
+    ) -> None:
+        """Report what lanes do in an instruction, and the other instruction that is involved."""
+        batch = self._numbers.batch
+        marked = np.zeros(batch.lanes, np.bool_)
+        marked[lanes] = True
+        where = f" ({line[1:]})" if (line := at_line(other)) else ""
+
+        def of_lane(lane: tuple[int, ...]) -> str:
+            warp = int(self._numbers.thread_in_block[np.ravel_multi_index(lane, batch.shape)]) // WARP
+            return f"(warp {warp}) {text}{where}"
+
+        self._record(LaneViolation(kind, "shared", at, marked.reshape(batch.shape), of_lane, other))
+
+    def name(self, word: int) -> str:
+        """Return the array that a word is in, as the source calls it, and the byte in it."""
+        inside = word * 4 % BLOCK_BYTES
+        bases = [*(base for base, _ in self._layout.shared), self._layout.dynamic_shared]
+        before = [(base & (BLOCK_BYTES - 1), base) for base in bases if base & (BLOCK_BYTES - 1) <= inside]
+        begin, base = max(before, default=(0, 0))
+        return f"{self._layout.shared_name(base) or 'shared memory'} (byte {inside - begin})"
+
+    def block_name(self, number: int) -> str:
+        """Return the index of a block of the batch."""
+        lane = int(np.flatnonzero(self._numbers.block_in_batch == number)[0])
+        block, _ = self._numbers.batch.of_number(int(self._numbers.thread[lane]) - 1)
+        return f"({', '.join(map(str, block if block.z else block[:2]))})"
+
+
+def at_line(at: Instruction | None) -> str:
+    """Return the place of an instruction as the end of a clause; an empty string if it has no line."""
+    return f" at {at.source}:{at.line}" if at is not None and at.line else ""

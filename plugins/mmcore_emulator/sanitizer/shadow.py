@@ -1,203 +1,154 @@
-"""Who accessed each piece of an array last, and whether others may have done so at the same time.
+"""Shadow memory: the last accesses to each piece of an array, and whether later accesses are ordered after them.
 
-Two accesses are in order when one thread makes both, when the later thread knows of the earlier access by barriers or
-flags (:mod:`mmcore_emulator.sanitizer.ordering`), directly or through others; and in different launches. All others may
-happen in either order or at once.
+Two accesses are ordered if one thread makes both, if the clock of the later thread includes the earlier access,
+or if they are in different launches. All others may happen in either order or at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.machine.lanes import WARP
 from mmcore_emulator.machine.memory.arrays import Array
-from mmcore_emulator.machine.warps import BIT, EVERY_LANE
-from mmcore_emulator.sanitizer.ordering import Accessors, Clocks, Order
+from mmcore_emulator.machine.warps import EVERY_LANE
+from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks, Masks
+from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices
+from mmcore_emulator.sanitizer.happens_before.vector_clocks import Epoch
 
-Indices = NDArray[np.int64]
-Flags = NDArray[np.bool_]
-
-NOBODY = 0
+_NO_THREAD = 0
 _SEVERAL = -2
+_EPOCH = np.dtype([("block", np.int32), ("warps", np.uint32), ("lanes", np.uint32), ("time", np.int32)])
+"""An Epoch as an array's element."""
+Epochs = NDArray[np.void]
 
 
-@dataclass(frozen=True)
 class Accesses:
-    """Accesses of threads to pieces: one entry each, a thread as often as it accesses pieces.
+    """Accesses of lanes to pieces, one entry for each piece of each lane, with numbers as of LaneNumbers."""
 
-    Attributes:
-        clocks: what the threads of their batch know of each other.
-        thread: their numbers in the grid, from 1.
-        warp: those of their warps in their blocks, from 0.
-        block: those of their blocks, from 0.
-        horizon: until when each knows its whole block.
-        place: of each among the lanes of the batch's warps.
-    """
+    def __init__(self, clocks: BatchClocks, lane: Indices) -> None:
+        self.clocks, self.lane, numbers = clocks, lane, clocks.numbers
+        self.thread, self.block, self.slot = numbers.thread[lane], numbers.block[lane], numbers.slot[lane]
+        self.lane_bit, self.warp_bit = numbers.lane_bit[lane], numbers.warp_bit[lane]
+        self.horizon = clocks.horizon[lane]
 
-    clocks: Clocks
-    thread: Indices
-    warp: Indices
-    block: Indices
-    horizon: Indices
-    place: Indices
+    def __getitem__(self, chosen: Flags | Indices) -> Accesses:
+        return Accesses(self.clocks, self.lane[chosen])
 
-    def __getitem__(self, chosen: Flags | Indices | slice) -> Accesses:
-        numbers = (self.thread, self.warp, self.block, self.horizon, self.place)
-        return Accesses(self.clocks, *(each[chosen] for each in numbers))
+    def by_rank(self, index: Indices) -> Iterator[tuple[int, Indices, Accesses]]:
+        """Yield the ranks in their clusters of the lanes' blocks, each with its pieces and accesses."""
+        numbers = self.clocks.numbers
+        if numbers.batch.cluster.size == 1:
+            yield 0, index, self
+            return
+        ranks = numbers.rank[numbers.block_in_batch[self.lane]]
+        for rank in np.unique(ranks).tolist():
+            yield rank, index[ranks == rank], self[ranks == rank]
 
-    @property
-    def lane_bit(self) -> NDArray[np.uint32]:
-        """What stands for each in a mask of its warp's lanes."""
-        return BIT[self.place % WARP]
+    def unordered_lanes(self, earlier: Epochs) -> Masks:
+        """Return the lanes of each one's own warp that an epoch has, and that its clock does not include."""
+        return self.clocks.unordered_lanes(self.slot, earlier["lanes"] & ~self.lane_bit, earlier["time"])
 
-    @property
-    def warp_bit(self) -> NDArray[np.uint32]:
-        """What stands for its warp in a mask of its block's warps."""
-        return BIT[self.warp]
-
-
-@dataclass(frozen=True)
-class Earlier:
-    """Earlier accesses, an entry for each later access to the same piece.
-
-    Attributes:
-        block: the block whose threads made them; negative for several.
-        warps, lanes: masks of the warps of that block, and of the lanes of these, that they are among.
-        time: of the latest.
-    """
-
-    block: NDArray[np.int32]
-    warps: NDArray[np.uint32]
-    lanes: NDArray[np.uint32]
-    time: NDArray[np.int32]
-
-    @classmethod
-    def of(cls, accessors: Sequence[Accessors]) -> Earlier:
-        """Return accesses that some threads made, an entry for each."""
-        block, time = (np.array([getattr(each, name) for each in accessors], np.int32) for name in ("block", "time"))
-        warps, lanes = (np.array([getattr(each, name) for each in accessors], np.uint32) for name in ("warps", "lanes"))
-        return cls(block, warps, lanes, time)
-
-    def __getitem__(self, chosen: Flags | Indices) -> Earlier:
-        return Earlier(self.block[chosen], self.warps[chosen], self.lanes[chosen], self.time[chosen])
-
-    def strangers(self, who: Accesses) -> NDArray[np.uint32]:
-        """The lanes of each one's own warp that made them, and of which it does not know that they did."""
-        return who.clocks.unknown_lanes(who.place, self.lanes & ~who.lane_bit, self.time)
-
-    def unordered_with(self, who: Accesses) -> Flags:
-        """Which of the later accesses is not in order with them."""
-        same_block = self.block == who.block
-        unordered: Flags = np.asarray(~(same_block & (self.time < who.horizon)))
-        in_warp = np.flatnonzero(unordered & same_block & (self.warps == who.warp_bit))
-        if in_warp.size:
-            unordered[in_warp] = self[in_warp].strangers(who[in_warp]) != 0
-        in_block, warps = np.flatnonzero(unordered & same_block), self.warps.copy()
+    def unordered_with(self, earlier: Epochs) -> Flags:
+        """Return which accesses are not ordered after earlier ones, an epoch for each."""
+        clocks = self.clocks
+        same_block = earlier["block"] == self.block
+        unordered: Flags = np.asarray(~(same_block & (earlier["time"] < self.horizon)))
+        in_block = np.flatnonzero(unordered & same_block)
         if in_block.size:
-            those, own = self[in_block], who[in_block]
-            unknown = who.clocks.unknown_warps(own.place, those.warps, those.time)
-            unknown &= ~np.where(those.strangers(own), np.uint32(0), own.warp_bit)
-            unordered[in_block], warps[in_block] = unknown != 0, unknown
-        if who.clocks.by_mbarriers is not None:
-            left = np.flatnonzero(unordered)
-            those = self[left]
-            unordered[left] = ~who.clocks.by_mbarriers.knows(
-                who.place[left], those.block, warps[left], those.lanes, those.time
-            )
-        if who.clocks.order.told_anything:
+            epochs, accesses = earlier[in_block], self[in_block]
+            warps = clocks.unordered_warps(accesses.slot, epochs["warps"], epochs["time"])
+            warps &= ~np.where(accesses.unordered_lanes(epochs), np.uint32(0), accesses.warp_bit)
+            earlier = earlier.copy()
+            unordered[in_block], earlier["warps"][in_block] = warps != 0, warps
+        left = np.flatnonzero(unordered)
+        unordered[left] = ~clocks.events.ordered(self.lane[left], earlier[left])
+        if clocks.order.any_acquired:
             for entry in np.flatnonzero(unordered).tolist():
-                of_warps = int(warps[entry])
-                lanes = int(self.lanes[entry]) if of_warps & (of_warps - 1) == 0 else int(EVERY_LANE)
-                others = Accessors(int(self.block[entry]), of_warps, lanes, int(self.time[entry]))
-                unordered[entry] = not who.clocks.order.knows(int(who.thread[entry]), int(who.block[entry]), others)
+                epoch = Epoch(*earlier[entry].tolist())
+                if epoch.warps & (epoch.warps - 1):
+                    epoch = epoch._replace(lanes=int(EVERY_LANE))
+                unordered[entry] = not clocks.order.has_acquired(int(self.thread[entry]), epoch)
         return unordered
 
 
 class LastAccess:
-    """The last accesses of one kind to each piece of an array: as much of them as tells whether another is in order.
+    """The last accesses of one kind to each piece of an array, as far as later accesses need them.
 
-    Where threads that are not in order with each other have accessed a piece, one of them stands for all, beside masks
-    of their lanes and warps and the time of the latest; of threads of several blocks no more is known than that. So an
-    access may be taken to be later than it was, or by more threads.
+    Where unordered threads have accessed a piece, one thread stands for all of them, with masks of their lanes and
+    warps and the time of the latest access; of threads of several blocks only that time is kept. So an access may be
+    taken to be later than it was, or by more threads.
 
     Attributes:
-        at: number of the instruction, of each piece.
-        empty: whether there have been none.
+        thread: a thread that accessed each piece.
+        at: number of the instruction with which it did.
+        empty: whether there have been no accesses.
     """
 
     def __init__(self, pieces: int) -> None:
         # Zeros take no memory until something else is written: most arrays are never accessed in most ways.
-        self._thread, self._another = (np.zeros(pieces, np.int64) for _ in range(2))
-        self._block, self._time = (np.zeros(pieces, np.int32) for _ in range(2))
-        self._warps, self._lanes = (np.zeros(pieces, np.uint32) for _ in range(2))
+        self.thread, self._another = (np.zeros(pieces, np.int64) for _ in range(2))
+        self._epochs: Epochs = np.zeros(pieces, _EPOCH)
+        self._block, self._warps, self._lanes, self._time = (self._epochs[name] for name in Epoch._fields)
         self.at = np.zeros(pieces, np.int32)
         self.empty = True
 
     def made(self, index: Indices) -> Flags:
-        """Which of these pieces anybody has accessed."""
+        """Return which of some pieces have been accessed."""
         if self.empty:
             return np.zeros(index.shape, np.bool_)
-        return np.asarray(self._thread[index] != NOBODY)
+        return np.asarray(self.thread[index] != _NO_THREAD)
 
     def made_since(self, time: int, index: Indices) -> Flags:
-        """Which of these pieces anybody has accessed at that time or later."""
+        """Return which of some pieces have been accessed at a time or later."""
         return np.asarray(self.made(index) & (self._time[index] >= time))
 
-    def unordered_with(self, index: Indices, who: Accesses) -> Flags:
-        """Which of these accesses is not in order with an earlier one to the same piece."""
+    def unordered_with(self, index: Indices, accesses: Accesses) -> Flags:
+        """Return which accesses are not ordered after earlier ones to the same piece."""
         unordered = self.made(index)
         if self.empty:
             return unordered
-        unordered &= (self._block[index] != who.block) | (self._time[index] >= who.horizon)
+        unordered &= (self._block[index] != accesses.block) | (self._time[index] >= accesses.horizon)
         left = np.flatnonzero(unordered)
         if left.size:
-            unordered[left] = self._earlier(index[left]).unordered_with(who[left])
+            unordered[left] = accesses[left].unordered_with(self._epochs[index[left]])
         return unordered
 
-    def _earlier(self, index: Indices) -> Earlier:
-        return Earlier(self._block[index], self._warps[index], self._lanes[index], self._time[index])
+    def by_other_blocks(self, index: Indices, accesses: Accesses) -> Flags:
+        """Return which of some pieces threads of other blocks have accessed."""
+        return np.asarray(self._block[index] != accesses.block)
 
-    def elsewhere(self, index: Indices, who: Accesses) -> Flags:
-        """Which of these pieces threads of other blocks have accessed."""
-        return np.asarray(self._block[index] != who.block)
+    def unordered_thread(self, index: Indices, accesses: Accesses) -> int:
+        """Return a thread that has accessed the only piece in ``index``, and is not ordered before the only access."""
+        (piece,), (thread,), (slot,) = index.tolist(), accesses.thread.tolist(), accesses.slot.tolist()
+        if self._block[piece] == accesses.block[0] and self._warps[piece] == accesses.warp_bit[0]:
+            (lanes,) = accesses.unordered_lanes(self._epochs[index]).tolist()
+            first = (lanes & -lanes).bit_length() - 1
+            return int(thread - slot % WARP + first)
+        return int(self._another[piece] if self.thread[piece] == thread else self.thread[piece])
 
-    def someone(self, piece: int) -> int:
-        """A thread that has accessed a piece."""
-        return int(self._thread[piece])
-
-    def someone_else(self, index: Indices, who: Accesses) -> int:
-        """A thread that is not in order with the only one of ``who``, and has accessed the only piece of ``index``."""
-        (piece,), (thread,), (place,) = index.tolist(), who.thread.tolist(), who.place.tolist()
-        if self._block[piece] == who.block[0] and self._warps[piece] == who.warp_bit[0]:
-            (strangers,) = self._earlier(index).strangers(who).tolist()
-            first = (strangers & -strangers).bit_length() - 1
-            return int(thread - place % WARP + first)
-        return int(self._another[piece] if self._thread[piece] == thread else self._thread[piece])
-
-    def note(self, index: Indices, who: Accesses, at: int) -> None:
-        """Remember accesses by an instruction of that number; several may be to one piece."""
-        replaced = ~self.unordered_with(index, who)
-        fresh, by = index[replaced], who[replaced]
-        self._thread[fresh], self._block[fresh] = by.thread, by.block
+    def note(self, index: Indices, accesses: Accesses, at: int) -> None:
+        """Remember accesses by the instruction of a number; several may be to one piece."""
+        replaced = ~self.unordered_with(index, accesses)
+        fresh = index[replaced]
+        self.thread[fresh], self._block[fresh] = accesses.thread[replaced], accesses.block[replaced]
         self._lanes[fresh] = self._warps[fresh] = 0
         self.at[fresh] = at
-        self._time[index] = who.clocks.order.now
-        np.bitwise_or.at(self._lanes, index, who.lane_bit)
-        np.bitwise_or.at(self._warps, index, who.warp_bit)
-        self._block[index[self._block[index] != who.block]] = _SEVERAL
-        others = self._thread[index] != who.thread
-        self._another[index[others]] = who.thread[others]
+        self._time[index] = accesses.clocks.order.now
+        np.bitwise_or.at(self._lanes, index, accesses.lane_bit)
+        np.bitwise_or.at(self._warps, index, accesses.warp_bit)
+        self._block[index[self._block[index] != accesses.block]] = _SEVERAL
+        others = self.thread[index] != accesses.thread
+        self._another[index[others]] = accesses.thread[others]
         self.empty = False
 
 
 class LastAccesses:
     """The last accesses of one kind to each piece of an array, apart for each rank of a block in its cluster.
 
-    Only the blocks of one cluster access a piece of shared memory, and of these only one has that rank.
+    Only the blocks of one cluster access a piece of shared memory, and only one of these blocks has a rank.
     """
 
     def __init__(self, pieces: int) -> None:
@@ -207,10 +158,10 @@ class LastAccesses:
     def __iter__(self) -> Iterator[LastAccess]:
         return iter(self._by_rank.values())
 
-    def note(self, index: Indices, who: Accesses, at: int) -> None:
-        """Remember accesses by an instruction of that number; several may be to one piece."""
-        for rank, entries in who.clocks.by_rank(who.place):
-            self._by_rank.setdefault(rank, LastAccess(self._pieces)).note(index[entries], who[entries], at)
+    def note(self, index: Indices, accesses: Accesses, at: int) -> None:
+        """Remember accesses by the instruction of a number; several may be to one piece."""
+        for rank, entries, of_rank in accesses.by_rank(index):
+            self._by_rank.setdefault(rank, LastAccess(self._pieces)).note(entries, of_rank, at)
 
 
 class LastStrongStores(LastAccess):
@@ -218,57 +169,57 @@ class LastStrongStores(LastAccess):
 
     def __init__(self, pieces: int) -> None:
         super().__init__(pieces)
-        self._by_thread: dict[int, dict[int, Accessors]] = {}
+        self._by_thread: dict[int, dict[int, Epoch]] = {}
         self._observed: dict[tuple[int, int], int] = {}
 
-    def unordered_with(self, index: Indices, who: Accesses) -> Flags:
-        unordered = super().unordered_with(index, who)
+    def unordered_with(self, index: Indices, accesses: Accesses) -> Flags:
+        unordered = super().unordered_with(index, accesses)
         left = {
-            entry: self._unknown(int(index[entry]), int(who.thread[entry]), int(who.block[entry]), who.clocks.order)
+            entry: self._not_acquired(int(index[entry]), int(accesses.thread[entry]), accesses.clocks)
             for entry in np.flatnonzero(unordered).tolist()
         }
-        while left:
-            others = {entry: other for entry, each in left.items() if (other := next(each, None)) is not None}
-            unordered[[entry for entry in left if entry not in others]] = False
-            entries = np.array(list(others), np.int64)
-            known = entries[~Earlier.of(list(others.values())).unordered_with(who[entries])]
-            left = {entry: left[entry] for entry in known.tolist()}
+        while left:  # Compare each access with one more thread's stores.
+            epochs = {entry: epoch for entry, others in left.items() if (epoch := next(others, None)) is not None}
+            unordered[[entry for entry in left if entry not in epochs]] = False
+            entries = np.array(list(epochs), np.int64)
+            ordered = ~accesses[entries].unordered_with(np.array(list(epochs.values()), _EPOCH))
+            left = {entry: left[entry] for entry in entries[ordered].tolist()}
         return unordered
 
-    def _unknown(self, piece: int, thread: int, block: int, order: Order) -> Iterator[Accessors]:
-        """Yield the other threads that have stored to a piece, without those that a thread knows of by flags."""
+    def _not_acquired(self, piece: int, thread: int, clocks: BatchClocks) -> Iterator[Epoch]:
+        """Yield the stores of other threads to a piece that a thread has neither observed nor acquired from flags."""
         observed = self._observed.get((thread, piece), 0)
-        for other, each in self._by_thread[piece].items():
-            if other != thread and each.time >= observed and not order.knows(thread, block, each):
-                yield each
+        for other, epoch in self._by_thread[piece].items():
+            if other != thread and epoch.time >= observed and not clocks.order.has_acquired(thread, epoch):
+                yield epoch
 
-    def made_in_turn(self, index: Indices, who: Accesses, at: int, *, stores: bool, sees: bool) -> None:
-        """Remember accesses that are made one after the other: ``stores``, and such as see what others have stored.
+    def note_in_turn(self, index: Indices, accesses: Accesses, at: int, *, stores: bool, observes: bool) -> None:
+        """Remember accesses that are made one after the other: stores, and accesses that observe others' stores.
 
-        What a thread has seen lies before all that it does to the same piece.
+        What a thread has observed is ordered before all that it does to the same piece later.
         """
-        order = who.clocks.order
+        order = accesses.clocks.order
         if stores:
-            self.note(index, who, at)
-        columns = (index, who.thread, who.block, who.warp_bit, who.lane_bit)
+            self.note(index, accesses, at)
+        columns = (index, accesses.thread, accesses.block, accesses.warp_bit, accesses.lane_bit)
         for piece, thread, block, warp, lane in zip(*(column.tolist() for column in columns), strict=True):
             now = order.tick()
-            if sees:
+            if observes:
                 self._observed[thread, piece] = now
             if stores:
-                self._by_thread.setdefault(piece, {})[thread] = Accessors(block, warp, lane, now)
+                self._by_thread.setdefault(piece, {})[thread] = Epoch(block, warp, lane, now)
 
 
 class Shadow:
-    """What has happened to an array, piece by piece.
+    """The shadow of an array.
 
     Attributes:
         piece: bytes of a piece, a power of two that divides every access.
-        written: pieces that hold what somebody wrote.
+        written: pieces that the host or a launch has written.
         stored: pieces that a launch stored or added something to.
-        unread: pieces whose stored value nobody has read yet.
-        loads, stores: the last accesses of each kind.
-        strong_loads, strong_stores: likewise, of those that others may make at the same time: atomics, flags.
+        unread: pieces whose stored value has not been read yet.
+        loads, stores: the last weak accesses of each kind.
+        strong_loads, strong_stores: the last strong accesses of each kind, which threads may make at the same time.
     """
 
     def __init__(self, array: Array, piece: int) -> None:
@@ -279,21 +230,25 @@ class Shadow:
         self.begin_launch()
 
     def begin_launch(self) -> None:
-        """Forget the accesses so far: they come before all that this launch does."""
+        """Forget the accesses of earlier launches, which are ordered before this one."""
         pieces = len(self.written)
         self.loads, self.stores, self.strong_loads = (LastAccesses(pieces) for _ in range(3))
         self.strong_stores = LastStrongStores(pieces)
 
     @property
     def changed(self) -> bool:
-        """Whether the launch has stored anything to it."""
+        """Whether the launch has stored anything in the array."""
         return bool([*self.stores]) or not self.strong_stores.empty
 
-    def at_once(self, index: Indices, who: Accesses) -> Flags:
-        """Which accesses of one instruction go where another thread's goes, too."""
-        self._scratch[index] = who.thread
-        self._scratch[index[self._scratch[index] != who.thread]] = NOBODY
-        return np.asarray(self._scratch[index] == NOBODY)
+    def write(self, index: Indices) -> None:
+        """Note that a launch stores something in pieces."""
+        self.written[index] = self.stored[index] = self.unread[index] = True
+
+    def colliding(self, index: Indices, accesses: Accesses) -> Flags:
+        """Return which accesses of one instruction are to a piece that another thread accesses in it."""
+        self._scratch[index] = accesses.thread
+        self._scratch[index[self._scratch[index] != accesses.thread]] = _NO_THREAD
+        return np.asarray(self._scratch[index] == _NO_THREAD)
 
 
 class GlobalShadows:
@@ -312,13 +267,12 @@ class GlobalShadows:
         self._shadows: dict[int, Shadow] = {}
 
     def of(self, array: Array) -> Shadow:
-        """The shadow of an array."""
+        """Return the shadow of an array."""
         if array.base not in self._shadows:
-            shadow = Shadow(array, self.piece)
+            shadow = self._shadows[array.base] = Shadow(array, self.piece)
             shadow.written[: array.uploaded // self.piece] = True
-            # What a launch rule declares to be read past a matrix, may be.
+            # A launch rule may declare that a kernel reads past a matrix.
             shadow.written[array.writable // self.piece : array.readable // self.piece] = True
-            self._shadows[array.base] = shadow
         return self._shadows[array.base]
 
     def is_input(self, array: Array) -> bool:
@@ -326,6 +280,6 @@ class GlobalShadows:
         return array.base in self._inputs
 
     def begin_launch(self) -> None:
-        """Launches come one after the other."""
+        """Forget the accesses of earlier launches."""
         for shadow in self._shadows.values():
             shadow.begin_launch()

@@ -1,0 +1,147 @@
+"""An observer of asynchronous instructions, mbarriers, and accesses to shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore_emulator.isa.table import effect
+from mmcore_emulator.machine.accesses import Access, LaneViolation
+from mmcore_emulator.machine.asynchronous import events
+from mmcore_emulator.machine.lanes import Batch, Mask
+from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.ptx.blocks import Block
+from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.sanitizer.asynchronous.in_flight import InFlight
+from mmcore_emulator.sanitizer.asynchronous.proxies import Proxies
+from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
+from mmcore_emulator.sanitizer.happens_before.mbarrier_clocks import MbarrierClocks
+from mmcore_emulator.sanitizer.happens_before.numbering import Indices
+from mmcore_emulator.sanitizer.recording import SharedReport
+
+_TWICE = "waits for a phase of the mbarrier {} for which it has waited already: what it waits for may be the next one"
+_LEFT = "accesses shared memory of block {}, which may have ended by then: a cluster barrier behind it is missing"
+_REMOTE = ("remote", 0)
+
+
+class Asynchrony(Observer):
+    """An observer of a batch of blocks."""
+
+    def __init__(self, clocks: BatchClocks, report: SharedReport) -> None:
+        self._numbers, self._order, self._report = clocks.numbers, clocks.order, report
+        self._events = clocks.events
+        self._in_flight, self._proxies = InFlight(self._events, report), Proxies(clocks.numbers, report)
+        self._mbarriers = MbarrierClocks(clocks)
+        # The parity of the phase after the last one that each lane has waited for, by mbarrier.
+        self._parities: dict[int, NDArray[np.int8]] = {}
+        # The last access of each block to another's memory, by their numbers: its lane, instruction and time.
+        self._remote_accesses: dict[tuple[int, int], tuple[int, Instruction, int]] = {}
+        self._deadlocked: set[int] = set()
+
+    def event(self, event: events.Event) -> None:
+        now, numbers = self._order.tick(), self._numbers
+        match event:
+            case events.Issued(transfer) if transfer.writes:
+                self._in_flight.begin_write(transfer)
+                if transfer.mbarriers is not None and effect(transfer.at).kind == "bulk copy":
+                    self._proxies.check_mbarriers(transfer, transfer.mbarriers)
+            case events.Issued(transfer):
+                self._in_flight.read(transfer.at, transfer.words, transfer.lanes)
+                self._proxies.check_reads(transfer)
+                self._in_flight.begin_read(transfer)
+            case events.Landed(transfer):
+                assert transfer.mbarriers is not None
+                self._in_flight.land(transfer, transfer.mbarriers)
+                self._proxies.forget(transfer.words[transfer.words >= 0])
+                if effect(transfer.at).kind != "bulk copy":
+                    self._proxies.write(transfer.words, transfer.lanes[:, 0], transfer.at, now)
+            case events.Committed(kind, mask):
+                self._in_flight.commit(kind, numbers.lanes(mask))
+            case events.Waited(kind, most, mask):
+                self._in_flight.wait_for_groups(kind, most, numbers.lanes(mask))
+            case events.Made(places, mask):
+                made = np.unique(places.reshape(-1)[numbers.lanes(mask)]).tolist()
+                self._mbarriers.reset(made)
+                for place in made:
+                    self._parities.pop(place, None)
+            case events.ArrivalSent(_, mask):
+                self._mbarriers.send(event, numbers.lanes(mask))
+            case events.Arrived(sent):
+                lanes = numbers.lanes(sent.mask)
+                places = sent.places.reshape(-1)[lanes]
+                self._reach(lanes, places // events.BLOCK_BYTES, sent.at)
+                self._mbarriers.deliver(sent, places)
+            case events.Passed(places, parity, mask, at, relaxed):
+                lanes = numbers.lanes(mask)
+                places = places.reshape(-1)[lanes]
+                self._check_phases(lanes, places, numbers.flat(parity)[lanes], at)
+                self._proxies.synchronise(lanes, now)
+                self._mbarriers.wait(lanes, places, relaxed)
+                self._in_flight.pass_phase(lanes, places)
+            case events.ProxyFenced(mask, _):
+                self._proxies.fence(numbers.lanes(mask), now)
+
+    def synchronise(self, left: Sequence[tuple[Block, Mask | None]], number: Values, count: Values) -> None:
+        now = self._order.tick()
+        for _, mask in left:
+            self._proxies.synchronise(self._numbers.lanes(mask), now)
+
+    def fence(self, scope: str, mask: Mask | None) -> None:
+        self._mbarriers.fence(self._numbers.lanes(mask))
+
+    def access(self, access: Access) -> None:
+        does = effect(access.at)
+        if access.space != "shared" or access.kind in ("copy", "fetch") or does.kind == "remote store":
+            return  # Transfers have been seen when they were issued.
+        lanes = self._numbers.lanes(access.mask)
+        address = self._numbers.flat(access.address)[lanes]
+        array = access.memory.at(int(address[0]))
+        if array is None or array.copies is None or not array.stride:
+            return
+        owner = self._numbers.flat(array.copies // np.uint64(array.stride))[lanes].astype(np.int64)
+        first = (owner * events.BLOCK_BYTES + (address.astype(np.int64) & (events.BLOCK_BYTES - 1))) // 4
+        words = first[:, np.newaxis] + np.arange(max(1, access.nbytes // 4))
+        now = self._order.tick()
+        self._reach(lanes, owner, access.at)
+        lands = does.kind in ("copy", "bulk copy") and does.step != "reduce"
+        if lands:
+            self._in_flight.land_copies_of_threads(words)
+        elif self._in_flight.any:
+            check = self._in_flight.read if access.kind == "load" else self._in_flight.write
+            check(access.at, words, lanes[:, np.newaxis])
+        if lands or (access.kind != "load" and (does.kind != "mbarrier" or does.step == "init")):
+            self._proxies.write(words, lanes, access.at, now)
+
+    def violation(self, found: LaneViolation) -> None:
+        if found.kind == "deadlock":
+            self._deadlocked.update(self._numbers.block_in_batch[self._numbers.flat(found.lanes)].tolist())
+
+    def _check_phases(self, lanes: Indices, places: Indices, parity: Values, at: Instruction) -> None:
+        """Report lanes that have waited for the same phases of their mbarriers before."""
+        for place in np.unique(places).tolist():
+            last = self._parities.setdefault(place, np.full(self._numbers.batch.lanes, -1, np.int8))
+            waiting, parities = lanes[places == place], parity[places == place]
+            again = waiting[last[waiting] == parities]
+            if again.size:
+                self._report.add("phase-waited-twice", at, again, _TWICE.format(self._report.name(place // 4)))
+            last[waiting] = parities
+
+    def _reach(self, lanes: Indices, owners: Indices, at: Instruction) -> None:
+        """Note that lanes access the memory of other blocks, which must not have ended."""
+        blocks = self._numbers.block_in_batch[lanes]
+        remote = owners != blocks
+        for owner, block in sorted(set(zip(owners[remote].tolist(), blocks[remote].tolist(), strict=True))):
+            reaching = lanes[(owners == owner) & (blocks == block)]
+            self._events.acquire(reaching, self._numbers.block_in_batch[reaching], _REMOTE, self._order.now)
+            self._remote_accesses[owner, block] = int(reaching[0]), at, self._order.now
+
+    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
+        for (owner, block), (lane, at, time) in self._remote_accesses.items():
+            lanes = np.flatnonzero(self._numbers.block_in_batch == owner)
+            times = self._events.of_kind(lanes, np.full(len(lanes), block), _REMOTE)
+            if owner not in self._deadlocked and not (times >= time).any():
+                self._report.add("cluster-exit", at, [lane], _LEFT.format(self._report.block_name(owner)))
+        self._in_flight.end()

@@ -1,0 +1,240 @@
+"""Asynchronous writes and reads of shared memory that are in flight, and threads' accesses to the same words.
+
+A thread may read what a bulk copy has written if its clock includes the phase of the copy's mbarrier; it may write
+where an asynchronous instruction reads if its clock includes the end of the instruction's group. Reference: PTX ISA,
+"Asynchronous operations".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore_emulator.isa.table import effect
+from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, BLOCK_WORDS, Transfer
+from mmcore_emulator.machine.lanes import WARP
+from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.sanitizer.asynchronous.origins import Origins
+from mmcore_emulator.sanitizer.happens_before.event_clocks import EventClocks, Kind
+from mmcore_emulator.sanitizer.happens_before.numbering import Indices
+from mmcore_emulator.sanitizer.recording import SharedReport
+
+_WARPGROUP = 4 * WARP
+_NONE = np.zeros((0, 0), np.int64)
+_COPYING = (
+    "reads {}, into which cp.async may still be copying: cp.async.wait_group (or its mbarrier's wait) is missing, or "
+    "waits for too few groups"
+)
+_BULK_COPYING = (
+    "reads {}, into which a bulk copy may still be copying: it has not waited for that phase of its mbarrier, or that "
+    "was told of fewer bytes than come"
+)
+_OVERWRITTEN_COPY = "writes {}, into which a copy may still be copying: nobody has waited for it"
+_STILL_READ = {
+    "wgmma": "writes {}, which wgmma may still be reading: wgmma.wait_group is missing there, or a barrier or mbarrier "
+    "behind it",
+    "bulk": "writes {}, which a bulk copy may still be reading: cp.async.bulk.wait_group.read is missing there, or a "
+    "barrier behind it",
+}
+_MISMATCH = (
+    "does not find the matrix in {} as it was written: the descriptor says {}, the copy {}; neighbours there are no "
+    "neighbours in global memory"
+)
+_UNAWAITED_STORE = (
+    "begins a bulk copy of shared memory, and its block may end while that still reads it: "
+    "cp.async.bulk.wait_group.read is missing"
+)
+_UNAWAITED = "begins a bulk copy that nobody waits for: the block may have ended, or use that memory, before it lands"
+
+
+class _Readers(NamedTuple):
+    """Asynchronous reads by a warpgroup, or thread, of each block: the latest of each word."""
+
+    group: NDArray[np.int32]  # its group, from 1; 0 for none
+    transfer: NDArray[np.int32]  # its number
+
+
+class _Landing(NamedTuple):
+    """The event that a thread must have in its clock to read what a bulk copy has written, for each block."""
+
+    column: Indices
+    number: Indices
+
+
+class InFlight:
+    """The transfers of a batch of blocks."""
+
+    def __init__(self, clocks: EventClocks, report: SharedReport) -> None:
+        self._clocks, self._report = clocks, report
+        self._thread, self._block = clocks.numbers.thread_in_block, clocks.numbers.block_in_batch
+        self._blocks = clocks.numbers.batch.extent.size
+        self._origins = Origins(self._blocks)
+        # Number of the transfer that writes each word, and of the last one that has written it; 0 for none.
+        self._writing, self._landed = (np.zeros(self._blocks * BLOCK_WORDS, np.int32) for _ in range(2))
+        self._readers: dict[Kind, _Readers] = {}
+        # By number, without what is only needed when they begin and land.
+        self._transfers: list[Transfer] = [Transfer(Instruction(("",), ()), _NONE, _NONE, False)]
+        self._numbers: dict[int, int] = {}
+        self._landings: dict[int, _Landing] = {}
+        self._landings_at: dict[int, int] = {}
+        self._groups: dict[str, Indices] = {}
+
+    @property
+    def any(self) -> bool:
+        """Whether there have been transfers."""
+        return len(self._transfers) > 1
+
+    def begin_write(self, transfer: Transfer) -> None:
+        """Begin copies to shared memory."""
+        self.check_write(transfer.at, transfer.words, transfer.lanes)
+        number = self._begin(transfer)
+        self._writing[transfer.words[transfer.words >= 0]] = number
+        if transfer.mbarriers is not None:
+            self._numbers[id(transfer)] = number
+        elif transfer.origin is not None:
+            self._origins.send(transfer.words, transfer.origin)
+
+    def begin_read(self, transfer: Transfer) -> None:
+        """Begin asynchronous reads of shared memory."""
+        if all(transfer.shape):
+            self._check_descriptor(transfer)
+        number, first = self._begin(transfer), transfer.lanes[:, 0]
+        kind = "wgmma" if transfer.lanes.shape[1] > 1 else "bulk"
+        groups, readers = self._committed(kind)[first] + 1, self._reader_numbers(kind, first)
+        for reader in np.unique(readers).tolist():
+            rows = readers == reader
+            words = transfer.words[rows]
+            if (kind, reader) not in self._readers:
+                self._readers[kind, reader] = _Readers(*(np.zeros(len(self._writing), np.int32) for _ in range(2)))
+            reads, used = self._readers[kind, reader], words >= 0
+            reads.group[words[used]] = np.broadcast_to(groups[rows, np.newaxis], words.shape)[used]
+            reads.transfer[words[used]] = number
+
+    def _begin(self, transfer: Transfer) -> int:
+        self._transfers.append(replace(transfer, words=_NONE, origin=None))
+        return len(self._transfers) - 1
+
+    def land(self, transfer: Transfer, mbarriers: Indices) -> None:
+        """Complete copies at their mbarriers."""
+        number = self._numbers.pop(id(transfer))
+        landing = self._landings[number] = _Landing(*(np.zeros(self._blocks, np.int64) for _ in range(2)))
+        for mbarrier in mbarriers.tolist():
+            block = mbarrier // BLOCK_BYTES
+            self._landings_at[mbarrier] = landing.number[block] = self._landings_at.get(mbarrier, 0) + 1
+            (landing.column[block],) = self._clocks.columns(np.array([block]), ("mbarrier", mbarrier % BLOCK_BYTES))
+        words = transfer.words[transfer.words >= 0]
+        self._writing[words[self._writing[words] == number]], self._landed[words] = 0, number
+        if transfer.origin is not None:
+            self._origins.land_in_bulk(transfer.words, transfer.origin)
+
+    def land_copies_of_threads(self, words: Indices) -> None:
+        """Complete copies by ``cp.async``."""
+        self._writing[words] = 0
+        self._origins.land(words)
+
+    def pass_phase(self, lanes: Indices, places: Indices) -> None:
+        """Let lanes acquire the copies that have landed at mbarriers whose phases they have waited for."""
+        for place in np.unique(places).tolist():
+            if place in self._landings_at:
+                waiting, (block, inside) = lanes[places == place], divmod(place, BLOCK_BYTES)
+                blocks = np.full(len(waiting), block)
+                self._clocks.acquire(waiting, blocks, ("mbarrier", inside), self._landings_at[place])
+
+    def commit(self, kind: str, lanes: Indices) -> None:
+        """Commit what lanes have issued of a kind as a group."""
+        self._committed(kind)[lanes] += 1
+
+    def wait_for_groups(self, kind: str, most: int, lanes: Indices) -> None:
+        """Let lanes acquire the ends of all but ``most`` of their latest groups."""
+        ended, readers = self._committed(kind)[lanes] - most, self._reader_numbers(kind, lanes)
+        for reader in [each for each in self._readers if each[0] == kind]:
+            waiting = readers == reader[1]
+            if waiting.any():
+                self._clocks.acquire(lanes[waiting], self._block[lanes[waiting]], reader, ended[waiting])
+
+    def _committed(self, kind: str) -> Indices:
+        """Return the number of groups that each lane has committed."""
+        return self._groups.setdefault(kind, np.zeros(len(self._thread), np.int64))
+
+    def _reader_numbers(self, kind: str, lanes: Indices) -> Indices:
+        return self._thread[lanes] // (_WARPGROUP if kind == "wgmma" else 1)
+
+    def read(self, at: Instruction, words: Indices, lanes: Indices) -> None:
+        """Check reads of words by lanes, [rows, words] and [rows, lanes], that may not have been written yet."""
+        for number, rows in self._by_transfer(self._writing, words):
+            transfer = self._transfers[number]
+            text = _COPYING if transfer.mbarriers is None else _BULK_COPYING
+            self._report.add("unfinished-copy", at, lanes[rows, 0], self._named(text, words[rows[0]]), transfer.at)
+        for number, rows in self._by_transfer(self._landed, words):
+            blocks, landing = words[rows].max(axis=1) // BLOCK_WORDS, self._landings[number]
+            # All lanes that read together must have waited.
+            acquired = self._clocks.clock[lanes[rows], landing.column[blocks, np.newaxis]].min(axis=1)
+            late = rows[acquired < landing.number[blocks]]
+            if late.size:
+                text = self._named(_BULK_COPYING, words[late[0]])
+                self._report.add("unfinished-copy", at, lanes[late, 0], text, self._transfers[number].at)
+
+    def write(self, at: Instruction, words: Indices, lanes: Indices) -> None:
+        """Check writes of words by lanes, and let them replace what copies have written."""
+        self.check_write(at, words, lanes)
+        self._landed[words] = 0
+        self._origins.forget(words)
+
+    def check_write(self, at: Instruction, words: Indices, lanes: Indices) -> None:
+        """Check writes of words by lanes that transfers in flight may still write, or read."""
+        for number, rows in self._by_transfer(self._writing, words):
+            transfer = self._transfers[number]
+            if not (effect(at).step == effect(transfer.at).step == "reduce"):
+                text = self._named(_OVERWRITTEN_COPY, words[rows[0]])
+                self._report.add("unfinished-copy", at, lanes[rows, 0], text, transfer.at)
+        for kind, reads in self._readers.items():
+            groups = np.where(words >= 0, reads.group[words], 0)
+            rows = np.flatnonzero(groups.any(axis=1))
+            if not rows.size:
+                continue
+            words_read = words[rows, groups[rows].argmax(axis=1)]
+            acquired = self._clocks.of_kind(lanes[rows, 0], words_read // BLOCK_WORDS, kind)
+            late = acquired < groups[rows].max(axis=1)
+            if late.any():
+                word = words_read[late][:1]
+                reader = self._transfers[int(reads.transfer[word[0]])]
+                text = self._named(_STILL_READ[kind[0]], word)
+                self._report.add("overwritten-in-flight", at, lanes[rows[late], 0], text, reader.at)
+
+    def _check_descriptor(self, transfer: Transfer) -> None:
+        """Check that neighbouring chunks of a matrix were neighbours in global memory."""
+        if (misread := self._origins.misread(transfer)) is not None:
+            rows, word = misread
+            copy = self._transfers[int(self._landed[word])]
+            text = _MISMATCH.format(self._report.name(word), transfer.layout, copy.layout or "threads' own order")
+            self._report.add("descriptor-mismatch", transfer.at, transfer.lanes[rows, 0], text, copy.at)
+
+    def end(self) -> None:
+        """Check that threads have waited for all transfers before their blocks end."""
+        for number in np.unique(self._writing).tolist():
+            transfer = self._transfers[number]
+            if transfer.mbarriers is not None:
+                self._report.add("unawaited-copy", transfer.at, transfer.lanes[:, 0], _UNAWAITED)
+        for kind, reads in self._readers.items():
+            if kind[0] == "bulk":
+                groups, lanes = reads.group.reshape(self._blocks, -1), np.flatnonzero(self._thread == kind[1])
+                blocks = self._block[lanes]
+                late = self._clocks.of_kind(lanes, blocks, kind) < groups.max(axis=1)[blocks]
+                if late.any():
+                    block = int(blocks[late][0])
+                    reader = self._transfers[int(reads.transfer[block * BLOCK_WORDS + groups[block].argmax()])]
+                    self._report.add("unawaited-copy", reader.at, lanes[late], _UNAWAITED_STORE)
+
+    def _by_transfer(self, numbers: NDArray[np.int32], words: Indices) -> Iterator[tuple[int, Indices]]:
+        """Yield the transfers that words (none where less than 0) belong to, each with the rows of these words."""
+        transfers = np.where(words >= 0, numbers[words], 0)
+        for number in np.unique(transfers).tolist():
+            if number:
+                yield number, np.flatnonzero((transfers == number).any(axis=1))
+
+    def _named(self, text: str, words: Indices) -> str:
+        return text.format(self._report.name(int(words[words >= 0][0])))

@@ -1,0 +1,139 @@
+"""Clocks of asynchronous events and mbarriers, which barriers of warps, blocks and clusters join.
+
+Events of one kind are numbered: a lane that has number n in its clock has waited for event n and all before it. The
+clocks also have the time of each thread of the cluster, which threads release at mbarriers. A kind belongs to a rank in
+a cluster, so that one column has it for all clusters of the batch; so do threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore_emulator.machine.lanes import WARP
+from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices, LaneNumbers
+
+Kind: TypeAlias = tuple[str, int]
+"""("mbarrier", place in its block), ("wgmma", number of a warpgroup), ("bulk", thread) or ("remote", 0)."""
+Rows: TypeAlias = NDArray[np.int32]
+"""Clocks of lanes: [lanes, columns]."""
+Released: TypeAlias = dict[int, NDArray[np.int32]]
+"""The joined clocks that lanes have released at each barrier or mbarrier."""
+
+
+class EventClocks:
+    """The event clocks of a batch's lanes.
+
+    Attributes:
+        numbers: the numbers of the lanes.
+        clock: number of the latest event of each kind, and time of each thread (columns), for each lane (row).
+    """
+
+    def __init__(self, numbers: LaneNumbers) -> None:
+        self.numbers = numbers
+        self._block_size, self._ranks = numbers.batch.block.size, int(numbers.rank.max(initial=0)) + 1
+        self._columns: dict[tuple[int, Kind], int] = {}
+        self._first_thread: int | None = None
+        self.clock: Rows = np.zeros((numbers.batch.lanes, 0), np.int32)
+
+    def columns(self, blocks: Indices, kind: Kind) -> Indices:
+        """Return the columns of a kind of events, one for each of some blocks."""
+        ranks, index = np.unique(self.numbers.rank[blocks], return_inverse=True)
+        for rank in ranks.tolist():
+            if (rank, kind) not in self._columns:
+                self._columns[rank, kind] = self._add_columns(1)
+        return np.array([self._columns[rank, kind] for rank in ranks.tolist()], np.int64)[index]
+
+    def _add_columns(self, count: int) -> int:
+        self.clock = np.pad(self.clock, ((0, 0), (0, count)))
+        return len(self.clock[0]) - count
+
+    def of_kind(self, lanes: Indices, blocks: Indices, kind: Kind) -> NDArray[np.int32]:
+        """Return the numbers of a kind of events of some blocks in the clocks of lanes, one block for each lane."""
+        columns = self.columns(blocks, kind)  # They may make the clocks wider.
+        return self.clock[lanes, columns]
+
+    def acquire(self, lanes: Indices, blocks: Indices, kind: Kind, numbers: Indices | int) -> None:
+        """Let lanes acquire a kind of events of some blocks, one block for each lane."""
+        columns = self.columns(blocks, kind)
+        self.clock[lanes, columns] = np.maximum(self.clock[lanes, columns], numbers)
+
+    def ordered(self, lanes: Indices, epochs: NDArray[np.void]) -> Flags:
+        """Return for each lane whether its clock includes the accesses of an epoch."""
+        ordered = np.zeros(len(lanes), np.bool_)
+        if self._first_thread is None:
+            return ordered
+        numbers, own_block = self.numbers, self.numbers.block_in_batch[lanes]
+        order = np.argsort(numbers.grid_number)
+        found = np.searchsorted(numbers.grid_number, epochs["block"], sorter=order)
+        block = order[found.clip(max=len(order) - 1)]
+        near = (numbers.grid_number[block] == epochs["block"]) & (numbers.cluster[block] == numbers.cluster[own_block])
+        warps = epochs["warps"]
+        several = (warps & (warps - np.uint32(1))) != 0
+        keys = np.stack([numbers.rank[block], warps, np.where(several, 0xFFFFFFFF, epochs["lanes"])])[:, near]
+        distinct, which = np.unique(keys, axis=1, return_inverse=True)
+        entries, threads = np.flatnonzero(near), np.arange(self._block_size)
+        own_column = self._first_thread + numbers.rank[own_block] * self._block_size + numbers.thread_in_block[lanes]
+        for number, (rank, of_warps, of_lanes) in enumerate(distinct.T.tolist()):
+            rows = entries[which.reshape(-1) == number]
+            accessing = ((of_warps >> (threads // WARP)) & (of_lanes >> (threads % WARP)) & 1).astype(np.bool_)
+            columns = self._first_thread + rank * self._block_size + threads[accessing]
+            before = self.clock[lanes[rows, np.newaxis], columns] > epochs["time"][rows, np.newaxis]
+            ordered[rows] = (before | (columns == own_column[rows, np.newaxis])).all(axis=1)
+        return ordered
+
+    def of_threads(self, lane: int) -> Iterator[tuple[int, int]]:
+        """Yield the threads in a lane's clock, by their numbers in the grid, with their times."""
+        if self._first_thread is None:
+            return
+        numbers = self.numbers
+        for block in np.flatnonzero(numbers.cluster == numbers.cluster[numbers.block_in_batch[lane]]).tolist():
+            first = self._first_thread + int(numbers.rank[block]) * self._block_size
+            times = self.clock[lane, first : first + self._block_size]
+            for thread in np.flatnonzero(times).tolist():
+                yield int(numbers.grid_number[block]) * self._block_size + thread + 1, int(times[thread])
+
+    def join(self, lanes: Indices, groups: Indices) -> None:
+        """Join the clocks of lanes of the same group."""
+        if self.clock.shape[1]:
+            _, index, joined = _joined(self.clock[lanes], groups)
+            self.clock[lanes] = joined[index]
+
+    def with_threads(self, lanes: Indices, times: Indices) -> Rows:
+        """Let lanes acquire the times of all threads of their blocks, [lanes, threads], and return their clocks."""
+        if self._first_thread is None:
+            self._first_thread = self._add_columns(self._ranks * self._block_size)
+        first = self._first_thread + self.numbers.rank[self.numbers.block_in_batch[lanes]] * self._block_size
+        own = lanes[:, np.newaxis], first[:, np.newaxis] + np.arange(self._block_size)
+        self.clock[own] = np.maximum(self.clock[own], times)
+        return self.clock[lanes]
+
+    def acquire_released(self, released: Released, lanes: Indices, keys: Indices) -> None:
+        """Let lanes acquire what was released at the barriers or mbarriers ``keys``."""
+        for key in np.unique(keys).tolist():
+            if key in released:
+                acquiring = lanes[keys == key]
+                self.clock[acquiring] = np.maximum(self.clock[acquiring], self._padded(released[key]))
+
+    def release(self, released: Released, clocks: Rows, keys: Indices) -> None:
+        """Release clocks at the barriers or mbarriers ``keys``."""
+        if clocks.shape[1]:
+            distinct, _, joined = _joined(clocks, keys)
+            for key, clock in zip(distinct.tolist(), map(self._padded, joined), strict=True):
+                released[key] = np.maximum(clock, self._padded(released[key])) if key in released else clock
+
+    def _padded(self, clock: NDArray[np.int32]) -> NDArray[np.int32]:
+        return np.pad(clock, (0, self.clock.shape[1] - len(clock)))
+
+
+def _joined(clocks: Rows, groups: Indices) -> tuple[Indices, Indices, Rows]:
+    """Return the distinct groups, the number of each row's group among them, and the joined clock of each group."""
+    distinct, index = np.unique(groups, return_inverse=True)
+    order = np.argsort(index, kind="stable")
+    starts = np.flatnonzero(np.diff(index[order], prepend=-1))
+    if not len(starts):
+        return distinct, index, np.zeros((0, clocks.shape[1]), np.int32)
+    return distinct, index, np.maximum.reduceat(clocks[order], starts, axis=0)

@@ -1,0 +1,191 @@
+"""Vector clocks of a launch's threads, and the flags in memory by which threads synchronise.
+
+Time advances with every event that orders accesses. A time in a vector clock means that all accesses before that time
+happen before what follows. A thread releases its clock by a strong write (with a release, or after a fence), and
+another acquires it by a strong read (with an acquire, or before a fence). Reference: PTX ISA, "Memory Consistency
+Model" (release and acquire patterns, causality order).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from mmcore_emulator.machine.lanes import WARP
+
+VectorClock: TypeAlias = Mapping[tuple[str, int], int]
+"""The time of each ("thread", number), ("warp", number) or ("block", number)."""
+
+EMPTY: VectorClock = {}
+SCOPES: Mapping[str, tuple[str, ...]] = {"cta": ("cta",), "gpu": ("cta", "gpu")}
+"""The scopes that a fence of each scope includes."""
+
+
+def join(*clocks: VectorClock) -> VectorClock:
+    """Return the later time of each thread, warp and block in some vector clocks."""
+    distinct = list({id(clock): clock for clock in clocks if clock}.values())
+    if len(distinct) < 2:
+        return distinct[0] if distinct else EMPTY
+    joined = dict(distinct[0])
+    for clock in distinct[1:]:
+        for key, time in clock.items():
+            joined[key] = max(time, joined.get(key, 0))
+    return joined
+
+
+class Epoch(NamedTuple):
+    """Accesses of some threads, as much as is kept of them."""
+
+    block: int  # number of the threads' block in the grid; negative for several blocks
+    warps: int  # mask of warps of that block, which has all the threads' warps
+    lanes: int  # mask of lanes, which has the lanes of all the threads
+    time: int  # of the latest access
+
+
+@dataclass
+class Flag:
+    """The clocks that a flag in memory releases: to threads of one block, by block, and to threads of all blocks."""
+
+    near: dict[int, VectorClock] = field(default_factory=dict)
+    far: VectorClock = field(default_factory=dict)
+
+
+@dataclass
+class ThreadClocks:
+    """The vector clocks of a thread.
+
+    Attributes:
+        acquired: the clock of what happens before the thread's next access.
+        fenced: what it had acquired at its latest fence, by scope.
+        near, far: clocks that it has read in flags, to be acquired by a fence of scope "cta" or "gpu".
+        seen: the two clocks that it has read last in each flag.
+    """
+
+    acquired: VectorClock = field(default_factory=dict)
+    fenced: dict[str, VectorClock] = field(default_factory=dict)
+    near: VectorClock = field(default_factory=dict)
+    far: VectorClock = field(default_factory=dict)
+    seen: dict[tuple[int, ...], tuple[VectorClock, VectorClock]] = field(default_factory=dict)
+
+    def acquire(self, scope: str) -> None:
+        """Acquire what has been read in flags."""
+        self.acquired = join(self.acquired, self.near, self.far if scope == "gpu" else EMPTY)
+
+
+_NO_CLOCKS = ThreadClocks()
+
+
+class HappensBefore:
+    """The order of a launch's accesses.
+
+    Attributes:
+        now: the time.
+        blocks, block_size: number of the grid's blocks, and of the threads of a block.
+        flags_read: whether any thread has read a flag that another has written.
+        proxies_fenced: time of the latest fence between writes to global memory and asynchronous reads of it.
+    """
+
+    def __init__(self) -> None:
+        self.now = 1
+        self.blocks = self.block_size = self.proxies_fenced = 0
+        self.flags_read = False
+        self._flags: dict[tuple[int, ...], Flag] = {}
+        self._threads: dict[int, ThreadClocks] = {}
+
+    @property
+    def any_acquired(self) -> bool:
+        """Whether any thread has read a flag, or has acquired a clock."""
+        return bool(self._threads)
+
+    def tick(self) -> int:
+        """Advance the time and return it."""
+        self.now += 1
+        return self.now
+
+    def write(self, place: tuple[int, ...], block: int, near: VectorClock, far: VectorClock, adds: bool) -> None:
+        """Release clocks by a write to a flag; a write that ``adds`` to the flag keeps what others have released."""
+        flag = self._flags.get(place, Flag()) if adds else Flag()
+        flag.near[block] = join(flag.near.get(block, EMPTY), near)
+        flag.far = join(flag.far, far)
+        self._flags[place] = flag
+
+    def read(self, place: tuple[int, ...], thread: int, block: int, acquires: str) -> None:
+        """Read a flag; acquire its clocks now if the read ``acquires`` ("cta", "gpu"), otherwise at the next fence."""
+        flag = self._flags.get(place)
+        if flag is None:
+            return
+        self.flags_read = True
+        clocks = self._clocks(thread)
+        released = flag.near.get(block, EMPTY), flag.far
+        if clocks.seen.get(place) != released:
+            clocks.seen[place] = released
+            clocks.near, clocks.far = join(clocks.near, released[0]), join(clocks.far, released[1])
+        if acquires:
+            clocks.acquire(acquires)
+
+    def _clocks(self, thread: int) -> ThreadClocks:
+        return self._threads.setdefault(thread, ThreadClocks())
+
+    def fence(self, threads: Sequence[int], scope: str) -> None:
+        """Let threads acquire what they have read in flags, and release it by later writes."""
+        for thread in threads if self.flags_read else ():
+            if thread in self._threads:
+                clocks = self._threads[thread]
+                clocks.acquire(scope)
+                if clocks.acquired:
+                    clocks.fenced |= dict.fromkeys(SCOPES[scope], clocks.acquired)
+
+    def acquired(self, thread: int, fenced: str = "") -> VectorClock:
+        """Return what a thread has acquired, now or at its latest fence of the scope ``fenced`` ("cta", "gpu")."""
+        clocks = self._threads.get(thread, _NO_CLOCKS)
+        return clocks.fenced.get(fenced, EMPTY) if fenced else clocks.acquired
+
+    def released(self, thread: int) -> tuple[VectorClock, VectorClock, VectorClock]:
+        """Return what a thread releases at a barrier: what it has acquired, and what it has read in flags."""
+        clocks = self._threads.get(thread, _NO_CLOCKS)
+        return clocks.acquired, clocks.near, clocks.far
+
+    def join(
+        self, threads: Sequence[int], arrived: Sequence[tuple[VectorClock, VectorClock, VectorClock]] = ()
+    ) -> None:
+        """Join the clocks of threads that leave a barrier, and what others released that only ``arrived`` there."""
+        if not self._threads:
+            return
+        acquired, near, far = (join(*clocks) for clocks in zip(*map(self.released, threads), *arrived, strict=True))
+        for thread in threads if acquired or near or far else ():
+            clocks = self._clocks(thread)
+            clocks.acquired, clocks.near, clocks.far = acquired, near, far
+
+    def acquire(self, threads: Sequence[int], clock: VectorClock) -> None:
+        """Let threads acquire a clock."""
+        for thread in threads if clock else ():
+            clocks = self._clocks(thread)
+            clocks.acquired = join(clocks.acquired, clock)
+
+    def acquire_blocks(self, threads: Sequence[int], blocks: Sequence[int]) -> None:
+        """Let threads acquire all that some blocks have done, and release it by later writes."""
+        self.acquire(threads, {("block", block): self.now for block in blocks})
+        for thread in threads:
+            clocks = self._threads[thread]
+            clocks.fenced |= dict.fromkeys(SCOPES["gpu"], clocks.acquired)
+
+    def has_acquired(self, thread: int, epoch: Epoch) -> bool:
+        """Return whether a thread has acquired clocks that include accesses of others."""
+        clock, time = self.acquired(thread), epoch.time
+        if epoch.block < 0:
+            own_block = (thread - 1) // self.block_size
+            return len(clock) >= self.blocks - 1 and all(
+                clock.get(("block", block), 0) > time for block in range(self.blocks) if block != own_block
+            )
+        if clock.get(("block", epoch.block), 0) > time:
+            return True
+        warps, first = -(-self.block_size // WARP), epoch.block * self.block_size + 1
+        accessing = [warp for warp in range(warps) if epoch.warps >> warp & 1]
+        others = [warp for warp in accessing if clock.get(("warp", epoch.block * warps + warp), 0) <= time]
+        return all(
+            first + number == thread or clock.get(("thread", first + number), 0) > time
+            for warp in others
+            for number in range(warp * WARP, min(warp * WARP + WARP, self.block_size))
+            if epoch.lanes >> number % WARP & 1
+        )
