@@ -61,7 +61,7 @@ def walk(layout: TensorLayout, start: Index, offsets: Index) -> Iterator[Index]:
                 break
             position[axis] = layout.corners[0][axis]
         else:
-            position[-1] += 1
+            position[-1] += steps[-1]
 
 
 def column(layout: TensorLayout, tensor: NDArray[np.uint16], start: Index, offsets: Index) -> NDArray[np.uint16]:
@@ -96,7 +96,7 @@ def drawn(rng: np.random.Generator, rank: int) -> tuple[TensorLayout, NDArray[np
         (tuple(map(int, lower)), tuple(map(int, upper))),
     )
     inside = (int(rng.integers(low, high + 1)) for low, high in layout.pixel_bounds)
-    start = int(rng.integers(-4, extents[0])), *inside, int(rng.integers(-1, extents[-1] + 1))
+    start = 8 * int(rng.integers(-1, extents[0] // 8)), *inside, int(rng.integers(-1, extents[-1] + 1))
     return layout, tensor, start, tuple(map(int, rng.integers(0, 4, rank - 2)))
 
 
@@ -229,6 +229,8 @@ def test_misuse_of_a_map_is_reported() -> None:
     assert "copies in im2col mode with 4 axes by a tensor map in tiled mode" in reported(
         tiled, load_of((0, 1, 0, 0), (0, 0))
     )
+    odd = load_of((2, 2, 1, 0), (0, 1))
+    assert "begins at a channel whose place is no multiple of 16 bytes" in reported(images(), odd)
     tile = "4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {0, 1, 0, 0}], [%2];"
     assert "copies in tiled mode with 4 axes by a tensor map in im2col mode" in reported(images(), tile)
 

@@ -36,7 +36,8 @@ def box_by_elements(layout: TensorLayout, content: Array, first: Numbers, destin
         place = [start + each for start, each in zip(first, index[::-1], strict=True)]
         inside = all(0 <= each < extent for each, extent in zip(place, layout.extents, strict=True))
         offset = sum(each * stride for each, stride in zip(place, layout.strides, strict=True))
-        address = destination + 2 * number
+        row, column = divmod(number, layout.box[0])
+        address = destination + row * max(2 * layout.box[0], layout.swizzle) + 2 * column
         for bit in range(bits):
             address ^= (address >> (7 + bit) & 1) << (4 + bit)
         found[address] = int(content[offset // 2]) if inside else 0

@@ -27,6 +27,7 @@ class Sent:
         block: number of its block in the batch.
         shared: address in shared memory of what is copied.
         nbytes: of each copy.
+        span: bytes of shared memory from the first to the last of each copy.
     """
 
     machine: Machine
@@ -35,6 +36,7 @@ class Sent:
     block: NDArray[np.int64]
     shared: NDArray[np.uint64]
     nbytes: NDArray[np.int64]
+    span: NDArray[np.int64]
 
     def among_lanes(self, which: Any) -> NDArray[np.bool_]:
         """Some of them, among all lanes of the batch."""
@@ -51,7 +53,7 @@ class Sent:
         """What observers are told of some of them, whose bytes in shared memory are those of given blocks."""
         numbers = np.ravel_multi_index(tuple(self.lanes[which].T), self.machine.batch.shape)
         inside = (self.shared[which] & np.uint64(BLOCK_BYTES - 1)).astype(np.int64)
-        words = words_of(block[which] * BLOCK_BYTES + inside, self.nbytes[which])
+        words = words_of(block[which] * BLOCK_BYTES + inside, self.span[which])
         return Transfer(self.at, numbers[:, np.newaxis], words, **further)
 
     def report(self, kind: str, array: str | None, text: str, which: Any = slice(None)) -> None:
@@ -64,12 +66,16 @@ def each_of(machine: Machine, lanes: NDArray[np.int64], values: Values) -> Value
     return np.asarray(np.broadcast_to(values, machine.batch.shape)[tuple(lanes.T)])
 
 
-def sent_by(machine: Machine, mask: Mask | None, at: Instruction, shared: Values, nbytes: Values | int) -> Sent:
-    """Copies that the lanes of a mask send, of addresses in shared memory and bytes as lanes."""
+def sent_by(
+    machine: Machine, mask: Mask | None, at: Instruction, shared: Values, nbytes: Values | int, span: int | None = None
+) -> Sent:
+    """Return the copies that the lanes of a mask issue, of addresses in shared memory and bytes as lanes."""
     lanes = np.argwhere(machine.batch.spread(mask))
     every = np.broadcast_to(np.asarray(nbytes, np.int64), machine.batch.shape)
     block = each_of(machine, lanes, machine.batch.block_index())
-    return Sent(machine, at, lanes, block, each_of(machine, lanes, shared), each_of(machine, lanes, every))
+    counts = each_of(machine, lanes, every)
+    spans = counts if span is None else np.full_like(counts, span)
+    return Sent(machine, at, lanes, block, each_of(machine, lanes, shared), counts, spans)
 
 
 def issued(sent: Sent, which: NDArray[np.bool_], blocks: NDArray[np.int64], told: Transfer) -> Transfer:
@@ -78,7 +84,7 @@ def issued(sent: Sent, which: NDArray[np.bool_], blocks: NDArray[np.int64], told
     address, owner = np.zeros(machine.batch.shape, np.uint64), np.zeros(machine.batch.shape, np.int64)
     address[tuple(sent.lanes.T)] = sent.shared & np.uint64(RANK_BEGIN - 1)
     owner[tuple(sent.lanes.T)] = blocks
-    nbytes = int(sent.nbytes.max(initial=0))
+    nbytes = int(sent.span.max(initial=0))
     machine.observers.access(
         Access("copy", "shared", machine.memory.shared_of(owner), address, nbytes, sent.mask(which), sent.at)
     )
@@ -96,5 +102,5 @@ def tell_fetched(sent: Sent, mask: Mask | None) -> None:
     """Tell observers what copies from shared memory read."""
     machine, address = sent.machine, np.zeros(sent.machine.batch.shape, np.uint64)
     address[tuple(sent.lanes.T)] = sent.shared & np.uint64(RANK_BEGIN - 1)
-    nbytes = int(sent.nbytes.max(initial=0))
+    nbytes = int(sent.span.max(initial=0))
     machine.observers.access(Access("fetch", "shared", machine.memory.spaces["shared"], address, nbytes, mask, sent.at))

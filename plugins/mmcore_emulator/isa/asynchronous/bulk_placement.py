@@ -60,8 +60,8 @@ class Placement:
 
     def origins(self, sent: Sent) -> NDArray[np.int64]:
         """Return the address in global memory of each 16 bytes in shared memory, [copies, chunks]; 0 for none."""
-        found = np.zeros((len(sent.lanes), -(-int(sent.nbytes.max(initial=0)) // 16)), np.int64)
-        here = self.inside & (self.shared % 16 == 0) & (self.shared < sent.nbytes[:, np.newaxis])
+        found = np.zeros((len(sent.lanes), -(-int(sent.span.max(initial=0)) // 16)), np.int64)
+        here = self.inside & (self.shared % 16 == 0) & (self.shared < sent.span[:, np.newaxis])
         found[np.nonzero(here)[0], self.shared[here] // 16] = self.base + self.offsets[here]
         return found
 
@@ -78,7 +78,7 @@ def issue(
     layout = _layout(machine, mask, at, address)
     if layout is None:
         return None
-    sent = sent_by(machine, mask, at, named[inside][0], layout.nbytes)
+    sent = sent_by(machine, mask, at, named[inside][0], layout.nbytes, layout.span)
     coordinates = np.stack([each_of(machine, sent.lanes, each) for each in places], axis=-1)
     problems = layout.copy_problems(copy.axes, coordinates)
     for problem in problems:

@@ -29,7 +29,8 @@ _BY_SIZE = {1: ("uint8",), 2: ("uint16", "float16", "bfloat16"), 4: ("uint32", "
 _BY_SIZE[8] = ("uint64", "int64", "float64")
 KINDS = {kind: size for size, kinds in _BY_SIZE.items() for kind in kinds}
 """Bytes of each element type, by numpy's name or "bfloat16"."""
-_NAN = {"float16": "7fff", "bfloat16": "7fff", "float32": "7fffffff", "float64": "7fffffffffffffff"}
+_NAN = {kind: "7ff7" * (KINDS[kind] // 2) for kind in ("float16", "bfloat16", "float32", "float64")}
+"""The NaN that hardware writes for what is out of bounds, as on an H100."""
 _CORNER_LIMITS = {3: 2**15, 4: 2**7, 5: 2**4}
 _MAGIC = b"mmcoreTM"
 _CONTENT = struct.Struct("<8sQ4B5I5Q5H5B6h")
@@ -85,6 +86,16 @@ class TensorLayout:
     def nbytes(self) -> int:
         """Bytes of a box in shared memory; a copy completes all of them, those out of bounds too."""
         return math.prod(self.counts) * self.itemsize
+
+    @property
+    def row_pitch(self) -> int:
+        """Bytes from one row of a box to the next in shared memory, as many as the swizzle spans at least."""
+        return max(self.box[0] * self.itemsize, self.swizzle)
+
+    @property
+    def span(self) -> int:
+        """Bytes of shared memory from the first row of a box to the end of the last."""
+        return math.prod(self.counts[1:]) * self.row_pitch
 
     @property
     def fill(self) -> bytes:
@@ -147,7 +158,11 @@ class TensorLayout:
         outside = np.zeros(coordinates.shape[:-1], np.bool_)
         for axis, (low, high) in enumerate(self.pixel_bounds, start=1):
             outside |= (coordinates[..., axis] < low) | (coordinates[..., axis] > high)
-        return first_of([Problem(outside, "begins at a pixel outside the bounding box of its tensor map")])
+        found = [Problem(outside, "begins at a pixel outside the bounding box of its tensor map")]
+        if self.corners:
+            crooked = coordinates[..., 0] * self.itemsize % CHUNK != 0
+            found.append(Problem(crooked, f"begins at a channel whose place is no multiple of {CHUNK} bytes"))
+        return first_of(found)
 
     @property
     def pixel_bounds(self) -> tuple[tuple[int, int], ...]:
@@ -259,7 +274,7 @@ def _pixels(layout: TensorLayout, coordinates: NDArray[np.int64]) -> NDArray[np.
     """Return the indices of the pixels of im2col boxes along W, H, D and N, as many as there are: [..., pixels, axes].
 
     They run along W in steps from the start to the end of the bounding box, then from its beginning one step further
-    along H, likewise along D, and then through the next images. Offsets move what is accessed, not the bounding box.
+    along H, likewise along D, and then through images in steps. Offsets move what is accessed, not the bounding box.
     """
     steps, carry, places = layout.steps or (1,) * layout.rank, np.arange(layout.box[1]), []
     for axis, (low, high) in enumerate(layout.pixel_bounds, start=1):
@@ -269,13 +284,14 @@ def _pixels(layout: TensorLayout, coordinates: NDArray[np.int64]) -> NDArray[np.
         index = np.where(wrapped < 0, start + carry * step, low + wrapped % count * step)
         places.append(index + coordinates[..., layout.rank + axis - 1, None])
         carry = np.where(wrapped < 0, 0, wrapped // count + 1)
-    return np.stack([*places, coordinates[..., layout.rank - 1, None] + carry], axis=-1)
+    return np.stack([*places, coordinates[..., layout.rank - 1, None] + carry * steps[-1]], axis=-1)
 
 
 def shared_addresses(layout: TensorLayout, destination: Values) -> Values:
     """Addresses in shared memory (uint64 [..., elements]) of boxes that begin at ``destination`` (uint64 [...])."""
-    packed = np.arange(0, layout.nbytes, layout.itemsize, dtype=np.uint64)
-    return swizzled(np.asarray(destination, np.uint64)[..., None] + packed, layout.swizzle)
+    rows = np.arange(0, layout.span, layout.row_pitch, dtype=np.uint64)[:, None]
+    places = rows + np.arange(0, layout.box[0] * layout.itemsize, layout.itemsize, dtype=np.uint64)
+    return swizzled(np.asarray(destination, np.uint64)[..., None] + places.reshape(-1), layout.swizzle)
 
 
 def widened(layout: TensorLayout, coordinates: Values) -> tuple[TensorLayout, Values]:
