@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.mma import MmaKind, mma_kind
+from mmcore_emulator.isa.matrix.mma import MmaKind, mma_kind
 from mmcore_emulator.tensor_cores.elements import values
 from tests.emulation import emulate
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from mmcore_emulator import TensorMap, launch
 from mmcore_emulator.isa.table import semantics_of
-from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout, box_elements, box_rows, decode
+from mmcore_emulator.machine.asynchronous.boxes import box_elements, box_rows
+from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout, decode
 from tests.emulation import Emulated, emulate, function_of, ptx_kernel
 from tests.emulator.ptx_statements import REGISTERS, ptxas_refuses
 from tests.emulator.test_tensor_map_use import BASE, SOURCE, copied

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.mma import mma_kind
-from mmcore_emulator.isa.wmma import wmma_mma_kind
+from mmcore_emulator.isa.matrix.mma import mma_kind
+from mmcore_emulator.isa.matrix.wmma import wmma_mma_kind
 from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
 from mmcore_emulator.tensor_cores.summation import multiply_add
 from tests.emulation import CAPABILITIES, Emulated, emulate

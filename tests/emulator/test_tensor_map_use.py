@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout, box_elements
+from mmcore_emulator.machine.asynchronous.boxes import box_elements
+from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
 from tests.emulation import Emulated, emulate
 
 SOURCE = """

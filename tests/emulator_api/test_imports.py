@@ -72,3 +72,13 @@ def test_opcodes_are_looked_at_in_the_table_alone() -> None:
 def test_a_machine_has_no_part_of_unknown_type() -> None:
     tree = ast.parse((ROOT / "machine/machine.py").read_text(encoding="utf-8"))
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "Any"]
+
+
+FOLDERS = [ROOT, *(path for path in ROOT.rglob("*") if path.is_dir() and path.name != "__pycache__")]
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_folder_holds_twelve_modules_of_three_hundred_lines_at_most(folder: Path) -> None:
+    modules = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
+    assert len(modules) <= 12
+    assert {path.name: lines for path in modules if (lines := path.read_text().count("\n")) > 300} == {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmcore_emulator.isa.asynchronous import bulk_copies
+from mmcore_emulator.isa.asynchronous.bulk import copies as bulk_copies
 from tests.tables import table, words_of
 
 TO_CLUSTER, TO_GLOBAL = (

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mmcore.devices.base import MatrixMap
 from mmcore.kernel.arguments import TensorMap
 from mmcore_emulator.adapter.conversions import tensor_layout
-from mmcore_emulator.machine.asynchronous import tensor_maps
+from mmcore_emulator.machine.asynchronous import boxes, tensor_maps
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
 
 Array = NDArray[Any]
@@ -69,12 +69,12 @@ def test_boxes_and_their_rows_hold_what_a_loop_over_their_elements_finds(
     layout = layout_of(shape, box, swizzle, steps)
     content = np.random.default_rng(0).integers(1, 2**16, size=1 << 14, dtype=np.uint16)
     assert not layout.problems()
-    offsets, inside, shared = tensor_maps.box_elements(layout, np.array(first, np.int32), destination)
+    offsets, inside, shared = boxes.box_elements(layout, np.array(first, np.int32), destination)
     values = np.where(inside, content[np.where(inside, offsets, 0) // 2], 0)
     expected = box_by_elements(layout, content, first, destination)
     assert dict(zip((destination + shared).tolist(), values.tolist(), strict=True)) == expected
     assert layout.nbytes == 2 * len(expected)
-    begin, nbytes = tensor_maps.box_rows(layout, np.array(first, np.int32))
+    begin, nbytes = boxes.box_rows(layout, np.array(first, np.int32))
     rows = zip((begin - layout.address).tolist(), nbytes.tolist(), strict=True)
     bytes_of_rows = [place for start, count in rows for place in range(start, start + count)]
     assert sorted(bytes_of_rows) == sorted(place + byte for place in offsets[inside].tolist() for byte in range(2))
@@ -84,10 +84,10 @@ def test_boxes_of_many_blocks_at_once() -> None:
     layout = layout_of((40, 100), (16, 64), 128)
     first = np.array([[[0, 0], [64, 8]], [[-1, 0], [0, 39]]], np.int32)
     destinations = np.array([[0, 128], [1024, 2048]], np.uint64)
-    together = tensor_maps.box_elements(layout, first, destinations)
+    together = boxes.box_elements(layout, first, destinations)
     assert together.inside.shape == together.global_offsets.shape == together.shared_offsets.shape == (2, 2, 1024)
     for place in np.ndindex(2, 2):
-        alone = tensor_maps.box_elements(layout, first[place], int(destinations[place]))
+        alone = boxes.box_elements(layout, first[place], int(destinations[place]))
         for whole, part in zip(together, alone, strict=True):
             assert (whole[place] == part).all()
 
@@ -95,10 +95,10 @@ def test_boxes_of_many_blocks_at_once() -> None:
 @pytest.mark.parametrize("first", [(64, 8), (96, 30), (-64, 0)])
 def test_an_element_of_16_bytes_moves_the_same_bytes(first: Numbers) -> None:
     layout, content, memories = layout_of((40, 128), (16, 64), 128), np.arange(1 << 13, dtype=np.uint16), []
-    wide, wide_coordinates = tensor_maps.widened(layout, np.array(first, np.int32))
+    wide, wide_coordinates = boxes.widened(layout, np.array(first, np.int32))
     assert (wide.itemsize, wide.nbytes) == (16, layout.nbytes)
     for each, coordinates in ((layout, np.array(first, np.int32)), (wide, wide_coordinates)):
-        offsets, inside, shared = tensor_maps.box_elements(each, coordinates, 1024)
+        offsets, inside, shared = boxes.box_elements(each, coordinates, 1024)
         dtype, memory = np.dtype(each.kind), np.zeros(layout.nbytes, np.uint8)
         source = content.view(dtype)[np.where(inside, offsets, 0) // each.itemsize]
         memory.view(dtype)[shared // each.itemsize] = np.where(inside, source, np.zeros(1, dtype))
@@ -109,7 +109,7 @@ def test_an_element_of_16_bytes_moves_the_same_bytes(first: Numbers) -> None:
 @pytest.mark.parametrize(("columns", "first"), [(100, 0), (128, 3)])
 def test_elements_stay_single_where_16_bytes_are_not_whole(columns: int, first: int) -> None:
     layout = layout_of((40, columns), (16, 64))
-    assert tensor_maps.widened(layout, np.array([first, 0]))[0] == layout
+    assert boxes.widened(layout, np.array([first, 0]))[0] == layout
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mmcore_emulator
-from mmcore_emulator.isa.products import Product, product_of
+from mmcore_emulator.isa.matrix.products import Product, product_of
 from mmcore_emulator.ptx.instructions import Instruction
 from tests.modern import TENSOR_MAP
 from tests.profiler.counting import AT, assert_counts, counters_of

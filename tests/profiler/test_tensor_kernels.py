@@ -16,7 +16,7 @@ from mmcore import Kernel
 from mmcore.cell import Cell, referenced_kernel
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.profile import Profile, profile_cell
-from mmcore_emulator.isa.products import Product
+from mmcore_emulator.isa.matrix.products import Product
 from mmcore_emulator.profiler.counters import Counters, total
 from tests.profiler.counting import assert_counts, assert_figures
 

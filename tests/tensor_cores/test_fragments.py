@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa import matrix_moves, mma, wmma
+from mmcore_emulator.isa.matrix import mma, wmma
+from mmcore_emulator.isa.matrix import moves as matrix_moves
 from mmcore_emulator.tensor_cores import elements, layouts
 from mmcore_emulator.tensor_cores.fragments import Fragment
 from mmcore_emulator.tensor_cores.layouts import fragment, wmma_fragment

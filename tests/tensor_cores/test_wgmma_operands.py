@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.isa.asynchronous import wgmma_operands
 from mmcore_emulator.isa.asynchronous.wgmma_operands import WgmmaKind, parse_wgmma
-from mmcore_emulator.machine.asynchronous import swizzles, tensor_maps
+from mmcore_emulator.machine.asynchronous import boxes, swizzles, tensor_maps
 from mmcore_emulator.tensor_cores import layouts
 from tests.tables import table, words_of
 
@@ -27,7 +27,7 @@ def shared_with_boxes(matrix: Array, box: tuple[int, int], swizzle: int, destina
     memory = np.zeros(SHARED, np.uint8)
     for column in range(0, matrix.shape[1], box[1]):
         for row in range(0, matrix.shape[0], box[0]):
-            offsets, inside, shared = tensor_maps.box_elements(layout, np.array([column, row]), destination)
+            offsets, inside, shared = boxes.box_elements(layout, np.array([column, row]), destination)
             assert inside.all()
             memory.view(matrix.dtype)[(destination + shared) // size] = matrix.reshape(-1)[offsets // size]
             destination += layout.nbytes

@@ -18,7 +18,7 @@ from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Json, Launched
 from mmcore_emulator.executor.translation.translate import Translation
-from mmcore_emulator.isa.products import Product
+from mmcore_emulator.isa.matrix.products import Product
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.profiler.by_line import Counting
 from mmcore_emulator.profiler.counters import (

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from mmcore_emulator.explain.picture import Cell, Picture
 from mmcore_emulator.isa.asynchronous.wgmma_operands import WARPGROUP, parse_wgmma
-from mmcore_emulator.isa.matrix_moves import matrix_move
-from mmcore_emulator.isa.mma import mma_kind
-from mmcore_emulator.isa.wmma import wmma_mma_kind, wmma_move
+from mmcore_emulator.isa.matrix.mma import mma_kind
+from mmcore_emulator.isa.matrix.moves import matrix_move
+from mmcore_emulator.isa.matrix.wmma import wmma_mma_kind, wmma_move
 from mmcore_emulator.tensor_cores.fragments import Fragment
 from mmcore_emulator.tensor_cores.layouts import wgmma_a, wgmma_d
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from mmcore_emulator.errors import UnsupportedInstruction
-from mmcore_emulator.isa import atomics, barriers, control, fences, matrix_moves, memory, mma, warp_operations, wmma
+from mmcore_emulator.isa import atomics, barriers, control, fences, memory, warp_operations
 from mmcore_emulator.isa.architectures import CAPABILITIES
 from mmcore_emulator.isa.arithmetic import (
     approximations,
@@ -21,7 +21,8 @@ from mmcore_emulator.isa.arithmetic import (
     float_operations,
     integers,
 )
-from mmcore_emulator.isa.asynchronous import bulk_actions, mbarrier_actions, remote_stores, thread_copies, wgmma_actions
+from mmcore_emulator.isa.asynchronous import mbarrier_actions, remote_stores, thread_copies, wgmma_actions
+from mmcore_emulator.isa.asynchronous.bulk import actions as bulk_actions
 from mmcore_emulator.isa.entries import (
     Capability,
     Compute,
@@ -34,6 +35,8 @@ from mmcore_emulator.isa.entries import (
     Wait,
     of_opcode,
 )
+from mmcore_emulator.isa.matrix import mma, wmma
+from mmcore_emulator.isa.matrix import moves as matrix_moves
 from mmcore_emulator.ptx.instructions import Address, Instruction, Negated, Operand, Register, TensorAddress
 from mmcore_emulator.ptx.types import FLOATS
 

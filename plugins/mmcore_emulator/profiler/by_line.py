@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from copy import copy
 
-from mmcore_emulator.isa.products import Product, product_of
+from mmcore_emulator.isa.matrix.products import Product, product_of
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.asynchronous.events import Event, Issued

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
-from mmcore_emulator.isa.products import Product
+from mmcore_emulator.isa.matrix.products import Product
 
 SECTOR_BYTES = 32
 

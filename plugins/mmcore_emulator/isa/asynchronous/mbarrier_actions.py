@@ -7,18 +7,15 @@ from functools import partial
 
 import numpy as np
 
+from mmcore_emulator.isa.asynchronous.mbarrier_forms import MbarrierKind, combine, parse, problems
 from mmcore_emulator.isa.asynchronous.mbarriers import (
-    MbarrierKind,
     arrive,
-    combine,
     completed,
     completed_of_state,
     contents,
     expect_arrival,
     init,
-    parse,
     pending_count,
-    problems,
 )
 from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec, of_opcode
 from mmcore_emulator.machine.accesses import LaneViolation

@@ -11,9 +11,10 @@ from functools import partial
 
 import numpy as np
 
-from mmcore_emulator.isa.asynchronous.bulk_issue import each_of, issued, landed, sent_by
+from mmcore_emulator.isa.asynchronous.bulk.issue import each_of, issued, landed, sent_by
 from mmcore_emulator.isa.asynchronous.mbarrier_actions import change
-from mmcore_emulator.isa.asynchronous.mbarriers import MbarrierKind, contents
+from mmcore_emulator.isa.asynchronous.mbarrier_forms import MbarrierKind
+from mmcore_emulator.isa.asynchronous.mbarriers import contents
 from mmcore_emulator.isa.atomics import atomic_operation
 from mmcore_emulator.isa.entries import Effect, Entry, Execute, Family, Opcode, OperandSpec, of_opcode
 from mmcore_emulator.machine.accesses import LaneViolation, always

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.asynchronous.bulk_copies import BulkCopy, bulk_problems
-from mmcore_emulator.isa.asynchronous.bulk_issue import Sent, each_of, issued, landed
-from mmcore_emulator.isa.asynchronous.bulk_memory import read_global, read_shared, write_shared
-from mmcore_emulator.isa.asynchronous.bulk_placement import Placement, issue
-from mmcore_emulator.isa.asynchronous.bulk_reductions import Merge
+from mmcore_emulator.isa.asynchronous.bulk.copies import BulkCopy, bulk_problems
+from mmcore_emulator.isa.asynchronous.bulk.issue import Sent, each_of, issued, landed
+from mmcore_emulator.isa.asynchronous.bulk.memory import read_global, read_shared, write_shared
+from mmcore_emulator.isa.asynchronous.bulk.placement import Placement, issue
+from mmcore_emulator.isa.asynchronous.bulk.reductions import Merge
 from mmcore_emulator.isa.asynchronous.mbarriers import complete_tx, contents, initialised
 from mmcore_emulator.isa.asynchronous.remote_stores import block_at
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES

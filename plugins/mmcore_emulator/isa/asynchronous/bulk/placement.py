@@ -7,17 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.asynchronous.bulk_copies import BulkCopy
-from mmcore_emulator.isa.asynchronous.bulk_issue import Sent, each_of, sent_by
+from mmcore_emulator.isa.asynchronous.bulk.copies import BulkCopy
+from mmcore_emulator.isa.asynchronous.bulk.issue import Sent, each_of, sent_by
 from mmcore_emulator.machine.accesses import BulkTransfer, LaneViolation
-from mmcore_emulator.machine.asynchronous.tensor_maps import (
-    MAP_BYTES,
-    TensorLayout,
-    box_elements,
-    box_rows,
-    decode,
-    widened,
-)
+from mmcore_emulator.machine.asynchronous.boxes import box_elements, box_rows, widened
+from mmcore_emulator.machine.asynchronous.tensor_maps import MAP_BYTES, TensorLayout, decode
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.numerics.floats import Values

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.asynchronous.bulk_issue import Sent
-from mmcore_emulator.isa.asynchronous.bulk_placement import Placement
-from mmcore_emulator.isa.asynchronous.bulk_reductions import Merge
+from mmcore_emulator.isa.asynchronous.bulk.issue import Sent
+from mmcore_emulator.isa.asynchronous.bulk.placement import Placement
+from mmcore_emulator.isa.asynchronous.bulk.reductions import Merge
 from mmcore_emulator.machine.memory.addresses import RANK_BEGIN
 from mmcore_emulator.machine.memory.arrays import Array
 

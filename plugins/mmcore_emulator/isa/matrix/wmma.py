@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec, of_opcode
-from mmcore_emulator.isa.mma import (
+from mmcore_emulator.isa.matrix.mma import (
     PRODUCT,
     SUMS,
     MmaKind,

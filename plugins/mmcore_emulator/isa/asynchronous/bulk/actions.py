@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from mmcore_emulator.isa.asynchronous.bulk_copies import OPERANDS, parse_copy
-from mmcore_emulator.isa.asynchronous.bulk_loads import to_shared
-from mmcore_emulator.isa.asynchronous.bulk_reductions import merge_of
-from mmcore_emulator.isa.asynchronous.bulk_stores import to_global
+from mmcore_emulator.isa.asynchronous.bulk.copies import OPERANDS, parse_copy
+from mmcore_emulator.isa.asynchronous.bulk.loads import to_shared
+from mmcore_emulator.isa.asynchronous.bulk.reductions import merge_of
+from mmcore_emulator.isa.asynchronous.bulk.stores import to_global
 from mmcore_emulator.isa.entries import (
     CACHE_HINT,
     CLUSTER_SPACE,

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.errors import UnsupportedInstruction
-from mmcore_emulator.isa.asynchronous.bulk_copies import BulkCopy
-from mmcore_emulator.isa.asynchronous.bulk_issue import Sent, tell_fetched
-from mmcore_emulator.isa.asynchronous.bulk_memory import read_shared_elements, write_global
-from mmcore_emulator.isa.asynchronous.bulk_placement import Placement, issue
-from mmcore_emulator.isa.asynchronous.bulk_reductions import Merge, merge_of_tensor
+from mmcore_emulator.isa.asynchronous.bulk.copies import BulkCopy
+from mmcore_emulator.isa.asynchronous.bulk.issue import Sent, tell_fetched
+from mmcore_emulator.isa.asynchronous.bulk.memory import read_shared_elements, write_global
+from mmcore_emulator.isa.asynchronous.bulk.placement import Placement, issue
+from mmcore_emulator.isa.asynchronous.bulk.reductions import Merge, merge_of_tensor
 from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.asynchronous.events import Issued
 from mmcore_emulator.machine.lanes import Mask

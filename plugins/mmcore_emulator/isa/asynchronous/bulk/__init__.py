@@ -1,0 +1,1 @@
+"""Bulk copies and reductions between global and shared memory."""

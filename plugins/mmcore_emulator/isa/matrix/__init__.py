@@ -1,0 +1,1 @@
+"""Matrices that a warp moves and multiplies."""

@@ -1,0 +1,238 @@
+"""Undefined bytes of memory, and the accesses that read or store undefined values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore_emulator.executor.translation.shadow_domain import ExecuteRule, Operands, Shadow, Shadows
+from mmcore_emulator.isa.entries import MemoryAccess
+from mmcore_emulator.machine.accesses import LaneViolation, always
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.memory import operations
+from mmcore_emulator.machine.memory.arrays import UNWRITTEN_HALFWORD, Array, Space
+from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.sanitizer.undefined_bits import all_bits, bits_of, known, resized
+
+_BRANCHES = "branches by a value that depends on one that was never set"
+_STORES = "stores to {} a value that depends on one that was never set"
+_STORES_LATER = "reads a value that was never set, and stores to {}{} one that depends on it"
+
+
+@dataclass
+class _BatchState:
+    """The undefined bytes of a batch's memory, and where its lanes last read an undefined value.
+
+    Attributes:
+        bytes: masks of the bytes of an array's content, by the identity of the content.
+        origins: instructions that have read undefined values.
+        latest: number of the instruction that each lane executed last among them, plus one.
+        from_host: numbers of the instructions that read memory of the host.
+    """
+
+    bytes: dict[int, tuple[NDArray[np.uint8], NDArray[np.uint8]]] = field(default_factory=dict)
+    origins: list[Instruction] = field(default_factory=list)
+    latest: Values | None = None
+    from_host: set[int] = field(default_factory=set)
+
+
+class _ShadowSpace:
+    """A memory whose arrays hold the masks of undefined bytes of another memory's arrays."""
+
+    def __init__(self, space: Space, masks: Callable[[Array], NDArray[np.uint8]]) -> None:
+        self._space, self._masks = space, masks
+        self.range_bits, self.flushes = space.range_bits, False
+
+    def at(self, address: int) -> Array | None:
+        array = self._space.at(address)
+        return None if array is None else replace(array, content=self._masks(array), read_only=False, _views={})
+
+    def elsewhere(self, address: int) -> str:
+        return self._space.elsewhere(address)
+
+
+def _by_chance(space: Space, places: Values) -> Values:
+    """Return which addresses may be read but hold no data: gaps of what the host has uploaded, and what is behind it.
+
+    Elements that a kernel should have written, and addresses out of bounds, are reported where they are read.
+    """
+    array = space.at(int(places.min()))
+    if array is None:
+        return np.zeros((1,) * 6, np.bool_)
+    offset = (places - np.uint64(array.base)).view(np.int64)
+    return (offset >= 0) & (offset < array.readable) & ((offset < array.uploaded) | (offset >= array.writable))
+
+
+def _is_nan(value: Values) -> Values:
+    """Return which values, of any type, have the bits of a NaN in a floating-point type of their size."""
+    if value.dtype.itemsize == 2:
+        return np.isnan(value.view(np.float16)) | ((value.view(np.uint16) & np.uint16(0x7FFF)) > 0x7F80)
+    floats = {4: np.float32, 8: np.float64}.get(value.dtype.itemsize)
+    return np.ones((1,) * 6, np.bool_) if floats is None else np.isnan(value.view(floats))
+
+
+class UndefinedMemory:
+    """The undefined bytes of the memories of a launch.
+
+    Args:
+        outputs: returns whether an array is output, so that storing an undefined value there is a hazard.
+        marked: whether the host has filled what holds no data with the pattern of memory that was never written.
+    """
+
+    def __init__(self, outputs: Callable[[Array], bool], *, marked: bool) -> None:
+        self._outputs = outputs
+        self._marked = marked
+        self._states: WeakKeyDictionary[Machine, _BatchState] = WeakKeyDictionary()
+
+    def branch(self, machine: Machine, mask: Mask | None, at: Instruction, shadow: Shadow) -> None:
+        if shadow is None:
+            return
+        lanes = machine.batch.spread(mask) & (shadow != 0)
+        state = self._state(machine)
+        for origin, here in self._by_origin(machine, lanes):
+            if origin is None or origin not in state.from_host:
+                what = at if origin is None else state.origins[origin]
+                text = _BRANCHES if what is at else _BRANCHES.replace("branches by", "reads what was never set, and")
+                machine.observers.violation(LaneViolation("uninitialized-read", None, what, here, always(text)))
+
+    def _state(self, machine: Machine) -> _BatchState:
+        return self._states.setdefault(machine, _BatchState())
+
+    def _masks(self, machine: Machine, array: Array, initial: int = 0) -> NDArray[np.uint8]:
+        """Return the masks of undefined bytes of an array's content."""
+        state, key = self._state(machine).bytes, id(array.content)
+        if key not in state:
+            state[key] = np.full(len(array.content), initial, np.uint8), array.content
+        return state[key][0]
+
+    def load(self, memory: MemoryAccess) -> ExecuteRule:
+        bits = bits_of(memory.dtype)
+        unwritten = np.full(8, UNWRITTEN_HALFWORD, np.uint16).view(bits)[0] if bits.itemsize > 1 else None
+
+        def loaded(
+            machine: Machine,
+            mask: Mask | None,
+            at: Instruction,
+            operands: Operands,
+            shadows: Shadows,
+            results: Sequence[Values],
+        ) -> Sequence[Shadow]:
+            found: list[Shadow] = []
+            for number, value in enumerate(results):
+                address, shadow = operands[0][0] + np.uint64(number * bits.itemsize), None
+                for name, space, places, lanes in machine.memory.resolved(memory.space, address, mask):
+                    part = self._loaded_from(machine, name, space, places, lanes, bits, value, unwritten)
+                    if part is not None:
+                        self._note(machine, at, part, lanes, from_host=name in ("global", "const"))
+                        every = np.ones((1,) * 6, np.bool_) if lanes is None else lanes.lanes
+                        shadow = _merged(every, part, shadow)
+                found.append(shadow)
+            return found
+
+        return loaded
+
+    def _loaded_from(
+        self,
+        machine: Machine,
+        name: str,
+        space: Space,
+        places: Values,
+        lanes: Mask | None,
+        bits: np.dtype[np.generic],
+        value: Values,
+        unwritten: np.generic | None,
+    ) -> Shadow:
+        state = self._state(machine)
+        if self._marked and name in ("global", "const") and unwritten is not None:
+            shadow = known(all_bits((value.view(bits) == unwritten) & _by_chance(space, places), bits))
+            if shadow is not None:
+                return shadow
+        if name != "local" and not state.bytes:
+            return None
+        initial = 0xFF if name == "local" else 0
+        shadow_space = _ShadowSpace(space, lambda array: self._masks(machine, array, initial))
+        return known(operations.load(shadow_space, places, bits, lanes, lambda _: None))
+
+    def store(self, memory: MemoryAccess) -> ExecuteRule:
+        bits = bits_of(memory.dtype)
+
+        def stored(
+            machine: Machine, mask: Mask | None, at: Instruction, operands: Operands, shadows: Shadows, results: object
+        ) -> Sequence[Shadow]:
+            for number, shadow in enumerate(shadows[1]):
+                address = operands[0][0] + np.uint64(number * bits.itemsize)
+                if shadow is None and not self._state(machine).bytes and memory.space not in ("local", "generic"):
+                    continue
+                for name, space, places, lanes in machine.memory.resolved(memory.space, address, mask):
+                    if shadow is not None and name == "global":
+                        self._report(machine, lanes, at, space, places, shadow, operands[1][number])
+                    if name == "local" or shadow is not None or self._state(machine).bytes:
+                        initial = 0xFF if name == "local" else 0
+                        masks = _ShadowSpace(space, lambda array, fill=initial: self._masks(machine, array, fill))  # type: ignore[misc]
+                        operations.store(masks, places, resized(shadow, memory.dtype), bits, lanes, lambda _: None)
+            return ()
+
+        return stored
+
+    def _note(self, machine: Machine, at: Instruction, shadow: Values, lanes: Mask | None, *, from_host: bool) -> None:
+        """Note that lanes have read an undefined value."""
+        state = self._state(machine)
+        if state.latest is None:
+            state.latest = np.zeros(machine.batch.shape, np.int32)
+        if at not in state.origins:
+            state.origins.append(at)
+        number = state.origins.index(at)
+        if from_host:
+            state.from_host.add(number)
+        state.latest[machine.batch.spread(lanes) & (shadow != 0)] = number + 1
+
+    def _by_origin(self, machine: Machine, lanes: Values) -> list[tuple[int | None, Values]]:
+        """Return lanes by the number of the instruction that last read an undefined value; None for a register."""
+        latest = self._state(machine).latest
+        if latest is None:
+            return [(None, lanes)] if lanes.any() else []
+        numbers = np.unique(latest[lanes]).tolist()
+        return [(number - 1 if number else None, lanes & (latest == number)) for number in numbers]
+
+    def _report(
+        self,
+        machine: Machine,
+        mask: Mask | None,
+        at: Instruction,
+        space: Space,
+        places: Values,
+        shadow: Values,
+        value: Values,
+    ) -> None:
+        """Report lanes that store an undefined value to an output.
+
+        What the host has marked may be read and used as long as it has no effect: it is NaN, and so is what it affects.
+        """
+        lanes = machine.batch.spread(mask) & (shadow != 0)
+        if not lanes.any():
+            return
+        first = np.broadcast_to(places, machine.batch.shape)[lanes][0]
+        array = space.at(int(first))
+        if array is None or not self._outputs(array):
+            return
+        state = self._state(machine)
+        for origin, here in self._by_origin(machine, lanes):
+            if origin in state.from_host:
+                here = here & _is_nan(value)
+                if not here.any():
+                    continue
+            what = at if origin is None else state.origins[origin]
+            where = f" at {at.source}:{at.line}" if at.line else ""
+            text = _STORES.format(array) if what is at else _STORES_LATER.format(array, where)
+            machine.observers.violation(LaneViolation("uninitialized-read", array.label, what, here, always(text)))
+
+
+def _merged(lanes: Values, new: Values, old: Shadow) -> Shadow:
+    """Return ``new`` in some lanes, ``old`` elsewhere."""
+    return known(np.where(lanes, new, resized(old, new.dtype)))
