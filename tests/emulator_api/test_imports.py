@@ -82,3 +82,13 @@ def test_a_folder_holds_twelve_modules_of_three_hundred_lines_at_most(folder: Pa
     modules = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
     assert len(modules) <= 12
     assert {path.name: lines for path in modules if (lines := path.read_text().count("\n")) > 300} == {}
+
+
+def test_few_types_are_unknown() -> None:
+    uses = [
+        node
+        for path in ROOT.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Name) and node.id == "Any"
+    ]
+    assert len(uses) <= 30

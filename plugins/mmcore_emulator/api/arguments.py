@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from mmcore_emulator.machine.memory.arrays import Array, DeviceMemory
 from mmcore_emulator.ptx.instructions import Parameter
 from mmcore_emulator.ptx.types import TYPE_BYTES
 
-Argument: TypeAlias = NDArray[Any] | np.generic | TensorMap | bytes | bool | int | float | None
+Argument: TypeAlias = NDArray[np.generic] | np.generic | TensorMap | bytes | bool | int | float | None
 """An argument of a kernel."""
 
 _POINTER_BYTES = 8
@@ -30,9 +30,9 @@ class HostArrays:
         self._memory = memory
         # The copies by address and size in the host's memory: an array that is passed twice has one copy.
         self._copies: dict[tuple[int, int], tuple[str, Array]] = {}
-        self._hosts: list[tuple[NDArray[Any], Array]] = []
+        self._hosts: list[tuple[NDArray[np.generic], Array]] = []
 
-    def upload(self, label: str, host: NDArray[Any], place: str) -> Array:
+    def upload(self, label: str, host: NDArray[np.generic], place: str) -> Array:
         """Return the copy of an array in device memory.
 
         Args:
@@ -58,7 +58,7 @@ class HostArrays:
         self.bind(host, copy, place)
         return copy
 
-    def bind(self, host: NDArray[Any], copy: Array, place: str) -> None:
+    def bind(self, host: NDArray[np.generic], copy: Array, place: str) -> None:
         """Store an array in device memory that exists; :meth:`download` copies it back from there.
 
         Raises:
@@ -97,12 +97,12 @@ class HostArrays:
                 _bytes_of(host)[:] = copy.content[: host.nbytes]
 
 
-def _bytes_of(host: NDArray[Any]) -> NDArray[np.uint8]:
+def _bytes_of(host: NDArray[np.generic]) -> NDArray[np.uint8]:
     """Return a view of a contiguous array's bytes."""
     return host.reshape(-1).view(np.uint8)
 
 
-def _check_array(host: NDArray[Any], place: str) -> None:
+def _check_array(host: NDArray[np.generic], place: str) -> None:
     if not host.flags.c_contiguous:
         raise LaunchError(f"{place} is an array that is not C-contiguous; pass numpy.ascontiguousarray of it")
     if host.dtype.hasobject or not host.dtype.isnative:
@@ -187,7 +187,7 @@ def _article(argument: object) -> str:
     return "an" if type(argument).__name__[0] in "aeiou" else "a"
 
 
-def _check_kind(parameter: Parameter, dtype: np.dtype[Any], place: str) -> None:
+def _check_kind(parameter: Parameter, dtype: np.dtype[np.generic], place: str) -> None:
     """Raise LaunchError for a numpy scalar that is an integer where the kernel takes a float, or the reverse."""
     kinds = {"f": "f", "u": "iub", "s": "iub"}.get(parameter.type[0], "")
     if dtype.itemsize != parameter.nbytes or (kinds and dtype.kind in "iubfc" and dtype.kind not in kinds):

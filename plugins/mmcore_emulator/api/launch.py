@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.api.arguments import Argument, HostArrays, argument_bytes
@@ -69,7 +69,7 @@ def launch(
     shared_bytes: int = 0,
     cluster: Extent | None = None,
     cooperative: bool = False,
-    variables: Mapping[str, NDArray[Any]] | None = None,
+    variables: Mapping[str, NDArray[np.generic]] | None = None,
     architecture: str = "sm_90",
     options: Sequence[str] = (),
     check: bool = True,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.errors import LaunchError
@@ -29,7 +29,7 @@ class TensorMap:
             first and the last index along each axis but the first and the last.
     """
 
-    array: NDArray[Any]
+    array: NDArray[np.generic]
     box: tuple[int, ...]
     swizzle: int = 0
     steps: tuple[int, ...] = ()

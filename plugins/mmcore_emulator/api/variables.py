@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.api.arguments import HostArrays
@@ -19,7 +19,7 @@ def set_variables(
     addresses: Mapping[str, int],
     memory: DeviceMemory,
     arrays: HostArrays,
-    values: Mapping[str, NDArray[Any]],
+    values: Mapping[str, NDArray[np.generic]],
 ) -> None:
     """Store arrays in variables of a module; those in ``__device__`` memory are copied back after the launch.
 

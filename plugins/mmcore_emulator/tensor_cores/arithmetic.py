@@ -13,13 +13,13 @@ north-numerical-computing/MATLAB-tensor-core, with which ``python -m bench.mmasi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.errors import UnsupportedInstruction
 
-Values = NDArray[Any]
+Values = NDArray[np.generic]
 Tile = tuple[slice, slice, slice]
 
 #: Exponents of the least normal numbers.

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.tensor_cores.elements import BITS, join_parts, split_parts
 
-Registers: TypeAlias = list[NDArray[Any]]
+Registers: TypeAlias = list[NDArray[np.generic]]
 """The registers of an operand, in the order in which PTX lists them: ``[W, 32]`` each."""
 
 
@@ -82,7 +82,7 @@ class Fragment:
         """How many registers are no copies of earlier ones: the first of them."""
         return self.register_count // self.copies
 
-    def unpack(self, registers: Sequence[NDArray[Any]]) -> Values:
+    def unpack(self, registers: Sequence[NDArray[np.generic]]) -> Values:
         """Raw elements ``[W, rows, columns]`` that registers hold: ``[W, threads]`` each; of copies, the first counts.
 
         Where a warp holds several matrices they are ``[W, matrices, rows, columns]``. The registers of a warpgroup may

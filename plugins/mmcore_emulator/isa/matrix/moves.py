@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +68,7 @@ def registers_of_rows(rows: Values, transposed: bool = False) -> Registers:
     return list(held.reshape(len(rows), -1, 32).swapaxes(0, 1))
 
 
-def rows_of_registers(registers: Sequence[NDArray[Any]], transposed: bool = False) -> Values:
+def rows_of_registers(registers: Sequence[NDArray[np.generic]], transposed: bool = False) -> Values:
     """Matrices ``[W, count, 8, 8]`` of uint16 that ``stmatrix`` stores (PTX ISA 9.7.14.5.16)."""
     rows = np.stack(registers, axis=1).view(np.uint16).reshape(-1, len(registers), 8, 8)
     return rows.swapaxes(2, 3) if transposed else rows

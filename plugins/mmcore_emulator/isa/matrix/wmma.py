@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,7 +110,7 @@ class WmmaMove:
         """Whether the parts of each register are neighbours in memory, so that a register is a word there."""
         return bool((np.diff(self.offsets(self.default_stride)) == 1).all())
 
-    def offsets(self, stride: int | NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    def offsets(self, stride: int | NDArray[np.int64]) -> NDArray[np.int64]:
         """Elements from the matrix's address to each of a thread's, ``[registers, W, 32, parts]``.
 
         ``stride``, from one row or column to the next, is one number (and then W is 1), or one for each warp ``[W]``.
@@ -159,7 +158,7 @@ def _fragment_move(opcode: Opcode) -> Execute | None:
     return Execute(partial(run, move), (*order, stride), required=2)
 
 
-def _element(move: WmmaMove) -> tuple[np.dtype[Any], int]:
+def _element(move: WmmaMove) -> tuple[np.dtype[np.generic], int]:
     """What is moved at a time, and how many of these a register is made of."""
     bits, parts = move.fragment.bits, max(1, 32 // move.fragment.bits)
     if move.side_by_side:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from mmcore_emulator.isa.asynchronous.bulk.copies import OPERANDS, parse_copy
 from mmcore_emulator.isa.asynchronous.bulk.loads import to_shared
@@ -46,13 +45,13 @@ def _bulk(opcode: Opcode) -> Execute | None:
     return Execute(partial(to_global if copy.target == "global" else to_shared, copy, merge), copy.specs)
 
 
-def _commit(machine: Machine, mask: Mask | None, at: Instruction) -> Sequence[Any]:
+def _commit(machine: Machine, mask: Mask | None, at: Instruction) -> Sequence[Values]:
     machine.bulk_groups.commit(mask)
     machine.observers.event(Committed("bulk", mask))
     return ()
 
 
-def _wait(read: bool, machine: Machine, mask: Mask | None, at: Instruction, most: list[Values]) -> Sequence[Any]:
+def _wait(read: bool, machine: Machine, mask: Mask | None, at: Instruction, most: list[Values]) -> Sequence[Values]:
     groups = machine.bulk_groups
     (groups.read if read else groups.land)(int(most[0].item()), mask)
     machine.observers.event(Waited("bulk", int(most[0].item()), mask))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +31,7 @@ _LATE = "copies in bulk to an mbarrier whose phase is over before this has come:
 
 def to_shared(
     copy: BulkCopy, merge: Merge | None, machine: Machine, mask: Mask | None, at: Instruction, *operands: list[Values]
-) -> Sequence[Any]:
+) -> Sequence[Values]:
     """Copy from global or shared memory to blocks of the cluster."""
     named = copy.named(operands)
     target, mbarrier = named["target"][0], named["mbarrier"][0]
@@ -83,7 +82,7 @@ def _land(
     sent: Sent,
     which: NDArray[np.bool_],
     placed: Placement,
-    read: Callable[[], NDArray[Any]],
+    read: Callable[[], NDArray[np.generic]],
     merge: Merge | None,
     block: NDArray[np.int64],
     mbarrier: NDArray[np.uint64],

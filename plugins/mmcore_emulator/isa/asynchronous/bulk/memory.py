@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,7 +12,7 @@ from mmcore_emulator.machine.memory.addresses import RANK_BEGIN
 from mmcore_emulator.machine.memory.arrays import Array
 
 
-def read_global(sent: Sent, placed: Placement) -> NDArray[Any]:
+def read_global(sent: Sent, placed: Placement) -> NDArray[np.generic]:
     """Return the elements of copies from global memory, [copies, elements]; the map's fill for those not inside."""
     array, itemsize, dtype = sent.machine.memory.spaces["global"].at(placed.base), placed.itemsize, _dtype(placed)
     if array is None:
@@ -33,7 +31,7 @@ def read_global(sent: Sent, placed: Placement) -> NDArray[Any]:
     return np.asarray(np.where(inside, found, fill))
 
 
-def read_shared(sent: Sent, placed: Placement) -> NDArray[Any]:
+def read_shared(sent: Sent, placed: Placement) -> NDArray[np.generic]:
     """Return plain bytes of the shared memory of the threads' own blocks, [copies, elements]."""
     content = np.zeros(placed.inside.shape, _dtype(placed))
     for number, source in enumerate(placed.begin[:, 0]):
@@ -45,7 +43,7 @@ def read_shared(sent: Sent, placed: Placement) -> NDArray[Any]:
     return content
 
 
-def read_shared_elements(sent: Sent, number: int, placed: Placement) -> NDArray[Any] | None:
+def read_shared_elements(sent: Sent, number: int, placed: Placement) -> NDArray[np.generic] | None:
     """Return what one thread copies from shared memory, the elements that the tensor has; None out of bounds."""
     found = _shared(sent, number, placed, int(sent.shared[number]), int(sent.block[number]), "read")
     if found is None:
@@ -56,7 +54,7 @@ def read_shared_elements(sent: Sent, number: int, placed: Placement) -> NDArray[
 
 
 def write_shared(
-    sent: Sent, number: int, placed: Placement, content: NDArray[Any], merge: Merge | None, block: int
+    sent: Sent, number: int, placed: Placement, content: NDArray[np.generic], merge: Merge | None, block: int
 ) -> None:
     """Write what one thread copies into the shared memory of a block."""
     found = _shared(sent, number, placed, int(sent.shared[number]), block, "write")
@@ -87,7 +85,7 @@ def _shared(
 
 
 def write_global(
-    sent: Sent, number: int, placed: Placement, content: NDArray[Any], merge: Merge | None
+    sent: Sent, number: int, placed: Placement, content: NDArray[np.generic], merge: Merge | None
 ) -> tuple[Array, NDArray[np.int64]] | None:
     """Write what one thread copies; return the array and the places of the elements in it, None far from every one."""
     target, itemsize = sent.machine.memory.spaces["global"].at(placed.base), placed.itemsize
@@ -107,5 +105,5 @@ def write_global(
     return target, places
 
 
-def _dtype(placed: Placement) -> np.dtype[Any]:
+def _dtype(placed: Placement) -> np.dtype[np.generic]:
     return np.dtype(np.complex128 if placed.itemsize == 16 else f"u{placed.itemsize}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +29,7 @@ from mmcore_emulator.ptx.instructions import Instruction
 
 def to_global(
     copy: BulkCopy, merge: Merge | None, machine: Machine, mask: Mask | None, at: Instruction, *operands: list[Values]
-) -> Sequence[Any]:
+) -> Sequence[Values]:
     """Copy from shared to global memory, or reduce there."""
     copies = None if mask is not None and not mask.count else issue(copy, machine, mask, at, copy.named(operands))
     if copies is None:
@@ -63,7 +62,7 @@ def _write(
     sent: Sent,
     number: int,
     placed: Placement,
-    content: NDArray[Any] | None,
+    content: NDArray[np.generic] | None,
     merge: Merge | None,
     transfer: BulkTransfer,
 ) -> None:
