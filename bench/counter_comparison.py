@@ -19,9 +19,9 @@ from bench import tensor_kernels
 from bench.results_file import results_text
 from mmcore import Cell, Kernel, kernels
 from mmcore.executor.choose_device import open_device
+from mmcore_cuda.ncu.ncu import COUNTERS, left_out, profiles_by_ncu
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.profile import profile_cell
-from mmcore_ncu.ncu import COUNTERS, left_out, profiles_by_ncu
 
 SIZE, TENSOR_SIZE = 640, 256
 #: What else ncu tells of tensor cores, shared memory and asynchronous copies, under names that differ between GPUs.

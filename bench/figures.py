@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from mmcore_plots.figures import figure
-from mmcore_plots.reading import read
+from mmcore_tools.plots.figures import figure
+from mmcore_tools.plots.reading import read
 
 ROOT = Path(__file__).parent.parent
 H200 = ROOT / "bench" / "results" / "nvidia-h200"

@@ -119,7 +119,7 @@ def triton_clocks(problem: Problem, config: Config) -> Clocks:
     """Triton's benchmark functions on ``triton.matmul_f16``; ImportError where Triton is not installed."""
     from triton.testing import do_bench, do_bench_cudagraph
 
-    from mmcore_triton.matmul_kernel import matmul
+    from mmcore_sources.triton.matmul_kernel import matmul
 
     operands = *_operands(problem, "float16"), problem.m, problem.n, problem.k, problem.lda, problem.ldb, problem.ldc
     grid = ceil_div(problem.n, config.BN), ceil_div(problem.m, config.BM)
@@ -140,7 +140,7 @@ def cute_clocks(problem: Problem, config: Config) -> Clocks:
     from cutlass.cute.runtime import make_ptr
     from cutlass.testing import JitArguments, benchmark
 
-    from mmcore_cutedsl.matmul_kernel import matmul
+    from mmcore_sources.cutedsl.matmul_kernel import matmul
 
     grid, tile = (ceil_div(problem.n, config.TILE), ceil_div(problem.m, config.TILE), 1), config.TILE
 

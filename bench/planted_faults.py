@@ -20,7 +20,7 @@ from bench.results_file import results_text
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError, TimeLimit
 from mmcore.executor.choose_device import open_device
-from mmcore_ncu.compute_sanitizer import check_by_compute_sanitizer
+from mmcore_cuda.ncu.compute_sanitizer import check_by_compute_sanitizer
 from mmcore_pytest.saved_results import describe
 from tests.planted.faults import FAULTS
 from tests.test_planted import KERNELS, SIZES, edited, findings

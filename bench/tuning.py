@@ -26,7 +26,7 @@ from bench.results_file import results_text
 from mmcore.executor import run as executed
 from mmcore.kernel.properties import DeviceProperties
 from mmcore_pytest.saved_results import describe
-from mmcore_tune.space import SearchSpace
+from mmcore_tools.tune.space import SearchSpace
 
 SEEDS = range(20)
 NEAR = 1.02
@@ -91,7 +91,7 @@ def _search(space: SearchSpace, seconds: Mapping[str, float | None], evaluations
     """What mmcore's search finds, with five configs at a time as a worker has them."""
     import optuna
 
-    from mmcore_tune.search import Search
+    from mmcore_tools.tune.search import Search
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     search = Search("replayed", space, optuna.storages.InMemoryStorage(), "tpe", seed)

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from mmcore.cache_directory import cache_directory
-from mmcore_nvrtc import compiler
+from mmcore_cuda.nvrtc import compiler
 from tests.test_compiler import planned
 
 VARIANTS = 24

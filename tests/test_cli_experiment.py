@@ -19,10 +19,10 @@ import pytest
 from mmcore import Kernel
 from mmcore.executor import measure_cell, worker
 from mmcore.registry import Origin, Registered, registry
+from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
 from mmcore_engines.file_locks import Lock
-from mmcore_experiments import Preset
-from mmcore_experiments.preset import presets
-from mmcore_nvrtc.nvrtc import nvrtc_version
+from mmcore_tools.experiments import Preset
+from mmcore_tools.experiments.preset import presets
 from tests.command_line import install, mmcore
 from tests.test_presets import preset, preset_plugin
 from tests.timed_emulator import TimedProvider
@@ -292,7 +292,7 @@ def test_other_code_is_measured_again(declare: Any, tmp_path: Path, monkeypatch:
     assert [measured_before(tmp_path), measured_before(tmp_path)] == [0, 2]
     replace_kernel(monkeypatch, "upc.kernel01", options=("-DNOTHING",))
     assert [measured_before(tmp_path), measured_before(tmp_path)] == [0, 2]
-    monkeypatch.setattr("mmcore_nvrtc.Nvrtc.version", lambda self: "99.1")
+    monkeypatch.setattr("mmcore_cuda.nvrtc.Nvrtc.version", lambda self: "99.1")
     assert measured_before(tmp_path) == 0
     declare(sizes=(32,), max_time=0.3)
     assert measured_before(tmp_path) == 0
@@ -374,7 +374,7 @@ def test_an_interrupted_run_keeps_what_it_measured_and_says_so(
         return measure_cell(cell)
 
     with monkeypatch.context() as patch:
-        patch.setattr("mmcore_experiments.running.measure_cell", interrupted)
+        patch.setattr("mmcore_tools.experiments.running.measure_cell", interrupted)
         result = run(tmp_path)
     assert result.exit_code == 130
     said = "interrupted: 3 of 4 cells are measured and kept; the same command goes on from there"
@@ -452,7 +452,7 @@ def test_a_run_waits_while_another_one_measures_on_the_device(
 def test_a_third_partys_preset_is_listed_and_run(tmp_path: Path) -> None:
     install(tmp_path, "acme-experiments", "acme", """
 from mmcore import hookimpl
-from mmcore_experiments import Preset
+from mmcore_tools.experiments import Preset
 
 @hookimpl
 def mmcore_presets():

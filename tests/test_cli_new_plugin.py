@@ -267,7 +267,7 @@ def test_text_and_json_name_every_file_that_is_there_and_the_next_commands(here:
         (("acme.lambda",), "'acme.lambda' cannot name a module: 'lambda' is a keyword of Python's"),
         (("class.fast",), "'class' is a keyword of Python's"),
         (("upc.kernel11",), "there is a kernel 'upc.kernel11' already, in the package mmcore-cuda; take another name"),
-        (("mmcore.upc",), "there is a Python package mmcore_upc already; take another name than 'mmcore.upc'"),
+        (("mmcore.upc",), "there is a Python package mmcore_lectures.upc already; take another name than 'mmcore.upc'"),
         (("acme.mine", "--from", "upc.kernel12"), "there is no kernel 'upc.kernel12'; did you mean"),
         ((), "Missing argument 'NAME'"),
     ],

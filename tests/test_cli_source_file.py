@@ -13,9 +13,9 @@ import pytest
 import mmcore
 from mmcore.cell import Cell, referenced_kernel
 from mmcore.registry import registry
+from mmcore_cuda.nvrtc.device_half import LeftOut
 from mmcore_emulator.adapter.launch_facts import launch_command
-from mmcore_nvrtc.device_half import LeftOut
-from mmcore_source_file.left_out import in_a_line, in_a_list, may_have_a_host_half
+from mmcore_sources.cuda_file.left_out import in_a_line, in_a_list, may_have_a_host_half
 from tests.command_line import install
 from tests.command_line import mmcore as command
 from tests.test_source_file import NAIVE
@@ -408,7 +408,7 @@ def test_what_is_left_out_of_a_program_is_listed(folder: Path) -> None:
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", ["run", "show"])
 def test_nothing_is_said_of_a_file_that_is_taken_as_a_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore_source_file.left_out.executor", None)  # nothing has to be compiled for it
+    monkeypatch.setattr("mmcore_sources.cuda_file.left_out.executor", None)  # nothing has to be compiled for it
     result = command(name, "my.cu", *(["--size", "32", "--device", "emulator"] if name == "run" else []))
     assert result.exit_code == 0, result.output
     assert "left out" not in result.output

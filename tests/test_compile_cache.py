@@ -16,10 +16,10 @@ from mmcore.cache_directory import cache_directory
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.errors import CompileError, MmcoreError
 from mmcore.files import TEXT_BYTES
-from mmcore_nvrtc import cache, compiler, dependencies
-from mmcore_nvrtc.compilation import compile_half
-from mmcore_nvrtc.cuda_headers import cuda_headers
-from mmcore_nvrtc.device_half import DeviceHalf
+from mmcore_cuda.nvrtc import cache, compiler, dependencies
+from mmcore_cuda.nvrtc.compilation import compile_half
+from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
+from mmcore_cuda.nvrtc.device_half import DeviceHalf
 from tests.test_compiler import SOURCE, planned
 
 
@@ -118,7 +118,7 @@ def test_a_cache_that_fails_costs_a_compilation(
     def fail(*asked: object) -> None:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(f"mmcore_nvrtc.cache.{method}", fail)
+    monkeypatch.setattr(f"mmcore_cuda.nvrtc.cache.{method}", fail)
     for _ in range(2):
         assert compiled(cu_file, value="1.0f").functions
     assert len(compilations) == 2

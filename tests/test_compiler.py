@@ -17,9 +17,9 @@ from mmcore import DeviceProperties, Kernel
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.compile.compiler import compile_plan, compiler_of
 from mmcore.planning.plan import Plan, plan
-from mmcore_nvrtc import Nvrtc, compiler
-from mmcore_nvrtc.compilation import compile_source
-from mmcore_nvrtc.nvrtc import nvrtc_version
+from mmcore_cuda.nvrtc import Nvrtc, compiler
+from mmcore_cuda.nvrtc.compilation import compile_source
+from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
 
 SOURCE = 'extern "C" __global__ void f(const float* A, const float* B, float* C, int n) { C[0] = VALUE; }\n'
 

@@ -8,7 +8,7 @@ import pytest
 
 from mmcore.cli.commandline import main
 from mmcore.kernel.geometry import Dim3
-from mmcore_ncu.compute_sanitizer import violations
+from mmcore_cuda.ncu.compute_sanitizer import violations
 
 SAID = """\
 ========= COMPUTE-SANITIZER

@@ -18,11 +18,11 @@ from mmcore.executor import run
 from mmcore.executor.choose_device import open_device
 from mmcore.planning.plan import plan
 from mmcore.registry import Origin, Registered, registry
-from mmcore_conform import conformance as module
-from mmcore_conform.cases import MOST_PER_CONFIG, USUAL_TILE, find_cases
-from mmcore_conform.conformance import Conformance, conform_kernel
-from mmcore_conform.outcome import PASSED, PROPERTIES, SKIPPED, groups
 from mmcore_emulator.adapter.profile import over_read_elements
+from mmcore_tools.conform import conformance as module
+from mmcore_tools.conform.cases import MOST_PER_CONFIG, USUAL_TILE, find_cases
+from mmcore_tools.conform.conformance import Conformance, conform_kernel
+from mmcore_tools.conform.outcome import PASSED, PROPERTIES, SKIPPED, groups
 from tests import wrong_kernels
 from tests.command_line import mmcore
 from tests.lectures import lecture_kernels
@@ -55,21 +55,21 @@ def failing(kernel: Kernel) -> set[str]:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few small products, and one compute capability: others, and large products, have tests of their own."""
     monkeypatch.setattr(module, "CAPABILITIES", ("9.0",))
-    monkeypatch.setattr("mmcore_conform.cases.USUAL_WORK", 1 << 14)
-    monkeypatch.setattr("mmcore_conform.cases.MOST_PER_CONFIG", 20)
+    monkeypatch.setattr("mmcore_tools.conform.cases.USUAL_WORK", 1 << 14)
+    monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 20)
 
 
 @pytest.fixture
 def tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Products of several tiles, and one compute capability."""
     monkeypatch.setattr(module, "CAPABILITIES", ("9.0",))
-    monkeypatch.setattr("mmcore_conform.cases.USUAL_WORK", 1 << 18)
+    monkeypatch.setattr("mmcore_tools.conform.cases.USUAL_WORK", 1 << 18)
 
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three products, for what concerns the declaration alone."""
-    monkeypatch.setattr("mmcore_conform.cases.MOST_PER_CONFIG", 3)
+    monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 3)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_the_right_declaration_conforms(tmp_path: Path, right: Wrong) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_what_only_tiles_larger_than_the_block_show_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore_conform.cases.MOST_PER_CONFIG", 19)
+    monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 19)
     tiles: dict[str, Any] = {"source": SIXTY_FOUR_ROWS, "configs": [{"block": (16, 1)}]}
     # Too few blocks, but only from the 65th row on.
     assert failing(wrong_kernels.kernel(tmp_path, launch=covering_by(128), **tiles)) == {"written"}
@@ -192,7 +192,7 @@ def test_without_a_sanitizer_hazards_are_skipped_and_a_stale_result_is_found_by_
     def check_cell(*asked: Any) -> None:
         raise NoDevice("there is no device 'emulator'")
 
-    monkeypatch.setattr("mmcore_conform.worker.check_cell", check_cell)
+    monkeypatch.setattr("mmcore_tools.conform.worker.check_cell", check_cell)
     found = conformance(wrong_kernels.kernel(tmp_path, STALE))
     assert {each.property for each in found.failures} == {"repeatable"}
     assert "run again on other inputs, element (0, 0) of C is wrong" in found.failures[0].reason
@@ -223,7 +223,7 @@ def test_an_over_read_is_measured_until_one_case_needs_all_of_it(
         measured.append(over_read_elements(*asked))
         return measured[-1]
 
-    monkeypatch.setattr("mmcore_conform.worker.over_read_elements", measure)
+    monkeypatch.setattr("mmcore_tools.conform.worker.over_read_elements", measure)
     found = conformance(wrong_kernels.kernel(tmp_path, AHEAD, launch=reading_past(A=2)))
     (needed,) = (each for each in found.of("over-read") if each.case is None)
     assert (needed.outcome, needed.what) == (PASSED, "over-read of A, declared in 20 cases")
@@ -340,7 +340,7 @@ def test_the_grid_tells_how_large_a_tile_is(tmp_path: Path, launch: Any, rows: i
 def test_what_is_left_out_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = wrong_kernels.kernel(tmp_path)
     every = find_cases(kernel, EMULATOR.properties)
-    monkeypatch.setattr("mmcore_conform.cases.MOST_PER_CONFIG", 3)
+    monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 3)
     few = find_cases(kernel, EMULATOR.properties)
     assert (len(few.allowed), few.left_out) == (3, every.left_out + len(every.allowed) - 3)
 
@@ -554,7 +554,7 @@ def test_what_cannot_be_carried_out_exits_with_2(arguments: tuple[str, ...], sai
 
 
 def conform_by_pytest(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
-    always = ("--pyargs", "mmcore_conform", "-p", "no:cacheprovider", "--mm-device", "emulator")
+    always = ("--pyargs", "mmcore_tools.conform", "-p", "no:cacheprovider", "--mm-device", "emulator")
     return pytester.runpytest_inprocess(*always, *options)
 
 

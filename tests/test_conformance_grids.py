@@ -13,10 +13,10 @@ from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, 
 from mmcore.cell import Cell
 from mmcore.measure import Phases
 from mmcore.registry import Origin, Registered, registry
-from mmcore_conform.cases import find_cases
-from mmcore_conform.conformance import Conformance
-from mmcore_conform.outcome import SKIPPED, groups
-from mmcore_conform.worker import launch_failures
+from mmcore_tools.conform.cases import find_cases
+from mmcore_tools.conform.conformance import Conformance
+from mmcore_tools.conform.outcome import SKIPPED, groups
+from mmcore_tools.conform.worker import launch_failures
 from tests import wrong_kernels
 from tests.test_conformance import EMULATOR, conformance, failing, few, tiles
 
@@ -156,7 +156,7 @@ def configs(*blocks: tuple[int, int], **parameters: str) -> dict[str, Any]:
 
 
 def test_configs_that_make_no_difference_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore_conform.cases.MOST_PER_CONFIG", 6)
+    monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 6)
     found = conformance(wrong_kernels.kernel(tmp_path, **configs((16, 16), (8, 8))))
     (failure,) = found.failures
     assert (failure.property, failure.what) == ("geometry", "b8")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import mmcore
-from mmcore_nvrtc import cuda_headers
-from mmcore_nvrtc.cuda_headers import CudaHeaders
-from mmcore_nvrtc.nvrtc import nvrtc_version
+from mmcore_cuda.nvrtc import cuda_headers
+from mmcore_cuda.nvrtc.cuda_headers import CudaHeaders
+from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
 from tests.test_compiler import SOURCE, compiled
 
 HEADERS = (

@@ -14,8 +14,8 @@ from mmcore.compile.compiled_module import CompiledModule
 from mmcore.compile.compiler import compile_plan
 from mmcore.planning.plan import plan
 from mmcore.registry import registry
-from mmcore_cutedsl import cutedsl_kernel
-from mmcore_cutedsl.build import _example
+from mmcore_sources.cutedsl import cutedsl_kernel
+from mmcore_sources.cutedsl.build import _example
 from tests.command_line import mmcore as command
 
 needs_dsl = pytest.mark.skipif(
@@ -27,7 +27,7 @@ ARGUMENTS = ("A", "B", "C", "m", "n", "k", "lda", "ldb", "ldc")
 
 def declared(**further: Any) -> Kernel:
     fields: dict[str, Any] = {
-        "function": "mmcore_cutedsl.matmul_kernel:matmul",
+        "function": "mmcore_sources.cutedsl.matmul_kernel:matmul",
         "arguments": ARGUMENTS,
         "configs": [{"block": (16, 16), "TILE": 16}],
     }

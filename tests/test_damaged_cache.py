@@ -19,7 +19,7 @@ import pytest
 from mmcore.cache_directory import cache_directory
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.files import DATA_BYTES
-from mmcore_nvrtc import compiler
+from mmcore_cuda.nvrtc import compiler
 from tests.cache_worker import VARIANTS
 from tests.test_compile_cache import entries, forget
 from tests.test_compiler import SOURCE, planned

@@ -19,7 +19,7 @@ from bench.tables import sources
 from bench.tables.baseline import kernel_times
 from bench.tables.methods import clock, counters, launch_cost
 from bench.tables.trust import fuzzing
-from mmcore_nvrtc.nvrtc import nvrtc_version
+from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
 from mmcore_pytest.saved_results import damage, describe, other_device, upgraded
 
 Change = Callable[[dict[str, Any]], object]

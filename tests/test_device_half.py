@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import mmcore
-from mmcore_nvrtc.compilation import compile_source, device_half
-from mmcore_nvrtc.device_half import LeftOut
+from mmcore_cuda.nvrtc.compilation import compile_source, device_half
+from mmcore_cuda.nvrtc.device_half import LeftOut
 from tests.test_compiler import SOURCE, compiled, failure
 
 KERNEL = SOURCE.replace("VALUE", "1.0f")

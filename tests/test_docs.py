@@ -15,7 +15,7 @@ from bench.tables.pages import TABLES, with_tables
 from mmcore import Kernel
 from mmcore.cli import main
 from mmcore.registry import DISTRIBUTION, registry
-from mmcore_experiments.preset import presets
+from mmcore_tools.experiments.preset import presets
 from tests import test_third_party
 
 ROOT = Path(__file__).parent.parent

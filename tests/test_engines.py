@@ -739,7 +739,7 @@ def test_an_engine_that_is_not_there_is_told_with_those_that_are() -> None:
 
 def test_without_ray_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
-    monkeypatch.delitem(__import__("sys").modules, "mmcore_ray.engine", raising=False)
+    monkeypatch.delitem(__import__("sys").modules, "mmcore_engines.ray.engine", raising=False)
     with pytest.raises(MmcoreError, match=r"needs Ray: python -m pip install 'mmcore-cuda\[ray\]'"):
         connect("ray", Request())
 

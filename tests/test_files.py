@@ -16,12 +16,12 @@ from mmcore import Kernel, MmcoreError
 from mmcore.files import DATA_BYTES, TEXT_BYTES, read_bytes, read_lines, read_text, replace, write
 from mmcore.registry import registry
 from mmcore.tuning import read as read_tuning
-from mmcore_binaries.compiler import code_of
+from mmcore_cuda.binaries.compiler import code_of
 from mmcore_engines.journal import Journal
-from mmcore_experiments.results import Store
-from mmcore_history.reading import read as read_history
-from mmcore_plots.published import _read as read_published
-from mmcore_plots.reading import read as read_results
+from mmcore_tools.experiments.results import Store
+from mmcore_tools.history.reading import read as read_history
+from mmcore_tools.plots.published import _read as read_published
+from mmcore_tools.plots.reading import read as read_results
 from tests.command_line import mmcore
 
 
@@ -57,7 +57,7 @@ def kernel(path: Path) -> Kernel:
 
 def optunas_storage(path: Path) -> object:
     pytest.importorskip("optuna")
-    from mmcore_tune.search import storage
+    from mmcore_tools.tune.search import storage
 
     if path.is_file():
         pytest.skip("it is read line by line")

@@ -19,10 +19,10 @@ from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import Device
 from mmcore.kernel.configs import resolve
 from mmcore.planning.plan import plan, resource_violations
-from mmcore_conform import conformance
-from mmcore_conform.conformance import conform_kernel
 from mmcore_emulator.adapter.api import check, profile
 from mmcore_ladder import f32, f64
+from mmcore_tools.conform import conformance
+from mmcore_tools.conform.conformance import conform_kernel
 
 LADDER = {name: kernel for name, kernel in mmcore.kernels().items() if name.startswith("ladder.")}
 RUNGS = {name: kernel for name, kernel in LADDER.items() if not kernel.variant_of}
@@ -155,7 +155,7 @@ def test_the_blocks_that_are_counted_on_are_those_that_the_source_asks_room_for(
 def test_each_conforms(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In few cases; the command tries all."""
     monkeypatch.setattr(conformance, "CAPABILITIES", ("9.0",))
-    monkeypatch.setattr("mmcore_conform.cases.MOST_PER_CONFIG", 5)
+    monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 5)
     found = conform_kernel(name, "emulator", seed=1)
     assert found.conforms, found.failures
 

@@ -15,7 +15,7 @@ from mmcore.verify.comparison import verify_product
 from mmcore.verify.elements import is_poison, widen
 from mmcore.verify.inputs import Kind, draw, draw_mixed, rearranged
 from mmcore.verify.reference import suspect_rows
-from mmcore_conform.inputs import with_a_row_not_finite
+from mmcore_tools.conform.inputs import with_a_row_not_finite
 from tests.narrowing import narrow
 from tests.test_verification import last_term_first, one_after_another, pairwise, split_in_four, tensor_core
 

@@ -14,10 +14,10 @@ import mmcore
 from mmcore import Cell
 from mmcore.errors import DeviceError, MmcoreError, NoDevice, TimeLimit
 from mmcore.kernel.properties import DeviceProperties
+from mmcore_cuda.ncu import under_ncu
+from mmcore_cuda.ncu.ncu import COUNTERS, METRICS, left_out, parse, profiles_by_ncu
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.profile import Profile, profile_cell
-from mmcore_ncu import under_ncu
-from mmcore_ncu.ncu import COUNTERS, METRICS, left_out, parse, profiles_by_ncu
 from tests.command_line import mmcore as command_line
 from tests.conftest import DEVICES
 
@@ -54,8 +54,8 @@ def log(*launches: dict[str, str], further: tuple[str, ...] = ()) -> str:
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """A GPU, as far as the names of devices go."""
-    monkeypatch.setattr("mmcore_ncu.ncu.chosen", lambda spec: (Provider(), 0))
-    monkeypatch.setattr("mmcore_ncu.ncu.device_name", lambda spec: "cuda:0")
+    monkeypatch.setattr("mmcore_cuda.ncu.ncu.chosen", lambda spec: (Provider(), 0))
+    monkeypatch.setattr("mmcore_cuda.ncu.ncu.device_name", lambda spec: "cuda:0")
     for name in ("cuProfilerStart", "cuProfilerStop"):
         monkeypatch.setattr(f"cuda.bindings.driver.{name}", lambda: None)
 

@@ -23,9 +23,9 @@ from mmcore.executor.choose_device import open_device
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
 from mmcore.registry import Origin, Registered, registry
-from mmcore_occupancy.capabilities import MULTIPROCESSORS, WARP, Multiprocessor, capability_properties
-from mmcore_occupancy.compiled import capability_target, compiled_occupancies, launch_occupancies, target_plan
-from mmcore_occupancy.theoretical import Occupancy, occupancy
+from mmcore_cuda.occupancy.capabilities import MULTIPROCESSORS, WARP, Multiprocessor, capability_properties
+from mmcore_cuda.occupancy.compiled import capability_target, compiled_occupancies, launch_occupancies, target_plan
+from mmcore_cuda.occupancy.theoretical import Occupancy, occupancy
 from tests.command_line import mmcore
 from tests.conftest import DEVICES
 
@@ -557,7 +557,7 @@ def test_what_cannot_be_answered_is_one_sentence(arguments: Sequence[str], said:
 
 
 def test_a_gpu_newer_than_the_table_is_refused_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore_occupancy.compiled.device_capability", lambda device, phases: (13, 0))
+    monkeypatch.setattr("mmcore_cuda.occupancy.compiled.device_capability", lambda device, phases: (13, 0))
     for arguments in (("acme.tiled",), ("--registers", "1", "--block", "8")):
         result = mmcore("occupancy", *arguments, "--device", "emulator")
         assert (result.exit_code, result.stdout) == (2, "")

@@ -12,7 +12,7 @@ import pytest
 
 from mmcore import InvalidKernel, Kernel
 from mmcore.registry import registry
-from mmcore_source_file.revisions import other_source
+from mmcore_sources.cuda_file.revisions import other_source
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from mmcore import Kernel
-from mmcore_source_file.revisions import other_source
+from mmcore_sources.cuda_file.revisions import other_source
 
 write, written = Path.write_bytes, []
 
@@ -189,7 +189,7 @@ def test_a_config_that_leads_astray_is_one_sentence(
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
     git(repository, "config", key, str(tmp_path / value))
-    monkeypatch.setattr("mmcore_source_file.revisions._SECONDS", 0.5)
+    monkeypatch.setattr("mmcore_sources.cuda_file.revisions._SECONDS", 0.5)
     with pytest.raises(InvalidKernel, match=r"^acme\.tiled: "):
         other_source(of(repository / "kernels" / "tiled.cu"), "old")
 

@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from mmcore_plots.drawing import Drawing
-from mmcore_plots.figures import KINDS, ceilings, counted_size, figure, usual_kind
-from mmcore_plots.published import published
-from mmcore_plots.reading import read
-from mmcore_plots.results import RATE, InvalidResults, Results, chosen
-from mmcore_plots.sweeps import share_of_copies
+from mmcore_tools.plots.drawing import Drawing
+from mmcore_tools.plots.figures import KINDS, ceilings, counted_size, figure, usual_kind
+from mmcore_tools.plots.published import published
+from mmcore_tools.plots.reading import read
+from mmcore_tools.plots.results import RATE, InvalidResults, Results, chosen
+from mmcore_tools.plots.sweeps import share_of_copies
 from tests.command_line import mmcore
 from tests.made_up_results import (
     DAY,

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from mmcore_plots.figures import figures
-from mmcore_plots.page import page
-from mmcore_plots.reading import read
-from mmcore_plots.results import Results, number
+from mmcore_tools.plots.figures import figures
+from mmcore_tools.plots.page import page
+from mmcore_tools.plots.reading import read
+from mmcore_tools.plots.results import Results, number
 from tests.made_up_results import DEVICE, EMULATED, EXPERIMENTS, TITLE, benchmark, document, refusal, write
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

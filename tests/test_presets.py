@@ -13,8 +13,8 @@ import pytest
 from mmcore import hookimpl
 from mmcore.errors import DuplicateName, UnknownName
 from mmcore.registry import Registry, registry
-from mmcore_experiments import InvalidPreset, Preset
-from mmcore_experiments.preset import presets
+from mmcore_tools.experiments import InvalidPreset, Preset
+from mmcore_tools.experiments.preset import presets
 
 PRESETS = presets(registry())
 
@@ -176,5 +176,7 @@ def test_a_misspelt_preset_is_answered_with_the_nearest_names() -> None:
 
 
 def test_declaring_a_preset_imports_neither_numpy_nor_click() -> None:
-    code = "import sys, mmcore_experiments; sys.exit(bool({'numpy', 'click', 'rich', 'pytest'} & set(sys.modules)))"
+    code = (
+        "import sys, mmcore_tools.experiments; sys.exit(bool({'numpy', 'click', 'rich', 'pytest'} & set(sys.modules)))"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

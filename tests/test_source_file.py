@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from mmcore import InvalidKernel, Kernel, Scalar
-from mmcore_source_file.body import Body
-from mmcore_source_file.expressions import LaunchText, parse_expressions, python_text
-from mmcore_source_file.inference import Inferred, infer
-from mmcore_source_file.source import read_source
+from mmcore_sources.cuda_file.body import Body
+from mmcore_sources.cuda_file.expressions import LaunchText, parse_expressions, python_text
+from mmcore_sources.cuda_file.inference import Inferred, infer
+from mmcore_sources.cuda_file.source import read_source
 
 NAIVE = """
 __global__ void mul(float *A, float *B, float *C, int N) {
@@ -413,7 +413,7 @@ def test_what_grows_without_end_is_read_in_part() -> None:
 
 
 def test_variables_that_are_set_to_each_other_are_read_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore_source_file.body._MOST_EXPRESSIONS", 500)
+    monkeypatch.setattr("mmcore_sources.cuda_file.body._MOST_EXPRESSIONS", 500)
     names = [f"v{i}" for i in range(8)]
     each_other = "".join(f"{name} = {' + '.join({*names} - {name})}; " for name in names)
     text = NAIVE.replace("int row", f"int {' = 1, '.join(names)} = 1; {each_other} int row").replace(

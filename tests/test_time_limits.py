@@ -17,8 +17,8 @@ from mmcore.deadline import Deadline
 from mmcore.executor import end_workers, measure_cell
 from mmcore.executor.worker_client import WorkerProcess
 from mmcore.registry import Origin, Registered, registry
-from mmcore_conform.conformance import Conformance, conform_kernel
-from mmcore_conform.outcome import FAILED, SKIPPED
+from mmcore_tools.conform.conformance import Conformance, conform_kernel
+from mmcore_tools.conform.outcome import FAILED, SKIPPED
 from tests import wrong_kernels
 from tests.command_line import mmcore
 from tests.own_kernel import FIRST_LINE, own

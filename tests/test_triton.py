@@ -16,14 +16,14 @@ from mmcore.compile.compiled_module import CompiledModule
 from mmcore.compile.compiler import compile_plan
 from mmcore.planning.plan import plan
 from mmcore.registry import registry
-from mmcore_triton import triton_kernel
-from mmcore_triton.build import TritonBuild
+from mmcore_sources.triton import triton_kernel
+from mmcore_sources.triton.build import TritonBuild
 from tests.command_line import mmcore as command
 
 needs_triton = pytest.mark.skipif(
     find_spec("triton") is None, reason="Triton is not installed; python -m pip install 'mmcore-cuda[triton]' brings it"
 )
-FUNCTION = "mmcore_triton.matmul_kernel:matmul"
+FUNCTION = "mmcore_sources.triton.matmul_kernel:matmul"
 ARGUMENTS = ("A", "B", "C", "m", "n", "k", "lda", "ldb", "ldc")
 SMALL = {"BM": 32, "BN": 32, "BK": 32, "num_stages": 1, "num_warps": 2}
 

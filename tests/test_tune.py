@@ -33,10 +33,10 @@ from tests.test_result import RESULT
 from tests.timed_emulator import TimedEmulator
 
 optuna = pytest.importorskip("optuna", reason="the extra 'tune' is not installed")
-from mmcore_tune.finals import FINAL, TURNS, turns  # noqa: E402
-from mmcore_tune.search import Search  # noqa: E402
-from mmcore_tune.space import SearchSpace  # noqa: E402
-from mmcore_tune.tuning import Tuning, run_final, write  # noqa: E402
+from mmcore_tools.tune.finals import FINAL, TURNS, turns  # noqa: E402
+from mmcore_tools.tune.search import Search  # noqa: E402
+from mmcore_tools.tune.space import SearchSpace  # noqa: E402
+from mmcore_tools.tune.tuning import Tuning, run_final, write  # noqa: E402
 
 FORBIDDEN = 4  # by a constraint
 CONFIGS = 11 * 5 * 4 - FORBIDDEN  # P = 3 is not in the space
@@ -238,8 +238,8 @@ def test_a_search_goes_on_whose_process_was_killed_while_it_wrote(tmp_path: Path
 
 def test_a_lock_does_not_outlive_its_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    backend = "mmcore_tune.search.storage('studies.log', pathlib.Path())._backend"
-    code = f"import mmcore_tune.search, os, pathlib; {backend}._lock.acquire(); os.kill(os.getpid(), 9)"
+    backend = "mmcore_tools.tune.search.storage('studies.log', pathlib.Path())._backend"
+    code = f"import mmcore_tools.tune.search, os, pathlib; {backend}._lock.acquire(); os.kill(os.getpid(), 9)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
     assert document("--trials", "3", "--storage", "studies.log")["trials"]
 
@@ -385,7 +385,9 @@ def test_what_cannot_be_tuned_is_told_in_a_sentence(arguments: tuple[str, ...], 
 def test_without_optuna_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     modules = __import__("sys").modules
     monkeypatch.setitem(modules, "optuna", None)
-    for name in [name for name in modules if name.startswith("mmcore_tune.") and name != "mmcore_tune.command"]:
+    for name in [
+        name for name in modules if name.startswith("mmcore_tools.tune.") and name != "mmcore_tools.tune.command"
+    ]:
         monkeypatch.delitem(modules, name)
     result = tune()
     assert result.exit_code == 2

@@ -26,8 +26,8 @@ from mmcore.registry import registry
 from mmcore.tuning import PROPERTIES, SCHEMA, all_tuned, choices, file_of, other_card, own_folder
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.launch_facts import Launched
-from mmcore_experiments.results import benchmark_record
 from mmcore_pytest.collection import Benchmark, tuned
+from mmcore_tools.experiments.results import benchmark_record
 from tests.command_line import mmcore as command
 from tests.test_api import normal
 from tests.test_matmul_in_place import PACKED, RIGHT, EmulatedGpu, WithDlpack

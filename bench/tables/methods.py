@@ -10,7 +10,7 @@ from typing import Any
 from bench.tables import sources
 from bench.tables.markdown import markdown
 from bench.tables.sources import results
-from mmcore_occupancy.theoretical import occupancy
+from mmcore_cuda.occupancy.theoretical import occupancy
 
 
 def occupancies() -> str:

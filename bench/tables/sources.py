@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmcore_plots.published import published
 from mmcore_pytest.saved_results import upgraded
+from mmcore_tools.plots.published import published
 
 ROOT = Path(__file__).parent.parent.parent
 RESULTS = ROOT / "bench" / "results"

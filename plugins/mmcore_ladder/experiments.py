@@ -2,7 +2,7 @@
 
 from mmcore import hookimpl
 from mmcore.cell import BASELINE
-from mmcore_experiments import Preset
+from mmcore_tools.experiments import Preset
 
 # Matrices lie by rows where nothing else is said. From wgmma on B lies by columns: bf16.08 to 11 take no other layout,
 # cuBLAS multiplies 8-bit numbers in no other, and wgmma numbers of 32 bits.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mmcore_nvrtc.cuda_headers import cuda_headers
+from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 
 HEADERS = cuda_headers().options
 HALVES = np.linspace(-2, 2, 32).astype(np.float16)

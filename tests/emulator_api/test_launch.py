@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import mmcore_emulator
+from mmcore_cuda.occupancy.capabilities import capability_properties, multiprocessor
 from mmcore_emulator import LaunchError, UnsupportedInstruction, launch
 from mmcore_emulator.machine.limits import LARGEST_BLOCK, LARGEST_GRID, LIMITS, THREADS_PER_BLOCK
-from mmcore_occupancy.capabilities import capability_properties, multiprocessor
 from tests.emulation import ptx_kernel
 from tests.emulator_api.launching import PTX, refusal
 

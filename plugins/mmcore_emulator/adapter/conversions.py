@@ -12,6 +12,8 @@ from mmcore.kernel import geometry
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import dtype_named
 from mmcore.kernel.properties import DeviceProperties
+from mmcore_cuda.occupancy.capabilities import multiprocessor
+from mmcore_cuda.occupancy.theoretical import Occupancy
 from mmcore_emulator.api.geometry import cluster_of
 from mmcore_emulator.errors import EmulatorError, LaunchError, PtxError, TimeLimit, UnsupportedInstruction
 from mmcore_emulator.executor import scheduler
@@ -21,8 +23,6 @@ from mmcore_emulator.machine import violations
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
 from mmcore_emulator.machine.dim3 import Dim3
 from mmcore_emulator.ptx.instructions import Function
-from mmcore_occupancy.capabilities import multiprocessor
-from mmcore_occupancy.theoretical import Occupancy
 
 _CLUSTERS_SINCE = (9, 0)
 _ERRORS: dict[type[EmulatorError], type[errors.MmcoreError]] = {

@@ -20,7 +20,8 @@ from mmcore.errors import InvalidProblem, NoDevice, TimeLimit, Unsupported, Unsu
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.messages import say
-from mmcore_binaries.code import ptx_runs
+from mmcore_cuda.binaries.code import ptx_runs
+from mmcore_cuda.occupancy.capabilities import capability_properties
 from mmcore_emulator.adapter import conversions
 from mmcore_emulator.adapter.conversions import execute, mmcore_errors, mmcore_violations
 from mmcore_emulator.api.geometry import check_launch_bounds
@@ -36,7 +37,6 @@ from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.profiler.result_figures import Figures
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.ptx.reader import parse
-from mmcore_occupancy.capabilities import capability_properties
 
 # A matrix needs its copy in emulated memory, the host's own, one to compare with, and the reference.
 _COPIES = 4

@@ -1,6 +1,6 @@
 """Architectures that the emulator can emulate, and the compute capability that each instruction of PTX needs.
 
-The limits of a compute capability are those in ``mmcore_occupancy``'s table. It has as many multiprocessors as its
+The limits of a compute capability are those in ``mmcore_cuda.occupancy``'s table. It has as many multiprocessors as its
 largest product: TITAN RTX (7.5), A100 (8.0), RTX 3090 Ti (8.6), RTX 6000 Ada (8.9), H200 (9.0). The PTX ISA lists
 the requirements of an instruction under "Target ISA Notes"; the tests compare them with ptxas.
 """

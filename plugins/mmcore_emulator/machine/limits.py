@@ -1,6 +1,7 @@
 """The limits of each compute capability: the maximum sizes of a block, a grid and a multiprocessor.
 
-Reference: CUDA C++ Programming Guide, "Compute Capabilities". A test compares them with ``mmcore_occupancy``'s table.
+Reference: CUDA C++ Programming Guide, "Compute Capabilities". A test compares them with the
+table in ``mmcore_cuda.occupancy``.
 """
 
 from __future__ import annotations

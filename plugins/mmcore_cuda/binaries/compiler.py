@@ -1,0 +1,161 @@
+"""From a plan to code that is there already: what the kernel's build rule makes, or its .ptx or .cubin file."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+from mmcore.compile.compiled_module import Binary, CompiledFunction, CompiledModule
+from mmcore.errors import CompileError, InvalidKernel, Unsupported
+from mmcore.files import read_bytes
+from mmcore.kernel.launch import asking
+from mmcore.planning.plan import Plan
+from mmcore_cuda.binaries.code import Code, CodeFunction, UnreadableCode, machine_code_runs, ptx_runs
+from mmcore_cuda.binaries.cubin import read_cubin
+from mmcore_cuda.binaries.linking import machine_code
+from mmcore_cuda.binaries.ptx import read_ptx
+
+_MOST_BUILT = 64
+_FIELDS: dict[str, type[Any]] = {"cubin": bytes, "ptx": str, "shared_bytes": int, "null_pointers": int}
+# What an adapter raises on purpose, in words of its own.
+_TOLD = (CompileError, Unsupported)
+# What was built in this process, by build rule and what it was asked; the rule is kept, for its id to stay its own.
+_built: OrderedDict[tuple[Any, ...], tuple[Any, Binary]] = OrderedDict()
+
+
+def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
+    """The code of what a plan launches.
+
+    Args:
+        plan: the plan; its kernel's own ``architecture`` wins over the device's.
+        architecture: the device's, such as "90".
+
+    Raises:
+        InvalidKernel: the build rule fails, or the code is not what is declared.
+        CompileError: the code is not made for the architecture.
+        CompilerMissing: the build rule needs what is not installed.
+    """
+    kernel, wanted = plan.kernel, plan.kernel.architecture or architecture
+    binary = code_of(plan, architecture)
+    source = kernel.source.name if kernel.build is None else kernel.name
+    ptx, native = _read(plan, binary, wanted)
+    cubin = binary.cubin
+    if ptx is not None and not cubin and (cubin := machine_code(binary.ptx, wanted)):
+        native = read_cubin(cubin)
+    functions = {}
+    for entry in plan.entries:
+        found = _function(plan, native or ptx, entry)
+        # Machine code that keeps no record of its parameters is told them by its PTX.
+        told = ptx.functions.get(found.symbol) if ptx else None
+        functions[entry] = CompiledFunction(
+            symbol=found.symbol,
+            registers=found.registers,
+            static_shared_bytes=found.shared_bytes,
+            spill_bytes=None,
+            parameter_bytes=told.parameter_bytes if told else found.parameter_bytes,
+            dynamic_shared_bytes=binary.shared_bytes,
+            null_pointers=binary.null_pointers,
+        )
+    return CompiledModule(f"sm_{wanted}", source, functions, cubin, binary.ptx)
+
+
+def compile_inputs(plan: Plan, architecture: str) -> dict[str, Any]:
+    """What the code is known by: digests of it."""
+    binary = code_of(plan, architecture)
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in _contents(binary).items()}
+    return {**digests, "shared_bytes": binary.shared_bytes, "null_pointers": binary.null_pointers}
+
+
+def code_of(plan: Plan, architecture: str) -> Binary:
+    """What the kernel's source holds, or its build rule makes, once for each problem, config and architecture."""
+    kernel = plan.kernel
+    if kernel.build is None:
+        return Binary(cubin=_bytes(plan)) if kernel.source.suffix == ".cubin" else Binary(ptx=kernel.source_text())
+    wanted = kernel.architecture or architecture
+    asked = id(kernel.build), kernel.name, plan.problem, plan.config, wanted
+    if asked not in _built:
+        _built[asked] = kernel.build, _build(plan, wanted)
+        if len(_built) > _MOST_BUILT:
+            _built.popitem(last=False)
+    return _built[asked][1]
+
+
+def _contents(binary: Binary) -> dict[str, bytes]:
+    return {"cubin": binary.cubin, "ptx": binary.ptx.encode()}
+
+
+def _bytes(plan: Plan) -> bytes:
+    source = plan.kernel.source
+    try:
+        return read_bytes(source)
+    except OSError as error:
+        raise InvalidKernel(f"{plan.kernel.name}: its source {source} cannot be read: {error.strerror}") from None
+
+
+def _build(plan: Plan, architecture: str) -> Binary:
+    """What the build rule makes, checked."""
+    kernel = plan.kernel
+    assert kernel.build is not None
+    try:
+        with asking(f"{kernel.name}: its build rule", f"{plan.problem} with {plan.config} on sm_{architecture}"):
+            made = kernel.build(plan.problem, plan.config, architecture)
+    except InvalidKernel as error:
+        if isinstance(error.__cause__, _TOLD):
+            raise error.__cause__ from None
+        raise
+    wrong = "" if isinstance(made, Binary) else f"{made!r:.80}, which is no mmcore.Binary"
+    if not wrong:
+        fields = {name: getattr(made, name) for name in _FIELDS}
+        bad = [name for name, value in fields.items() if type(value) is not _FIELDS[name]]
+        bad += [name for name, value in fields.items() if type(value) is int and value < 0]
+        wrong = f"a Binary with {bad[0]}={fields[bad[0]]!r:.80}" if bad else ""
+    if not wrong and not (made.cubin or made.ptx):
+        wrong = "a Binary with neither machine code nor PTX"
+    if wrong:
+        raise InvalidKernel(f"{kernel.name}: its build rule returned {wrong}{_place(kernel.build)}")
+    assert isinstance(made, Binary)
+    return made
+
+
+def _place(rule: Any) -> str:
+    """Where a build rule is defined, " (matmul.py:7)"; empty where it is no Python function."""
+    code = getattr(inspect.unwrap(rule), "__code__", None)
+    return f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code else ""
+
+
+def _read(plan: Plan, binary: Binary, architecture: str) -> tuple[Code | None, Code | None]:
+    """What the PTX and the machine code say of themselves, checked against the architecture; None for what is not."""
+    what = _what(plan)
+    try:
+        ptx = read_ptx(binary.ptx) if binary.ptx else None
+        native = read_cubin(binary.cubin) if binary.cubin else None
+    except UnreadableCode as error:
+        raise InvalidKernel(f"{what} cannot be read: {error}") from None
+    if native and not machine_code_runs(native.architecture, architecture):
+        runs = f"which does not run on sm_{architecture}"
+        raise CompileError(f"{what} is machine code for sm_{native.architecture}, {runs}")
+    if ptx and not native and not ptx_runs(ptx.architecture, architecture):
+        raise CompileError(f"{what} is PTX for sm_{ptx.architecture}, which sm_{architecture} does not run")
+    return ptx, native
+
+
+def _function(plan: Plan, code: Code | None, entry: str) -> CodeFunction:
+    """The function of that name, or the only one."""
+    assert code is not None
+    names = ", ".join(sorted(code.functions))
+    if entry in code.functions:
+        return code.functions[entry]
+    if entry:
+        raise InvalidKernel(f"{_what(plan)} has no function {entry}; it has {names or 'none'}")
+    if len(code.functions) != 1:
+        has = f"has the functions {names}" if names else "has no kernel function"
+        raise InvalidKernel(f"{_what(plan)} {has}; entry= says which is launched")
+    return next(iter(code.functions.values()))
+
+
+def _what(plan: Plan) -> str:
+    """The code, as errors begin with it."""
+    return f"{plan.kernel.name}: {plan.kernel.source.name if plan.kernel.build is None else 'its code'}"

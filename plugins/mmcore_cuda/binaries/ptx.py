@@ -1,0 +1,71 @@
+"""The kernel functions of PTX text: parameters and static shared memory. Reference: Parallel Thread Execution ISA."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from mmcore_cuda.binaries.code import Code, CodeFunction, UnreadableCode
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_TARGET = re.compile(r"^\s*\.target\s+sm_(\d+[af]?)", re.MULTILINE)
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\((?P<parameters>[^)]*)\))?[^{;]*\{")
+_PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.[a-z]+(\d+)\b[^,\[]*(?:\[(\d+)\])?")
+_SHARED = re.compile(
+    r"(?P<extern>\.extern\s+)?\.shared\s+(?:\.align\s+(?P<align>\d+)\s+)?\.[a-z]+(?P<bits>\d+)\s+"
+    r"(?P<name>[\w$%]+)\s*(?P<extents>(?:\[\d*\]\s*)*)"
+)
+
+
+@functools.lru_cache(maxsize=64)
+def read_ptx(text: str) -> Code:
+    """What PTX text says of itself; :class:`UnreadableCode` where it is no PTX."""
+    text = _COMMENT.sub(" ", text)
+    target = _TARGET.search(text)
+    if target is None:
+        raise UnreadableCode("PTX has a line such as .target sm_90")
+    spans = [(found, found.end(), _end(text, found.end())) for found in _ENTRY.finditer(text)]
+    outside, position = "", 0
+    for found, _, end in spans:
+        outside, position = outside + text[position : found.start()], end
+    outside += text[position:]
+    functions = {
+        found[1]: CodeFunction(found[1], _parameter_bytes(found["parameters"] or ""), _shared(outside, text[begin:end]))
+        for found, begin, end in spans
+    }
+    return Code(target[1], functions)
+
+
+def parameter_bytes(text: str, symbol: str) -> tuple[int, ...]:
+    """Size of each parameter of a kernel function, as its PTX declares them."""
+    declaration = re.search(rf"\.entry\s+{re.escape(symbol)}\s*\(([^)]*)\)", text)
+    return _parameter_bytes(declaration[1]) if declaration else ()
+
+
+def _parameter_bytes(declarations: str) -> tuple[int, ...]:
+    return tuple(int(bits) // 8 * int(count or 1) for bits, count in _PARAMETER.findall(declarations))
+
+
+def _end(text: str, position: int) -> int:
+    """Where the body that begins at ``position``, behind its brace, ends."""
+    depth = 1
+    for brace in re.compile("[{}]").finditer(text, position):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return brace.end()
+    raise UnreadableCode("the body of a function does not end")
+
+
+def _shared(outside: str, body: str) -> int:
+    """Bytes of shared memory that a function declares, or that the module does and it uses, one behind the other."""
+    size = 0
+    used = [found for found in _SHARED.finditer(outside) if re.search(rf"(?<![\w$]){re.escape(found['name'])}\b", body)]
+    for found in (*used, *_SHARED.finditer(body)):
+        extents = re.findall(r"\d+", found["extents"])
+        # The size of an array without extents is the launch's.
+        if found["extern"] or (found["extents"] and not extents):
+            continue
+        element = int(found["bits"]) // 8
+        align = int(found["align"] or element)
+        size = -(-size // align) * align + element * functools.reduce(int.__mul__, map(int, extents), 1)
+    return size

@@ -1,0 +1,145 @@
+"""What NVIDIA's compute-sanitizer finds in a kernel's launches on a GPU: ``mmcore check --with compute-sanitizer``.
+
+Each of its tools watches the launches in a process of its own; what it prints becomes violations like the emulator's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mmcore.cell import Cell
+from mmcore.devices.violations import Violation
+from mmcore.errors import DeviceError, MmcoreError, NoDevice
+from mmcore.executor.choose_device import chosen, device_name
+from mmcore.kernel.geometry import Dim3
+from mmcore_cuda.ncu.ncu import output_of
+from mmcore_emulator.adapter.check import Check
+from mmcore_emulator.adapter.launch_facts import Launched
+
+TOOLS = {
+    # Else what lies behind a matrix is another one, and may be accessed.
+    "memcheck": ("--padding", "65536"),
+    "racecheck": (),
+    "initcheck": (),
+    "synccheck": (),
+}
+"""Options of each of its tools."""
+_MOST_LINES = 4
+_KINDS = (
+    (re.compile(r"is misaligned|[Mm]isaligned"), "misaligned"),
+    (re.compile(r"^Invalid \S+ (read|atomic)"), "out-of-bounds-read"),
+    (re.compile(r"^Invalid \S+ write"), "out-of-bounds-write"),
+    (re.compile(r"^(Error|Warning): Race reported|hazard"), "shared-race"),
+    (re.compile(r"^Uninitialized"), "uninitialized-read"),
+    (re.compile(r"^Barrier error"), "divergent-barrier"),
+)
+_PREFIX = "========= "
+_PLACE = re.compile(r"\bin (?:\S*/)?(?P<source>[^\s/:]+):(?P<line>\d+)")
+_ADDRESS = re.compile(r"at \S+\+0x[0-9a-f]+ in ")
+_HAZARDS = re.compile(r" \[\d+ hazards\]")
+_THREAD = re.compile(r"by thread \((\d+),(\d+),(\d+)\) in block \((\d+),(\d+),(\d+)\)")
+# What is said of the tool, the process or the host's calls, and not of the kernel.
+_NOT_OF_THE_KERNEL = re.compile(
+    r"COMPUTE-SANITIZER|SUMMARY|Program hit|Target application|Host Frame|Saved host|Process"
+)
+
+
+def check_by_compute_sanitizer(cell: Cell) -> Check:
+    """What compute-sanitizer's tools find in a cell's launches on a GPU.
+
+    Args:
+        cell: of a kernel that another process finds by its name; the device "auto" is the first GPU.
+
+    Raises:
+        MmcoreError: there is no compute-sanitizer or no GPU, a launch is refused, or the tool failed: its last words.
+    """
+    tool = shutil.which("compute-sanitizer")
+    if tool is None:
+        raise NoDevice("compute-sanitizer is not on the PATH; it comes with the CUDA toolkit")
+    placed = cell.on(device_name("cuda" if cell.device == "auto" else cell.device))
+    if not chosen(placed.device)[0].supports_timing:
+        raise NoDevice(f"compute-sanitizer watches a GPU, and {placed.device} is none")
+    found: list[Violation] = []
+    for name, options in TOOLS.items():
+        launched, said = _watched([tool, "--tool", name, "--print-limit", "10000", *options], name, placed)
+        found += violations(said)
+    found.sort(key=lambda each: (each.source or "~", each.line or 0))
+    description = f"{launched.device_description}, watched by compute-sanitizer"
+    return Check(replace(launched, device_description=description), tuple(found))
+
+
+def _watched(command: list[str], tool: str, cell: Cell) -> tuple[Launched, str]:
+    """What was launched, and what the tool says of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        asked, made = (Path(folder) / name for name in ("cell.json", "launched.json"))
+        asked.write_text(json.dumps(cell.to_json()))
+        child = [sys.executable, "-m", "mmcore_cuda.ncu.under_sanitizer", str(asked), str(made)]
+        said = output_of([*command, *child], cell.timeout)
+        answer: dict[str, Any] = json.loads(made.read_text()) if made.exists() else {}
+    if "error" in answer:
+        raise MmcoreError(answer["error"])
+    if not answer or "SUMMARY" not in said:
+        last = [line.strip() for line in said.splitlines() if line.strip()] or ["it said nothing"]
+        raise DeviceError(f"compute-sanitizer's {tool} failed: {last[-1].removeprefix(_PREFIX)}")
+    return Launched.from_json(answer), said
+
+
+def violations(said: str) -> list[Violation]:
+    """What a tool's output says that a kernel does: one for each kind and line, with how often it is said."""
+    first: dict[tuple[Any, ...], Violation] = {}
+    counts: Counter[tuple[Any, ...]] = Counter()
+    for report in _reports(said):
+        kind = next((kind for pattern, kind in _KINDS if pattern.search(" ".join(report))), "")
+        places = [place for line in report if (place := _PLACE.search(line))]
+        if not kind or not places:
+            continue
+        key = (kind, *dict.fromkeys(place[0] for place in places))
+        counts[key] += 1
+        if key not in first:
+            thread = next((found for line in report if (found := _THREAD.search(line))), None)
+            numbers = [int(each) for each in thread.groups()] if thread else []
+            # The same access of the source is several of the machine's code.
+            lines = list(dict.fromkeys(_ADDRESS.sub("at ", _HAZARDS.sub("", line)) for line in report))
+            more = f"; and {len(lines) - _MOST_LINES} more" if len(lines) > _MOST_LINES else ""
+            first[key] = Violation(
+                kind,
+                "; ".join(line.rstrip(".;") for line in lines[:_MOST_LINES]) + more,
+                source=places[0]["source"],
+                line=int(places[0]["line"]),
+                thread=Dim3(*numbers[:3]) if numbers else None,
+                block=Dim3(*numbers[3:]) if numbers else None,
+            )
+    return [
+        replace(violation, count=counts[key]) if violation.thread else violation for key, violation in first.items()
+    ]
+
+
+def _reports(said: str) -> Iterator[list[str]]:
+    """The lines of each thing that the tool reports, without those on the host."""
+    report: list[str] = []
+    for line in said.splitlines():
+        if not line.startswith(_PREFIX.rstrip()):
+            continue
+        text = line.removeprefix(_PREFIX.rstrip())
+        if _NOT_OF_THE_KERNEL.search(text) or not text.strip():
+            if report:
+                yield report
+            report = []
+        elif text.startswith("     "):
+            if report:
+                report.append(text.strip())
+        else:
+            if report:
+                yield report
+            report = [text.strip()]
+    if report:
+        yield report

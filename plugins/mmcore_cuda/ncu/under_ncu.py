@@ -1,0 +1,49 @@
+"""The process that ncu watches: ``python -m mmcore_cuda.ncu.under_ncu CELLS.json LAUNCHED.json``.
+
+It makes the launches of each cell once.
+
+ncu is told to look only between the profiler's start and stop, so that it sees a product's own launches and nothing of
+what prepares them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from cuda.bindings import driver
+
+from mmcore.cell import Cell
+from mmcore.devices.base import Device
+from mmcore.errors import KernelError, MmcoreError
+from mmcore.executor.choose_device import open_device
+from mmcore.measure import prepared_cell
+from mmcore_emulator.adapter.launch_facts import Launched
+
+
+def main(asked: Path, made: Path) -> None:
+    """Make every launch of every cell, and write what was launched, or why not."""
+    try:
+        cells = map(Cell.from_json, json.loads(asked.read_text()))
+        answer: dict[str, Any] = {"launched": [launch(cell, open_device(cell.device)) for cell in cells]}
+    except MmcoreError as error:
+        answer = {"error": str(error)}
+    made.write_text(json.dumps(answer))
+
+
+def launch(cell: Cell, device: Device) -> dict[str, Any]:
+    """One product under the profiler's eyes; what was launched."""
+    with prepared_cell(cell, device) as loaded:
+        driver.cuProfilerStart()
+        violations = loaded.run()
+        driver.cuProfilerStop()
+        launched = Launched.of(loaded, device)
+    if violations:
+        raise KernelError(f"{launched.kernel}: {violations[0].message}")
+    return {**launched.to_json(), "device_description": f"{device.description}, counted by ncu"}
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

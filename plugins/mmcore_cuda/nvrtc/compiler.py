@@ -1,0 +1,95 @@
+"""From a plan to code: out of an on-disk cache, or from NVRTC."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from mmcore.compile.compiled_module import CompiledModule
+from mmcore.kernel.declaration import Kernel
+from mmcore.planning.plan import Plan
+from mmcore_cuda.nvrtc.cache import Entry, cache_key, read_entry, write_entry
+from mmcore_cuda.nvrtc.compilation import LackingArchitecture, SourceRejected, compile_half
+from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
+from mmcore_cuda.nvrtc.dependencies import dependencies, unchanged
+from mmcore_cuda.nvrtc.diagnostics import lacking
+from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
+
+Options: TypeAlias = tuple[str, ...]
+
+
+def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
+    """Compile what a plan launches, or take it from the cache.
+
+    Args:
+        plan: the plan; its kernel's own ``architecture`` wins over the device's.
+        architecture: the device's, such as "90".
+
+    Raises:
+        InvalidKernel: the source cannot be read.
+        LackingArchitecture: ptxas rejects it, as the device's architecture lacks instructions.
+        CompileError: NVRTC rejects it, and the text holds its log.
+        CompilerMissing: NVRTC is not installed.
+    """
+    kernel, source = plan.kernel, plan.kernel.source
+    text, options = kernel.source_text(), compile_options(plan, architecture)
+    every_option = (*options, *(cuda_headers().options if _may_include(kernel, text) else ()))
+    # Options name folders and files relative to the working directory of the moment.
+    named = (str(nvrtc_version()), os.path.abspath(source), os.getcwd() if kernel.options else "", *every_option)
+    key = cache_key(*named, "", *plan.entries, "", text)
+    entry = read_entry(key)
+    if entry is None or not unchanged(entry.states):
+        states = dependencies(source, text, options) if _may_include(kernel, text) else {}
+        entry = _compiled(states or {}, kernel.name, source, text, every_option, plan.entries)
+        # NVRTC read the headers later than they were looked at.
+        if states is not None and unchanged(states):
+            write_entry(key, entry)
+    if entry.module is None:
+        if not kernel.architecture and (names := lacking(entry.failure)):
+            what = f"{source.name} uses {', '.join(names)}, which sm_{architecture} lacks"
+            raise LackingArchitecture(f"{kernel.name}: {what}; min_compute_capability= of its declaration can say so")
+        raise SourceRejected(kernel.name, entry.failure)
+    return entry.module
+
+
+def compile_inputs(plan: Plan, architecture: str) -> dict[str, Any]:
+    """What the code depends on: the text of the source and the state of the files that it can include."""
+    kernel, options = plan.kernel, compile_options(plan, architecture)
+    text = kernel.source_text()
+    states = dependencies(kernel.source, text, options) if _may_include(kernel, text) else {}
+    return {"text": text, "headers": states, "options": options}
+
+
+def _compiled(
+    states: dict[str, str], kernel: str, source: Path, text: str, options: Options, entries: tuple[str, ...]
+) -> Entry:
+    """What a compilation comes to: code, or why there is none."""
+    try:
+        module, half = compile_half(kernel, source, text, options, entries)
+        return Entry(states, replace(module, left_out=[asdict(each) for each in half.left_out]))
+    except SourceRejected as rejected:
+        return Entry(states, None, rejected.reason)
+
+
+def _may_include(kernel: Kernel, text: str) -> bool:
+    """Whether other files may be read; a line that is spliced may hide the word."""
+    return bool(kernel.options) or any(sign in text for sign in ("include", "\\\n", "\\\r"))
+
+
+def compile_options(plan: Plan, architecture: str) -> tuple[str, ...]:
+    """NVRTC's options for a plan, but for those that say where CUDA's own headers are."""
+    kernel, source = plan.kernel, plan.kernel.source
+    macros = kernel.macros(plan.problem, plan.config)
+    return (
+        f"-arch=sm_{kernel.architecture or architecture}",
+        "-std=c++17",
+        "-lineinfo",
+        # The resources are read from ptxas's report, which a hit in NVRTC's own cache would leave out.
+        "--ptxas-options=-v",
+        "--no-cache",
+        *(f"-I{source.parent / folder}" for folder in kernel.include),
+        *(f"-D{name}={value}" for name, value in sorted(macros.items())),
+        *(kernel.expand(option, plan.problem, plan.config) for option in kernel.options),
+    )

@@ -1,0 +1,123 @@
+"""CUDA's own headers: of Python packages, of an installed toolkit, or those that NVRTC brings itself."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mmcore.cache_directory import cache_directory
+from mmcore.errors import MmcoreError
+from mmcore.files import read_text
+from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
+
+# A header of each part by which it is known to be there, and what Python package brings it.
+_PARTS = {"cuda_runtime.h": "cudart", "crt/host_defines.h": "crt", "cuda/std/version": "cccl"}
+_VERSION = re.compile(r"^#define\s+CUDART_VERSION\s+(\d+)", re.MULTILINE)
+_BRINGS_ITS_OWN = (13, 4)
+
+
+@dataclass(frozen=True)
+class CudaHeaders:
+    """Where CUDA's own headers are.
+
+    Attributes:
+        folders: the folders of those that are installed.
+        version: their version, (major, minor); None where it cannot be told.
+        missing: the parts that no folder has, by the name of their extra of cuda-toolkit.
+        unpacked: where NVRTC unpacks those that it brings; empty where it is not asked to.
+    """
+
+    folders: tuple[str, ...]
+    version: tuple[int, int] | None
+    missing: tuple[str, ...]
+    unpacked: str = ""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """NVRTC's options that say where they are."""
+        bundled = (f"--use-bundled-headers={self.unpacked}",) if self.unpacked else ()
+        return (*(f"-I{folder}" for folder in self.folders), *bundled)
+
+    @property
+    def all_folders(self) -> tuple[str, ...]:
+        """The folders, that to which NVRTC unpacks included."""
+        return (*self.folders, *((self.unpacked,) if self.unpacked else ()))
+
+    def findings(self) -> dict[str, str]:
+        """What there is, for the user to read."""
+        version = "of an unknown version" if self.version is None else "of CUDA {}.{}".format(*self.version)
+        where = ", ".join(self.folders)
+        found = [f"{where} ({version})"] if self.folders else []
+        found += [f"those that NVRTC brings, in {self.unpacked}"] if self.unpacked else []
+        if lacking := self.lacking():
+            found.append(lacking)
+        elif differing := self.differing():
+            found.append(differing)
+        return {"headers": "; ".join(found)}
+
+    def lacking(self) -> str:
+        """Which parts are missing, and how to get them; empty where none is."""
+        if not self.missing or self.unpacked:
+            return ""
+        major, minor = nvrtc_version()
+        parts = ["nvcc" if part == "crt" and major < 13 else part for part in self.missing]
+        install = f"python -m pip install 'cuda-toolkit[{','.join(parts)}]=={major}.{minor}.*'"
+        return f"some of CUDA's headers are not installed; {install} brings them"
+
+    def differing(self) -> str:
+        """That the headers are of another version than NVRTC; empty where they are not."""
+        if self.version is None or self.version == nvrtc_version():
+            return ""
+        theirs, ours = (".".join(map(str, version)) for version in (self.version, nvrtc_version()))
+        return f"CUDA's headers in {self.folders[0]} are of CUDA {theirs}, NVRTC is of {ours}"
+
+
+@functools.cache
+def cuda_headers() -> CudaHeaders:
+    """Look for CUDA's headers; those of Python packages come before those of a toolkit."""
+    folders: list[str] = []
+    for header, library in (("cuda_runtime.h", "cudart"), ("cuda/std/version", "cccl"), ("crt/host_defines.h", "nvcc")):
+        if not _has(folders, header):
+            folder = _located(library)
+            folders += [] if folder is None or folder in folders else [folder]
+        if library == "cudart" and folders and os.path.isdir(cccl := os.path.join(folders[0], "cccl")):
+            folders.append(cccl)
+    missing = tuple(part for header, part in _PARTS.items() if not _has(folders, header))
+    brings = missing and nvrtc_version() >= _BRINGS_ITS_OWN
+    return CudaHeaders(tuple(folders), _version(folders), missing, _unpacked() if brings else "")
+
+
+def _has(folders: Sequence[str], header: str) -> bool:
+    return any(os.path.isfile(os.path.join(folder, header)) for folder in folders)
+
+
+def _located(library: str) -> str | None:
+    from cuda.pathfinder import find_nvidia_header_directory
+
+    try:
+        found: str | None = find_nvidia_header_directory(library)
+    except RuntimeError:  # a library that this version of cuda-pathfinder does not know
+        return None
+    return found
+
+
+def _unpacked() -> str:
+    try:
+        return str(cache_directory() / "cuda-headers")
+    except MmcoreError:  # the user has no home
+        return ""
+
+
+def _version(folders: Sequence[str]) -> tuple[int, int] | None:
+    for folder in folders:
+        try:
+            found = _VERSION.search(read_text(Path(folder, "cuda_runtime_api.h"), "replace"))
+        except OSError:
+            continue
+        if found:
+            return int(found[1]) // 1000, int(found[1]) % 1000 // 10
+    return None

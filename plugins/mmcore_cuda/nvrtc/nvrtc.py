@@ -1,0 +1,137 @@
+"""NVRTC: from CUDA source to machine code and PTX in one compilation, and what ptxas says of both."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
+from mmcore.errors import CompileError, CompilerMissing
+from mmcore_cuda.binaries.ptx import parameter_bytes
+from mmcore_emulator.ptx.asm_lines import with_first_lines
+
+_RESOURCES = re.compile(
+    r"Compiling entry function '(?P<symbol>[^']+)'.*?"
+    r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads.*?"
+    r"Used (?P<registers>\d+) registers(?:[^\n]*?(?P<shared>\d+) bytes smem)?",
+    re.DOTALL,
+)
+# With these NVRTC makes something else than machine code and PTX.
+_MAKES_ELSE = ("-dlto", "--dlink-time-opt", "-optix-ir", "--optix-ir", "-fdevice-syntax-only", "--fdevice-syntax-only")
+
+
+@functools.cache
+def nvrtc_version() -> tuple[int, int]:
+    """NVRTC's version.
+
+    Raises:
+        CompilerMissing: NVRTC cannot be loaded.
+    """
+    try:
+        from cuda.bindings import nvrtc
+
+        _, major, minor = nvrtc.nvrtcVersion()
+    except Exception as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise CompilerMissing(
+            f"NVRTC, CUDA's run-time compiler, cannot be loaded; python -m pip install 'mmcore-cuda[{_extra()}]' "
+            f"brings it ({reason})"
+        ) from None
+    return int(major), int(minor)
+
+
+def _extra() -> str:
+    """The extra that brings what fits the installed bindings."""
+    try:
+        return "cu12" if version("cuda-bindings").startswith("12.") else "cu13"
+    except PackageNotFoundError:
+        return "cu13"
+
+
+class Rejected(Exception):
+    """NVRTC does not compile a source; ``log`` is what it says."""
+
+    def __init__(self, log: str) -> None:
+        super().__init__(log)
+        self.log = log
+
+
+def compile_once(
+    kernel: str,
+    source: Path,
+    text: str,
+    options: tuple[str, ...],
+    entries: tuple[str, ...],
+    headers: Mapping[str, str] | None = None,
+) -> CompiledModule:
+    """What NVRTC makes of a text.
+
+    Args:
+        kernel: name of the kernel that it is compiled for.
+        source: path of the source, as error messages have it.
+        text: the source itself.
+        options: NVRTC's; the first says the architecture, "-arch=sm_90".
+        entries: name expressions of the functions that are needed.
+        headers: headers by the name that directives have; those that it does not find here NVRTC reads itself.
+
+    Raises:
+        Rejected: NVRTC does not compile it.
+        CompileError: it compiles into something else than code with these functions.
+    """
+    from cuda.bindings import nvrtc  # cuda.core's Program makes machine code or PTX, not both at once
+
+    def call(function: str, *arguments: object) -> object:
+        error, *values = getattr(nvrtc, f"nvrtc{function}")(*arguments)
+        if error != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            raise CompileError(f"{kernel}: NVRTC's {function} failed with {error.name}")
+        return values[0] if values else None
+
+    def text_of(what: str) -> bytes:
+        size = call(f"Get{what}Size", program)
+        assert isinstance(size, int)
+        # NVRTC writes into the object itself. Python has only one b" ", which an empty text would turn into b"\0"
+        # for the whole process; bytes(1) holds already what is written there.
+        content = bytes(size)
+        call(f"Get{what}", program, content)
+        return content
+
+    names, contents = [[each.encode() for each in part] for part in (headers or {}, (headers or {}).values())]
+    # PTX has the name in quotes.
+    program_name = str(source).replace('"', "'")
+    program = call("CreateProgram", text.encode(), program_name.encode(), len(names), contents, names)
+    try:
+        for entry in entries:
+            call("AddNameExpression", program, entry.encode())
+        encoded = [option.encode() for option in options]
+        (result,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
+        log = text_of("ProgramLog").rstrip(b"\0 \n").decode(errors="replace")
+        if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            if result not in (nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION, nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION):
+                raise CompileError(f"{kernel}: NVRTC failed with {result.name}{log and ':'}\n{log}".rstrip())
+            raise Rejected(log or result.name)
+        resources = {found["symbol"]: found for found in _RESOURCES.finditer(log)}
+        ptx = text_of("PTX").rstrip(b"\0").decode()
+        functions = {}
+        for entry in entries:
+            symbol = str(call("GetLoweredName", program, entry.encode()), "utf-8")  # type: ignore[call-overload]
+            if symbol not in resources:
+                not_code = "NVRTC does not make the machine code and the PTX that mmcore needs"
+                reasons = [f"with the option {option} {not_code}" for option in options if option in _MAKES_ELSE]
+                raise CompileError(
+                    f"{kernel}: {[*reasons, f'{entry} in {source.name} is not a __global__ function'][0]}"
+                )
+            found = resources[symbol]
+            functions[entry] = CompiledFunction(
+                symbol=symbol,
+                registers=int(found["registers"]),
+                static_shared_bytes=int(found["shared"] or 0),
+                spill_bytes=int(found["stores"]) + int(found["loads"]),
+                parameter_bytes=parameter_bytes(ptx, symbol),
+            )
+        ptx = with_first_lines(ptx, program_name, text)
+        return CompiledModule(options[0].removeprefix("-arch="), source.name, functions, text_of("CUBIN"), ptx)
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)

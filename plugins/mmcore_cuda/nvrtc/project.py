@@ -1,0 +1,173 @@
+"""A source and the headers of its project: what is edited in them, and how NVRTC is given what was edited.
+
+NVRTC takes headers from memory by the very name that a directive has. So an edited header is given under its absolute
+path, and whoever includes it, directly or not, is given too, with that path in its directive. Everything else NVRTC
+reads itself, and finds headers beside an edited one as it would beside the file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from mmcore.files import TEXT_BYTES, read_bytes, read_text
+from mmcore_cuda.nvrtc.directives import macros, opens
+from mmcore_cuda.nvrtc.entities import Source, words
+from mmcore_cuda.nvrtc.includes import Include, below, candidates, includes, search_folders
+from mmcore_cuda.nvrtc.stand_ins import hides_installed, of_device_alone, own_headers, stand_in
+
+_DIRECTIVE = re.compile(rb'^([ \t]*#[ \t]*include[ \t]*)(["<])([^"<>\n]+)[">]', re.MULTILINE)
+
+
+class Project:
+    """The files that a source consists of, but for CUDA's own headers.
+
+    Args:
+        source: path of the source.
+        text: its content.
+        options: NVRTC's, those that say where CUDA's own headers are included.
+        installed: the folders of CUDA's own headers.
+    """
+
+    def __init__(self, source: Path, text: str, options: Sequence[str], installed: Sequence[str]) -> None:
+        self._named = str(source)
+        self._root = os.path.abspath(source)
+        self._searched = search_folders(options)
+        self._installed = tuple(installed)
+        self._files: dict[str, Source] = {self._root: Source(text.encode())}
+        self._edited: set[str] = set()
+        self.in_memory: dict[str, str] = {}
+
+    def file(self, path: str) -> Source | None:
+        """The source or a header by NVRTC's name for it; None for CUDA's own headers and what cannot be read."""
+        return self._file(self._root if path == self._named else os.path.abspath(path))
+
+    def name(self, path: str) -> str:
+        """A file as the user has it."""
+        return self._named if path == self._named else os.path.abspath(path)
+
+    def edited(self, path: str) -> None:
+        """Remember that a file's content is not what the disk has."""
+        self._edited.add(self._root if path == self._named else os.path.abspath(path))
+
+    def of_library(self, path: str) -> bool:
+        """Return whether a header is in a folder that options name, and not in the source's own folder."""
+        folder = os.path.dirname(self._root)
+        return below(os.path.abspath(path), [each for each in self._searched if each != folder])
+
+    def files(self) -> Iterator[Source]:
+        """Yield the source and the headers of the project."""
+        yield from filter(None, map(self._file, self._reached()))
+
+    def macros(self) -> dict[str, bytes]:
+        """Return the text of each macro of the project, by name."""
+        return {name: text for file in self.files() for name, text in macros(file.content).items()}
+
+    def at_file_scope(self, path: str) -> bool:
+        """Return whether the declarations of a file are at file scope in the program, as they seem to be in the file.
+
+        They are not where the file is included in a body, or where a header or a macro begins a body.
+        """
+        openers = {name for name, text in self.macros().items() if opens(text)}
+        files = {path: file for path in self._reached() if (file := self._file(path)) is not None}
+        targets = {path: self._targets(path) for path in files}
+        begun = {path for path, file in files.items() if file.opens}
+        while more := {each for each, to in targets.items() if each not in begun and any(a in begun for _, a in to)}:
+            begun |= more
+        within = begun | {each for each, file in files.items() if file.closes or openers & words(file.code)}
+        while more := {
+            target
+            for each, to in targets.items()
+            for found, target in to
+            if target not in within and (each in within or not files[each].at_file_scope(found.start()))
+        }:
+            within |= more
+        asked = self._root if path == self._named else os.path.abspath(path)
+        return asked in files and asked not in within
+
+    def stand_in_for_host_headers(self, families: Sequence[str] = ()) -> list[str]:
+        """Give NVRTC stand-ins for the host's headers that the project names; the names of the new ones.
+
+        Args:
+            families: how the names of further headers begin that are to be left out.
+        """
+        given = []
+        for path in list(self._reached()):
+            for include in includes(self._content(path)).names:
+                content = "" if include.name.startswith(tuple(families)) else stand_in(include.name)
+                if content is None or include.name in self.in_memory:
+                    continue
+                found = self._find(include, os.path.dirname(path))
+                hidden = below(found, self._installed) and hides_installed(include.name)
+                if not found or hidden or include.name.startswith(tuple(families)):
+                    self.in_memory[include.name] = content
+                    given.append(include.name)
+        return given
+
+    def stand_in_for_the_c_library(self) -> None:
+        """Give NVRTC what stands for the headers that nvcc includes by itself, and for the driver's."""
+        folder = os.path.dirname(self._root)
+        for name, content in own_headers().items():
+            if not self._find(Include(name, True), folder):
+                self.in_memory[name] = content
+        name = "cuda.h"
+        found = self._find(Include(name, False), folder)
+        if below(found, self._installed):
+            self.in_memory[name] = of_device_alone(read_text(found, "replace"))
+
+    def _find(self, include: Include, folder: str) -> str:
+        """The path of a header; empty where it is not found."""
+        return next(filter(os.path.isfile, candidates(include, folder, self._searched)), "")
+
+    def program(self) -> tuple[str, dict[str, str]]:
+        """The source, and the headers that NVRTC gets from memory."""
+        given = self._edited - {self._root}
+        if not given:
+            return self._files[self._root].content.decode(), dict(self.in_memory)
+        targets = {path: [each for _, each in self._targets(path)] for path in self._reached()}
+        while more := {path for path, to in targets.items() if path not in given and not given.isdisjoint(to)}:
+            given |= more
+        copies = {path: self._redirected(path, given) for path in sorted(given | {self._root})}
+        source = copies.pop(self._root)
+        return source, self.in_memory | copies
+
+    def _redirected(self, path: str, given: set[str]) -> str:
+        content = self._content(path)
+        for found, target in reversed(self._targets(path)):
+            if target in given:
+                content = content[: found.start(2)] + b'"' + os.fsencode(target) + b'"' + content[found.end() :]
+        return content.decode(errors="replace")
+
+    def _reached(self) -> Iterator[str]:
+        """The source and the headers that it includes, directly or not."""
+        seen, pending = {self._root}, [self._root]
+        while pending:
+            path = pending.pop()
+            yield path
+            new = dict.fromkeys(target for _, target in self._targets(path) if target not in seen)
+            seen.update(new)
+            pending += new
+
+    def _targets(self, path: str) -> list[tuple[re.Match[bytes], str]]:
+        """The directives of a file that lead to another of the project, and to which."""
+        leading = []
+        for found in _DIRECTIVE.finditer(self._content(path)):
+            include = Include(os.fsdecode(found[3]), found[2] == b'"')
+            target = self._find(include, os.path.dirname(path))
+            if target and not below(target, self._installed):
+                leading.append((found, target))
+        return leading
+
+    def _content(self, path: str) -> bytes:
+        file = self._file(path)
+        return b"" if file is None else file.content
+
+    def _file(self, path: str) -> Source | None:
+        if path not in self._files and not below(path, self._installed):
+            try:
+                self._files[path] = Source(read_bytes(path, TEXT_BYTES))
+            except OSError:
+                return None
+        return self._files.get(path)

@@ -1,0 +1,247 @@
+"""The theoretical occupancy: how many blocks and warps a multiprocessor can keep active, and what would raise it.
+
+The scarcest of warps, registers, shared memory and places for blocks decides. The rules are those of NVIDIA's occupancy
+calculator (``cuda_occupancy.h``; for compute capability 1.x the spreadsheet): what a block takes is rounded up to the
+units in which the hardware hands it out. Neither a GPU nor CUDA is needed.
+
+Shared memory and L1 cache are cut from one memory since compute capability 7.0. As the driver's own occupancy call
+does, the largest share that shared memory can have is taken to be available. Named barriers beyond the first and
+clusters, which can hold blocks back too, are not looked at; the driver's call does not look at clusters either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from mmcore.kernel.geometry import ceil_div
+from mmcore_cuda.occupancy.capabilities import WARP, Multiprocessor, multiprocessor
+
+_FIGURES = (
+    *("threads_per_block", "warps_per_block", "registers_per_thread", "registers_per_block"),
+    *("shared_per_block", "shared_allocated", "limit_blocks", "limit_warps", "limit_registers", "limit_shared"),
+    *("active_blocks", "active_warps", "active_threads", "occupancy", "binding", "advice"),
+)
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """How many blocks of one kind a multiprocessor can keep active.
+
+    Attributes:
+        of: the multiprocessor.
+        threads_per_block: threads of a block.
+        registers_per_thread: as compiled.
+        shared_per_block: shared memory that a block asks for, static and dynamic together, in bytes.
+        grid: the blocks of the grid, where those are fewer than would fit.
+    """
+
+    of: Multiprocessor
+    threads_per_block: int
+    registers_per_thread: int
+    shared_per_block: int
+    grid: int | None = None
+
+    @property
+    def warps_per_block(self) -> int:
+        """Warps of a block, the last of them perhaps not full."""
+        return ceil_div(self.threads_per_block, WARP)
+
+    @property
+    def registers_per_block(self) -> int:
+        """Registers that a block is given."""
+        warps = self.warps_per_block
+        return self._registers(_round_up(warps, self.of.warp_unit) if self.of.registers_to_blocks else warps)
+
+    def _registers(self, warps: int) -> int:
+        """Registers handed out to so many warps of a block."""
+        if self.of.registers_to_blocks:
+            return _round_up(warps * WARP * self.registers_per_thread, self.of.register_unit)
+        return warps * _round_up(WARP * self.registers_per_thread, self.of.register_unit)
+
+    @property
+    def shared_allocated(self) -> int:
+        """Shared memory that a block is given, with what the system keeps of it, in bytes."""
+        return _round_up(self.shared_per_block + self.of.shared_reserved, self.of.shared_unit)
+
+    @cached_property
+    def exceeded(self) -> dict[str, str]:
+        """Why not even one such block can run, by the resource of which it takes too much; empty when one can."""
+        most, shared = self.of, self.shared_per_block
+        # They are checked as if every partition had as many warps.
+        registers = self._registers(_round_up(self.warps_per_block, most.warp_unit))
+        checks = (
+            ("warps", self.threads_per_block, most.threads_per_block, "a block has {} threads"),
+            ("registers", registers, most.registers, "a block takes {} registers"),
+            ("registers", self.registers_per_thread, most.registers_per_thread, "a thread has {} registers"),
+            ("shared", shared, most.shared_bytes_per_block_optin, "a block takes {} bytes of shared memory"),
+        )
+        return {name: f"{said.format(taken)}, of at most {top}" for name, taken, top, said in checks if taken > top}
+
+    @property
+    def limit_blocks(self) -> int:
+        """Blocks that the hardware allows at a time."""
+        return self.of.blocks
+
+    @property
+    def limit_warps(self) -> int:
+        """Blocks that the warps allow at a time; 0 when one block has too many."""
+        return self._fitting("warps", self.of.warps, self.warps_per_block)
+
+    @property
+    def limit_registers(self) -> int:
+        """Blocks that the registers allow at a time; 0 when one block takes too many."""
+        if self.of.registers_to_blocks or not self.registers_per_thread:
+            return self._fitting("registers", self.of.registers, self.registers_per_block)
+        # Every partition has its own share of the registers, and a warp takes all of its own from one.
+        warps_per_partition = self.of.registers // self.of.warp_unit // self._registers(1)
+        return self._fitting("registers", warps_per_partition * self.of.warp_unit, self.warps_per_block)
+
+    @property
+    def limit_shared(self) -> int:
+        """Blocks that the shared memory allows at a time; 0 when one block takes too much."""
+        return self._fitting("shared", self.of.shared_bytes, self.shared_allocated)
+
+    def _fitting(self, resource: str, available: int, needed: int) -> int:
+        """As many as the hardware allows, where a block takes nothing of the resource."""
+        if resource in self.exceeded:
+            return 0
+        return available // needed if needed else self.of.blocks
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """How many blocks each resource allows at a time."""
+        return {
+            "hardware": self.limit_blocks,
+            "warps": self.limit_warps,
+            "registers": self.limit_registers,
+            "shared": self.limit_shared,
+        }
+
+    @property
+    def active_blocks(self) -> int:
+        """Blocks at a time."""
+        return min(self.limits.values()) if self.grid is None else self.grid
+
+    @property
+    def active_warps(self) -> int:
+        """Warps at a time."""
+        return self.active_blocks * self.warps_per_block
+
+    @property
+    def active_threads(self) -> int:
+        """Threads at a time."""
+        return self.active_blocks * self.threads_per_block
+
+    @property
+    def occupancy(self) -> float:
+        """Active warps, as a fraction of those that the multiprocessor holds at most."""
+        return self.active_warps / self.of.warps
+
+    @property
+    def binding(self) -> tuple[str, ...]:
+        """What decides: the resources that allow the fewest blocks, but for those that a block takes nothing of.
+
+        They are "hardware", "warps", "registers" and "shared"; "grid" when there are no more blocks than that.
+        """
+        if self.grid is not None:
+            return ("grid",)
+        taken = {"registers": self.registers_per_block, "shared": self.shared_allocated}
+        fewest = min(self.limits.values())
+        return tuple(name for name, limit in self.limits.items() if limit == fewest and taken.get(name, 1))
+
+    @property
+    def advice(self) -> str:
+        """One sentence: which limits bind and what would lift them, or why no block can run."""
+        if self.grid is not None:
+            has = f"it has no more than {_counted(self.grid, 'block')}"
+            return f"the grid binds: {has}, where {min(self.limits.values())} would fit at a time"
+        if self.exceeded:
+            why = f"no block can run on compute capability {self.of.name}: {', and '.join(self.exceeded.values())}"
+            # Too many threads leave too little of everything; the block must become smaller first.
+            return why if "warps" in self.exceeded else f"{why}; {_lift(self, 1)}"
+        if self.active_warps == self.of.warps:
+            lift = f"all {self.of.warps} warps are active, and no more can be"
+        elif "hardware" in self.binding or "warps" in self.binding:
+            lift = _other_blocks(self)
+        else:
+            lift = _lift(self, self.active_blocks + 1)
+        return f"{_subject(self)}: {lift}"
+
+    def in_grid(self, blocks: int) -> Occupancy:
+        """The same in a grid of so many blocks, all of which one multiprocessor may get, if fewer than would fit."""
+        return self if blocks >= self.active_blocks else replace(self, grid=blocks)
+
+    def reduced(self, blocks: int) -> Occupancy:
+        """The same with so few registers and so little shared memory that so many blocks fit."""
+        # Warps and places for blocks must allow as many.
+        fewer = range(min(self.registers_per_thread, self.of.registers_per_thread), -1, -1)
+        candidates = (replace(self, registers_per_thread=registers) for registers in fewer)
+        reduced = next(each for each in candidates if each.limit_registers >= blocks)
+        if self.limit_shared >= blocks:
+            return reduced
+        share = self.of.shared_bytes // blocks
+        share -= share % self.of.shared_unit + self.of.shared_reserved
+        return replace(reduced, shared_per_block=min(share, self.of.shared_bytes_per_block_optin))
+
+    def to_json(self) -> dict[str, object]:
+        """Every figure by name, the compute capability as in "9.0"."""
+        figures = {name: getattr(self, name) for name in _FIGURES}
+        return {"capability": self.of.name, **figures, "binding": list(self.binding)}
+
+
+def occupancy(capability: tuple[int, int], *, threads: int, registers: int, shared_bytes: int) -> Occupancy:
+    """The theoretical occupancy of one multiprocessor; of no blocks, with the reason in ``advice``, when none can run.
+
+    Args:
+        capability: compute capability, (major, minor).
+        threads, registers: threads per block, and registers per thread as compiled; 0 when they do not matter.
+        shared_bytes: shared memory of a block, static and dynamic together, in bytes.
+
+    Raises:
+        UnknownCapability: the limits of that compute capability are not known.
+    """
+    return Occupancy(multiprocessor(capability), threads, registers, shared_bytes)
+
+
+def _lift(block: Occupancy, blocks: int) -> str:
+    """To what registers and shared memory must come down for so many blocks, or the few more that then fit as well."""
+    reduced = block.reduced(blocks)
+    return f"at most {_amounts(block, reduced)} would allow {_counted(reduced.active_blocks, 'block')}"
+
+
+def _subject(block: Occupancy) -> str:
+    """What binds, with its verb: "registers and shared memory bind", for instance."""
+    names = {"hardware": f"the hardware's {block.of.blocks} blocks", "shared": "shared memory"}
+    *others, last = (names.get(each, each) for each in block.binding)
+    return f"{', '.join(others)}{' and ' * bool(others)}{last} {'binds' if block.binding == ('shared',) else 'bind'}"
+
+
+def _other_blocks(block: Occupancy) -> str:
+    """Which other size of block would fill every warp, and what its threads could afford then."""
+    # Of too many small blocks, the smallest that fill the warps; of those that leave warps over, the next that do not.
+    warps = least = ceil_div(block.of.warps, block.of.blocks)
+    if "hardware" not in block.binding:
+        warps = max(each for each in range(least, block.warps_per_block) if block.of.warps % each == 0)
+    other = replace(block, threads_per_block=warps * WARP)
+    reduced = other.reduced(block.of.warps // warps)
+    amounts = "" if reduced == other else f" with at most {_amounts(other, reduced)}"
+    return f"blocks of {other.threads_per_block} threads{amounts} would fill all {block.of.warps} warps"
+
+
+def _amounts(block: Occupancy, reduced: Occupancy) -> str:
+    """What was reduced, and to how much."""
+    amounts = []
+    if reduced.registers_per_thread < block.registers_per_thread:
+        amounts.append(f"{_counted(reduced.registers_per_thread, 'register')} per thread")
+    if reduced.shared_per_block < block.shared_per_block:
+        amounts.append(f"{reduced.shared_per_block} bytes of shared memory per block")
+    return " and ".join(amounts)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _round_up(amount: int, unit: int) -> int:
+    return ceil_div(amount, unit) * unit

@@ -1,0 +1,1 @@
+"""Baselines: matrix products of cuBLAS and PyTorch."""

@@ -1,0 +1,76 @@
+"""cuBLAS as kernels: each type's product with the best of cuBLASLt's candidates, and with its plain heuristic."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from mmcore import Config, Kernel, Problem, Unsupported, hookimpl
+
+if TYPE_CHECKING:
+    from mmcore.devices.base import Operand
+
+# Types of A and B, of the sum and of C, that cuBLASLt multiplies; 8-bit floats only with B stored by columns.
+TYPES = (
+    ("float32", "float32", "float32", ""),
+    ("tf32", "float32", "float32", ""),
+    ("float64", "float64", "float64", ""),
+    ("float16", "float32", "float16", ""),
+    ("bfloat16", "float32", "bfloat16", ""),
+    ("float8_e4m3fn", "float22", "bfloat16", "B"),
+    ("int8", "int32", "int32", "B"),
+)
+BEST = "cublas.best"
+"""The kernel that others are compared with, in the types and layouts of each."""
+
+_REASON = "nvmath-python brings cuBLAS: python -m pip install 'mmcore-cuda[cublas]'"
+
+
+def library_kernel(name: str, problem: Problem, accumulator: str, *, tuned: bool) -> Kernel:
+    """A product of cuBLASLt's in the types, layouts and factors of ``problem``, whose sizes mean nothing."""
+    how = "the fastest of its candidates" if tuned else "as its heuristic chooses"
+    return Kernel(
+        name=name,
+        title="cuBLAS" if name == BEST else f"cuBLASLt, {how}",
+        call=functools.partial(_call, accumulator, tuned),
+        dtype=problem.dtype,
+        accumulator=accumulator,
+        output=problem.output,
+        alpha=problem.alpha,
+        beta=problem.beta,
+        column_major=problem.column_major,
+        initial_c=problem.initial_c,
+        min_compute_capability=(8, 9) if problem.dtype.startswith("float8") else (7, 5),
+    )
+
+
+def _call(
+    accumulator: str, tuned: bool, problem: Problem, config: Config, operands: Mapping[str, Operand]
+) -> Callable[[int], object]:
+    try:
+        from mmcore_libraries.cublas.cublaslt import CublasLt
+    except ImportError:
+        raise Unsupported(_REASON) from None
+    except Exception as error:  # the libraries that it loads
+        raise Unsupported(f"{_REASON} ({error})") from None
+    return CublasLt(problem, accumulator, operands, tuned=tuned)
+
+
+@hookimpl
+def mmcore_kernels() -> list[Kernel]:
+    """A product of each type, tuned and plain."""
+    found = []
+    for dtype, accumulator, output, column_major in TYPES:
+        problem = Problem(16, 16, 16, dtype, output, column_major=column_major)
+        for suffix, tuned in (("", True), ("_heuristic", False)):
+            found.append(library_kernel(f"cublas.{dtype}{suffix}", problem, accumulator, tuned=tuned))
+    return found
+
+
+@hookimpl
+def mmcore_baselines(kernel: Kernel) -> Kernel | None:
+    """The fastest of cuBLASLt's candidates."""
+    if kernel.call is not None and kernel.name.startswith("cublas."):
+        return None
+    return library_kernel(BEST, kernel.problem(16, 16, 16), kernel.accumulator, tuned=True)

@@ -1,0 +1,63 @@
+"""Kernels in .cu files that no package declares: ``mmcore run my.cu``.
+
+- ``source`` finds functions, launches and macros in the file's syntax tree; ``body`` reads a kernel's indexes and
+  ``host_code`` its launch.
+- ``inference`` declares a kernel from that, with ``roles`` of parameters, ``parameters`` of templates and macros, and
+  ``geometry``.
+- ``expressions`` evaluates grids written as text. ``hints`` tries other readings of a file. ``left_out`` lists the host
+  code that was removed. ``revisions`` finds another version of a source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from mmcore.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    import click
+
+    from mmcore.cell import FileKernel
+    from mmcore.kernel.declaration import Kernel
+    from mmcore.result import Result
+
+
+@hookimpl
+def mmcore_kernel_of_file(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -> FileKernel | None:
+    """The kernel of a .cu file."""
+    from mmcore_sources.cuda_file.files import file_kernel
+
+    return file_kernel(reference, taken)
+
+
+@hookimpl
+def mmcore_command(command: click.Command) -> None:
+    """``--entry``, ``--args`` and others for every command that takes a kernel."""
+    for each in command.params:
+        if each.name in ("kernel", "model"):
+            from mmcore_sources.cuda_file.options import take_files
+
+            take_files(command, each.name)
+
+
+@hookimpl
+def mmcore_other_source(kernel: Kernel, version: str) -> str:
+    """Return the path of a kernel's source in a folder, or in a revision of its Git repository."""
+    from mmcore_sources.cuda_file.revisions import other_source
+
+    return other_source(kernel, version)
+
+
+@hookimpl
+def mmcore_hints(result: Result) -> Iterator[str]:
+    """Return what was left out of the source; of a file's kernel, other readings and sizes that were tried."""
+    if result.left_out:
+        from mmcore.registry import registry
+        from mmcore_sources.cuda_file.left_out import in_a_line
+
+        yield in_a_line(registry().kernel(result.cell.kernel).source, result.left_out)
+    if not isinstance(result.cell.kernel, str):
+        from mmcore_sources.cuda_file.hints import hints
+
+        yield from hints(result)

@@ -1,0 +1,237 @@
+"""What a kernel's body tells of its parameters: where it stores, what it steps by, and along which axes it goes."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from tree_sitter import Node
+
+from mmcore_sources.cuda_file.source import Function, initialised, text_of, walk
+
+Term: TypeAlias = tuple[str, ...]
+"""A product of names, numbers and texts; an index is a sum of such terms."""
+
+BUILT_IN = re.compile(r"\b(blockIdx|threadIdx|blockDim|gridDim)\s*\.\s*([xyz])\b")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_MOST_TERMS = _MOST_FACTORS = 64
+_MOST_EXPRESSIONS = 200_000
+_CASTS = ("static_cast", "int", "unsigned", "size_t")
+
+
+def _is_assignment(node: Node) -> bool:
+    return node.type == "assignment_expression" and node.children[0].type == "identifier"
+
+
+@dataclass(frozen=True)
+class Body:
+    """What is known of one kernel's variables."""
+
+    function: Function
+
+    @functools.cached_property
+    def _nodes(self) -> list[Node]:
+        return list(walk(self.function.body))
+
+    @functools.cached_property
+    def values(self) -> dict[str, list[Node]]:
+        """What each local variable is set to, or grows by, in order."""
+        found: dict[str, list[Node]] = {}
+        for node in self._nodes:
+            if node.type == "declaration":
+                for name, value in initialised(node):
+                    found.setdefault(name, []).append(value)
+            elif _is_assignment(node) and text_of(node.children[1]) in ("=", "+="):
+                found.setdefault(text_of(node.children[0]), []).append(node.children[2])
+        return found
+
+    @functools.cached_property
+    def changing(self) -> set[str]:
+        """The variables that take several values, those of loops among them."""
+        found = set()
+        for node in self._nodes:
+            target = node.children[0] if node.type == "assignment_expression" else None
+            if node.type == "update_expression":
+                target = node.child_by_field_name("argument")
+            if target is not None and target.type == "identifier":
+                found.add(text_of(target))
+        return found
+
+    @functools.cached_property
+    def pointers(self) -> dict[str, str]:
+        """The pointer parameter that each name stands for: its own, and those of local pointers made of it."""
+        found = {each.name: each.name for each in self.function.parameters if each.pointer}
+        for node in self._nodes:
+            if node.type == "declaration" and "*" in text_of(node).partition("=")[0]:
+                for name, value in initialised(node):
+                    made_of = [found[word] for word in _WORD.findall(text_of(value)) if word in found]
+                    if len(set(made_of)) == 1:
+                        found[name] = made_of[0]
+        return found
+
+    def _pointer_in(self, node: Node) -> str | None:
+        """The pointer parameter that an expression goes through."""
+        return next((self.pointers[word] for word in _WORD.findall(text_of(node)) if word in self.pointers), None)
+
+    @functools.cached_property
+    def stores(self) -> list[tuple[str, bool]]:
+        """The pointer parameter of each store, and whether what was there is added."""
+        found = []
+        for node in self._nodes:
+            if node.type == "assignment_expression" and node.children[0].type != "identifier":
+                pointer = self._pointer_in(node.children[0])
+                if pointer is not None:
+                    read = any(self.pointers.get(word) == pointer for word in _WORD.findall(text_of(node.children[2])))
+                    found.append((pointer, read or text_of(node.children[1]) == "+="))
+            elif node.type == "call_expression" and text_of(node.children[0]).startswith("atomicAdd"):
+                pointer = self._pointer_in(node.children[1])
+                found += [(pointer, True)] if pointer is not None else []
+        return found
+
+    def indexes(self, pointer: str) -> Iterator[list[Term]]:
+        """The index of each access through a pointer parameter, with what was added to the pointer before."""
+        names = {name for name, parameter in self.pointers.items() if parameter == pointer}
+        moved = [term for name in sorted(names) for value in self.values.get(name, ()) for term in self.terms(value)]
+        moved = [tuple(factor for factor in term if factor not in names) for term in moved]
+        moved = [term for term in moved if term]
+        for node in self._nodes:
+            if node.type == "subscript_expression" and text_of(node.children[0]) in names:
+                indices = node.children[1].named_children
+                above = node.parent
+                row = next((each.row for each in self.function.parameters if each.name == pointer), "")
+                if row and above is not None and above.type == "subscript_expression":
+                    rows = [(*term, row) for term in self.terms(indices[0])]
+                    yield [*rows, *self.terms(above.children[1].named_children[0])]
+                elif len(indices) == 1:
+                    yield [*moved, *self.terms(indices[0])]
+            elif node.type == "pointer_expression" and text_of(node.children[0]) == "*" and self._plain(node, names):
+                yield [*moved, *(each for each in self.terms(node.children[1]) if not names & set(each))]
+
+    @staticmethod
+    def _plain(node: Node, names: set[str]) -> bool:
+        return bool(names & set(_WORD.findall(text_of(node)))) and "[" not in text_of(node)
+
+    def terms(self, node: Node, seen: frozenset[str] = frozenset()) -> list[Term]:
+        """An expression as a sum of products, with local variables replaced by what they are set to."""
+        if (node.id, seen) not in self._known:
+            enough = len(self._known) > _MOST_EXPRESSIONS
+            self._known[node.id, seen] = [(text_of(node),)] if enough else self._terms(node, seen)
+        return self._known[node.id, seen]
+
+    @functools.cached_property
+    def _known(self) -> dict[tuple[int, frozenset[str]], list[Term]]:
+        return {}
+
+    def _terms(self, node: Node, seen: frozenset[str]) -> list[Term]:
+        parts = [each for each in node.named_children if each.type != "comment"]
+        found: list[Term] = [(text_of(node),)]
+        if node.type == "parenthesized_expression" and len(parts) == 1:
+            found = self.terms(parts[0], seen)
+        elif node.type == "cast_expression":
+            found = self.terms(parts[1], seen)
+        elif node.type == "call_expression" and text_of(parts[0]).partition("<")[0] in _CASTS:
+            found = self.terms(parts[1].named_children[0], seen) if len(parts[1].named_children) == 1 else found
+        elif node.type == "binary_expression" and (sign := text_of(node.children[1])) in ("+", "-", "*"):
+            left, right = (self.terms(node.children[i], seen) for i in (0, 2))
+            products = [(*one, *other) for one in left for other in right if len(one) + len(other) <= _MOST_FACTORS]
+            found = products if sign == "*" else [*left, *right]
+        elif node.type == "identifier" and (name := text_of(node)) in self.values.keys() - seen:
+            expanded = [term for value in self.values[name] for term in self.terms(value, seen | {name})]
+            # A loop's variable stays one, besides what it begins with.
+            found = [(name,)] * (name in self.changing) + expanded
+        elif node.type == "identifier" or node.type == "number_literal" or BUILT_IN.fullmatch(text_of(node)):
+            pass
+        else:
+            # A quotient, a remainder, a condition: one factor, in which what it is made of can be seen.
+            within = " ".join(factor for term in self._within(node, seen) for factor in term)
+            found = [(" ".join(dict.fromkeys(within.split())) or text_of(node),)]
+        found = [term for term in found if "0" not in term][:_MOST_TERMS]
+        return list(dict.fromkeys(found))
+
+    def _within(self, node: Node, seen: frozenset[str]) -> list[Term]:
+        return [term for part in node.named_children for term in self.terms(part, seen)] + [(f"({text_of(node)})",)]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the blocks of a grid cover C.
+
+    Attributes:
+        rows, columns: the axes of the grid along which rows and columns go ("x", "y", "z"), empty where none does.
+        height, width: the factors that make a tile's rows and columns of the index of a block, as the source has them.
+        threads: the axes of the block that are used.
+        flat: whether one index counts the elements of C.
+    """
+
+    rows: str
+    columns: str
+    height: tuple[str, ...] = ()
+    width: tuple[str, ...] = ()
+    threads: frozenset[str] = frozenset()
+    flat: bool = False
+
+    def turned(self) -> Layout:
+        """The same of a C that is stored by columns."""
+        return replace(self, rows=self.columns, columns=self.rows, height=self.width, width=self.height)
+
+
+def layout_of(body: Body, c: str, strides: set[str]) -> Layout | None:
+    """How a kernel's blocks cover C, by the index with which it stores there; None where that does not tell."""
+    for terms in body.indexes(c):
+        rows = [term for term in terms if strides & set(term)]
+        columns = [term for term in terms if not strides & set(term)]
+        threads = frozenset(axis for term in terms for kind, axis in _built_in(term) if kind == "threadIdx")
+        of_rows, of_columns = ({axis: term for term in part for kind, axis in _built_in(term) if kind == "blockIdx"}
+                               for part in (rows, columns))  # fmt: skip
+        if len(of_rows) > 1 or len(of_columns) > 1:
+            continue
+        row, column = next(iter(of_rows), ""), next(iter(of_columns), "")
+        if not row and not column:
+            continue
+        height, width = (_others(part, strides) for part in (of_rows.get(row), of_columns.get(column)))
+        if row == column:
+            width = _step_of_quotient(of_columns[column])
+        if row == column or (not row and not rows):
+            return Layout(row, column, (), width, threads, flat=True)
+        return Layout(row, column, height, width, threads)
+    return None
+
+
+def _built_in(term: Term) -> list[tuple[str, str]]:
+    return [(kind, axis) for factor in term for kind, axis in BUILT_IN.findall(factor)]
+
+
+def _step_of_quotient(term: Term) -> tuple[str, ...]:
+    """What a block's index is multiplied by within a remainder: ``(blockIdx.x * blockDim.x + threadIdx.x) % n``."""
+    words = next((factor for factor in term if factor.startswith("blockIdx")), "").split()
+    return tuple(word for word in words[1:2] if not word.startswith("threadIdx"))
+
+
+def _others(term: Term | None, strides: set[str]) -> tuple[str, ...]:
+    """The factors beside a block's index and the length of a row."""
+    return tuple(each for each in term or () if not each.startswith("blockIdx") and each not in strides)
+
+
+def strides_of(body: Body, pointer: str, sizes: set[str]) -> set[str]:
+    """The sizes that something is multiplied by in the indexes of a matrix: the length of its row."""
+    terms = [term for index in body.indexes(pointer) for term in index if len(term) > 1]
+    return {factor for term in terms for factor in term if factor in sizes}
+
+
+def stored_by_columns(body: Body, matrices: Mapping[str, str], sizes: set[str]) -> bool:
+    """Whether a kernel goes over all its matrices as they lie where they are stored by columns.
+
+    Of an A by rows, what is multiplied by the length of a row has a block's index in it, and the step along k has not;
+    of a B by rows it is the other way round.
+    """
+    strided = {}
+    for matrix in "AB":
+        terms = [term for each in body.indexes(matrices[matrix]) for term in each]
+        placed = [term for term in terms if any(kind == "blockIdx" for kind, _ in _built_in(term))]
+        if not placed:
+            return False
+        strided[matrix] = all(sizes & set(term) for term in placed)
+    return not strided["A"] and strided["B"]

@@ -1,0 +1,42 @@
+"""Which of a file's functions is meant."""
+
+from __future__ import annotations
+
+from mmcore.errors import InvalidKernel
+from mmcore_sources.cuda_file.notes import Note
+from mmcore_sources.cuda_file.roles import is_product
+from mmcore_sources.cuda_file.source import Function, HostLaunch, Source
+
+
+def chosen_function(file: str, source: Source, entry: str) -> tuple[Function, HostLaunch | None, tuple[Note, ...]]:
+    """The function that is meant, the first launch of it in the file, and what to say of the choice.
+
+    Raises:
+        InvalidKernel: there is no such function, none at all, or several that may be meant.
+    """
+    functions = {function.name: function for function in source.functions}
+    if not functions:
+        where = f"; it ceases to be CUDA C++ in line {source.error_line}" if source.error_line else ""
+        raise InvalidKernel(f"{file} has no __global__ function with a body{where}")
+    word = entry.partition("<")[0].strip()
+    if word:
+        found = [function for name, function in functions.items() if word in (name, function.word)]
+        if not found:
+            raise InvalidKernel(f"{file} has no __global__ function {word}; it has {', '.join(functions)}")
+        return found[0], _launch(source, found[0]), ()
+    likely, why = list(functions.values()), "the file's only __global__ function"
+    for which, holds in (
+        ("takes three pointers", is_product),
+        ("is launched in the file", lambda function: _launch(source, function) is not None),
+    ):
+        fitting = [function for function in likely if holds(function)]
+        if len(likely) > 1 and fitting:
+            likely, why = fitting, f"of {len(functions)} __global__ functions the one that {which}"
+    if len(likely) > 1:
+        names = [function.name for function in likely]
+        raise InvalidKernel(f"{file} has {len(names)} kernels, {', '.join(names)}; give one, as in --entry {names[-1]}")
+    return likely[0], _launch(source, likely[0]), (Note("function", likely[0].name, why, "--entry"),)
+
+
+def _launch(source: Source, function: Function) -> HostLaunch | None:
+    return next((each for each in source.launches if each.name in (function.name, function.word)), None)

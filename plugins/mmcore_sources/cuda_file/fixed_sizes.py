@@ -1,0 +1,54 @@
+"""Kernels that take no sizes: those that the source fixes by macros or constants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mmcore.kernel.configs import Config
+from mmcore.kernel.problem import Problem
+from mmcore_sources.cuda_file.body import Body, strides_of
+from mmcore_sources.cuda_file.host_code import Reader, Unreadable, constant, parse_expression
+from mmcore_sources.cuda_file.source import Source
+
+
+@dataclass(frozen=True)
+class FixedSizes:
+    """A constraint: the source is written for one m, n and k."""
+
+    m: int
+    n: int
+    k: int
+
+    @property
+    def description(self) -> str:
+        return f"m×n×k = {self.m}×{self.n}×{self.k}, which the source fixes"
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        if (problem.m, problem.n, problem.k) == (self.m, self.n, self.k):
+            return None
+        fixed = f"m×n×k = {self.m}×{self.n}×{self.k}; --size {self.m}x{self.n}x{self.k} asks for that"
+        return f"{problem} is not what the source fixes, {fixed}"
+
+
+def fixed_sizes(source: Source, body: Body, matrices: Mapping[str, str]) -> tuple[dict[str, str], FixedSizes] | None:
+    """The role of each name that the source steps by, and the sizes that it fixes; None where it fixes none."""
+    known: dict[str, int] = {}
+    for name in (*source.macros, *source.constants):
+        try:
+            number = constant(Reader(source).number(parse_expression(name)))
+        except Unreadable:
+            continue
+        if number:
+            known[name] = number
+
+    def stride(matrix: str) -> str | None:
+        # Something is multiplied by the edge of a tile, too; rows are longer.
+        return max(strides_of(body, matrices[matrix], set(known)), key=known.__getitem__, default=None)
+
+    of_a, of_b = stride("A"), stride("B")
+    if of_a is None or of_b is None:
+        return None
+    of_m = next((name for name in ("M", "m") if name in known), of_b)
+    roles = {of_m: "m", of_a: "k", of_b: "n"}
+    return roles, FixedSizes(known[of_m], known[of_b], known[of_a])

@@ -1,0 +1,139 @@
+"""The declaration of a file's kernel as a module of a package, with the reasons as comments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mmcore.files import read_text
+from mmcore.kernel.arguments import Scalar
+from mmcore.kernel.configs import BLOCK
+from mmcore.kernel.constraints import Constraint
+from mmcore_sources.cuda_file.expressions import Derived, LaunchText, parse_expressions, python_text
+from mmcore_sources.cuda_file.files import headers_of, inferred_of
+from mmcore_sources.cuda_file.fixed_sizes import FixedSizes
+from mmcore_sources.cuda_file.inference import Inferred
+
+_OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", "defines", "options")
+_USUAL = {"dtype": "float32", "output": "float32", "alpha": 1.0}
+_WHY = {"beta": "operation", "column_major": "storage", "accumulator": "sums in"}
+
+_FIXED = '''
+class FixedSizes:
+    """A constraint: the source is written for one m, n and k."""
+
+    description = "m×n×k = {0}×{1}×{2}"
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        """Why the product cannot be computed; None when it can."""
+        fits = (problem.m, problem.n, problem.k) == ({0}, {1}, {2})
+        return None if fits else f"the source is written for {0}×{1}×{2}, not {{problem}}"
+
+'''
+
+_HOOK = '''
+@hookimpl
+def mmcore_kernels() -> Kernel:
+    """The kernel of this module."""
+    return Kernel(
+{body}    )
+'''
+
+_RULE = '''
+def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+    """The launch of one product."""
+    grid = {grid}
+    return Launch(grid=grid, block=config.block, shared_bytes={shared}{more})
+
+'''
+
+
+def package_files(reference: Mapping[str, Any], kernel: str, module: str, source: str) -> dict[str, str]:
+    """The module that declares a file's kernel, its source, and the headers that it includes: texts by path.
+
+    Args:
+        reference: the file, and what is said of it.
+        kernel: the kernel's name in the package.
+        module, source: names of the two files.
+    """
+    path = Path(reference["file"]).absolute()
+    text = read_text(path)
+    return {module: declaration(inferred_of(reference), kernel, source), source: text, **_headers(path, text)}
+
+
+def _headers(path: Path, text: str) -> dict[str, str]:
+    """The headers that a source includes from its own folder, by path in that."""
+    folder = path.parent.resolve()
+    found = {each.resolve(): content for each, content in headers_of(path, text).items()}
+    return {str(each.relative_to(folder)): content for each, content in found.items() if each.is_relative_to(folder)}
+
+
+def declaration(inferred: Inferred, kernel: str, source: str) -> str:
+    """The text of a module that declares what was inferred."""
+    attributes = dict(inferred.attributes)
+    why = {note.what: note.why for note in inferred.notes}
+    rule: LaunchText = attributes["launch"]
+    grid = _tuple([python_text(each) for each in parse_expressions(rule.grid, "the grid")])
+    constraints: Sequence[Constraint] = attributes["constraints"]
+    before = "".join(_FIXED.format(each.m, each.n, each.k) for each in constraints if isinstance(each, FixedSizes))
+    rows = [
+        ("name", _text(kernel), ""),
+        ("title", _text(attributes["title"]), ""),
+        *([("source", _text(source), "")] if source != f"{kernel.rpartition('.')[2]}.cu" else []),
+        ("entry", _text(attributes["entry"]), why.get("function", "")),
+        ("arguments", _tuple([_argument(each) for each in attributes["arguments"]]), why.get("arguments", "")),
+        ("configs", f"[{', '.join(map(_config, attributes['configs']))}]", why.get("block", "")),
+    ]
+    if rule.shared_bytes == "0" and not rule.cooperative:
+        rows.append(("grid", f"lambda problem, config: {grid}", why.get("grid", "")))
+    else:
+        (shared,) = parse_expressions(rule.shared_bytes, "the shared memory")
+        more = ", cooperative=True" if rule.cooperative else ""
+        before += _RULE.format(grid=grid, shared=python_text(shared), more=more)
+        rows.append(("launch", "launch", why.get("grid", "")))
+    for name in _OPTIONAL:
+        value = attributes.get(name)
+        if value and value != _USUAL.get(name):
+            written = _text(value) if isinstance(value, str) else repr(value)
+            rows.append((name, written, why.get(_WHY.get(name, ""), "")))
+    if constraints:
+        rows.append(("constraints", _tuple([f"{type(each).__name__}()" for each in constraints]), ""))
+    body = "".join(_comment(reason) + f"        {name}={value},\n" for name, value, reason in rows)
+    names = [each for each in ("Config", "DeviceProperties", "Launch", "Problem", "Scalar", "Square", "ceil_div")
+             if re.search(rf"\b{each}\b", before + body)]  # fmt: skip
+    imports = ", ".join(sorted(["Kernel", "hookimpl", *names], key=lambda each: (each.islower(), each)))
+    math = "import math\n\n" * ("math." in before + body)
+    head = f'"""{kernel}: {attributes["title"]}."""\n\n{math}from mmcore import {imports}\n\n{before}'
+    return head + _HOOK.format(body=body)
+
+
+def _comment(reason: str) -> str:
+    return f"        # {reason[0].upper()}{reason[1:]}.\n" if reason else ""
+
+
+def _text(value: str) -> str:
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _tuple(parts: Sequence[str]) -> str:
+    return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+
+
+def _argument(argument: Any) -> str:
+    if isinstance(argument, Scalar):
+        value = _text(argument.value) if isinstance(argument.value, str) else repr(argument.value)
+        return f"Scalar({value}, {_text(argument.type)})"
+    return _text(argument)
+
+
+def _config(config: Mapping[str, Any]) -> str:
+    words = []
+    for name, value in config.items():
+        if isinstance(value, Derived):
+            extents = [python_text(each) for each in parse_expressions(value.extents, "the block")]
+            words.append(f'"{BLOCK}": lambda config: {_tuple(extents)}')
+        else:
+            words.append(f'"{name}": {_tuple(list(map(str, value))) if name == BLOCK else repr(value)}')
+    return f"{{{', '.join(words)}}}"

@@ -1,0 +1,120 @@
+"""What of a source is open until it is compiled: template parameters, and macros that a user may define."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mmcore.errors import InvalidKernel
+from mmcore_sources.cuda_file.host_code import Reader, Unreadable, constant, parse_expression, reader_of_launch
+from mmcore_sources.cuda_file.notes import Note
+from mmcore_sources.cuda_file.roles import ELEMENTS
+from mmcore_sources.cuda_file.source import Function, HostLaunch, Source, text_of, walk
+
+_CAPITALS = re.compile(r"[A-Z][A-Z0-9_]*[A-Z0-9]|[A-Z]")
+_OF_BLOCK = re.compile(r"TILE|TILE_?(WIDTH|SIZE|DIM)|BLOCK_?(SIZE|DIM|WIDTH)?|TS|BS|BLK|BLOCK_?(DIM_?)?[XYMN]?")
+_USUAL_EDGE = 16
+_NAMES = {"float32": "float", "float64": "double", "float16": "__half", "bfloat16": "__nv_bfloat16"}
+
+
+@dataclass(frozen=True)
+class Open:
+    """What is chosen for what is open.
+
+    Attributes:
+        values: the parameters of the config by name: whole numbers.
+        entry: the function's name expression, with ``{NAME}`` for parameters of the config.
+        types: what a template's types stand for.
+        notes: what was not given.
+        linked: names in the launch that stand for parameters: ``BLOCK_SIZE`` in ``kernel<BLOCK_SIZE>``.
+        undefined: names in capitals that the kernel uses, and only CUDA's own headers may define.
+    """
+
+    values: Mapping[str, Any]
+    entry: str
+    types: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+    linked: Mapping[str, str] = field(default_factory=dict)
+    undefined: tuple[str, ...] = ()
+
+
+def open_parameters(
+    source: Source, function: Function, launch: HostLaunch | None, given: Mapping[str, Any], entry: str, element: str
+) -> Open:
+    """Choose what is open: as given or in the entry (``f<32>``), else as the launch has it, else by its default.
+
+    Raises:
+        InvalidKernel: nothing tells the value of one, or the source settles what is given.
+    """
+    values: dict[str, Any] = {}
+    types: dict[str, str] = {}
+    linked: dict[str, str] = {}
+    notes: list[Note] = []
+    arguments: list[str] = []
+    instance = [each.strip() for each in entry.partition("<")[2].rpartition(">")[0].split(",") if each.strip()]
+    launched = instance or (launch.template if launch else ())
+    missing: list[str] = []
+    for position, each in enumerate(function.template):
+        text = launched[position] if position < len(launched) else each.default
+        where = (
+            f"as launched in line {launch.line}" if launch and position < len(launched) else "the template's default"
+        )
+        if each.type in ("typename", "class"):
+            types[each.name] = _type(text, source) or _NAMES.get(element, "float")
+            arguments.append(types[each.name])
+            continue
+        number = _value(text, source, launch) if text else None
+        if number is None and _OF_BLOCK.fullmatch(each.name):
+            number, where = _USUAL_EDGE, "nothing launches the template"
+        if each.name not in given and number is not None and not instance:
+            notes.append(Note(each.name, str(number), where, f"--config {each.name}=…", not text))
+        missing += [each.name] if each.name not in given and number is None else []
+        values[each.name] = given.get(each.name, number)
+        arguments.append(f"{{{each.name}}}")
+        if re.fullmatch(r"[A-Za-z_]\w*", text):
+            linked[text] = each.name
+    if missing:
+        asked = ",".join(f"{name}=…" for name in missing)
+        raise InvalidKernel(
+            f"{function.name} is a template that nothing launches; --config {asked} says which instance"
+        )
+    used = {text_of(node) for node in walk(function.body) if node.type in ("identifier", "type_identifier")}
+    for name, macro in source.macros.items():
+        if macro.guarded and macro.parameters is None and _CAPITALS.fullmatch(name) and name not in given:
+            number = _value(macro.text, source, None)
+            if number is not None and (name in used or name in linked):
+                values[name] = number
+                notes.append(Note(name, str(number), f"its default in {macro.place}", f"--config {name}=…"))
+    undefined = sorted(filter(_CAPITALS.fullmatch, used - source.declared - set(given)))
+    for name in filter(_OF_BLOCK.fullmatch, undefined):
+        values[name] = _USUAL_EDGE
+        notes.append(Note(name, str(_USUAL_EDGE), "the source does not define it", f"--config {name}=…", guessed=True))
+    for name in given:
+        own = source.macros.get(name)
+        if own is not None and not own.guarded:
+            raise InvalidKernel(f"{own.place} defines {name} itself, whatever --config or --define says")
+    entry = f"{function.name}<{', '.join(arguments)}>" if arguments else function.name
+    undefined = [name for name in undefined if name not in values]
+    return Open({**values, **given}, entry, types, tuple(notes), linked, tuple(undefined))
+
+
+def _type(text: str, source: Source) -> str:
+    word = source.types.get(text, text)
+    return text if word in ELEMENTS else ""
+
+
+def _value(text: str, source: Source, launch: HostLaunch | None) -> int | None:
+    reader = Reader(source) if launch is None else reader_of_launch(source, launch, {})
+    try:
+        return constant(reader.number(parse_expression(text)))
+    except Unreadable:
+        return None
+
+
+def parameter_names(chosen: Open) -> dict[str, ast.expr]:
+    """What the parameters' names, and those linked to them, stand for in an expression."""
+    own: dict[str, ast.expr] = {name: ast.Name(name) for name, value in chosen.values.items() if isinstance(value, int)}
+    return {**{name: own[parameter] for name, parameter in chosen.linked.items() if parameter in own}, **own}

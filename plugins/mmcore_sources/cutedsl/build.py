@@ -1,0 +1,113 @@
+"""From a ``@cute.kernel`` function to PTX and machine code."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mmcore.compile.compiled_module import Binary
+from mmcore.errors import CompileError, CompilerMissing, InvalidKernel
+from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace
+from mmcore.kernel.configs import Config
+from mmcore.kernel.problem import Problem
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+# The DSL's names of types.
+_TYPES = {
+    **{f"{sign}int{bits}": f"{'Ui' if sign else 'I'}nt{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    "float16": "Float16",
+    "bfloat16": "BFloat16",
+    "float32": "Float32",
+    "float64": "Float64",
+    "tf32": "TFloat32",
+    "float8_e4m3fn": "Float8E4M3FN",
+    "float8_e5m2": "Float8E5M2",
+}
+
+
+@dataclass(frozen=True)
+class CuteBuild:
+    """The build rule of a CuTe DSL kernel.
+
+    Attributes:
+        function: the ``@cute.kernel`` function, or "module:function".
+        arguments: what its first parameters get; the others are compiled in.
+        shared_bytes: dynamic shared memory of a block, in bytes.
+    """
+
+    function: Any
+    arguments: tuple[Argument, ...]
+    shared_bytes: Callable[[Config], int] | None
+
+    def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
+        """The code for an architecture such as "90a".
+
+        Raises:
+            InvalidKernel: the function's parameters are not those that are declared.
+            CompileError: the DSL rejects it.
+            CompilerMissing: the DSL is not installed.
+        """
+        try:
+            import cutlass
+            from cutlass import cute
+        except ImportError as error:
+            how = "python -m pip install 'mmcore-cuda[cutedsl]' brings it"
+            raise CompilerMissing(f"CuTe DSL cannot be imported; {how} ({error})") from None
+        import tempfile
+
+        from mmcore_sources.cutedsl.host import launch_once
+
+        function = self._imported()
+        constants = self._constants(function, config)
+        examples = [_example(cutlass, argument, problem) for argument in self.arguments]
+        try:
+            # The DSL hands out the code that it writes to files.
+            with tempfile.TemporaryDirectory() as folder:
+                kept = f"--generate-line-info --keep-ptx --keep-cubin --dump-dir {folder}"
+                options = f"--gpu-arch sm_{architecture} {kept}"
+                compiled = cute.compile(launch_once, function, config.block, constants, *examples, options=options)
+                made = compiled.artifacts
+        except Exception as error:  # it raises what its compiler's stages raise
+            named = f"CuTe DSL does not compile {function.__name__} for sm_{architecture}"
+            raise CompileError(f"{named}:\n{type(error).__name__}: {_COLOUR.sub('', str(error))}") from None
+        shared_bytes = self.shared_bytes(config) if self.shared_bytes else 0
+        if not shared_bytes and ".extern .shared" in made.PTX:
+            raise InvalidKernel(f"{function.__name__} takes dynamic shared memory; shared_bytes= says how much")
+        return Binary(made.CUBIN, made.PTX, shared_bytes)
+
+    def _imported(self) -> Any:
+        if not isinstance(self.function, str):
+            return self.function
+        module, _, name = self.function.partition(":")
+        return getattr(importlib.import_module(module), name)
+
+    def _constants(self, function: Any, config: Config) -> dict[str, Any]:
+        """The values of the parameters that are compiled in."""
+        import inspect  # listing kernels shall not wait for it
+
+        names = list(inspect.signature(inspect.unwrap(function)).parameters)
+        given = len(self.arguments)
+        if given > len(names):
+            raise InvalidKernel(f"{function.__name__} has {len(names)} parameters; arguments= has {given}")
+        for name in names[given:]:
+            if name not in config:
+                raise InvalidKernel(f"{name}, a parameter of {function.__name__}, is no argument and in no config")
+        return {name: config[name] for name in names[given:]}
+
+
+def _example(cutlass: Any, argument: Argument, problem: Problem) -> Any:
+    """A value of the argument's type; the code does not depend on which."""
+    from cutlass.cute import AddressSpace
+    from cutlass.cute.runtime import make_ptr
+
+    if argument in MATRICES or isinstance(argument, Workspace):
+        element = {"C": problem.output}.get(str(argument), problem.dtype)
+        element = "float32" if isinstance(argument, Workspace) else element
+        # Matrices begin at multiples of 256 bytes.
+        return make_ptr(getattr(cutlass, _TYPES[element]), 16, AddressSpace.gmem, assumed_align=16)
+    if not isinstance(argument, str | Scalar):
+        raise InvalidKernel(f"{argument!r} cannot be passed: the DSL makes its tensor maps itself")
+    return getattr(cutlass, _TYPES["int32" if isinstance(argument, str) else argument.type])(1)

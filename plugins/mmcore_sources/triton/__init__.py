@@ -1,0 +1,7 @@
+"""Triton's kernels as kernels of mmcore: a ``@triton.jit`` function, compiled without a GPU, launched by mmcore."""
+
+from __future__ import annotations
+
+from mmcore_sources.triton.declaration import triton_kernel
+
+__all__ = ["triton_kernel"]

@@ -1,0 +1,142 @@
+"""From a ``@triton.jit`` function to PTX and machine code, as launching it would compile it, but on any machine."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from mmcore.compile.compiled_module import Binary
+from mmcore.errors import CompileError, CompilerMissing, InvalidKernel
+from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace, scalar_value
+from mmcore.kernel.configs import BLOCK, Config
+from mmcore.kernel.problem import Problem
+
+_ELEMENTS = {
+    "float16": "fp16",
+    "bfloat16": "bf16",
+    "float32": "fp32",
+    "float64": "fp64",
+    "tf32": "fp32",
+    "float8_e4m3fn": "fp8e4nv",
+    "float8_e5m2": "fp8e5",
+    "int8": "i8",
+    "uint8": "u8",
+    "int32": "i32",
+}
+_NUMBERS = {f"{sign}int{bits}": f"{sign or 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)} | _ELEMENTS
+# What Triton is told of a value that is a multiple of 16, from which it makes wide loads.
+_DIVISIBLE, _BY_16 = 16, [["tt.divisibility", 16]]
+
+
+@dataclass(frozen=True)
+class TritonBuild:
+    """The build rule of a Triton kernel.
+
+    Attributes:
+        function: the ``@triton.jit`` function, or "module:function".
+        arguments: what its parameters get that are no ``tl.constexpr``; whole numbers are compiled into the code.
+        options: what Triton's compiler takes in every config, by name.
+    """
+
+    function: Any
+    arguments: tuple[Argument | int, ...]
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
+        """The code for an architecture such as "90a".
+
+        Raises:
+            InvalidKernel: the function's parameters are not those that are declared.
+            CompileError: Triton rejects it.
+            CompilerMissing: Triton is not installed.
+        """
+        try:
+            import triton
+            from triton.backends.compiler import GPUTarget
+            from triton.compiler import ASTSource
+        except ImportError as error:
+            how = "python -m pip install 'mmcore-cuda[triton]' brings it"
+            raise CompilerMissing(f"Triton cannot be imported; {how} ({error})") from None
+        function = self._imported()
+        parameters = list(self._parameters(function, problem, config))
+        named = {parameter.name for parameter in parameters}
+        # The contraction of a·b + c is what nvcc does too, and the default of Triton up to 3.9.
+        options = {"enable_fp_fusion": True} | dict(self.options)
+        options |= {each: config[each] for each in config if each != BLOCK and each not in named}
+        source = ASTSource(
+            function,
+            {parameter.name: parameter.type for parameter in parameters},
+            {(number,): each.value for number, each in enumerate(parameters) if each.type == "constexpr"},
+            {(number,): _BY_16 for number, each in enumerate(parameters) if each.divisible},
+        )
+        target = GPUTarget("cuda", int(re.sub(r"\D", "", architecture)), 32)
+        try:
+            compiled = triton.compile(source, target=target, options=options)
+        except triton.TritonError as error:
+            raise CompileError(f"Triton does not compile {function.__name__} for sm_{architecture}:\n{error}") from None
+        return self._binary(compiled)
+
+    def _imported(self) -> Any:
+        if not isinstance(self.function, str):
+            return self.function
+        module, _, name = self.function.partition(":")
+        return getattr(importlib.import_module(module), name)
+
+    def _parameters(self, function: Any, problem: Problem, config: Config) -> Iterator[_Parameter]:
+        """What Triton is told of each parameter of the function."""
+        arguments = iter(self.arguments)
+        for parameter in function.params:
+            if parameter.is_constexpr:
+                if parameter.name not in config:
+                    raise InvalidKernel(f"{parameter.name}, a tl.constexpr of {function.__name__}, is in no config")
+                yield _Parameter(parameter.name, "constexpr", config[parameter.name])
+                continue
+            argument = next(arguments, None)
+            if argument is None:
+                raise InvalidKernel(f"arguments= has nothing for {parameter.name}, a parameter of {function.__name__}")
+            yield _parameter(parameter.name, argument, problem)
+        if more := list(arguments):
+            raise InvalidKernel(f"arguments= has {more[0]!r}, for which {function.__name__} has no parameter")
+
+    def _binary(self, compiled: Any) -> Binary:
+        """The code, and what a launch of it needs besides what is declared."""
+        from mmcore_cuda.binaries.ptx import read_ptx
+
+        if getattr(compiled.metadata, "global_scratch_size", 0):
+            raise InvalidKernel("it needs device memory of Triton's own (global scratch), which mmcore does not give")
+        if getattr(compiled.metadata, "num_ctas", 1) != 1:
+            raise InvalidKernel("num_ctas is 1: mmcore does not launch Triton's clusters")
+        ptx = compiled.asm["ptx"]
+        (function,) = read_ptx(ptx).functions.values()
+        # Behind the declared parameters stand pointers to memory that only instrumentation and scratch use.
+        further = len(function.parameter_bytes) - sum(not isinstance(each, int) for each in self.arguments)
+        return Binary(compiled.asm["cubin"], ptx, compiled.metadata.shared, max(0, further))
+
+
+@dataclass(frozen=True)
+class _Parameter:
+    """A parameter of the function: its type, as Triton writes it, its value if compiled in, whether 16 divides it."""
+
+    name: str
+    type: str
+    value: Any = None
+    divisible: bool = False
+
+
+def _parameter(name: str, argument: Argument | int, problem: Problem) -> _Parameter:
+    if isinstance(argument, int):
+        return _Parameter(name, "constexpr", argument)
+    if argument in MATRICES:
+        # Matrices begin at multiples of 256 bytes.
+        element = problem.output if argument == "C" else problem.dtype
+        return _Parameter(name, f"*{_ELEMENTS[element]}", divisible=True)
+    if isinstance(argument, Workspace):
+        return _Parameter(name, "*fp32", divisible=True)
+    if not isinstance(argument, str | Scalar):
+        raise InvalidKernel(f"{name} cannot be a tensor map, whose parameters Triton lays out itself")
+    scalar = Scalar(argument) if isinstance(argument, str) else argument
+    number = scalar_value(scalar, problem)
+    return _Parameter(name, _NUMBERS[scalar.type], divisible="int" in scalar.type and number % _DIVISIBLE == 0)

@@ -1,0 +1,26 @@
+"""The matrix product of Triton's tutorial, in float32 on CUDA cores."""
+
+from __future__ import annotations
+
+from mmcore import Int32Index, Kernel, hookimpl
+from mmcore_sources.triton.declaration import triton_kernel
+
+
+@hookimpl
+def mmcore_kernels() -> Kernel:
+    """``triton.matmul``."""
+    return triton_kernel(
+        name="triton.matmul",
+        title="tiles in registers and shared memory, placed by Triton",
+        reference="Triton, tutorial 03, Matrix Multiplication",
+        function="mmcore_sources.triton.matmul_kernel:matmul",
+        arguments=("A", "B", "C", "m", "n", "k", "lda", "ldb", "ldc"),
+        # The first is not pipelined, and the emulator knows what it is made of.
+        configs=[
+            {"BM": 32, "BN": 32, "BK": 32, "num_warps": 2, "num_stages": 1},
+            {"BM": 64, "BN": 64, "BK": 32, "num_warps": 4, "num_stages": 3},
+            {"BM": 128, "BN": 64, "BK": 16, "num_warps": 8, "num_stages": 3},
+        ],
+        constraints=(Int32Index(),),
+        min_compute_capability=(8, 0),
+    )

@@ -1,0 +1,259 @@
+"""The test cases of a kernel: products and configs on both sides of each of its constraints.
+
+They are found by asking the constraints, of which nothing else is known, so a third party's are searched as ours are.
+The usual sizes come first, whole tiles among them, whose extent the grid tells. What violates a constraint becomes a
+case that must be refused. Then the sizes next to an allowed one are tried, axis by axis, until an allowed and a
+violating one are found on either side, and the smallest that is allowed along each axis.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from mmcore.cell import Cell
+from mmcore.errors import InvalidBlock, InvalidConfig, InvalidKernel
+from mmcore.kernel.configs import BLOCK, Config
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.geometry import Dim3, dim3
+from mmcore.kernel.problem import Problem
+from mmcore.kernel.properties import DeviceProperties
+from mmcore.planning.plan import launches
+from mmcore_tools.conform.outcome import Case, Cases
+
+MOST_PER_CONFIG = 48
+"""Products tested in each config."""
+
+USUAL_WORK = 1 << 21
+"""m·n·k of the largest product that is tested if smaller ones are allowed: several blocks, a second of emulation."""
+
+USUAL_TILE = 64
+"""Rows and columns taken for a tile where the grid does not tell, as it is the same for every size."""
+
+# Sizes that are searched one by one, and those along one axis that are tried where no smaller product is allowed.
+_LARGEST, _LARGE = 512, (640, 768, 1024, 1536, 2048, 4096)
+_SQUARES = [(size, size, size) for size in range(1, _LARGEST + 1)]
+_DIRECTIONS = ("m", "n", "k", "mn", "mk", "nk", "mnk")
+_STEPS_AWAY = 128
+_LONG, _THIN = 257, 5
+_GAPS = {"lda": 3, "ldb": 5, "ldc": 7}
+_THREADS, _LARGEST_INT = 1024, 2**31 - 1
+
+_Products: TypeAlias = Iterator[tuple[str, Problem]]
+"""Why each is tested, and the product."""
+
+
+def find_cases(kernel: Kernel, device: DeviceProperties) -> Cases:
+    """The test cases of a kernel, in each of its usual configs.
+
+    Raises:
+        InvalidKernel: its constraints fail, or allow no product in one of its configs.
+    """
+    allowed: list[Case] = []
+    violating: list[Case] = []
+    left_out, violated = 0, set[str]()
+    for config in kernel.usual_configs:
+        found: dict[tuple[Problem, Config], str] = {}
+        for why, problem, other in _Search(kernel, config, device).candidates():
+            found.setdefault((problem, other), why)
+        runs: list[Case] = []
+        for (problem, other), why in found.items():
+            gaps = {} if problem == problem.packed else {name: getattr(problem, name) for name in _GAPS}
+            cell = Cell(kernel.name, problem.m, problem.n, problem.k, config=other.to_json(), **gaps)
+            (violating if kernel.violations(problem, other) else runs).append(Case(cell, other.id, why))
+        small = [case for case in runs if case.work <= USUAL_WORK]
+        chosen = (small or sorted(runs, key=lambda case: case.work)[:2])[:MOST_PER_CONFIG]
+        allowed += chosen
+        left_out += len(runs) - len(chosen)
+        violated |= {each.description for each in kernel.constraints if any(each.violation(*pair) for pair in found)}
+    not_found = [("constraints", each.description) for each in kernel.constraints if each.description not in violated]
+    if kernel.strided and not any(case.cell.lda for case in allowed):
+        not_found.append(("product", "gaps between rows"))
+    return Cases(tuple(allowed), tuple(violating), tuple(not_found), left_out)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The search for the test cases of a kernel in one config."""
+
+    kernel: Kernel
+    config: Config
+    device: DeviceProperties
+
+    def candidates(self) -> Iterator[tuple[str, Problem, Config]]:
+        """What is worth testing, allowed or not: the reason, the product and the config."""
+        products = list(self._products())
+        uneven = (problem for _, problem in products if len({problem.m, problem.n, problem.k}) > 1)
+        apart = list(dict.fromkeys(self._allowed(uneven)))[:8]
+        mixed = ((one.m, other.n, one.k) for one in apart for other in apart)
+        products += self._first("three different sizes", self._sized(each for each in mixed if len(set(each)) == 3))
+        yield from ((why, problem, self.config) for why, problem in products)
+        strange = list(self._strange())
+        for constraint in self.kernel.constraints:
+            alone = replace(self.kernel, constraints=(constraint,))
+            violating = (pair for pair in strange if alone.violations(*pair))
+            # As few other constraints as can be are violated with it.
+            for pair in sorted(violating, key=lambda pair: len(self.kernel.violations(*pair)))[:1]:
+                yield f"violates: {constraint.description}", *pair
+
+    def _allowed(self, problems: Iterable[Problem]) -> Iterator[Problem]:
+        return (problem for problem in problems if not self.kernel.violations(problem, self.config))
+
+    def _first(self, why: str, problems: Iterable[Problem]) -> _Products:
+        """The first that is allowed, if any is."""
+        return ((why, problem) for problem in itertools.islice(self._allowed(problems), 1))
+
+    def _sized(self, sizes: Iterable[Iterable[int]]) -> Iterator[Problem]:
+        return (self.kernel.problem(*each) for each in sizes)
+
+    @cached_property
+    def _base(self) -> Problem:
+        """An allowed product whose neighbours can be tried: of about one block, else a square, else of least work."""
+        block = self.config.block
+        flat = ((size, block.x, size) for size in range(min(block.x, 32), 129))
+        one_block = _SQUARES[max(block) - 1 :] if max(block) ** 3 * 4 <= USUAL_WORK else flat
+        multiples = (factor * extent for extent in block for factor in (1, 2, 3, 4, 6, 8))
+        others = sorted(itertools.product({1, 16, *multiples, *_LARGE}, repeat=3), key=math.prod)
+        for problem in self._allowed(self._sized(itertools.chain(one_block, _SQUARES, others))):
+            return problem
+        raise InvalidKernel(f"{self.kernel.name}: no product was found that is allowed with {self.config}")
+
+    def _products(self) -> _Products:
+        for number, problem in enumerate(itertools.islice(self._allowed(self._sized(_SQUARES)), 4)):
+            yield "a small m = n = k" if number else "the smallest m = n = k allowed", problem
+        yield "a whole block", self._base
+        rows, columns = map(self._tile, "mn")
+        for why, sizes in _usual_sizes(self.config.block, rows, columns):
+            yield why, self.kernel.problem(*sizes)
+        # Many tiles each way, for mistakes that one or two do not show.
+        counts = ((count * rows, count * columns) for count in (9, 5, 3))
+        wide = [sizes for m, n in counts for sizes in ((m + 1, n + 1, 9), (m, n, 8), (m, n, 32))]
+        affordable = (sizes for sizes in wide if math.prod(sizes) <= USUAL_WORK)
+        yield from self._first("a wide and tall grid of tiles", self._sized(affordable))
+        # Two tiles each way, with a rest or without one, and as deep as is affordable.
+        m, n = 2 * rows, 2 * columns
+        k = next((k for k in (256, 128, 64) if (m + 1) * (n + 1) * (k + 1) <= USUAL_WORK), 32)
+        deep = list(self._sized([(m + 1, n + 1, k + 1), (m, n, k)]))
+        yield from self._first("a deep grid of tiles", deep)
+        for axis in "mnk":
+            smaller = _varied(self._base, axis, ((0, size) for size in range(1, getattr(self._base, axis))))
+            yield from self._first(f"the smallest {axis} allowed", smaller)
+        for problem in (self._base, *deep) if self.kernel.strided else ():
+            yield from self._with_gaps(problem)
+        for axis in "mnk":
+            # A kernel's tile may be many times as large as its block.
+            starts = (self.kernel.problem(_THIN, _THIN, _THIN), self._base)
+            long = [(0, _LONG + step) for step in range(_STEPS_AWAY)]
+            yield from self._first(f"a long {axis}", (each for start in starts for each in _varied(start, axis, long)))
+        yield from self._neighbours()
+
+    def _tile(self, axis: str) -> int:
+        """Rows (m) or columns (n) that a block of the first launch computes, as the grid tells; an allowed multiple."""
+        extent = USUAL_TILE
+        problems = _varied(self._base, axis, ((0, size) for size in range(1, _LARGEST + 2)))
+        blocks = (launches(self.kernel, problem, self.config, self.device)[0].grid_dim.size for problem in problems)
+        with contextlib.suppress(InvalidKernel):
+            first = next(blocks)
+            changed = (size for size, several in enumerate(blocks, 1) if several != first)
+            # A grid that is rounded down has no block at all below the first whole tile.
+            extent = next((size + (first == 0) for size in changed), USUAL_TILE)
+        multiples = _varied(self._base, axis, ((0, size) for size in range(extent, _LARGEST + 1, extent)))
+        return next((getattr(each, axis) for each in self._allowed(multiples)), extent)
+
+    def _with_gaps(self, problem: Problem) -> _Products:
+        """Gaps between the rows of all three matrices, as wide as is allowed; of each, for the base or if needed."""
+        for axes in (tuple(_GAPS), *((axis,) for axis in _GAPS)):
+            usual = {axis: getattr(problem, axis) + _GAPS[axis] for axis in axes}
+            steps = (1 << shift for shift in range(8))
+            stepped = ({axis: (getattr(problem, axis) // step + 1) * step for axis in axes} for step in steps)
+            gapped = (replace(problem, **leading) for leading in (usual, *stepped))
+            found = list(self._first(f"gaps between rows: {', '.join(axes)}", gapped))
+            yield from found
+            if found and len(axes) > 1 and problem is not self._base:
+                return
+
+    def _neighbours(self) -> _Products:
+        """The nearest sizes on either side of the base, one allowed and one violating, axis by axis.
+
+        Several axes are moved together where one of them alone cannot be.
+        """
+        immovable: set[str] = set()
+        for axes in _DIRECTIONS:
+            if len(axes) > 1 and immovable.isdisjoint(axes):
+                continue
+            movable = False
+            for name, sign in (("more", 1), ("less", -1)):
+                why = f"{name} {' = '.join(axes)}"
+                near = list(_varied(self._base, axes, ((1, sign * step) for step in range(1, _STEPS_AWAY + 1))))
+                yield from (allowed := list(self._first(why, near)))
+                movable |= bool(allowed)
+                yield from [(why, each) for each in near if self.kernel.violations(each, self.config)][:1]
+            immovable |= set() if movable else set(axes)
+
+    def _strange(self) -> Iterator[tuple[Problem, Config]]:
+        """The base in other configs; products near it, and multiples of it: nothing but their extent is against those.
+
+        The other configs have another block of at most 1024 threads, or another value of one other number.
+        """
+        x, y, z = self.config.block
+        shapes = [(x, y, z + 1), (x + 1, y, z), (x, y + 1, z), (2 * x, y, z), (x, 2 * y, z), (1, 1, 1), (3, 2, 1)]
+        if x > 1 and x * y == _THREADS:
+            shapes += [(x // 2, y, 1), (x // 2, y, 2)]
+        changes: list[dict[str, Any]] = [{BLOCK: shape} for shape in shapes if dim3(shape).size <= _THREADS]
+        free = {name: value for name, value in self.config.items() if name not in self.config.derived}
+        for name, value in free.items():
+            changes += [{name: other} for other in (value + 1, 2 * value)] if isinstance(value, int) else []
+        for change in changes:
+            with contextlib.suppress(InvalidBlock, InvalidConfig):
+                yield self._base, self.kernel.config(**{**free, **change})
+        changed = [(1, 1), (1, -1), (1, 2), (1, -2), *((1 << shift, 0) for shift in range(1, 31))]
+        yield from ((problem, self.config) for axes in _DIRECTIONS for problem in _varied(self._base, axes, changed))
+
+
+def _varied(base: Problem, axes: Iterable[str], changes: Iterable[tuple[int, int]]) -> Iterator[Problem]:
+    """The base with some sizes multiplied by a factor, then a number added; those are left out that no int can be."""
+    for factor, number in changes:
+        sizes = {axis: factor * getattr(base, axis) + number for axis in axes}
+        if all(1 <= size <= _LARGEST_INT for size in sizes.values()):
+            yield replace(base, **{"lda": 0, "ldb": 0, "ldc": 0, **sizes})
+
+
+def _usual_sizes(block: Dim3, rows: int, columns: int) -> Iterator[tuple[str, tuple[int, int, int]]]:
+    """Size 1, primes, sizes around the block, products that are long along one axis, and tiles of rows and columns.
+
+    A kernel may have code of its own for tiles without a remainder, in m, in n and in k. The depth of its tiles is not
+    known; most divide a power of two, 96 or 120.
+    """
+    x, y = block.x, block.y
+    yield "size 1", (1, 1, 1)
+    yield "k smaller than the tile", (y + 1, x + 1, max(1, min(x, 32) // 2 - 1))
+    m = _prime(y + 1)
+    n = _prime(x + 1, m)
+    yield "prime sizes", (m, n, _prime(min(x, 32) + 1, m, n))
+    yield "blocks and a rest", (2 * y + 1, 2 * x + 1, 2 * x + 1)
+    yield "one row", (1, x + 2, y + 1)
+    yield "one column", (y + 2, 1, x + 1)
+    yield "k = 1", (y + 1, x + 2, 1)
+    yield "one less than a block", (max(1, y - 1), max(1, x - 1), max(1, x - 1))
+    yield "one more than a block", (y + 1, x + 1, x + 1)
+    yield "wide", (y, 3 * x, 2 * x)
+    yield "tall", (3 * y, x, 2 * x)
+    yield "deep", (y, 2 * x, 3 * x)
+    depths = (k for k in (8, 16, 32, 64, 96, 120, 128) if k == 8 or rows * columns * k <= USUAL_WORK)
+    yield from ((f"a whole tile, k = {k}", (rows, columns, k)) for k in depths)
+    size = max(rows, columns)
+    yield "a whole tile, m = n = k", (size, size, size)
+    yield "whole tiles and a rest", (rows + 1, columns + 1, 33)
+    yield "whole tiles", (2 * rows, 2 * columns, 32)
+    yield "whole tiles but for a row and a column", (2 * rows - 1, 2 * columns - 1, 31)
+
+
+def _prime(least: int, *others: int) -> int:
+    """The first prime from ``least`` on that is none of the others."""
+    numbers = (number for number in itertools.count(max(least, 2)) if number not in others)
+    return next(number for number in numbers if all(number % divisor for divisor in range(2, number)))

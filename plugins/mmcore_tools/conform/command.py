@@ -1,0 +1,131 @@
+"""``mmcore conform``: whether kernels keep what their declarations promise, tested case by case, and the report."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from mmcore.cell import KernelReference
+from mmcore.cli.options import device_option, seed_type, timeout_option
+from mmcore.cli.output import console, fields, json_option, loaded_registry, render, write_json
+from mmcore.errors import UnknownKernel
+from mmcore.messages import say
+from mmcore.registry import registry
+from mmcore_tools.conform.conformance import Conformance, Progress, conform_kernel
+from mmcore_tools.conform.outcome import PASSED, PROPERTIES, SKIPPED, groups
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+@click.command()
+@click.argument("kernel", metavar="KERNEL...", nargs=-1, required=True)
+@device_option()
+@click.option("--seed", type=seed_type, metavar="S", help="Seed of the random inputs; fresh by default.")
+@timeout_option("each case")
+@click.option("-v", "--verbose", is_flag=True, help="Print every case.")
+@click.option("-q", "--quiet", is_flag=True, help="Print a line for each kernel, and no progress.")
+@json_option
+def conform(
+    kernel: tuple[KernelReference, ...],
+    device: str,
+    seed: int | None,
+    timeout: float,
+    verbose: bool,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Test whether kernels keep what they declare.
+
+    A KERNEL is a name, a .cu file, or a pattern such as 'acme.*', which leaves out kernels with known bugs.
+    """
+    found, buggy = loaded_registry().matching(kernel)
+    if buggy:
+        say(f"left out for their known bugs unless named: {', '.join(each.name for each in buggy)}")
+    if not found:
+        raise UnknownKernel("no other kernel matches")
+    made: list[Conformance] = []
+    for each in found:
+        with _progress(each.name, shown=not quiet and sys.stderr.isatty()) as progress:
+            reference = registry().reference(each)
+            made.append(conform_kernel(reference, device, seed=seed, timeout=timeout, progress=progress))
+        if not as_json:
+            render(*([""] if len(made) > 1 and not quiet else []), *report(made[-1], quiet=quiet, verbose=verbose))
+    if as_json:
+        write_json([each.to_json() for each in made])
+    if any(each.failures for each in made):
+        return 1
+    # What a device cannot run it skips, as pytest does.
+    return 2 if any(each.stopped for each in made) else 0
+
+
+@contextlib.contextmanager
+def _progress(kernel: str, *, shown: bool) -> Iterator[Progress]:
+    """A bar on a terminal's stderr that says what is being tested."""
+    from rich.progress import Progress as Bar
+
+    with Bar(console=console(), transient=True, disable=not shown) as bar:
+        task = bar.add_task(kernel)
+        yield lambda what, done, total: bar.update(task, description=f"{kernel}: {what}", completed=done, total=total)
+
+
+def report(conformance: Conformance, *, quiet: bool, verbose: bool) -> list[RenderableType]:
+    """The result on a line; unless quiet where it was tested, the counts, and the failures with their commands."""
+    result = summary(conformance)
+    if quiet:
+        return [result]
+    facts = [
+        ("device", conformance.device),
+        ("sanitizer", conformance.sanitizer),
+        ("seed", str(conformance.seed)),
+        ("left out", f"{conformance.left_out} more products that it allows" if conformance.left_out else ""),
+    ]
+    counts = [(name, _counts(conformance, name)) for name in PROPERTIES]
+    failures = [line for name in PROPERTIES for line in _failures(conformance, name)]
+    return [result, "", fields(facts), "", fields(counts), *failures, *(_cases(conformance) if verbose else ())]
+
+
+def summary(conformance: Conformance) -> str:
+    """The kernel, and whether it conforms."""
+    stopped = f"; stopped: {conformance.stopped}" if conformance.stopped else ""
+    if conformance.failures:
+        failing = {each.property for each in conformance.failures}
+        result = f"DOES NOT CONFORM: {', '.join(name for name in PROPERTIES if name in failing)}{stopped}"
+    elif conformance.stopped:
+        result = f"NOT FINISHED{stopped}"
+    else:
+        result = f"NOT TESTED: {conformance.untested}" if conformance.untested else "CONFORMS"
+    return f"{conformance.kernel.name}: {result}"
+
+
+def _counts(conformance: Conformance, name: str) -> str:
+    counts = Counter(each.outcome for each in conformance.of(name))
+    reasons = dict.fromkeys(each.reason for each in conformance.of(name) if each.outcome == SKIPPED)
+    why = f" ({next(iter(reasons))}{'; …' if len(reasons) > 1 else ''})" if reasons else ""
+    return (", ".join(f"{count} {outcome}" for outcome, count in counts.items()) or "nothing to test") + why
+
+
+def _failures(conformance: Conformance, name: str) -> Iterator[str]:
+    """A paragraph for each group of a property's failures."""
+    for common, failures in groups(conformance.of(name)):
+        first = failures[0]
+        all_with = f", all with {common}" if common else ""
+        subject = f"{len(failures)} cases{all_with}; the smallest, {first.what}" if len(failures) > 1 else first.what
+        yield f"\nFAIL {name}: {subject}: {first.reason}\n  $ {first.reproduce}"
+
+
+def _cases(conformance: Conformance) -> Iterator[str]:
+    """A line for what passed of a case, and one for each property that failed or was skipped."""
+    yield ""
+    passed: dict[str, list[str]] = {}
+    for each in conformance.outcomes:
+        if each.outcome == PASSED:
+            passed.setdefault(each.what, []).append(each.property + (f" ({each.reason})" if each.reason else ""))
+    yield from (f"{PASSED:8} {what}: {', '.join(names)}" for what, names in passed.items())
+    others = (each for each in conformance.outcomes if each.outcome != PASSED)
+    yield from (f"{each.outcome:8} {each.what}: {each.property}: {each.reason}" for each in others)

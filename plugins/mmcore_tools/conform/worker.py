@@ -1,0 +1,216 @@
+"""The tests of a kernel that its declaration, a compiler or a device takes part in; they run in a worker process."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, TypeAlias
+
+from mmcore import errors
+from mmcore.cell import Cell, KernelReference, referenced_kernel
+from mmcore.compile.compiler import compile_plan, compiler_of
+from mmcore.devices.base import Device
+from mmcore.devices.loaded_kernel import LoadedKernel
+from mmcore.devices.violations import Violation
+from mmcore.errors import CompileError, ConstraintViolation, InvalidKernel, MmcoreError, SharedMemoryExceeded, TimeLimit
+from mmcore.kernel.arguments import MATRICES
+from mmcore.kernel.problem import Problem
+from mmcore.measure import Phases
+from mmcore.planning.plan import Plan, plan_cell
+from mmcore.verify.inputs import Matrices, rearranged
+from mmcore.verify.verify_launches import mixed_inputs, verify_launches
+from mmcore_cuda.occupancy.compiled import capability_target, compiled_occupancies, target_plan
+from mmcore_emulator.adapter.check import check_cell
+from mmcore_emulator.adapter.profile import over_read_elements
+from mmcore_tools.conform.cases import find_cases
+from mmcore_tools.conform.inputs import with_a_row_not_finite
+from mmcore_tools.conform.outcome import FAILED, PASSED, SKIPPED
+
+_KINDS = {
+    "bounds": ("out-of-bounds-write", "out-of-bounds-read", "illegal-address"),
+    "inputs": ("input-overwritten",),
+    "repeatable": ("uninitialized-read",),
+    "written": ("unwritten-output",),
+    "hazards": ("misaligned", "shared-race", "global-race", "divergent-barrier", "deadlock"),
+}
+
+CellJson: TypeAlias = Mapping[str, Any]
+Findings: TypeAlias = list[tuple[str, str, str]]
+"""Properties, each with its outcome and the reason."""
+
+
+def found_cases(device: Device, phases: Phases, reference: KernelReference) -> dict[str, Any]:
+    """The test cases of a kernel; a ConstraintViolation where it needs another device."""
+    kernel, capability = referenced_kernel(reference), device.properties.compute_capability
+    if capability < kernel.min_compute_capability:
+        needed, has = (".".join(map(str, pair)) for pair in (kernel.min_compute_capability, capability))
+        raise ConstraintViolation(kernel.name, [f"it needs compute capability {needed}; {device.name} has {has}"])
+    with phases("plan"):
+        return asdict(find_cases(kernel, device.properties))
+
+
+def refuse_case(device: Device, phases: Phases, values: CellJson) -> Findings:
+    """Whether a cell that violates a constraint is refused, and for which violations."""
+    try:
+        _planned(device, phases, values)
+    except ConstraintViolation as refused:
+        return [("constraints", PASSED, "; ".join(refused.reasons))]
+    return [("constraints", FAILED, "it is not refused")]
+
+
+def run_case(device: Device, phases: Phases, values: CellJson) -> Findings:
+    """Run a cell twice on the same inputs, where nothing passes unless there is a product.
+
+    A TimeLimit says where the kernel was; another MmcoreError, that it is the machine that keeps it from being run.
+    """
+    try:
+        cell, planned = _planned(device, phases, values)
+        with phases("compile"):
+            module = compile_plan(planned, device.architecture)
+        with phases("verify"), LoadedKernel(planned, device, module) as loaded:
+            return _verified(loaded, cell)
+    except SharedMemoryExceeded as error:
+        return [("product", SKIPPED, str(error))]
+    except ConstraintViolation as error:
+        return [("geometry", FAILED, f"its constraints allow what is refused: {error}")]
+    # What these say is the kernel's failure; of other errors it is this machine that cannot tell.
+    except (InvalidKernel, CompileError, errors.DeviceError, errors.KernelError) as error:
+        return [("product", FAILED, str(error))]
+
+
+def sanitize_case(device: Device, phases: Phases, values: CellJson) -> Findings:
+    """Run a cell where every access is watched; an MmcoreError where the device cannot run it."""
+    cell, planned = _planned(device, phases, values)
+    with phases("sanitize"):
+        failures = _failures(planned, check_cell(cell, device).violations)
+    return _findings(("hazards", "over-read") if any(map(planned.over_read, MATRICES)) else ("hazards",), failures)
+
+
+def over_reads(device: Device, phases: Phases, values: CellJson, known: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Elements that a cell's launches declare to read past each matrix, if any, and how many they read there.
+
+    They are not run, and 0 stands for what they read, where all of these matrices are among the known ones.
+    """
+    cell, planned = _planned(device, phases, values)
+    declared = {matrix: elements for matrix in MATRICES if (elements := planned.over_read(matrix))}
+    with phases("sanitize"):
+        read = over_read_elements(cell, device) if declared.keys() - set(known) else {}
+    return {matrix: (elements, read.get(matrix, 0)) for matrix, elements in declared.items()}
+
+
+def launch_failures(device: Device, phases: Phases, cells: Sequence[CellJson]) -> list[tuple[str, str]]:
+    """What is wrong with the launches of a kernel, taken together: pairs of a config and the reason.
+
+    A launch rule that answers the same question differently fails, and so does one that ignores the config.
+    """
+    answers: dict[str, dict[Problem, Any]] = {}
+    failures: dict[str, str] = {}
+    for values in cells:
+        with contextlib.suppress(MmcoreError):  # running it fails for that
+            plans = [_planned(device, phases, values)[1] for _ in range(3)]
+            inputs = [compiler_of(each.kernel).inputs(each, device.architecture) for each in plans]
+            first, *others = [(each.launches, each.entries, made) for each, made in zip(plans, inputs, strict=True)]
+            answers.setdefault(plans[0].config.id, {})[plans[0].problem] = first
+            if any(answer != first for answer in others):
+                reason = "asked 3 times for the same launch, its rule does not give the same one"
+                failures[plans[0].config.id] = reason
+    for one, other in itertools.combinations(answers, 2):
+        common = answers[one].keys() & answers[other].keys()
+        if common and all(answers[one][problem] == answers[other][problem] for problem in common):
+            failures[other] = f"it is launched in the same way with {one} and with {other}, as which both are measured"
+    return list(failures.items())
+
+
+def fit(device: Device, phases: Phases, cells: Sequence[CellJson], capability: str) -> tuple[str, str]:
+    """Whether the cells of one config fit a compute capability: the outcome, and the reason. The last is compiled."""
+    major, minor = map(int, capability.split("."))
+    several = [Cell.from_json(values) for values in cells]
+    kernel = referenced_kernel(several[0].kernel)
+    if (major, minor) < kernel.min_compute_capability:
+        return SKIPPED, f"it declares that it needs {'.'.join(map(str, kernel.min_compute_capability))}"
+    if kernel.architecture and not _runs(kernel.architecture, (major, minor)):
+        return SKIPPED, f"it is compiled for {kernel.architecture} alone"
+    target = capability_target((major, minor))
+    try:
+        with phases("plan"):
+            plans = [target_plan(kernel, cell.problem(kernel), cell.config_of(kernel), target) for cell in several]
+        with phases("compile"):
+            _, occupancies = compiled_occupancies(plans[-1], target)
+    except (ConstraintViolation, InvalidKernel, CompileError) as error:
+        return SKIPPED if isinstance(error, SharedMemoryExceeded) else FAILED, str(error)
+    crowded = [each for each in occupancies if each.active_blocks == 0]
+    if not crowded:
+        return PASSED, ""
+    # How much shared memory it needs is what its launch rule declares.
+    return SKIPPED if {*crowded[0].exceeded} == {"shared"} else FAILED, crowded[0].advice
+
+
+def _runs(architecture: str, capability: tuple[int, int]) -> bool:
+    """Whether code for a kernel's own architecture ("90", "90a", "100f") runs there."""
+    made_for = divmod(int(architecture.rstrip("af")), 10)
+    if architecture.endswith("a"):
+        return capability == made_for
+    return capability[0] == made_for[0] and capability >= made_for
+
+
+def _planned(device: Device, phases: Phases, values: CellJson) -> tuple[Cell, Plan]:
+    with phases("plan"):
+        cell = Cell.from_json(values)
+        return cell, plan_cell(cell, device.properties)
+
+
+def _verified(loaded: LoadedKernel, cell: Cell) -> Findings:
+    """What comes of two runs."""
+    problem, seed = cell.problem(loaded.plan.kernel), cell.seed or 0
+    matrices = mixed_inputs(loaded, problem, seed)
+    verified = verify_launches(loaded, problem, matrices)
+    failures = _failures(loaded.plan, verified.violations)
+    if (found := verified.verification) is None:
+        return _findings((), failures)
+    if found.verified:
+        failures += _of_second_run(loaded, problem, seed, matrices)
+    else:
+        wrong = f"{found.mismatch}; {found.extent}"
+        failures.append(("written" if found.mismatch and found.mismatch.unwritten else "product", wrong))
+    return _findings(("product", "written", "bounds", "inputs", "repeatable"), failures)
+
+
+def _findings(tested: Sequence[str], failures: Sequence[tuple[str, str]]) -> Findings:
+    """The properties that were tested, or found to fail: of several failures of one, the first is told."""
+    reasons = dict.fromkeys(tested, "") | dict(reversed(failures))
+    return [(name, FAILED if reason else PASSED, reason) for name, reason in reasons.items()]
+
+
+def _failures(planned: Plan, violations: Sequence[Violation]) -> list[tuple[str, str]]:
+    """The property that each violation speaks of, and the violation.
+
+    A read outside a matrix of which an over-read is declared says that too little is declared. A violation of no
+    kind that has a property (a failed launch) leaves no product.
+    """
+    failures = []
+    for each in violations:
+        if each.kind == "timeout":
+            raise TimeLimit(each.message)
+        name = next((name for name, kinds in _KINDS.items() if each.kind in kinds), "product")
+        if each.kind == "out-of-bounds-read" and each.array in MATRICES and planned.over_read(each.array):
+            name = "over-read"
+        failures.append((name, str(each)))
+    return failures
+
+
+def _of_second_run(loaded: LoadedKernel, problem: Problem, seed: int, matrices: Matrices) -> Iterator[tuple[str, str]]:
+    """What is wrong when a right kernel runs again on the same inputs, rearranged, and a row of NaN and infinities.
+
+    C holds numbers instead of poison then, and workspaces what the first run left in them, so that a kernel that
+    computes with what it finds there is found out.
+    """
+    inputs = with_a_row_not_finite(problem, rearranged(problem, matrices, seed), seed)
+    verified = verify_launches(loaded, problem, inputs)
+    if any(violation.fatal for violation in verified.violations):
+        _failures(loaded.plan, verified.violations)
+        yield "repeatable", f"the second run failed where the first did not: {verified.violations[-1]}"
+    elif verified.verification is not None and (found := verified.verification.mismatch) is not None:
+        wrong = f"{verified.verification.wrong} of {verified.verification.compared} elements are wrong"
+        yield "repeatable", f"run again on other inputs, element ({found.row}, {found.column}) of C is wrong; {wrong}"

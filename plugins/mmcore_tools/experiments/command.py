@@ -1,0 +1,48 @@
+"""``mmcore experiment``: a preset, measured on the device at hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mmcore.cli.output import json_option, loaded_registry, render, write_json
+from mmcore.messages import say
+from mmcore_tools.experiments.preset import presets
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--list", "lists", is_flag=True, help="List the presets.")
+@click.option("--quick", is_flag=True, help="The reduced form, in under a minute on an emulator.")
+@click.option("--device", metavar="D", help="auto (the default), cuda, cuda:1, emulator, ...")
+@click.option("-o", "--dir", "folder", type=Path, metavar="DIR", help="By default experiments/ and the device.")
+@click.option("--fresh", is_flag=True, help="Measure again what is measured already.")
+@json_option
+def experiment(name: str | None, lists: bool, as_json: bool, **asked: Any) -> int:
+    """Run a lecture's experiment, as a preset declares it.
+
+    Every kernel is measured at every size in every config. What is measured is kept: after an interruption the same
+    command goes on where it was.
+    """
+    if lists and (name is not None or any(asked.values())):
+        raise click.UsageError("--list goes alone, or with --json")
+    if name is None and not lists:
+        raise click.UsageError("name a preset; mmcore experiment --list shows what there is")
+    registry = loaded_registry()
+    known = len(registry.failed)
+    found = presets(registry)
+    for warning in (*registry.failed[known:], *map(found.conflict, sorted(found.duplicates))):
+        say(f"warning: {warning}")
+    from mmcore_tools.experiments.report import listing, outcome, report, summary
+
+    if name is None:
+        write_json([*map(summary, found.values())]) if as_json else render(listing(found.values()))
+        return 0
+    preset = found.named(name, registry.failed)
+    from mmcore_tools.experiments.running import run_preset
+
+    finished = run_preset(preset, **{**asked, "device": asked["device"] or "auto"})
+    write_json(outcome(*finished)) if as_json else render(*report(*finished))
+    return 1 if finished[0]["mmcore"]["failed"] else 0

@@ -1,0 +1,153 @@
+"""What ``mmcore experiment`` prints: the presets that there are, and what came of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Column, Table
+
+from mmcore.cli.output import fields
+from mmcore.registry import Registered
+from mmcore.tuning import other_card
+from mmcore_tools.experiments.preset import Preset
+
+_SERIES = ("kernel", "config_id")
+_TELLING = ("config", "measured", "cells", "at")
+# A row of the listing names no more kernels than this.
+_MOST_NAMES = 4
+_PLAIN: Mapping[str, Any] = {"box": None, "pad_edge": False, "padding": (0, 2, 0, 0)}
+
+
+def summary(registered: Registered[Preset]) -> dict[str, Any]:
+    """What ``--list --json`` says of a preset."""
+    preset, origin = registered
+    quick = preset.form(quick=True, timed=True).to_json()
+    return {
+        "name": preset.name,
+        **preset.to_json(),
+        "quick": {name: quick[name] for name in ("kernels", "sizes", "blocks", "configs")},
+        "max_time": preset.max_time,
+        "min_rounds": preset.min_rounds,
+        **origin._asdict(),
+    }
+
+
+def listing(found: Iterable[Registered[Preset]]) -> RenderableType:
+    """A row for each preset."""
+    table = Table(Column("preset", no_wrap=True), "what it varies", Column("kernels", overflow="fold"), **_PLAIN)
+    for preset, _ in found:
+        more = len(preset.kernels) - _MOST_NAMES
+        kernels = " ".join(preset.kernels[:_MOST_NAMES])
+        table.add_row(preset.name, preset.title, f"{kernels} and {more} more" if more > 0 else kernels)
+    return table
+
+
+def outcome(document: Mapping[str, Any], results: Path, before: int) -> dict[str, Any]:
+    """What ``--json`` says of a preset that was run."""
+    section = document["mmcore"]
+    return {
+        **{name: section[name] for name in ("experiment", "quick", "left_out", "refused", "failed")},
+        "device": document["machine_info"]["mmcore"]["name"],
+        "results": str(results),
+        "cells": len(document["benchmarks"]),
+        "measured_before": before,
+    }
+
+
+def report(document: Mapping[str, Any], results: Path, before: int) -> list[RenderableType]:
+    """Where the results are, what each kernel reached, what was refused and what failed."""
+    section, infos = document["mmcore"], [benchmark["extra_info"] for benchmark in document["benchmarks"]]
+    timed, reduced = section["timed"], section["quick"]
+    rows = _rows(infos, timed=timed)
+    facts = [
+        ("device", document["machine_info"]["mmcore"]["name"]),
+        *((name, value) for name, value in _common(rows).items() if name != "cells"),
+        ("cells", f"{len(infos)}: {len(infos) - before} measured now, {before} before"),
+        ("left out", "\n".join(section["left_out"])),
+        (
+            "tuned on",
+            ", ".join(filter(None, dict.fromkeys(other_card(info.get("config_origin", "")) for info in infos))),
+        ),
+        ("results", str(results)),
+    ]
+    return [
+        f"{section['experiment']}{', reduced form' if reduced else ''}: {section['title']}\n",
+        *([f"{section['shows']}\n"] if timed and not reduced else []),
+        fields(facts),
+        "",
+        _table(rows),
+        *_reasons("not compared", [*_not_compared(infos, section["baseline"])] if timed else [], "reason"),
+        *_reasons("refused", section["refused"], *_SERIES),
+        *_reasons("failed", section["failed"], *_SERIES),
+    ]
+
+
+def _rows(infos: Sequence[Mapping[str, Any]], *, timed: bool) -> list[dict[str, str]]:
+    """The highest rate of each series, and its share of the baseline's; or the figures of its largest product."""
+    columns = {name: name.replace("_", "\n") for info in infos for name in info["figures"]}
+    if timed:
+        compared = any(info["baseline"] for info in infos)
+        columns = {"gflops": "best GFLOP/s", **({"percent_of_baseline": "% of baseline"} if compared else {})}
+    rows = []
+    for (kernel, config, *how), members in _series(infos, *_SERIES, "measure", "caches", "memory").items():
+        best = max(members, key=lambda info: info["gflops"] or info["problem"]["n"])
+        words = {"measured": ", ".join(filter(None, how)), "cells": str(len(members)), "at": _problem(best)}
+        known = best if timed else best["figures"]
+        numbers = {column: _number(known.get(name)) for name, column in columns.items()}
+        rows.append({"kernel": kernel, "config": config, **words, **numbers})
+    return rows
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _common(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """What all rows have in common of that which tells them apart elsewhere."""
+    return {name: rows[0][name] for name in _TELLING if rows and len({row[name] for row in rows}) == 1}
+
+
+def _table(rows: Sequence[Mapping[str, str]]) -> Table:
+    """The rows, without the columns that tell none of them apart: so it has room on a terminal of 80 columns."""
+    left_out = {*_common(rows), *(["config"] if len({row["kernel"] for row in rows}) == len(rows) else [])}
+    names = [name for name in (rows[0] if rows else ("kernel",)) if name not in left_out]
+    words = ("kernel", *_TELLING)
+    columns = [
+        Column(name, justify="left" if name in words else "right", no_wrap=name not in _TELLING) for name in names
+    ]
+    table = Table(*columns, **_PLAIN)
+    for row in rows:
+        table.add_row(*(row[name] for name in names))
+    return table
+
+
+def _not_compared(infos: Iterable[Mapping[str, Any]], baseline: str) -> Iterator[Mapping[str, Any]]:
+    """The kernel times that were to be taken in turns with a baseline and were not, with the reason."""
+    for info in infos if baseline else ():
+        if info["measure"] == "kernel" and info["baseline"] is None:
+            reasons = "; ".join(each["reason"] for each in info["compared"])
+            yield {**info, "reason": reasons or f"there is no other kernel {baseline!r} of its types and layouts"}
+
+
+def _reasons(what: str, cells: Sequence[Mapping[str, Any]], *names: str) -> Iterator[str]:
+    """What was not done, by what cells have under these names: the first of them, the reason, and how many more."""
+    for index, members in enumerate(_series(cells, *names).values()):
+        kernel, config = (members[0][name] for name in _SERIES)
+        more = f" (and {len(members) - 1} more)" if len(members) > 1 else ""
+        heading = "" if index else f"\n{what}:\n"
+        yield f"{heading}  {kernel} {_problem(members[0])} {config}: {members[0]['reason']}{more}"
+
+
+def _series(cells: Iterable[Mapping[str, Any]], *names: str) -> dict[tuple[Any, ...], list[Mapping[str, Any]]]:
+    """The cells by what they have under these names."""
+    series: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for cell in cells:
+        series.setdefault(tuple(cell[name] for name in names), []).append(cell)
+    return series
+
+
+def _problem(cell: Mapping[str, Any]) -> str:
+    return "×".join(str(cell["problem"][name]) for name in ("m", "n", "k"))

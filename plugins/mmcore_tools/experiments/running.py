@@ -1,0 +1,179 @@
+"""Running a preset: the cells that are not measured yet are measured one by one, and kept at once."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from time import monotonic
+from typing import Any, TypeAlias
+
+from rich.progress import Progress, TextColumn
+
+from mmcore.cell import Cell, Timing
+from mmcore.cli.output import console
+from mmcore.deadline import USUAL_SECONDS
+from mmcore.errors import MmcoreError
+from mmcore.executor import measure_cell, run
+from mmcore.executor.choose_device import chosen, device_name
+from mmcore.kernel.properties import DeviceProperties
+from mmcore.messages import say
+from mmcore.registry import registry
+from mmcore.tuning import in_file_names
+from mmcore_engines.file_locks import Lock
+from mmcore_pytest.collection import Benchmark, tuned
+from mmcore_tools.experiments.preset import Preset
+from mmcore_tools.experiments.results import (
+    Record,
+    Store,
+    benchmark_record,
+    document,
+    machine_info,
+    missing_record,
+    opened,
+)
+
+Finished: TypeAlias = tuple[Mapping[str, Any], Path, int]
+"""The results of a preset that was run to its end, their file, and how many cells had been measured before."""
+
+_Cells: TypeAlias = dict[str, tuple[Benchmark, Cell]]  # by key
+_Missing: TypeAlias = dict[str, list[Record]]  # "refused" and "failed"
+
+
+def run_preset(preset: Preset, *, quick: bool, device: str, folder: Path | None, fresh: bool) -> Finished:
+    """Measure what of a preset is not measured yet, and write its results.
+
+    Options are those of the command; ``folder`` is a device's own under ``experiments`` when None. What was measured
+    before a KeyboardInterrupt is kept. Raises MmcoreError where the preset cannot be run.
+    """
+    name, timed = device_name(device), chosen(device)[0].supports_timing
+    if not timed and not quick:
+        say("the device supports no timing: this only counts, and --quick takes less than a minute")
+    found = run(name, "mmcore.executor.worker:describe")
+    what, machine = f"{name} ({found['description']})", machine_info(found["facts"])
+    usual_folder = Path("experiments") / in_file_names(found["facts"]["name"])
+    form, lock = preset.form(quick=quick, timed=timed), Lock(f"device-{found['identity']}")
+    cells, missing = _planned(form, name, DeviceProperties.from_json(found["properties"]), timed=timed)
+    with opened(folder or usual_folder, f"{preset.name}-quick" if quick else preset.name) as store:
+        if fresh:
+            store.forget()
+        records = {key: record for key, record in store.measured(machine).items() if key in cells}
+        before = len(records)
+        say(f"{what}, {len(cells)} cells{f'; {before} of them measured before' if before else ''}")
+        try:
+            if timed and before < len(cells):
+                lock.take(lambda by: say(f"{what} is being measured by {by}; waiting until it is free"))
+            _measure(cells, store, records, missing)
+        except KeyboardInterrupt:
+            again = "the same command without --fresh" if fresh else "the same command"
+            count = f"{len(records)} of {len(cells)} cells are measured and kept"
+            say(f"interrupted: {count}; {again} goes on from there")
+            raise
+        finally:
+            lock.release()
+        left_out = [measure for measure in preset.measures if measure not in form.measures]
+        about = {
+            **form.to_json(),
+            "experiment": preset.name,
+            "quick": quick,
+            "timed": timed,
+            "left_out": [f"{' and '.join(left_out)}: the device supports no timing"] if left_out else [],
+            "benchmark_options": {"max_time": preset.max_time, "min_rounds": preset.min_rounds},
+            **missing,
+        }
+        results = document(about, machine, [records[key] for key in cells if key in records])
+        store.finish(results)
+    return results, store.results, before
+
+
+def _benchmarks(preset: Preset, properties: DeviceProperties) -> Iterator[Benchmark]:
+    """Every kernel, config, size and measure, whether it can be launched or not; tuned configs for the usual ones.
+
+    Raises UnknownKernel where there is no such kernel, InvalidConfig where it has no such parameter.
+    """
+    length: dict[str, Any] = {"max_seconds": preset.max_time, "min_rounds": preset.min_rounds}
+    timings = [Timing(what, how, **length) for what, _, how in (each.rpartition("-") for each in preset.measures)]
+    for kernel in map(registry().kernel, preset.kernels):
+        asked = [config for each in preset.parameters for config in kernel.matching_configs(**each)]
+        configs = dict.fromkeys(asked or kernel.usual_configs)
+        pairs = [(kernel.problem(*sizes), config) for config, sizes in itertools.product(configs, preset.problems)]
+        several = [(*pair, "") for pair in pairs] if asked else tuned(kernel, pairs, lambda: properties)
+        for (problem, config, origin), timing in itertools.product(several, timings):
+            yield Benchmark(kernel, problem, config, timing, origin=origin)
+
+
+def _planned(preset: Preset, device: str, properties: DeviceProperties, *, timed: bool) -> tuple[_Cells, _Missing]:
+    """The cells of a preset, and what cannot be measured of it."""
+    cells: _Cells = {}
+    missing: _Missing = {"refused": [], "failed": []}
+    for benchmark in _benchmarks(preset, properties):
+        cell = benchmark.cell(device, benchmark.timing, timeout=USUAL_SECONDS, baseline=preset.baseline)
+        cell = cell if timed else replace(cell, timings=())
+        try:
+            cells[run(device, "mmcore_tools.experiments.identity:cell_key", cell.to_json())] = benchmark, cell
+        except MmcoreError as error:
+            kind, record = missing_record(benchmark, error)
+            missing[kind].append(record)
+    return cells, missing
+
+
+def _measure(cells: _Cells, store: Store, records: dict[str, Record], missing: _Missing) -> None:
+    """Measure the cells that have no record yet: each gets one, or is missing with the reason.
+
+    Why a baseline is missing is said at once, since a run of minutes may be worth little without it.
+    """
+    said: set[str] = set()
+    with _progress(len(cells), len(records)) as done:
+        for key, (benchmark, cell) in cells.items():
+            if key in records:
+                continue
+            try:
+                result = measure_cell(cell)
+                if not result.verified:
+                    raise MmcoreError("; ".join(result.failures()))
+            except MmcoreError as error:
+                kind, record = missing_record(benchmark, error)
+                missing[kind].append(record)
+                outcome = f"{kind}: {record['reason'].splitlines()[0]}"
+            else:
+                record = benchmark_record(benchmark, result, key)
+                store.add(record)
+                records[key] = record
+                outcome = _outcome(record["extra_info"])
+                for compared in record["extra_info"]["compared"]:
+                    if compared["reason"] not in {"", *said}:
+                        said.add(compared["reason"])
+                        say(f"not compared: {compared['reason']}")
+            done(f"{benchmark.id}: {outcome}")
+
+
+def _outcome(info: Mapping[str, Any]) -> str:
+    if info["gflops"] is None:
+        return "verified"
+    rate = f"verified, {info['median_ms'] * 1e3:.2f} µs ±{info['spread_percent']:.2f} %, {info['gflops']:.3g} GFLOP/s"
+    percent = info["percent_of_baseline"]
+    return rate if percent is None else f"{rate}, {percent:.0f} % of {info['baseline']}"
+
+
+@contextlib.contextmanager
+def _progress(cells: int, before: int) -> Iterator[Callable[[str], None]]:
+    """Says of each cell that it is done: on a terminal in one line that changes, elsewhere in a line each."""
+    begin, numbers, terminal = monotonic(), itertools.count(before + 1), sys.stderr.isatty()
+    column = TextColumn("{task.description}", markup=False)
+    with Progress(column, console=console(), transient=True, disable=not terminal) as bar:
+        task = bar.add_task("")
+
+        def done(what: str) -> None:
+            number = next(numbers)
+            left = timedelta(seconds=round((monotonic() - begin) / (number - before) * (cells - number)))
+            line = f"[{number}/{cells}] {left} left; {what}"
+            if terminal:
+                bar.update(task, description=line)
+            else:
+                say(line)
+
+        yield done

@@ -1,0 +1,75 @@
+"""``mmcore new-plugin``: a package of one's own to start from."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from mmcore.cell import KernelReference
+from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
+
+_ROLES = {
+    "pyproject.toml": "the package, and the entry point that mmcore finds it by",
+    "README.md": "what there is, and how to run it",
+    "tests/test_kernel.py": "tests of the product, in every config",
+    "bench/test_speed.py": "the benchmark",
+}
+
+
+@click.command("new-plugin")
+@click.argument("name")
+@click.option(
+    "--dir", "folder", type=Path, metavar="D", help="Folder to write, new or empty; called like the package by default."
+)
+@click.option(
+    "--from", "model", metavar="KERNEL", help="Start from a copy of this kernel, or of the one in a .cu file."
+)
+@json_option
+def new_plugin(name: str, folder: Path | None, model: KernelReference | None, as_json: bool) -> int:
+    """Write a package with a kernel to start from."""
+    registry = loaded_registry()
+    from mmcore_tools.new_plugin.names import free_names
+    from mmcore_tools.new_plugin.project import project
+
+    names = free_names(name, registry)
+    found = None if model is None else registry.kernel(model)
+    shown = None if found is None else found.source.name if found.name in registry.files else found.name
+    made = project(names, found)
+    folder = Path(names.distribution) if folder is None else folder
+    made.write(folder)
+    if as_json:
+        write_json(
+            {
+                "kernel": name,
+                "from": shown,
+                "package": names.package,
+                "distribution": names.distribution,
+                "folder": str(folder.absolute()),
+                "files": list(made.files),
+                "next": _next(name, folder),
+            }
+        )
+        return 0
+    roles = _ROLES | {f"{names.package}/__init__.py": "makes it a package"}
+    roles[f"{names.package}/{names.module}.py"] = "declaration of the kernel"
+    render(
+        f"{name}: {'a kernel to start from' if model is None else f'a copy of {shown}'}, in {folder}\n",
+        fields([(path, roles.get(path, "CUDA source")) for path in made.files]),
+        "\nnext:\n",
+        *(f"    {command}" for command in _next(name, folder)),
+    )
+    return 0
+
+
+def _next(kernel: str, folder: Path) -> list[str]:
+    """What to type after this, to see the kernel run, verified and measured."""
+    return [
+        *([f"cd {shlex.quote(str(folder))}"] if folder != Path() else []),
+        "python -m pip install -e .",
+        f"mmcore run {kernel}",
+        "pytest",
+        f"mmcore conform {kernel}",
+        f"pytest bench --mm-kernel {kernel}",
+    ]

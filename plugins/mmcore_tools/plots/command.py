@@ -1,0 +1,72 @@
+"""``mmcore plot``: saved results as a figure, or as a page with all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from mmcore.cli.options import size_type
+from mmcore.cli.output import json_option, loaded_registry, write, write_json
+from mmcore_tools.plots.files import PICTURES, picture, require_matplotlib, save
+from mmcore_tools.plots.results import InvalidResults, chosen
+
+
+@click.command()
+@click.argument("results", metavar="RESULTS...", nargs=-1, required=True, type=Path)
+@click.option("-o", "--output", required=True, type=Path, metavar="FILE", help="Ends in .png, .svg or .html.")
+@click.option(
+    "--figure", "kind", metavar="F", default="", help="sizes, remainders, transfers, blocks, ladder, bars, roofline."
+)
+@click.option(
+    "--size", type=size_type, metavar="N", help="The n of a ladder, bars or a roofline; usually that of most kernels."
+)
+@click.option("--kernel", "kernels", multiple=True, metavar="K", help="Only these kernels: a name, or 'upc.*'.")
+@click.option("--block", "blocks", multiple=True, metavar="B", help="Only these blocks: 16, or 256x1.")
+@click.option("--config", "parameters", multiple=True, metavar="NAME=VALUE", help="Only these configs, as in BM=128.")
+@json_option
+def plot(
+    results: tuple[Path, ...],
+    output: Path,
+    kind: str,
+    size: int | None,
+    kernels: tuple[str, ...],
+    blocks: tuple[str, ...],
+    parameters: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Draw saved results.
+
+    RESULTS are files that pytest-benchmark wrote. A .png or .svg holds one figure, the experiment's own unless --figure
+    names another; a .html is a page that holds all, with the numbers.
+    """
+    if (suffix := output.suffix.lower()) not in (*PICTURES, ".html"):
+        raise click.UsageError(f"{str(output)!r} does not end in .png, .svg or .html")
+    if suffix == ".html" and (size is not None or kind):
+        raise click.UsageError("a page holds all figures; leave --figure and --size out")
+    loaded_registry()
+    require_matplotlib()
+    from mmcore_tools.plots.figures import figure, usual_kind
+    from mmcore_tools.plots.page import page
+    from mmcore_tools.plots.reading import read
+
+    configs = [f"b={block.lower().replace('x', '×')}" for block in blocks] + list(parameters)
+    found = [chosen(each, kernels, configs) for each in read(results)]
+    if suffix == ".html":
+        content, drawn = page(found).encode(), "a page of"
+    elif len(found) > 1:
+        raise InvalidResults(
+            f"these files are of {len(found)} experiments or devices, and a picture is of one; a .html has all"
+        )
+    else:
+        kind = kind or usual_kind(found[0])
+        drawing = figure(found[0], kind, size)
+        content, drawn = picture(drawing, output), f"{kind}, from"
+    save(content, output)
+    cells = sum(len(each.entries) for each in found)
+    devices = list(dict.fromkeys(each.device for each in found))
+    if as_json:
+        write_json({"file": str(output), "bytes": len(content), "cells": cells, "devices": devices})
+    else:
+        write(f"{output}: {drawn} {cells} results on {' and '.join(devices)}")
+    return 0

@@ -1,0 +1,205 @@
+"""A search: which config is tried next, and what is known of those that were tried."""
+
+from __future__ import annotations
+
+import os
+import random
+import warnings
+from pathlib import Path
+from typing import Any
+
+import filelock
+
+from mmcore.errors import MmcoreError
+from mmcore.files import read_lines
+from mmcore_tools.tune.space import SearchSpace
+
+try:
+    import optuna
+    from optuna.distributions import CategoricalDistribution, IntDistribution
+    from optuna.trial import Trial, TrialState
+except ImportError:
+    raise MmcoreError("tuning needs Optuna: python -m pip install 'mmcore-cuda[tune]'") from None
+
+_CONFIG = "config"  # the trial's attribute that has the config's id
+_WRONG = "wrong"  # that which says what is wrong with it
+_STARTUP = 4, 12  # trials at random before the sampler has learnt from enough: a 16th of the configs, in these limits
+_CLIMBED = 3  # of the fastest configs, whose neighbours are tried
+_REPEATED = 6  # times in a row that the sampler may propose what was tried, or cannot be launched, and learn from it
+
+
+def storage(where: str, folder: Path) -> Any:
+    """Optuna's storage: a database by its URL, or a journal file; by default one in ``folder``.
+
+    Raises:
+        MmcoreError: it cannot be opened.
+    """
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    path = Path(where) if where else folder / "studies.log"
+    try:
+        if "://" in where:
+            return optuna.storages.RDBStorage(where)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # It ends with the process that has it; those of Optuna stay when that is killed.
+        lock = filelock.FileLock(f"{path}.held")
+        with lock:
+            _cut_off_unfinished(path)
+        return optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path), lock))
+    except Exception as error:
+        raise MmcoreError(f"the storage {where or path} cannot be opened: {error}") from None
+
+
+def _cut_off_unfinished(path: Path) -> None:
+    """Remove the last line of a journal whose writer was killed before its end."""
+    line, size = b"\n", 0
+    for line in read_lines(path) if path.exists() else ():
+        size += len(line)
+    if not line.endswith(b"\n"):
+        os.truncate(path, size - len(line))
+
+
+class Search:
+    """The search for a kernel's fastest config, as a study of Optuna's.
+
+    Args:
+        name: of the study; one of that name in the storage is gone on with.
+        space: what it goes over.
+        kept: Optuna's storage.
+        sampler: "tpe" or "random".
+        seed: of the sampler.
+
+    Attributes:
+        seconds: kernel time of each config that was measured, by id; None of one that failed.
+        wrong: what is wrong with configs that failed, a sentence each by id.
+        before: how many of them had been measured before this run.
+    """
+
+    def __init__(self, name: str, space: SearchSpace, kept: Any, sampler: str = "tpe", seed: int | None = None) -> None:
+        self.space = space
+        self._random = random.Random(seed)
+        self._startup = min(max(_STARTUP[0], len(space.configs) // 16), _STARTUP[1])
+        self._study = optuna.create_study(
+            study_name=name, storage=kept, sampler=_sampler(sampler, self._startup, seed), load_if_exists=True
+        )
+        # Of an ordered parameter the sampler knows the value's place, so that it learns from those beside it.
+        self._ordered = {name for name, values in space.parameters.items() if isinstance(values[-1], int | float)}
+        self._distributions = {
+            name: IntDistribution(0, len(values) - 1) if name in self._ordered else CategoricalDistribution(values)
+            for name, values in space.parameters.items()
+        }
+        self._pending: set[str] = set()
+        self._steps = False
+        self.seconds: dict[str, float | None] = {}
+        self.wrong: dict[str, str] = {}
+        for trial in self._study.get_trials(deepcopy=False):
+            id = trial.user_attrs.get(_CONFIG)
+            if id in space.configs and trial.state in (TrialState.COMPLETE, TrialState.FAIL):
+                self.seconds[id] = trial.value if trial.state == TrialState.COMPLETE else None
+                if why := trial.user_attrs.get(_WRONG):
+                    self.wrong[id] = why
+            elif trial.state == TrialState.RUNNING:  # of a run that was interrupted
+                self._study.tell(trial.number, state=TrialState.PRUNED, skip_if_finished=True)
+        self.before = len(self.seconds)
+        self._climbs = sampler != "random"
+        # What would be replaced has to be beaten; what is tuned for another product is often fast for this one.
+        self._due, self._first = (
+            [id for id in dict.fromkeys(several) if id not in self.seconds]
+            for several in (space.written, [*space.usual, *space.known])
+        )
+
+    @property
+    def best(self) -> list[str]:
+        """The configs that were measured, fastest first."""
+        measured = {id: seconds for id, seconds in self.seconds.items() if seconds is not None}
+        return sorted(measured, key=lambda id: measured[id])
+
+    @property
+    def due(self) -> bool:
+        """Whether there is a config that is to be tried however many have been, since the result would replace it."""
+        return bool(self._due)
+
+    @property
+    def left(self) -> int:
+        """How many configs have not been tried."""
+        return len(self.space.configs) - len(self.seconds) - len(self._pending)
+
+    def ask(self) -> tuple[Trial, str] | None:
+        """A config to be measured, which has not been before, and its trial; None where all have been tried."""
+        for first in (self._due, self._first):
+            while first:
+                if (one := first.pop(0)) not in self.seconds and one not in self._pending:
+                    return self._fixed(one)
+        # Every other trial is a step from the fastest so far: the sampler alone leaves the last of them to chance.
+        self._steps = not self._steps
+        if self._climbs and self._steps and len(self.seconds) >= self._startup and (near := self._near()):
+            return self._fixed(near)
+        for _ in range(_REPEATED):
+            if not self.left:
+                return None
+            trial = self._ask()
+            id = self.space.at({name: self._value(name, place) for name, place in trial.params.items()})
+            if id is not None and id not in self.seconds and id not in self._pending:
+                return self._begun(trial, id)
+            known = None if id is None else self.seconds.get(id)
+            state = TrialState.PRUNED if known is None else TrialState.COMPLETE
+            self._study.tell(trial, known, state=state)
+        return self._fixed(self._near() or self._anywhere())
+
+    def tell(self, trial: Trial, seconds: float | None, wrong: str = "", *, late: bool = False) -> None:
+        """What came of a trial; no seconds where its config is ``wrong``, or could not be measured.
+
+        One that was ``late``, whose time limit was reached, is tried again by the next run, which may have another.
+        """
+        id = trial.user_attrs[_CONFIG]
+        self._pending.discard(id)
+        self.seconds[id] = seconds
+        if wrong:
+            self.wrong[id] = wrong
+            trial.set_user_attr(_WRONG, wrong)
+        state = TrialState.COMPLETE if seconds is not None else TrialState.PRUNED if late else TrialState.FAIL
+        # Somebody who tunes the same on another card may have taken it for a trial that was interrupted.
+        self._study.tell(trial, seconds, state=state, skip_if_finished=True)
+
+    def withdraw(self, id: str, wrong: str, *, late: bool) -> None:
+        """A config that was right before is wrong, or was ``late``."""
+        trial, _ = self._fixed(id)
+        self.tell(trial, None, wrong, late=late)
+
+    def _near(self) -> str | None:
+        """An untried config that differs from one of the fastest in one parameter; None where all have been tried."""
+        tried = self.seconds.keys() | self._pending
+        several = (near for id in self.best[:_CLIMBED] for near in self.space.neighbours(id))
+        return next((near for near in several if near not in tried), None)
+
+    def _anywhere(self) -> str:
+        """An untried config."""
+        return self._random.choice([id for id in self.space.configs if id not in self.seconds.keys() | self._pending])
+
+    def _fixed(self, id: str) -> tuple[Trial, str]:
+        places = {
+            name: self.space.parameters[name].index(value) if name in self._ordered else value
+            for name, value in self.space.point(id).items()
+        }
+        self._study.enqueue_trial(places)
+        return self._begun(self._ask(), id)
+
+    def _value(self, name: str, place: Any) -> Any:
+        return self.space.parameters[name][place] if name in self._ordered else place
+
+    def _ask(self) -> Trial:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self._study.ask(self._distributions)
+
+    def _begun(self, trial: Trial, id: str) -> tuple[Trial, str]:
+        trial.set_user_attr(_CONFIG, id)
+        self._pending.add(id)
+        return trial, id
+
+
+def _sampler(name: str, startup: int, seed: int | None) -> Any:
+    if name == "random":
+        return optuna.samplers.RandomSampler(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        return optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True, n_startup_trials=startup)

@@ -1,7 +1,0 @@
-"""Triton's kernels as kernels of mmcore: a ``@triton.jit`` function, compiled without a GPU, launched by mmcore."""
-
-from __future__ import annotations
-
-from mmcore_triton.declaration import triton_kernel
-
-__all__ = ["triton_kernel"]
