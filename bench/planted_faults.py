@@ -1,4 +1,4 @@
-"""Faults planted in modern kernels (tests/planted): what ``mmcore check`` finds, and what compute-sanitizer finds.
+"""Faults planted in the kernels of tests/emulator/planted, as ``mmcore check`` and compute-sanitizer find them.
 
 ``python -m bench.planted_faults RESULTS.json [--jobs N]`` looks at each with both; it needs a GPU. Kernels that wait in
 vain on the GPU are ended at the time limit, and count as not judged. The table in docs/emulator.md is made from the
@@ -22,8 +22,8 @@ from mmcore.errors import MmcoreError, TimeLimit
 from mmcore.executor.choose_device import open_device
 from mmcore_cuda.ncu.compute_sanitizer import check_by_compute_sanitizer
 from mmcore_pytest.saved_results import describe
-from tests.planted.faults import FAULTS
-from tests.test_planted import KERNELS, SIZES, edited, findings
+from tests.emulator.planted.faults import FAULTS
+from tests.emulator.test_planted import KERNELS, SIZES, edited, findings
 
 LIMIT = 25
 """Seconds for each of compute-sanitizer's tools."""
@@ -58,7 +58,8 @@ def looked_at(number: int) -> dict[str, Any]:
         module = Path(folder) / "planted_here.py"
         # Another process finds the kernel by this name.
         module.write_text(
-            "from dataclasses import replace\nfrom pathlib import Path\nfrom tests.test_planted import KERNELS\n"
+            "from dataclasses import replace\nfrom pathlib import Path\n"
+            "from tests.emulator.test_planted import KERNELS\n"
             f"KERNEL = replace(KERNELS[{short!r}], source=Path({str(kernel.source)!r}))\n"
         )
         row["sanitizer"] = _sanitized(f"{module.stem}:KERNEL", folder, SIZES[short])

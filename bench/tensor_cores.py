@@ -2,7 +2,7 @@
 
 ``python -m bench.tensor_cores RESULTS.json [VECTORS.json]`` runs ``mma`` and ``wgmma`` on an H200 over many kinds of
 numbers and writes how many results differ under each hypothesis about zeros, and a few dot products of each kind, which
-tests/tensor_cores/test_arithmetic.py checks on any machine.
+tests/emulator/tensor_cores/test_arithmetic.py checks on any machine.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from mmcore.cache_directory import cache_directory
 from mmcore_cuda.nvrtc import compiler
-from tests.test_compiler import planned
+from tests.cuda.test_compiler import planned
 
 VARIANTS = 24
 

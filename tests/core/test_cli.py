@@ -1,0 +1,285 @@
+"""What all commands have in common: help, errors, warnings, exit codes, and manners towards the terminal."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from mmcore.cli import main
+from mmcore.cli.output import fields, rendered, write_json
+from mmcore.messages import visible
+from mmcore.registry import COMMANDS, registry
+from tests.command_line import install, installed, kernel_module, mmcore, process
+
+RESULTS = Path(__file__).parents[2] / "bench" / "results" / "nvidia-h200" / "cold.json"
+SMALL = ("--size", "8", "--block", "8", "--device", "emulator")
+EVERY_COMMAND = (
+    ("list-kernels",),
+    ("show", "upc.kernel00"),
+    ("run", "upc.kernel00", *SMALL),
+    ("bench-history", str(RESULTS.parent / "experiments")),
+    ("check", "upc.kernel00", *SMALL),
+    ("conform", "hpsee.simple", "--device", "emulator"),
+    ("doctor",),
+    ("experiment", "--list"),
+    ("explain", "upc.kernel10", "--size", "8", "--block", "8"),
+    ("new-plugin", "acme.tiled"),
+    ("occupancy", "upc.kernel00", "--cc", "9.0"),
+    ("plot", str(RESULTS), "-o", "figure.svg"),
+    ("profile", "upc.kernel00", "--size", "8", "--block", "8"),
+)
+NEED_A_GPU = ("ncu", "tune")
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``new-plugin`` and ``plot`` write into the folder they are called in."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+
+
+every_command = pytest.mark.parametrize("arguments", EVERY_COMMAND, ids=lambda arguments: arguments[0])
+
+
+def test_every_command_is_exercised_here() -> None:
+    assert [arguments[0] for arguments in EVERY_COMMAND] == [
+        name for name in (*COMMANDS, *sorted(registry().commands)) if name not in NEED_A_GPU
+    ]
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
+def test_help_names_every_command_in_one_line(arguments: tuple[str, ...]) -> None:
+    result = mmcore(*arguments)
+    assert result.exit_code == 0
+    listed = result.stdout.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in listed] == [*COMMANDS, *sorted(registry().commands)]
+    assert all(line.endswith(".") and "..." not in line for line in listed)
+
+
+def test_version() -> None:
+    result = mmcore("--version")
+    assert (result.exit_code, result.stdout) == (0, "mmcore 0.2.0\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("lst-kernels",), "did you mean list-kernels?"),
+        (("list",), "did you mean list-kernels?"),
+        (("occ",), "did you mean occupancy?"),
+        (("frobnicate",), f"there are {', '.join(COMMANDS)}"),
+        (("--frobnicate",), "No such option '--frobnicate'"),
+        (("run", "upc.kernel00", "--sise", "3"), "--size"),
+        (("run",), "Missing argument 'KERNEL'"),
+        (("show", "upc.kernel0"), "did you mean upc.kernel10 or upc.kernel01 or upc.kernel00?"),
+        (("show", "POZNAN.V4"), "did you mean poznan.v4"),
+        (("run", "zzz"), "mmcore list-kernels shows what there is"),
+        (("show", "upc.kernel0", "--json"), "there is no kernel 'upc.kernel0'"),
+        (("doctor", "now"), "unexpected extra argument"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_mistake_is_answered_with_one_sentence(arguments: tuple[str, ...], said: str) -> None:
+    result = mmcore(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("Error: ")
+    assert said in line
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_is_no_json(number: float, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_json({"rows": [number]})
+    assert capsys.readouterr().out == ""
+    write_json({"name": "m×n", "none": None})
+    assert json.loads(capsys.readouterr().out.encode("ascii")) == {"name": "m×n", "none": None}
+
+
+BROKEN = "import os; print('thank you'); os.write(1, b'for installing'); import there_is_no_such_module"
+
+
+@every_command
+def test_beside_a_broken_plugin_json_is_one_document_and_the_plugin_is_told_once(
+    arguments: tuple[str, ...], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    install(tmp_path, "acme-broken", "acme.broken", BROKEN)
+    with installed(tmp_path):
+        result = CliRunner().invoke(main, [*arguments, "--json"])
+    assert result.exit_code == 0, result.stderr
+    document = json.loads(result.stdout)
+    warning = "warning: plugin acme.broken of acme-broken failed to load: ModuleNotFoundError: No module named "
+    if arguments == ("doctor",):
+        assert [each["plugin"] for each in document["failed"]] == ["acme.broken"]
+        assert result.stderr == "thank you\n"
+    else:
+        printed, told = result.stderr.splitlines()
+        assert printed == "thank you"
+        assert told.startswith(warning)
+    assert capfd.readouterr() == ("", "for installing")
+
+
+def test_what_plugins_print_stays_where_it_is_without_json(tmp_path: Path) -> None:
+    install(tmp_path, "acme", "acme.loud", f"print('thank you')\n{kernel_module('acme.loud')}")
+    assert mmcore("list-kernels", "acme", "-q", site=tmp_path).stdout == "thank you\nacme.loud\n"
+
+
+def test_a_kernel_of_a_broken_plugin_is_missed_with_the_plugins_own_reason(tmp_path: Path) -> None:
+    install(tmp_path, "acme-broken", "acme.broken", "raise OSError('no licence')")
+    result = mmcore("run", "acme.broken", site=tmp_path)
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1].startswith("Error: there is no kernel 'acme.broken': plugin acme.broken")
+    assert "no licence" in result.stderr
+
+
+def test_a_name_that_two_plugins_bring_belongs_to_none(tmp_path: Path) -> None:
+    install(tmp_path, "acme-one", "acme.one", kernel_module("acme.fast"))
+    install(tmp_path, "acme-two", "acme.two", kernel_module("acme.fast"))
+    listed = mmcore("list-kernels", "--json", site=tmp_path)
+    assert listed.stderr.startswith("warning: kernel 'acme.fast' is brought by acme.one of acme-one and acme.two of")
+    assert "acme.fast" not in {kernel["name"] for kernel in json.loads(listed.stdout)}
+    shown = mmcore("show", "acme.fast", site=tmp_path)
+    assert shown.exit_code == 2
+    assert "Error: kernel 'acme.fast' is brought by" in shown.stderr
+
+
+COMMAND = """
+import click
+from mmcore import hookimpl
+
+@hookimpl
+def mmcore_commands():
+    return {names}
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True)
+def tune(as_json):
+    "Find the fastest config."
+    from mmcore.cli.output import loaded_registry, write_json
+    print("tuning")
+    write_json(sorted(loaded_registry().kernels)) if as_json else print("tuned")
+    return 1
+"""
+
+
+def command_module(**names: str) -> str:
+    return COMMAND.format(names={name.replace("_", "-"): target for name, target in names.items()})
+
+
+def test_a_third_party_adds_a_command(tmp_path: Path) -> None:
+    install(tmp_path, "acme-tuner", "acme.tuner", command_module(sweep="acme_tuner_module:tune"))
+    text = mmcore("sweep", site=tmp_path)
+    assert (text.exit_code, text.stdout, text.stderr) == (1, "tuning\ntuned\n", "")
+    document = mmcore("sweep", "--json", site=tmp_path)
+    assert (document.exit_code, document.stderr) == (1, "tuning\n")
+    assert "upc.kernel11" in json.loads(document.stdout)
+    assert "\n  sweep          Find the fastest config.\n" in mmcore("--help", site=tmp_path).stdout
+    assert "sweep: acme.tuner of acme-tuner" in mmcore("doctor", site=tmp_path).stdout
+
+
+def test_a_third_party_cannot_take_the_cores_commands(tmp_path: Path) -> None:
+    install(tmp_path, "acme-tuner", "acme.tuner", command_module(run="acme_tuner_module:tune"))
+    result = mmcore("run", "upc.kernel00", "-q", *SMALL, site=tmp_path)
+    assert (result.exit_code, result.stdout) == (0, "TEST PASS\n")
+    told = "warning: plugin acme.tuner of acme-tuner failed to load: the command 'run' is mmcore's own\n"
+    assert result.stderr == told
+
+
+def test_a_command_that_two_plugins_bring_belongs_to_none(tmp_path: Path) -> None:
+    install(tmp_path, "acme-plotter", "acme.plotter", command_module(plot="acme_plotter_module:tune"))
+    assert "there is no command 'plot'" in mmcore("plot", site=tmp_path).stderr
+    told = "warning: command 'plot' is brought by plots of mmcore-cuda and acme.plotter of acme-plotter; "
+    assert mmcore("list-kernels", "-q", site=tmp_path).stderr.startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("acme_lost:tune", "cannot be imported: ModuleNotFoundError: No module named 'acme_lost'"),
+        ("acme_module:lost", "cannot be imported: AttributeError: module 'acme_module' has no attribute 'lost'"),
+        ("acme_module:COMMAND", "is no click command"),
+        ("acme_leaves:tune", "cannot be imported: SystemExit: not here, and not now"),
+    ],
+)
+def test_a_command_that_cannot_be_imported_is_one_sentence(target: str, reason: str, tmp_path: Path) -> None:
+    install(tmp_path, "acme", "acme.tuner", command_module(sweep=target) + "\nCOMMAND = print")
+    (tmp_path / "acme_leaves.py").write_text("raise SystemExit('not here,\\n  and not now')")
+    result = mmcore("sweep", site=tmp_path)
+    assert (result.exit_code, result.stdout, result.stderr) == (
+        2,
+        "",
+        f"Error: the command sweep, {target}, {reason}\n",
+    )
+    assert f"sweep          (the command sweep, {target}" in " ".join(
+        mmcore("--help", site=tmp_path).stdout.split("\n")
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [*EVERY_COMMAND, ("run", "upc.kernel11", "--size", "33"), ("occupancy", "unsa.tiled", "--cc", "1.2")],
+    ids=" ".join,
+)
+def test_everything_fits_a_terminal_of_80_columns(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("list_kernels", "show", "output"):
+        monkeypatch.setattr(f"mmcore.cli.{module}.on_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm")
+    result = mmcore(*arguments)
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert "…" not in result.stdout
+
+
+@pytest.mark.parametrize("arguments", EVERY_COMMAND[1:4], ids=lambda arguments: arguments[0])
+def test_a_process_without_home_terminal_or_the_signs_of_mathematics_is_no_error(arguments: tuple[str, ...]) -> None:
+    nothing = {"HOME": "/dev/null", "MMCORE_CACHE_DIR": "", "XDG_CACHE_HOME": ""}
+    result = process(*arguments, options=("-W", "error"), FORCE_COLOR="1", PYTHONIOENCODING="koi8-r", **nothing)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "\x1b" not in result.stdout
+
+
+@pytest.mark.parametrize("arguments", [("list-kernels",), ("show", "upc.kernel11", "--json")], ids=" ".join)
+def test_a_reader_that_has_gone_ends_the_program_quietly(arguments: tuple[str, ...]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as output:
+        command = [sys.executable, "-m", "mmcore", *arguments]
+        result = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, check=False)
+    assert (result.returncode, result.stderr) == (141, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_one_sentence() -> None:
+    with open("/dev/full", "wb") as output:
+        command = [sys.executable, "-m", "mmcore", "list-kernels"]
+        result = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, check=False)
+    assert result.returncode == 2
+    assert result.stderr == b"Error: the output cannot be written: No space left on device\n"
+
+
+def test_control_c_ends_a_run_and_its_worker_process_quietly(tmp_path: Path) -> None:
+    noted = f"print(os.getpid(), file=open({str(tmp_path / 'worker')!r}, 'w'), flush=True)"
+    rule = f"{noted}; os.kill(os.getppid(), signal.SIGINT); signal.pause()"
+    install(tmp_path, "acme-slow", "acme.slow", kernel_module("acme.slow", rule))
+    result = process("run", "acme.slow", "--device", "emulator", PYTHONPATH=str(tmp_path), MMCORE_IN_PROCESS="")
+    assert (result.returncode, result.stdout, result.stderr.strip()) == (130, "", "")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "worker").read_text()), 0)
+
+
+def test_what_a_plugin_says_is_shown_and_not_obeyed() -> None:
+    text = "red \x1b[31m, back \r, bell \a, right-to-left \u202e, next line \x85"
+    shown = "red \\x1b[31m, back \\r, bell \\x07, right-to-left \\u202e, next line \\x85"
+    assert visible(text) == shown
+    assert rendered(text, terminal=False) == shown
+    assert shown in rendered(fields([("title", text)]), terminal=False)
+    assert visible("a line\n\tand another: ×, ³, é") == "a line\n\tand another: ×, ³, é"

@@ -1,0 +1,614 @@
+"""A kernel that brings its process down, hangs or lies costs its own cell, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mmcore import DeviceError, MmcoreError, NoDevice, executor
+from mmcore.cell import Cell, Timing
+from mmcore.errors import (
+    CompileError,
+    ConstraintViolation,
+    DeviceLost,
+    SharedMemoryExceeded,
+    TimeLimit,
+    UnsupportedInstruction,
+)
+from mmcore.executor import IN_PROCESS, end_workers, measure_cell, run, worker_client
+from mmcore.executor import worker as worker_module
+from mmcore.executor.choose_device import device_name
+from mmcore.executor.worker_client import WorkerProcess
+from mmcore.registry import DISTRIBUTION, Origin, Registry
+from mmcore.result import Result
+from mmcore_cuda import CudaProvider
+from tests.command_line import install, installed
+
+DESCRIBE = "mmcore.executor.worker:describe"
+RIGHT = """extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0.0f;
+    for (int p = 0; row < m && column < n && p < k; ++p) sum += A[row * k + p] * B[p * n + column];
+    if (row < m && column < n) C[row * n + column] = sum;
+}
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Workers as users have them, and a plugin that brings the fragile device."""
+    site = tmp_path_factory.mktemp("site")
+    install(site, "fragile-device", "fragile", "from tests.fragile_device import mmcore_devices\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(IN_PROCESS)
+        patch.syspath_prepend(Path(__file__).parents[2])
+        with installed(site):
+            yield
+            end_workers()
+
+
+def cell(folder: Path, name: str, size: int = 16, **asked: Any) -> Cell:
+    """A right kernel in a .cu file of that name, which tells the device what to do."""
+    source = folder / f"{name}.cu"
+    source.write_text(RIGHT)
+    usual: dict[str, Any] = {"device": "fragile", "timings": (Timing(max_seconds=0.01, min_rounds=3),)}
+    return Cell({"file": str(source)}, size, size, size, **{**usual, **asked})
+
+
+def measured(folder: Path, name: str, size: int = 16, **asked: Any) -> Result:
+    return measure_cell(cell(folder, name, size, **asked))
+
+
+def worker() -> int:
+    """The worker's process; a new one is started when there is none."""
+    return int(run("fragile:0", DESCRIBE)["facts"]["process"])
+
+
+def gone(process: int) -> bool:
+    """Whether there is no such process, or only what is left of it."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def eventually_gone(process: int) -> bool:
+    end = time.monotonic() + 10
+    while not gone(process) and time.monotonic() < end:
+        time.sleep(0.02)
+    return gone(process)
+
+
+def test_a_right_kernel_is_verified_and_timed_in_another_process(tmp_path: Path) -> None:
+    result = measured(tmp_path, "right")
+    assert result.verified
+    assert result.kernel_seconds == pytest.approx(1e-4, rel=0.02)
+    assert worker() != os.getpid()
+    assert run("fragile:0", DESCRIBE)["identity"] == "fragile-number-0"
+
+
+def test_cells_follow_each_other_in_one_process(tmp_path: Path) -> None:
+    assert measured(tmp_path, "right").verified
+    before = worker()
+    assert measured(tmp_path, "right", 8).verified
+    assert worker() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "message"),
+    [
+        ("segfaults", "process-death", "the process that ran it was killed by SIGSEGV"),
+        ("exits", "process-death", "the process that ran it ended with status 3"),
+        ("loses", "illegal-address", "the kernel accessed memory that is not there"),
+        ("hangs", "timeout", "the kernel had not ended after 0.6 s"),
+        ("hangs_when_timed", "timeout", "the kernel had not ended, launched to be timed, after 0.6 s"),
+    ],
+)
+def test_the_cause_is_reported_and_the_next_kernel_has_a_new_process(
+    tmp_path: Path, name: str, kind: str, message: str
+) -> None:
+    before = worker()
+    result = measured(tmp_path, name, timeout=0.6)
+    assert not result.verified
+    assert result.kernel_seconds is None
+    assert result.timed_out == (kind == "timeout")
+    assert [(each.kind, each.message, each.fatal) for each in result.violations] == [(kind, message, True)]
+    assert eventually_gone(before)
+    assert measured(tmp_path, "right").verified
+    assert worker() != before
+
+
+def test_what_goes_wrong_is_the_error_that_it_would_be_here(tmp_path: Path) -> None:
+    with pytest.raises(DeviceError, match="the 1052676 bytes of A cannot be allocated: out of memory"):
+        measured(tmp_path, "right", 513)
+    with pytest.raises(MmcoreError, match="RuntimeError: the driver is confused"):
+        measured(tmp_path, "raises")
+    with pytest.raises(ConstraintViolation) as violation:
+        measured(tmp_path, "right", config={"block": [64, 64]})
+    assert violation.value.reasons == ("a 64×64 block has 4096 threads; the device allows 1024",)
+    broken = cell(tmp_path, "broken")
+    (tmp_path / "broken.cu").write_text(RIGHT.replace("float sum", "nonsense sum"))
+    with pytest.raises(CompileError, match=r"broken\.cu\(3\): error"):
+        measure_cell(broken)
+
+
+ENDLESS = """import json, socket, sys, time
+connection = socket.socket(fileno=int(sys.argv[-1]))
+phases = ["plan", "compile", "verify"]
+while True:
+    phase = phases.pop(0) if phases else "time"
+    connection.sendall(json.dumps({"phase": phase}).encode() + b"\\n")
+    time.sleep(0.3)
+"""
+
+
+def test_phases_that_follow_each_other_for_ever_reach_the_time_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A worker whose own limit does not hold, as one has whose kernel keeps the interpreter's lock.
+    script = tmp_path / "endless.py"
+    script.write_text(ENDLESS)
+
+    def started(_device: str, theirs: Any) -> subprocess.Popen[bytes]:
+        with theirs:
+            return subprocess.Popen(
+                [sys.executable, str(script), str(theirs.fileno())], pass_fds=(theirs.fileno(),), start_new_session=True
+            )
+
+    monkeypatch.setattr(worker_client, "_started", started)
+    monkeypatch.setattr(worker_client, "_GRACE_SECONDS", 0.1)
+    process = WorkerProcess("endless")
+    seen: list[str] = []
+
+    def begun(phase: str) -> None:
+        seen.append(phase)
+        assert len(seen) < 20, "six seconds"
+
+    with pytest.raises(TimeLimit, match=r"the phase 'time' had not ended after 0\.9 s"):
+        process.ask("module:function", [], 0.9, begun)
+    assert not process.alive
+
+
+SLOW = """import json, socket, sys, time
+connection = socket.socket(fileno=int(sys.argv[-1]))
+while connection.recv(1 << 16):
+    time.sleep(1)
+    connection.sendall(json.dumps({"result": "late"}).encode() + b"\\n")
+"""
+
+
+def test_a_process_has_time_of_its_own_to_start_and_later_requests_have_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "slow.py"
+    script.write_text(SLOW)
+
+    def started(_device: str, theirs: Any) -> subprocess.Popen[bytes]:
+        with theirs:
+            return subprocess.Popen([sys.executable, str(script), str(theirs.fileno())], pass_fds=(theirs.fileno(),))
+
+    monkeypatch.setattr(worker_client, "_started", started)
+    monkeypatch.setattr(worker_client, "_GRACE_SECONDS", 0.1)
+    process = WorkerProcess("slow")
+    assert process.ask("module:function", [], 0.1) == "late"
+    assert process.ask("module:function", [], None) == "late"
+    with pytest.raises(TimeLimit, match=r"^the phase 'start' had not ended after 0\.1 s$"):
+        process.ask("module:function", [], 0.1)
+    assert not process.alive
+
+
+def test_a_worker_reads_nothing_of_the_commands_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "reads_input.py").write_text(
+        "import os\ndef read(device, phases):\n    return os.read(0, 99).decode()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    ours, theirs = os.pipe()
+    os.write(theirs, b"the command's")
+    kept = os.dup(0)
+    os.dup2(ours, 0)
+    try:
+        process = WorkerProcess("fragile:0")
+        assert process.ask("reads_input:read", [], 60.0) == ""
+        assert os.read(0, 99) == b"the command's"
+        process.end()
+    finally:
+        os.dup2(kept, 0)
+        for each in (ours, theirs, kept):
+            os.close(each)
+
+
+def test_an_answer_may_arrive_in_several_parts(tmp_path: Path) -> None:
+    """A compiler's log of a megabyte and more."""
+    source = tmp_path / "long.cu"
+    source.write_text(RIGHT.replace("float sum", f"{'x' * 1_500_000} sum"))
+    with pytest.raises(CompileError, match=r"x{1000000}"):
+        measure_cell(Cell({"file": str(source)}, 4, 4, 4, device="fragile"))
+
+
+def test_what_lies_in_the_working_directory_is_no_module_of_the_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "queue.py").write_text("raise RuntimeError('this is not the standard library')\n")
+    monkeypatch.chdir(tmp_path)
+    end_workers()
+    assert measured(tmp_path, "right").verified
+
+
+def test_the_time_limit_of_a_cell_that_failed_ends_no_later_one(tmp_path: Path) -> None:
+    process = worker()
+    with pytest.raises(MmcoreError, match="the driver is confused"):
+        measured(tmp_path, "raises", timeout=0.1)
+    time.sleep(1.5)
+    assert worker() == process
+
+
+def test_what_it_prints_is_no_output_of_ours(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    end_workers()
+    assert measured(tmp_path, "prints").verified
+    printed = capfd.readouterr()
+    end_workers()
+    assert printed.out == ""
+    assert "x" * 1000 in printed.err
+
+
+@pytest.mark.parametrize(
+    ("name", "violation"),
+    [
+        ("lazy", "launched again on the same inputs it takes 1.00 µs, but 100.00 µs on fresh ones: "
+         "repeated launches do not do the whole work"),
+        ("tires", "it was verified at first, and run again on other inputs it is wrong"),
+        ("alternates", "it was verified at first, and run again on other inputs it is wrong"),
+    ],
+)  # fmt: skip
+def test_launches_that_do_less_than_the_first_are_not_timed(tmp_path: Path, name: str, violation: str) -> None:
+    result = measured(tmp_path, name, 4)
+    assert not result.verified
+    assert result.kernel_seconds is None
+    assert result.failures()[0] == f"unrepeatable: {violation}"
+
+
+def test_a_device_that_cannot_be_opened_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    end_workers()
+    monkeypatch.setenv("FRAGILE_BROKEN", "1")
+    with pytest.raises(NoDevice, match="the plugin that provides 'fragile' failed: SystemExit: no such card"):
+        run("fragile:0", DESCRIBE)
+    with pytest.raises(NoDevice, match="emulator:1 does not exist"):
+        run("emulator:1", DESCRIBE)
+    end_workers()
+
+
+def test_auto_is_a_gpu_or_the_emulator_and_no_third_partys_device() -> None:
+    assert device_name("auto") == ("cuda:0" if CudaProvider().count() else "emulator")
+
+
+def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
+    os.kill(worker(), signal.SIGKILL)
+    with pytest.raises(DeviceLost, match="killed by SIGKILL"):
+        run("fragile:0", DESCRIBE)
+    assert measured(tmp_path, "right").verified
+
+
+def test_an_interrupted_request_ends_its_worker(tmp_path: Path) -> None:
+    before = worker()
+
+    def interrupt(phase: str) -> None:
+        if phase == "verify":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure_cell(cell(tmp_path, "hangs"), interrupt)
+    assert eventually_gone(before)
+    assert measured(tmp_path, "right").verified
+
+
+def test_phases_are_told_as_they_begin(tmp_path: Path) -> None:
+    phases: list[str] = []
+    measure_cell(cell(tmp_path, "right"), phases.append)
+    assert list(dict.fromkeys(phases)) == ["open", "plan", "compile", "allocate", "verify", "time"]
+
+
+def test_a_worker_that_does_not_even_say_so_is_killed(tmp_path: Path) -> None:
+    """As one whose only thread holds the interpreter in a call of its own."""
+    device = WorkerProcess("fragile:0")
+    process = device.ask(DESCRIBE, [], None)["facts"]["process"]
+    os.kill(process, signal.SIGSTOP)
+    begin = time.monotonic()
+    with pytest.raises(TimeLimit, match=r"had not ended after 0\.1 s"):
+        device.ask("mmcore.executor.worker:measure_json", [cell(tmp_path, "right").to_json()], 0.1)
+    assert time.monotonic() - begin < 10
+    assert eventually_gone(process)
+
+
+def test_the_worker_ends_with_the_process_that_uses_it() -> None:
+    script = (
+        "import time; from mmcore.executor import run\n"
+        f"print(run('fragile:0', {DESCRIBE!r})['facts']['process'], flush=True); time.sleep(60)"
+    )
+    path = os.pathsep.join(sys.path)
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path}
+    ) as user:
+        assert user.stdout is not None
+        process = int(user.stdout.readline())
+        assert not gone(process)
+        user.kill()
+    assert eventually_gone(process)
+
+
+def test_the_worker_ends_with_that_process_when_an_answer_waits_there() -> None:
+    asking = WorkerProcess("emulator")
+    request: dict[str, Any] = {"target": DESCRIBE, "arguments": [], "timeout": None}
+    asking._connection.sendall(json.dumps(request).encode() + b"\n")
+    assert select.select([asking._connection], [], [], 60)[0], "the first phase is told, and nobody reads it"
+    asking._connection.close()
+    assert asking._process.wait(60) == 0
+
+
+def test_the_end_of_a_forked_process_leaves_the_worker_alone() -> None:
+    number = worker()
+    child = os.fork()
+    if not child:
+        end_workers()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert worker() == number
+
+
+def test_cells_and_results_survive_json(tmp_path: Path) -> None:
+    asked = cell(tmp_path, "right", 12, seed=3, lda=20, config={"block": [4, 4, 1]}, timeout=9.5)
+    assert Cell.from_json(json.loads(json.dumps(asked.to_json()))) == asked
+    for name in ("right", "tires"):
+        result = measured(tmp_path, name, 12)
+        assert Result.from_json(json.loads(json.dumps(result.to_json()))).to_json() == result.to_json()
+    with pytest.raises(MmcoreError, match="of version 0; this mmcore reads version 1"):
+        Cell.from_json({**asked.to_json(), "schema": 0})
+    with pytest.raises(MmcoreError, match="of version 1; this mmcore reads version 2"):
+        Result.from_json({**result.to_json(), "schema": 1})
+
+
+def test_a_device_has_a_while_to_stop_a_kernel_itself_and_to_say_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    given_up: list[float] = []
+    monkeypatch.setattr(worker_module, "_give_up", lambda connection, phase, limit, thread: given_up.append(limit))
+
+    def stopped(*asked: object) -> str:
+        time.sleep(0.3)
+        return "stopped"
+
+    monkeypatch.setattr(worker_module, "call", stopped)
+    with open(os.devnull, "r+b", buffering=0) as connection:
+        request = {"target": "module:function", "arguments": [], "timeout": 0.1}
+        answer = worker_module._answer("fragile:0", request, connection)
+    assert (answer, given_up) == ({"result": "stopped", "lost": False}, [])
+
+
+@pytest.mark.parametrize(
+    ("phase", "said"),
+    [
+        ("plan", "its launch rule or a constraint had not answered after 2.5 s, at test_worker.py:"),
+        ("compile", "NVRTC had not ended after 2.5 s"),
+        ("verify", "the kernel had not ended after 2.5 s"),
+        ("time", "the kernel had not ended, launched to be timed, after 2.5 s"),
+        ("allocate", "the phase 'allocate' had not ended after 2.5 s"),
+    ],
+)
+def test_a_worker_says_what_the_time_limit_found_it_doing_and_ends(
+    monkeypatch: pytest.MonkeyPatch, phase: str, said: str
+) -> None:
+    sent: list[Any] = []
+    monkeypatch.setattr(worker_module, "_send", lambda connection, message: sent.append(message))
+    monkeypatch.setattr(os, "_exit", lambda status: sent.append(status))
+    connection: Any = None
+    worker_module._give_up(connection, phase, 2.5, threading.get_ident())
+    message, status = sent
+    assert (message["error"], message["lost"], status) == ("TimeLimit", True, 1)
+    assert re.fullmatch(re.escape(said) + r"\d*", message["text"])
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [(0, "ended with status 0"), (3, "ended with status 3"), (None, "ended with status None"),
+     (-11, "was killed by SIGSEGV"), (-9, "was killed by SIGKILL")],
+)  # fmt: skip
+def test_a_process_that_is_no_more_has_a_cause(status: int | None, said: str) -> None:
+    ended: list[str] = []
+    process = SimpleNamespace(wait=lambda limit: None, poll=lambda: status)
+    dead: Any = SimpleNamespace(_process=process, end=lambda: ended.append("ended"))
+    assert WorkerProcess._death(dead) == f"the process that ran it {said}"
+    assert ended == ["ended"]
+
+
+@pytest.mark.parametrize(("value", "here"), [("1", True), ("0", False), ("", False), (None, False)])
+def test_everything_is_done_in_this_process_where_that_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, value: str | None, here: bool
+) -> None:
+    if value is not None:
+        monkeypatch.setenv(IN_PROCESS, value)
+    there = SimpleNamespace(alive=True, ask=lambda *asked: "there")
+    monkeypatch.setattr(executor, "call", lambda *asked: "here")
+    monkeypatch.setitem(executor._workers, "fragile:0", there)
+    assert run("fragile:0", DESCRIBE) == ("here" if here else "there")
+    kernel: Any = object()
+    assert run("fragile:0", DESCRIBE, kernel=kernel) == "here"
+
+
+def test_only_the_process_that_started_a_worker_ends_it() -> None:
+    ended: list[str] = []
+    process: Any = SimpleNamespace(kill=lambda: ended.append("killed"), wait=lambda limit: ended.append("waited for"))
+    connection: Any = SimpleNamespace(close=lambda: ended.append("closed"))
+    worker_client._end(process, connection, os.getppid())
+    assert ended == []
+    worker_client._end(process, connection, os.getpid())
+    assert ended == ["killed", "closed", "waited for"]
+
+
+@pytest.mark.parametrize("step", [1, 7, 1000])
+def test_a_message_is_sent_whole_however_little_a_connection_takes_at_a_time(step: int) -> None:
+    sent = bytearray()
+
+    def write(line: bytes) -> int:
+        sent.extend(line[:step])
+        return min(step, len(line))
+
+    worker_module._send(SimpleNamespace(write=write), {"result": "m×n " * 50})  # type: ignore[arg-type]
+    assert sent.endswith(b"\n")
+    assert json.loads(sent) == {"result": "m×n " * 50}
+
+
+ANSWERS = """import socket, sys
+connection = socket.socket(fileno=int(sys.argv[-1]))
+for answer in sys.argv[1:-1]:
+    connection.recv(1 << 16)
+    connection.sendall(answer.encode() + b"\\n")
+connection.recv(1)
+"""
+
+ERRORS = (
+    DeviceError("out of memory"),
+    ConstraintViolation("acme.fast", ["n is odd", "m is even"]),
+    SharedMemoryExceeded("acme.fast", ["a block asks for 1 byte"]),
+    UnsupportedInstruction("wgmma"),
+    TimeLimit("late"),
+)
+
+
+def test_an_error_there_is_the_same_one_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = []
+    for error in (*ERRORS, ValueError("of no class of ours")):
+
+        def fail(*asked: object, error: Exception = error) -> None:
+            raise error
+
+        monkeypatch.setattr(worker_module, "call", fail)
+        with open(os.devnull, "r+b", buffering=0) as connection:
+            request: dict[str, Any] = {"target": "module:function", "arguments": [], "timeout": None}
+            answers.append(json.dumps(worker_module._answer("fragile:0", request, connection)))
+
+    def started(_device: str, theirs: Any) -> subprocess.Popen[bytes]:
+        with theirs:
+            command = [sys.executable, "-c", ANSWERS, *answers, str(theirs.fileno())]
+            return subprocess.Popen(command, pass_fds=(theirs.fileno(),))
+
+    monkeypatch.setattr(worker_client, "_started", started)
+    process = WorkerProcess("made up")
+    for expected in (*ERRORS, MmcoreError("ValueError: of no class of ours")):
+        with pytest.raises(MmcoreError) as raised:
+            process.ask("module:function", [], None)
+        assert type(raised.value) is type(expected)
+        assert str(raised.value) == str(expected)
+        assert getattr(raised.value, "reasons", None) == getattr(expected, "reasons", None)
+    assert process.alive
+    process.end()
+
+
+def test_ctrl_c_in_the_terminal_is_for_the_command_alone() -> None:
+    # What a shell starts in the background ignores it, and so do its children.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    end_workers()
+    try:
+        process = worker()
+        assert os.getpgid(process) != os.getpgrp()
+        os.kill(process, signal.SIGINT)
+        time.sleep(0.1)
+        assert worker() == process
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_the_path_of_a_worker_is_the_commands_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here.py").write_text("from mmcore.executor.worker import describe\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("")
+    end_workers()
+    try:
+        assert run("fragile:0", "here:describe")["name"] == "fragile:0"
+    finally:
+        end_workers()
+
+
+def test_a_forked_process_has_no_worker_of_its_own_yet() -> None:
+    device = WorkerProcess("fragile:0")
+    assert device.alive
+    child = os.fork()
+    if not child:
+        os._exit(device.alive)
+    assert os.waitpid(child, 0)[1] == 0
+    device.end()
+    assert not device.alive
+
+
+SLOW_TO_START = """import json, socket, sys, time
+connection = socket.socket(fileno=int(sys.argv[-1]))
+for phase, seconds in (("open", 0.5), ("plan", 0.0)):
+    connection.sendall(json.dumps({"phase": phase}).encode() + b"\\n")
+    time.sleep(seconds)
+connection.sendall(b'{"result": 1}\\n')
+connection.recv(1 << 16)
+"""
+
+
+def test_the_time_limit_is_for_what_comes_when_the_device_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    def started(_device: str, theirs: Any) -> subprocess.Popen[bytes]:
+        with theirs:
+            command = [sys.executable, "-c", SLOW_TO_START, str(theirs.fileno())]
+            return subprocess.Popen(command, pass_fds=(theirs.fileno(),))
+
+    monkeypatch.setattr(worker_client, "_started", started)
+    process = WorkerProcess("made up")
+    assert process.ask("module:function", [], 0.05) == 1
+    process.end()
+
+
+def test_a_device_is_described_by_its_name_its_facts_and_its_peaks() -> None:
+    described = run("fragile:0", DESCRIBE)
+    assert described.keys() == {"name", "identity", "description", "supports_timing", "properties", "facts", "peaks"}
+    assert (described["name"], described["supports_timing"]) == ("fragile:0", True)
+    assert described["peaks"] == {"flops": {"float32": 1e15, "float64": 1e15}, "bytes_per_second": 1e12}
+    assert run("emulator", DESCRIBE)["peaks"] is None
+
+
+def test_what_took_its_process_down_is_a_result_of_the_device_by_its_whole_name(tmp_path: Path) -> None:
+    result = measured(tmp_path, "exits", device="fragile")
+    assert (result.cell.device, result.kernel) == ("fragile:0", str(tmp_path / "exits.cu"))
+    assert result.to_json()["device"] == "fragile:0"
+
+
+@pytest.mark.parametrize(
+    ("counts", "name"),
+    [
+        ({"slow": 1, "fast": 2}, "fast:0"),
+        ({"slow": 1, "fast": 0}, "slow"),
+        ({"fast": 1, "slow": 1}, "fast:0"),
+        ({"slow": 1, "theirs": 1}, "slow"),
+        ({"slow": 0, "theirs": 1}, None),
+    ],
+)
+def test_auto_is_the_first_of_ours_that_measures_device_time_else_any_of_ours(
+    monkeypatch: pytest.MonkeyPatch, counts: dict[str, int], name: str | None
+) -> None:
+    found = Registry()
+    for kind, count in counts.items():
+        provider: Any = SimpleNamespace(name=kind, supports_timing=kind != "slow", count=lambda count=count: count)
+        found.providers.enter(kind, provider, Origin(kind, "acme" if kind == "theirs" else DISTRIBUTION))
+    monkeypatch.setattr("mmcore.executor.choose_device.registry", lambda: found)
+    if name is None:
+        with pytest.raises(NoDevice, match="no device was found; mmcore doctor says why"):
+            device_name("auto")
+    else:
+        assert device_name("auto") == name
+    assert device_name("slow") == "slow"
+    assert device_name("slow:3") == "slow:3"
+    for kind in set(counts) - {"slow"}:
+        assert (device_name(kind), device_name(f"{kind}:2")) == (f"{kind}:0", f"{kind}:2")

@@ -1,0 +1,322 @@
+"""Code that others have compiled: .ptx and .cubin files, and kernels with build=."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mmcore
+from mmcore import Binary, CompilerMissing, Config, DeviceProperties, Kernel, Problem
+from mmcore.compile.compiled_module import CompiledModule
+from mmcore.compile.compiler import compile_plan, compiler_of
+from mmcore.devices.base import Device
+from mmcore.planning.plan import Plan, plan
+from mmcore_cuda.binaries.code import UnreadableCode, machine_code_runs, ptx_runs
+from mmcore_cuda.binaries.cubin import read_cubin
+from mmcore_cuda.binaries.ptx import read_ptx
+from mmcore_cuda.nvrtc.compilation import compile_source
+from tests.command_line import install
+from tests.command_line import mmcore as command
+from tests.lectures import lecture_kernels
+
+ARGUMENTS = ("A", "B", "C", "m", "n", "k")
+SIGNATURE = "const float* A, const float* B, float* C, int m, int n, int k"
+SOURCE = f"""
+extern __shared__ float rows[];
+extern "C" __global__ void product({SIGNATURE}TRAILING)
+{{
+    const int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    float* sum = &rows[threadIdx.y * blockDim.x + threadIdx.x];
+    *sum = BEGIN;
+    for (int p = 0; p < k && row < m && column < n; ++p)
+        *sum += A[row * k + p] * B[p * n + column];
+    if (row < m && column < n)
+        C[row * n + column] = *sum;
+}}
+"""
+
+
+def made(architecture: str = "90", trailing: str = "", begin: str = "0", source: str = SOURCE) -> CompiledModule:
+    """The product above, in dynamic shared memory of 1024 bytes, as NVRTC compiles it."""
+    text = source.replace("TRAILING", trailing).replace("BEGIN", begin)
+    return compile_source(
+        "test", Path("test.cu"), text, (f"-arch=sm_{architecture}", "--ptxas-options=-v", "--no-cache"), ("product",)
+    )
+
+
+def declared(**further: Any) -> Kernel:
+    return Kernel(name="test.product", configs=[{"block": (16, 16)}], arguments=ARGUMENTS, **further)
+
+
+def built(binary: Any, **further: Any) -> Kernel:
+    return declared(build=lambda problem, config, architecture: binary, **further)
+
+
+def planned(kernel: Kernel, size: int = 8) -> Plan:
+    return plan(kernel, kernel.problem(size, size, size), kernel.usual_configs[0], DeviceProperties())
+
+
+def failure(kernel: Kernel, error: type[mmcore.MmcoreError] = mmcore.InvalidKernel, architecture: str = "90") -> str:
+    with pytest.raises(error) as raised:
+        compile_plan(planned(kernel), architecture)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("architecture", ["75", "90", "120"])
+def test_machine_code_and_ptx_are_read_as_nvrtc_reports_them(architecture: str) -> None:
+    for kernel in lecture_kernels().values():
+        for config in kernel.usual_configs[:2]:
+            problem = kernel.square_problem(64, config)
+            module = compile_plan(plan(kernel, problem, config, DeviceProperties()), architecture)
+            code, ptx = read_cubin(module.cubin), read_ptx(module.ptx)
+            assert code.architecture == ptx.architecture == architecture
+            for function in module.functions.values():
+                read, told = code.functions[function.symbol], ptx.functions[function.symbol]
+                assert (read.registers, read.shared_bytes) == (function.registers, function.static_shared_bytes)
+                assert read.parameter_bytes == told.parameter_bytes == function.parameter_bytes
+                assert told.shared_bytes == function.static_shared_bytes
+    assert lecture_kernels()
+
+
+@pytest.mark.parametrize("architecture", ["75", "80", "90", "100", "120"])
+def test_of_several_functions_each_has_its_own_resources(architecture: str) -> None:
+    source = """
+    __shared__ float common[7];
+    struct S { int a[5]; };
+    extern "C" __device__ __noinline__ float called(float x) { return x * 3; }
+    extern "C" __global__ void first(S s, double d, short q, float* A)
+    {
+        __shared__ float own[32][3];
+        own[threadIdx.x][1] = called(A[s.a[q]]);
+        __syncthreads();
+        A[0] = own[s.a[1]][2] + d;
+    }
+    extern "C" __global__ void second(float* A) { common[threadIdx.x] = A[1]; __syncthreads(); A[2] = common[0]; }
+    """
+    options, names = (f"-arch=sm_{architecture}", "--ptxas-options=-v", "--no-cache"), ("first", "second")
+    module = compile_source("test", Path("test.cu"), source, options, names)
+    code, ptx = read_cubin(module.cubin), read_ptx(module.ptx)
+    assert set(code.functions) == set(ptx.functions) == {"first", "second"}
+    for name, function in module.functions.items():
+        read = code.functions[name]
+        assert (read.registers, read.shared_bytes) == (function.registers, function.static_shared_bytes)
+        assert read.parameter_bytes == ptx.functions[name].parameter_bytes == function.parameter_bytes
+        assert ptx.functions[name].shared_bytes == pytest.approx(function.static_shared_bytes, abs=16)
+
+
+def test_damaged_machine_code_is_told_as_such() -> None:
+    cubin = made().cubin
+    for damaged in (b"", b"text", cubin[:100], cubin[:-500], cubin[:58] + b"\xff" * 6 + cubin[64:]):
+        with pytest.raises(UnreadableCode):
+            read_cubin(damaged)
+
+
+@pytest.mark.parametrize("further", [{}, {"entry": "product"}])
+def test_a_ptx_file_is_a_source(tmp_path: Path, device: Device, further: dict[str, Any]) -> None:
+    (tmp_path / "product.ptx").write_text(made("75", begin="0").ptx)
+    kernel = declared(source=tmp_path / "product.ptx", launch=launch_with_shared_memory, **further)
+    result = mmcore.run(kernel, 33, device=device.name)
+    assert result.verified
+    assert [(each.entry, each.shared_bytes) for each in result.launched] == [("product", 1024)]
+
+
+def launch_with_shared_memory(problem: Problem, config: Config, device: DeviceProperties) -> mmcore.Launch:
+    return mmcore.Launch(grid=(3, 3), block=config.block, shared_bytes=1024)
+
+
+def test_a_cubin_runs_on_a_gpu_and_not_on_the_emulator(tmp_path: Path, device: Device) -> None:
+    (tmp_path / "product.cubin").write_bytes(made(device.architecture).cubin)
+    kernel = declared(source=tmp_path / "product.cubin", launch=launch_with_shared_memory)
+    if device.name == "emulator":
+        with pytest.raises(
+            mmcore.UnsupportedInstruction, match=r"^product\.cubin has no PTX, and the emulator runs PTX$"
+        ):
+            mmcore.run(kernel, 33, device=device.name)
+    else:
+        assert mmcore.run(kernel, 33, device=device.name).verified
+
+
+def test_what_a_build_rule_makes_is_launched_with_its_shared_memory_and_null_pointers(device: Device) -> None:
+    trailing, begin = ", float* scratch, float* profile", "scratch == nullptr && profile == nullptr ? 0 : 1"
+    module = made(device.architecture, trailing, begin)
+    kernel = built(Binary(module.cubin, module.ptx, shared_bytes=1024, null_pointers=2))
+    result = mmcore.run(kernel, 33, device=device.name)
+    assert result.verified
+    assert result.launched[0].entry == "product"
+    assert (result.shared_bytes, result.registers) == (1024, module.functions["product"].registers)
+
+
+def test_code_is_built_once_for_each_problem_config_and_architecture() -> None:
+    asked: list[tuple[int, str]] = []
+
+    def build(problem: Problem, config: Config, architecture: str) -> Binary:
+        asked.append((problem.m, architecture))
+        return Binary(ptx=made(architecture).ptx)
+
+    kernel = declared(build=build)
+    for _ in range(2):
+        for size, architecture in ((8, "90"), (9, "90"), (8, "80")):
+            compile_plan(planned(kernel, size), architecture)
+    compile_plan(planned(replace(kernel, architecture="75")), "90")
+    assert asked == [(8, "90"), (9, "90"), (8, "80"), (8, "75")]
+
+
+def test_code_is_known_by_its_content(tmp_path: Path) -> None:
+    path = tmp_path / "product.ptx"
+    digests = []
+    for begin in ("0", "0", "1"):
+        path.write_text(made(begin=begin).ptx)
+        kernel = declared(source=path)
+        digests.append(compiler_of(kernel).inputs(planned(kernel), "90")["ptx"])
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_registers_of_ptx_are_known_where_it_can_be_linked(tmp_path: Path) -> None:
+    from cuda.pathfinder import DynamicLibNotFoundError, load_nvidia_dynamic_lib
+
+    try:
+        load_nvidia_dynamic_lib("nvJitLink")
+    except DynamicLibNotFoundError:
+        pytest.skip("nvJitLink is not installed; python -m pip install 'mmcore-cuda[nvjitlink]' brings it")
+    (tmp_path / "product.ptx").write_text(made().ptx)
+    module = compile_plan(planned(declared(source=tmp_path / "product.ptx")), "90")
+    assert module.functions[""].registers == made().functions["product"].registers
+    assert module.functions[""].static_shared_bytes == 0
+    assert module.cubin.startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        ("PTX", "'PTX', which is no mmcore.Binary"),
+        (None, "None, which is no mmcore.Binary"),
+        (Binary(), "a Binary with neither machine code nor PTX"),
+        (Binary(ptx=b".target"), "a Binary with ptx=b'.target'"),  # type: ignore[arg-type]
+        (Binary(ptx="x", shared_bytes=-1), "a Binary with shared_bytes=-1"),
+        (Binary(ptx="x", null_pointers=True), "a Binary with null_pointers=True"),
+    ],
+)
+def test_what_a_build_rule_returns_wrong_is_one_sentence_with_its_place(returned: Any, said: str) -> None:
+    begin, _, place = failure(built(returned)).rpartition(" (")
+    assert begin == f"test.product: its build rule returned {said}"
+    assert re.fullmatch(r"test_binaries\.py:\d+\)", place)
+
+
+def test_what_a_build_rule_raises_is_one_sentence_with_its_place() -> None:
+    def build(problem: Problem, config: Config, architecture: str) -> Binary:
+        raise ValueError("the tile is too large")
+
+    assert re.fullmatch(
+        r"test\.product: its build rule failed: ValueError: the tile is too large "
+        r"\(test_binaries\.py:\d+, for 8×8×8 with block=16x16 on sm_90\)",
+        failure(declared(build=build)),
+    )
+
+
+def test_what_a_build_rule_lacks_is_told_in_its_own_words() -> None:
+    def build(problem: Problem, config: Config, architecture: str) -> Binary:
+        raise CompilerMissing("acme's compiler is not installed; python -m pip install acme brings it")
+
+    said = "acme's compiler is not installed; python -m pip install acme brings it"
+    assert failure(declared(build=build), CompilerMissing) == said
+
+
+@pytest.mark.parametrize(
+    ("binary", "error", "said"),
+    [
+        (Binary(ptx="nonsense"), mmcore.InvalidKernel, "its code cannot be read: PTX has a line such as"),
+        (Binary(b"nonsense"), mmcore.InvalidKernel, "its code cannot be read: it is no 64-bit ELF file"),
+        (Binary(ptx=".target sm_100\n"), mmcore.CompileError, "its code is PTX for sm_100, which sm_90 does not run"),
+        (Binary(ptx=".target sm_90\n"), mmcore.InvalidKernel, "its code has no kernel function; entry= says which"),
+    ],
+)
+def test_code_that_cannot_be_launched_is_refused(binary: Binary, error: type[mmcore.MmcoreError], said: str) -> None:
+    assert failure(built(binary), error).startswith(f"test.product: {said}")
+
+
+def test_machine_code_for_another_architecture_is_refused() -> None:
+    said = "test.product: its code is machine code for sm_80, which does not run on sm_90"
+    assert failure(built(Binary(made("80").cubin)), mmcore.CompileError) == said
+
+
+def test_the_function_is_named_where_there_are_several() -> None:
+    source = SOURCE + 'extern "C" __global__ void other(int n) {}'
+    ptx = made(source=source).ptx
+    said = "test.product: its code has the functions other, product; entry= says which is launched"
+    assert failure(built(Binary(ptx=ptx))) == said
+    said = "test.product: its code has no function third; it has other, product"
+    assert failure(built(Binary(ptx=ptx), entry="third")) == said
+    assert compile_plan(planned(built(Binary(ptx=ptx), entry="product")), "90").functions["product"].symbol == "product"
+
+
+def test_arguments_that_are_not_the_codes_are_refused(device: Device) -> None:
+    module = made(device.architecture)
+    with pytest.raises(mmcore.InvalidKernel) as raised:
+        mmcore.run(replace(built(Binary(module.cubin, module.ptx)), arguments=("A", "B", "C")), 8, device=device.name)
+    assert str(raised.value) == (
+        "test.product: product takes 6 parameters (8, 8, 8, 4, 4, 4 bytes), but is declared with 3 parameters "
+        "(8, 8, 8 bytes)"
+    )
+
+
+@pytest.mark.parametrize("source", ["x.ptx", "x.cubin"])
+def test_code_needs_its_arguments_declared(source: str) -> None:
+    with pytest.raises(mmcore.InvalidKernel, match=r"no signature tells its arguments: arguments= must$"):
+        Kernel(name="test.x", configs=[{"block": (16, 16)}], source=Path(source))
+
+
+@pytest.mark.parametrize(
+    ("made_for", "on", "ptx", "machine_code"),
+    [
+        ("80", "80", True, True),
+        ("80", "86", True, True),
+        ("86", "80", False, False),
+        ("80", "90", True, False),
+        ("90a", "90", True, True),
+        ("90a", "90a", True, True),
+        ("90a", "100", False, False),
+        ("100", "120", True, False),
+        ("100f", "103", True, True),
+        ("100f", "120", False, False),
+    ],
+)
+def test_which_code_runs_where(made_for: str, on: str, ptx: bool, machine_code: bool) -> None:
+    assert (ptx_runs(made_for, on), machine_code_runs(made_for, on)) == (ptx, machine_code)
+
+
+def test_a_kernel_that_is_built_is_listed_shown_and_run(tmp_path: Path) -> None:
+    (tmp_path / "product.ptx").write_text(made("75").ptx)
+    body = f"""
+from pathlib import Path
+from mmcore import Binary, Kernel, hookimpl
+
+def build(problem, config, architecture):
+    return Binary(ptx=Path(__file__).with_name("product.ptx").read_text(), shared_bytes=1024)
+
+@hookimpl
+def mmcore_kernels():
+    return Kernel(name="acme.built", configs=[{{"block": (16, 16)}}], arguments={ARGUMENTS}, build=build)
+"""
+    install(tmp_path, "acme", "built", body)
+    listed = command("list-kernels", "acme", site=tmp_path)
+    assert "acme.built" in listed.stdout
+    shown = command("show", "acme.built", site=tmp_path)
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    assert "its only function(A, B, C, m, n, k)" in shown.stdout
+    run = command("run", "acme.built", "--size", "33", "--device", "emulator", site=tmp_path)
+    assert (run.exit_code, run.stderr) == (0, "")
+    assert "shared memory    1024 bytes per block" in run.stdout
+
+
+def test_the_references_example_is_right(device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "plugin-reference.md").read_text()
+    code = text.partition("## Other sources")[2].partition("```python\n")[2].partition("```")[0]
+    (tmp_path / "acme_generated.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    import acme_generated  # type: ignore[import-not-found]
+
+    assert mmcore.run(acme_generated.mmcore_kernels(), m=17, n=33, k=9, device=device.name).verified

@@ -1,0 +1,242 @@
+"""Whatever is in the cache's directory, the code is that of the source: read if it is whole, else compiled again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmcore.cache_directory import cache_directory
+from mmcore.compile.compiled_module import CompiledModule
+from mmcore.files import DATA_BYTES
+from mmcore_cuda.nvrtc import compiler
+from tests.cache_worker import VARIANTS
+from tests.cuda.test_compile_cache import entries, forget
+from tests.cuda.test_compiler import SOURCE, planned
+
+Damage = Callable[[Path, bytes], object]
+"""Done to the file of an entry, whose content is given."""
+
+
+@pytest.fixture(autouse=True)
+def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A cache directory of the test's own."""
+    monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "cache"))
+    forget()
+    yield
+    forget()
+
+
+def compiled(source: Path, value: str = "1.0f") -> CompiledModule:
+    return compiler.compile_plan(planned(source, value), "90")
+
+
+def a_directory(path: Path, whole: bytes) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def a_directory_with_something_in_it(path: Path, whole: bytes) -> None:
+    a_directory(path, whole)
+    (path / "file").write_text("in the way")
+
+
+def a_file_for_its_directory(path: Path, whole: bytes) -> None:
+    shutil.rmtree(path.parent)
+    path.parent.write_text("in the way")
+
+
+def a_pipe(path: Path, whole: bytes) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def a_device(path: Path, whole: bytes) -> None:
+    path.unlink()
+    path.symlink_to("/dev/zero")
+
+
+def larger_than_any(path: Path, whole: bytes) -> None:
+    with path.open("r+b") as file:
+        file.truncate(DATA_BYTES + 1)
+
+
+def a_link_to_nowhere(path: Path, whole: bytes) -> None:
+    path.unlink()
+    path.symlink_to("nowhere")
+
+
+def a_link_to_itself(path: Path, whole: bytes) -> None:
+    path.unlink()
+    path.symlink_to(path)
+
+
+DAMAGES: dict[str, Damage] = {
+    "empty": lambda path, whole: path.write_bytes(b""),
+    "a checksum of nothing": lambda path, whole: path.write_bytes(hashlib.sha256(b"").digest()),
+    "something else with its checksum": lambda path, whole: path.write_bytes(hashlib.sha256(b"[]").digest() + b"[]"),
+    "text": lambda path, whole: path.write_text("{}"),
+    "zeros": lambda path, whole: path.write_bytes(bytes(len(whole))),
+    "twice as long": lambda path, whole: path.write_bytes(whole * 2),
+    "unreadable": lambda path, whole: path.chmod(0),
+    "a directory": a_directory,
+    "a directory with something in it": a_directory_with_something_in_it,
+    "a file for its directory": a_file_for_its_directory,
+    "a pipe": a_pipe,
+    "a device": a_device,
+    "larger than any": larger_than_any,
+    "a link to nowhere": a_link_to_nowhere,
+    "a link to itself": a_link_to_itself,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_entry_is_compiled_again(cu_file: Path, damage: Damage) -> None:
+    cu_file.write_text(SOURCE)
+    first = compiled(cu_file)
+    (entry,) = entries()
+    damage(entry, entry.read_bytes())
+    forget()
+    assert compiled(cu_file) == first
+
+
+def test_an_entry_cut_short_or_changed_anywhere_is_compiled_again(cu_file: Path) -> None:
+    cu_file.write_text(SOURCE)
+    first = compiled(cu_file)
+    (entry,) = entries()
+    whole, rng = entry.read_bytes(), random.Random(1)
+    for _ in range(20):
+        place = rng.randrange(len(whole))
+        changed = whole[:place] + bytes([whole[place] ^ 1 << rng.randrange(8)]) + whole[place + 1 :]
+        entry.write_bytes(rng.choice((whole[:place], changed)))
+        forget()
+        assert compiled(cu_file) == first
+        assert entry.read_bytes() == whole
+
+
+def test_another_kernels_entry_is_not_taken_for_this_ones(cu_file: Path) -> None:
+    cu_file.write_text(SOURCE)
+    first = compiled(cu_file, "1.0f")
+    (one,) = entries()
+    other = compiled(cu_file, "2.0f")
+    (theirs,) = (entry for entry in entries() if entry != one)
+    one.write_bytes(theirs.read_bytes())
+    forget()
+    assert compiled(cu_file, "1.0f") == first != other
+
+
+def test_a_cache_whose_directory_was_removed_meanwhile_is_made_again(cu_file: Path) -> None:
+    cu_file.write_text(SOURCE)
+    first = compiled(cu_file)
+    shutil.rmtree(cache_directory())
+    assert compiled(cu_file) == first
+    assert len(entries()) == 1
+
+
+def worker(source: Path, seed: int) -> subprocess.Popen[str]:
+    words = [sys.executable, "-m", "tests.cache_worker", str(source), str(seed)]
+    return subprocess.Popen(words, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True)
+
+
+def _wait_for(directory: Path, pattern: str) -> None:
+    deadline = time.monotonic() + 60
+    while not any(directory.glob(pattern)):
+        assert time.monotonic() < deadline, "nothing came within a minute"
+        time.sleep(0.001)
+
+
+@pytest.mark.slow
+def test_processes_killed_at_random_leave_a_cache_that_works(
+    cu_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every entry they leave is whole, what they left half written is not used, and nothing waits for the dead."""
+    cu_file.write_text(SOURCE)
+    rng = random.Random(1)
+    workers = [worker(cu_file, rng.randrange(1000)) for _ in range(12)]
+    for each in workers:
+        assert each.stdout is not None
+        assert each.stdout.readline() == "compiled\n"
+    unfinished = cache_directory() / "entries"
+    for number, each in enumerate(workers):
+        if number % 2:
+            time.sleep(rng.random() / 10)
+        else:
+            _wait_for(unfinished, f".mmcore-{each.pid}-*")
+        each.kill()
+        each.communicate()
+    assert [*unfinished.glob(".mmcore-*")], "nobody was killed while writing"
+    assert entries(), "nobody came to write anything"
+
+    found = [compiled(cu_file, f"{value}.0f") for value in range(VARIANTS)]
+    assert len(entries()) == VARIANTS
+    monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "fresh"))
+    forget()
+    assert found == [compiled(cu_file, f"{value}.0f") for value in range(VARIANTS)]
+
+
+def _with(*path: str, value: object) -> Callable[[dict[str, Any]], object]:
+    """A change of the value that stands there in an entry."""
+
+    def change(entry: dict[str, Any]) -> dict[str, Any]:
+        place: Any = entry
+        for name in path[:-1]:
+            place = next(iter(place.values())) if name == "*" else place[name]
+        place[path[-1]] = value
+        return entry
+
+    return change
+
+
+FOREIGN: tuple[object, ...] = (None, 3, [], {}, "text", {"module": {}})
+PARTS: tuple[object, ...] = (3, [3], {"a": 3})
+
+
+def _all(value: object) -> Callable[[dict[str, Any]], object]:
+    return lambda entry: value
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *map(_all, FOREIGN),
+        *(_with(name, value=value) for name in ("states", "module", "failure") for value in PARTS),
+        *(
+            _with("module", name, value=3)
+            for name in ("architecture", "source", "functions", "cubin", "ptx", "left_out", "strange")
+        ),
+        *(
+            _with("module", "functions", "*", name, value="x")
+            for name in ("registers", "parameter_bytes", "spill_bytes")
+        ),
+    ],
+)
+def test_an_entry_with_foreign_content_and_a_right_checksum_is_compiled_again(
+    cu_file: Path, change: Callable[[dict[str, Any]], object]
+) -> None:
+    cu_file.write_text(SOURCE)
+    whole = compiled(cu_file)
+    (path,) = entries()
+    content = path.read_bytes()
+    body = json.dumps(change(json.loads(content[32:]))).encode()
+    path.write_bytes(hashlib.sha256(bytes.fromhex(path.name) + body).digest() + body)
+    assert compiled(cu_file) == whole
+    assert path.read_bytes() == content
+
+
+def test_an_entry_that_is_no_json_is_compiled_again(cu_file: Path) -> None:
+    cu_file.write_text(SOURCE)
+    whole = compiled(cu_file)
+    (path,) = entries()
+    for body in (b"", b"\xff", b"[" * 100_000, b"NaN"):
+        path.write_bytes(hashlib.sha256(bytes.fromhex(path.name) + body).digest() + body)
+        assert compiled(cu_file) == whole

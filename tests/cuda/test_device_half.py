@@ -1,0 +1,330 @@
+"""The device half of a program: its kernels compile as they stand, and what is wrong in them is told in its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import mmcore
+from mmcore_cuda.nvrtc.compilation import compile_source, device_half
+from mmcore_cuda.nvrtc.device_half import LeftOut
+from tests.cuda.test_compiler import SOURCE, compiled, failure
+
+KERNEL = SOURCE.replace("VALUE", "1.0f")
+
+
+def left_out(text: str) -> dict[str, tuple[int, int]]:
+    """The lines of what is left out, by name."""
+    return {each.name: (each.first, each.last) for each in device_half(text).left_out}
+
+
+PROGRAM = """\
+#include <cstdio>
+#include <vector>
+#include <cublas_v2.h>
+using namespace std;
+using std::string;
+#define CHECK(call) do { cudaError_t e = call; if (e) { fprintf(stderr, "no"); exit(1); } } while (0)
+#define N 8
+static std::vector<float> inputs;
+typedef std::vector<float> Floats;
+template <typename T>
+T sum(const std::vector<T>& all)
+{
+    T result = 0;
+    for (const auto& each : all) result += each;
+    return result;
+}
+extern "C" __global__ void f(const float* A, const float* B, float* C, int n) { C[0] = VALUE; }
+void launch(float* A, int n);
+int main(int argc, char** argv)
+{
+    float* A;
+    CHECK(cudaMalloc(&A, N));
+    auto run = [&](int n) { f<<<1, dim3(N, 1)>>>(A, A, A, n); };
+    run(3);
+#ifdef PRINT
+    std::cout << "done" << std::endl;
+#endif
+    return 0;
+}
+"""
+
+
+def test_a_whole_program_is_compiled_for_its_kernel(cu_file: Path) -> None:
+    whole, alone = compiled(cu_file, PROGRAM), compiled(cu_file, _blanked(17))
+    assert (whole.ptx, whole.functions) == (alone.ptx, alone.functions)
+    assert left_out(PROGRAM.replace("VALUE", "1.0f")) == {
+        "string": (5, 5),
+        "inputs": (8, 8),
+        "Floats": (9, 9),
+        "sum": (10, 16),
+        "launch": (18, 18),
+        "main": (19, 29),
+    }
+
+
+def _blanked(line: int) -> str:
+    """The program with that line alone."""
+    return "".join(text if number == line else "\n" for number, text in enumerate(PROGRAM.splitlines(True), 1))
+
+
+def test_a_source_without_host_code_is_itself() -> None:
+    half = device_half(KERNEL)
+    assert (half.text, half.headers, half.options, half.left_out) == (KERNEL, {}, (), ())
+
+
+def test_what_is_left_out_is_told_with_its_reason() -> None:
+    half = device_half(f"{KERNEL}int\nmain() {{\n}}\n", Path("dir/kernel.cu"))
+    (main,) = half.left_out
+    assert main == LeftOut("main", "dir/kernel.cu", 2, 4, main.reason)
+    assert "host functions are not allowed" in main.reason
+    assert half.text == f"{KERNEL}   \n        \n \n"
+
+
+KEPT = {
+    "a function that both call": "constexpr int twice(int x) { return 2 * x; }\n#define VALUE twice(n)",
+    "a template that both call": "template <class T>\nconstexpr T twice(T x) { return 2 * x; }\n#define VALUE twice(n)",
+    "what is there for its type": "#include <type_traits>\ntemplate <class T> std::true_type test(T*);\n"
+    "auto test(...) -> std::false_type;\n#define VALUE decltype(test((int*)0))::value",
+    "a constant": "const int N = 3;\nconstexpr float M[] = {1, 2};\nint main() { return N; }\n#define VALUE N + M[1]",
+    "a class": "struct P { int m; P(int x) : m(x) {} int get() const { return m; } };\n"
+    "__device__ P* p;\n#define VALUE p->m",
+    "members of both": "struct P { int m; void print() { puts(0); } __host__ __device__ int get() { return m; } };\n"
+    "__device__ P* p;\n#define VALUE p->get()",
+    "a namespace": "namespace a { namespace b { void host() {} __device__ int g() { return 1; } } }\n"
+    "#define VALUE a::b::g()",
+    "what a macro annotates": "#define DEVICE __device__ __forceinline__\nDEVICE int g() { return 1; }\nvoid h() {}\n"
+    "#define VALUE g()",
+    "inline assembly": '__device__ int g() { int x; asm volatile("mov.u32 %0, %%laneid;" : "=r"(x)); return x; }\n'
+    "void h() {}\n#define VALUE g()",
+    "bounds and clusters": "__global__ void __launch_bounds__(64, 2) __cluster_dims__(2, 1, 1) g() {}\nvoid h() {}\n"
+    "#define VALUE 1",
+    "shared memory": "__device__ int g() { extern __shared__ __align__(128) char s[]; return s[0]; }\nvoid h() {}\n"
+    "#define VALUE g()",
+    "a half that a macro chooses": "#if defined(__CUDA_ARCH__)\n__device__ int g() { return 1; }\n#else\n"
+    "int g() { return 2; }\n#endif\nvoid h() {}\n#define VALUE g()",
+    "brackets of C": '#ifdef __cplusplus\nextern "C" {\n#endif\nvoid h();\n__device__ int g() { return 1; }\n'
+    "#ifdef __cplusplus\n}\n#endif\n#define VALUE g()",
+    "std's functions": "#include <algorithm>\n#define VALUE std::min(n, 3) + std::max(1.f, A[0]) + std::sqrt(A[1])",
+    "std's types": "#include <cstdint>\n#define VALUE uint32_t(n) + std::int64_t(n) + std::size_t(n) + uint(n)",
+    "std's traits": "#include <type_traits>\n#include <limits>\nint main() { }\n"
+    "#define VALUE std::is_same<int, int>::value + std::numeric_limits<float>::max()",
+    "constants of C": "#include <cmath>\n#include <cfloat>\n#include <limits.h>\n"
+    "#define VALUE M_PI + INFINITY + FLT_MAX + INT_MAX",
+    "what C has": '#include <assert.h>\n#include <stdio.h>\n#define VALUE (assert(n), printf("%d", n))',
+    "a lambda of the device": "template <class F> __global__ void g(F f) { f(1); }\n"
+    "void h() { g<<<1, 1>>>([=] __device__ (int x) { return x; }); }\n#define VALUE 1",
+    "a kernel that is not asked for": "__global__ void g() { std::vector<int> v; }\n#define VALUE 1",
+    "the driver's types": "#include <cuda.h>\n__global__ void g(const __grid_constant__ CUtensorMap map) {}\n"
+    "#define VALUE 1",
+    "instances": "template <int N> __global__ void g() {}\ntemplate __global__ void g<3>();\n"
+    "template <int N> void h() {}\ntemplate void h<3>();\n#define VALUE 1",
+    "declared instances": "template <class T> void h(T x);\ntemplate <class T> int i(T x);\n"
+    "template <class T> void h(T x) { f<<<1, 1>>>(x); }\ntemplate <class T> int i(T x) { return puts(x); }\n"
+    "template void h<int>(int x);\ntemplate int i<int>(int x);\n#define VALUE 1",
+    "functions of classes": "class Timer { public: Timer(); ~Timer(); void start(); std::string name; };\n"
+    "Timer::Timer() {}\nvoid Timer::start() { }\n#define VALUE 1",
+    "virtual functions": "struct Base { virtual void run() = 0; virtual ~Base() = default; };\n"
+    "struct Other : Base { void run() override {} };\n#define VALUE 1",
+    "libraries of templates": "#include <thrust/host_vector.h>\nthrust::host_vector<int> all;\n#define VALUE 1",
+}
+
+
+SPLIT = (
+    'asm volatile(\n#if __CUDA_ARCH__ >= 900\n"fma.rn.f32 %0, %1, %2, %2;\\n"\n'
+    '#else\n"mul.f32 %0, %1, %2;\\n"\n#endif\n: "=f"(z) : "f"(x), "f"(y));\n'
+)
+KEPT |= {
+    "statements that #if splits": "__device__ float g(float x, float y)\n{\n    float z;\n"
+    f"    {SPLIT}    for (int i = 0; i < 2; i++) {{\n{SPLIT}    }}\n    return z;\n}}\nint main() {{ }}\n"
+    "#define VALUE g(A[0], B[0])",
+    "a function that #if splits": "#ifdef DOUBLE\n__device__ double g(double x) {\n    double y = x;\n#else\n"
+    "__device__ float g(float x) {\n    float y = x;\n#endif\n    return y;\n}\nint main() { }\n#define VALUE g(A[0])",
+    "a class in a function": "__device__ float g(float x) { struct L { float get(float y) { return y; } }; "
+    "return L().get(x); }\nint main() { }\n#define VALUE g(A[0])",
+    "lines with other numbers": "__device__ float g(float x) { return x; }\n#line 1\nint main() { }\n"
+    "#define VALUE g(A[0])",
+    "a wrapper of the same name": "template <class T> void f(std::vector<T>& a, int) { std::sort(a.begin()); }\n"
+    "int main() { std::vector<int> v; f(v, 3); }\n#define VALUE 1",
+    "operators of the host": "#include <iostream>\nstruct M { float x; };\n"
+    "template <class T> std::ostream& operator<<(std::ostream& o, const std::vector<T>& v) { return o << v[0]; }\n"
+    "#define VALUE 1",
+    "constants that are no macros": "#include <type_traits>\nenum class Kind { FP_NAN, FP_ZERO };\nint main() { }\n"
+    "#define VALUE std::is_same<int, int>::value + int(Kind::FP_ZERO)",
+}
+
+
+@pytest.mark.parametrize("declarations", KEPT.values(), ids=KEPT)
+def test_the_device_half_keeps(cu_file: Path, declarations: str) -> None:
+    assert compiled(cu_file, f"{declarations}\n{SOURCE}", value="VALUE").functions.keys() == {"f"}
+
+
+def test_lines_and_names_of_headers_remain(tmp_path: Path) -> None:
+    """A header between the source and the one with host code has none itself."""
+    (tmp_path / "sub" / "deep").mkdir(parents=True)
+    host = "#pragma once\nint helper() { return 1; }\n"
+    (tmp_path / "sub" / "outer.cuh").write_text('#include "deep/inner.cuh"\n#include "beside.cuh"\n')
+    (tmp_path / "sub" / "beside.cuh").write_text(f"{host}#define BESIDE 1.0f\n")
+    (tmp_path / "sub" / "deep" / "inner.cuh").write_text(
+        f'{host}#include "../beside.cuh"\n__device__ float inner() {{ return BESIDE * clock(); }}\n'
+    )
+    text = f'#include "sub/outer.cuh"\n#include "sub/beside.cuh"\nint main() {{ return helper(); }}\n{SOURCE}'
+    source = tmp_path / "kernel.cu"
+    module = compiled(source, text, value="inner()")
+    assert module.functions.keys() == {"f"}
+    assert str(tmp_path / "sub" / "deep" / "inner.cuh") in module.ptx
+    wrong = failure(source, text, value="inner() + wrong")
+    assert f"{source}(4): error" in wrong
+    assert "helper" not in wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        (PROGRAM.replace("VALUE", "undeclared"), 17, 'identifier "undeclared" is undefined'),
+        (f"float helper(float x) {{ return x; }}\n{SOURCE}", 1, "host functions are not allowed"),
+        (f"struct P {{ flaot x; }};\nint main() {{ }}\n{SOURCE}", 1, 'identifier "flaot" is undefined'),
+        (f"template <class T> struct S {{ static const int x = 1; }};\n"
+         f"template <> struct S<float> {{ static const int x = absent; }};\nint main() {{ }}\n{SOURCE}", 2, "absent"),
+        (f"constexpr int helper(int x) {{ return absent; }}\nint main() {{ }}\n{SOURCE}", 1, "absent"),
+        (f"static_assert(sizeof(int) == 3);\nint main() {{ }}\n{SOURCE}", 1, "static assertion failed"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_the_device_half_is_told(cu_file: Path, text: str, line: int, message: str) -> None:
+    uses = {"helper": "helper(1)", "struct P": "((P*)A)->x", "struct S": "S<float>::x"}
+    value = next((use for word, use in uses.items() if word in text), "1.0f")
+    begin, log = failure(cu_file, text, value=value).split("\n", 1)
+    assert begin == "test.f: kernel.cu does not compile:"
+    assert f"kernel.cu({line}): error:" in log
+    assert message in log
+    assert "main" not in log
+
+
+def test_a_missing_function_is_told_as_without_a_host_half(cu_file: Path) -> None:
+    assert failure(cu_file, PROGRAM, entry="g") == "test.f: kernel.cu has no function g; it has f"
+
+
+def test_a_data_member_is_never_left_out(cu_file: Path) -> None:
+    """It would change the layout of what is passed to a kernel."""
+    text = f"struct P {{ int a; std::string b; int c; }};\n{SOURCE}"
+    assert "std" in failure(cu_file, text, value="((P*)A)->c")
+
+
+@pytest.mark.parametrize("first", ["", "int main() { return 0; }\n"])
+def test_all_the_headers_that_are_not_there_are_named_at_once(cu_file: Path, first: str) -> None:
+    cu_file.with_name("mine.cuh").write_text("#include <acme/tiles.h>\n#include <vector>\n")
+    text = f'#include "runner.cuh"\n#include <cstdio>\n#include "mine.cuh"\n#include <iostream>\n{first}{SOURCE}'
+    assert failure(cu_file, text) == (
+        "test.f: kernel.cu includes headers that are not found: runner.cuh (kernel.cu:1), acme/tiles.h (mine.cuh:1); "
+        "include= in its declaration names the folders that have them"
+    )
+
+
+def test_a_folder_of_headers_is_declared(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "runner.cuh").write_text("#include <string>\nvoid run(std::string name);\n#define VALUE 1\n")
+    source = tmp_path / "kernel.cu"
+    assert compiled(source, f'#include "runner.cuh"\n{SOURCE}', value="VALUE", include=("sub",)).functions
+
+
+def test_a_header_of_ones_own_comes_before_a_stand_in(cu_file: Path) -> None:
+    cu_file.with_name("helper_cuda.h").write_text("int host() { return 1; }\n#define VALUE 2.0f\n")
+    assert compiled(cu_file, f'#include <cstdio>\n#include "helper_cuda.h"\n{SOURCE}', value="VALUE").functions
+
+
+def test_a_source_that_nothing_helps_is_given_up() -> None:
+    with pytest.raises(mmcore.CompileError, match="does not compile"):
+        compile_source("test.f", Path("kernel.cu"), "}" * 3 + KERNEL, ("-arch=sm_90",), ("f",))
+
+
+MAIN = "#include <vector>\nint main() { std::vector<float> v; f<<<1, 1>>>(0, 0, 0, 1); }\n"
+SUM = "float more = bias[n];\ns += more;\n"
+BEGIN = 'extern "C" __global__ void f(const float* A, const float* B, float* C, int n) {\nfloat s = A[n] * B[n];\n'
+END = "C[n] = s; }\n"
+OTHER = "__device__ double g(double x) { return x; }\n"
+"""A function that would take the place of another of its name."""
+
+OF_DEVICE: dict[str, tuple[dict[str, str], str]] = {
+    "a header in a kernel": ({"sum.inc": SUM}, f'{BEGIN}#include "sum.inc"\n{END}'),
+    "a syntax error in a header in a kernel": (
+        {"sum.inc": "s += bias;;\ns += ;\n"}, f'{BEGIN}#include "sum.inc"\n{END}',
+    ),
+    "a header in a header in a kernel": (
+        {"outer.inc": '#include "sum.inc"\n', "sum.inc": SUM}, f'{BEGIN}#include "outer.inc"\n{END}',
+    ),
+    "a header that a macro names": ({"sum.inc": SUM}, f'#define SUM "sum.inc"\n{BEGIN}#include SUM\n{END}'),
+    "a header in a function of a header": (
+        {"g.cuh": '__device__ float g(float s, int n) {\n#include "sum.inc"\nreturn s; }\n', "sum.inc": SUM},
+        f'#include "g.cuh"\n{BEGIN}s = g(s, n);{END}',
+    ),
+    "a kernel that headers begin and end": (
+        {"begin.inc": BEGIN, "end.inc": END}, f'#include "begin.inc"\n{SUM}#include "end.inc"\n',
+    ),
+    "a header between those": (
+        {"begin.inc": BEGIN, "sum.inc": SUM, "end.inc": END},
+        '#include "begin.inc"\n#include "sum.inc"\n#include "end.inc"\n',
+    ),
+    "the end of a kernel in a header": ({"end.inc": SUM + END}, f'{BEGIN}#include "end.inc"\n'),
+    "a kernel that macros begin and end": (
+        {}, f"#define BEGIN {' '.join(BEGIN.splitlines())}\n#define END {END}BEGIN {' '.join(SUM.splitlines())} END\n",
+    ),
+    "members in a header": (
+        {"m.inc": "bias y;\nfloat z;\n"}, f'struct P {{\n#include "m.inc"\n}};\n{BEGIN}P p; s += p.z;{END}',
+    ),
+    "an overload that a macro annotates": (
+        {}, f"#define DEVICE __device__\n{OTHER}DEVICE float g(float x) {{ return x * bias; }}\n{BEGIN}s = g(s);{END}",
+    ),
+    "an overload that a macro makes": (
+        {}, f"{OTHER}#define MAKE(T, x) __device__ T g(T y) {{ return x * y; }}\nMAKE(float, bias);\n"
+        f"{BEGIN}s = g(s);{END}",
+    ),
+    "an overload that a macro calls": (
+        {}, f"{OTHER}__device__ float g(float x) {{ return x * bias; }}\n#define G(x) g(x)\n{BEGIN}s = G(s);{END}",
+    ),
+    "an overload without its annotation": (
+        {}, f"__device__ float g(float);\n{OTHER}float g(float x) {{ return x * bias; }}\n{BEGIN}s = g(s);{END}",
+    ),
+    "an operator": (
+        {}, "struct V { float x; __device__ operator float() { return x; } };\n"
+        f"__device__ float operator*(V a, float b) {{ return bias * b; }}\n{BEGIN}V v{{s}}; s = v * 2.0f;{END}",
+    ),
+    "a type that hides another": (
+        {}, "typedef double real;\nnamespace q { typedef bias real; __device__ real g(real x) { return x / 3; } }\n"
+        f"{BEGIN}s = q::g(s);{END}",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("headers", "text"), OF_DEVICE.values(), ids=OF_DEVICE)
+def test_nothing_is_left_out_of_a_function_of_the_device(tmp_path: Path, headers: dict[str, str], text: str) -> None:
+    for name, content in headers.items():
+        (tmp_path / name).write_text(content)
+    (tmp_path / "kernel.cu").write_text(text + MAIN)
+    with pytest.raises(mmcore.CompileError, match="bias"):
+        device_half(text + MAIN, tmp_path / "kernel.cu")
+
+
+def test_a_header_in_a_function_of_the_host_is_left_out_with_it(tmp_path: Path) -> None:
+    (tmp_path / "body.inc").write_text("std::vector<float> v;\ncudaMalloc(&v, 1);\n")
+    text = f'#include <vector>\nint main() {{\n#include "body.inc"\n}}\n{KERNEL}'
+    (half,) = device_half(text, tmp_path / "kernel.cu").left_out
+    assert (half.name, half.first, half.last) == ("main", 2, 4)
+
+
+def test_a_library_for_host_and_device_remains_as_it_is(tmp_path: Path) -> None:
+    """Its unannotated functions are the device's; what its enumerators are called is no macro, with any cuda::std."""
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "tile.h").write_text(
+        "#pragma once\nnamespace acme {\n"
+        "enum {\nFP_NAN =\n#define FP_NAN 0\nFP_NAN,\nFP_ZERO =\n#define FP_ZERO 2\nFP_ZERO\n};\n"
+        "struct Adapter { virtual ~Adapter() = default; virtual int launch(void** arguments) const = 0; };\n"
+        "template <int N> constexpr int twice() { return 2 * N; }\n"
+        "template <class T> struct Tile { T kept; Tile(T x) : kept(x) {} T get() const { return kept; } };\n}\n"
+    )
+    source = tmp_path / "kernel.cu"
+    text = f"#include <iostream>\n#include <type_traits>\n#include <tile.h>\n{SOURCE}int main() {{ std::cout << 1; }}\n"
+    value = "acme::twice<3>() + acme::Tile<float>(1).get() + std::is_same<int, int>::value + FP_ZERO"
+    module = compiled(source, text, value=value, include=("library",))
+    assert [each["name"] for each in module.left_out] == ["main"]

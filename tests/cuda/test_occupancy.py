@@ -1,0 +1,607 @@
+"""Theoretical occupancy: the lecture's published tables, today's GPUs, and what ``mmcore occupancy`` says."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mmcore import Config, ConstraintViolation, DeviceProperties, Dim3, Kernel, Launch, Multiple, Problem
+from mmcore.cell import Cell
+from mmcore.compile.compiler import compile_plan
+from mmcore.devices.base import Device
+from mmcore.errors import UnknownCapability
+from mmcore.executor.choose_device import open_device
+from mmcore.measure import measure
+from mmcore.planning.plan import plan
+from mmcore.registry import Origin, Registered, registry
+from mmcore_cuda.occupancy.capabilities import MULTIPROCESSORS, WARP, Multiprocessor, capability_properties
+from mmcore_cuda.occupancy.compiled import capability_target, compiled_occupancies, launch_occupancies, target_plan
+from mmcore_cuda.occupancy.theoretical import Occupancy, occupancy
+from tests.command_line import mmcore
+from tests.conftest import DEVICES
+
+# Poznań's tables 2, 7, 12, 17, 18 and 27. The tables of v1 leave the limits out.
+PUBLISHED = list(csv.DictReader((Path(__file__).parents[1] / "data" / "poznan_occupancy.csv").read_text().splitlines()))
+CELLS = {
+    "threads_per_block": "threads_per_block",
+    "warps_per_block": "warps_per_block",
+    "registers_per_thread": "registers_per_thread",
+    "registers_per_block": "registers_per_block",
+    "shared_bytes_per_block": "shared_per_block",
+    "limit_blocks_warps": "limit_warps",
+    "limit_blocks_registers": "limit_registers",
+    "limit_blocks_shared": "limit_shared",
+    "active_blocks": "active_blocks",
+    "active_warps": "active_warps",
+    "active_threads": "active_threads",
+}
+published = pytest.mark.parametrize("row", PUBLISHED, ids=lambda row: f"{row['version']} {row['block']}")
+blocks_of_any_capability = st.builds(
+    Occupancy,
+    st.sampled_from(list(MULTIPROCESSORS.values())),
+    threads_per_block=st.integers(1, 1100),
+    registers_per_thread=st.integers(0, 260),
+    shared_per_block=st.integers(0, 6000) | st.integers(0, 240_000),
+)
+
+
+def as_published(found: Occupancy) -> dict[str, float]:
+    return {cell: getattr(found, name) for cell, name in CELLS.items()} | {"occupancy_percent": 100 * found.occupancy}
+
+
+@published
+def test_claim_8_every_published_cell_but_one_follows_from_the_calculation(row: dict[str, str]) -> None:
+    found = occupancy(
+        (1, 2),
+        threads=int(row["block"]) ** 2,
+        registers=int(row["registers_per_thread"]),
+        shared_bytes=int(row["shared_bytes_per_block"]),
+    )
+    # v1 is a grid of a single block, which is all that a multiprocessor can get of it.
+    calculated = as_published(found.in_grid(1) if row["version"] == "v1" else found)
+    printed = {cell: float(row[cell]) for cell in calculated if row[cell]}
+    # The document contradicts itself in this one cell: of the same 1068 bytes, v5 8×8 is printed with 10 blocks.
+    if (row["version"], row["block"]) == ("v4b", "8"):
+        assert (printed.pop("limit_blocks_shared"), calculated["limit_blocks_shared"]) == (16, 10)
+    assert {cell: calculated[cell] for cell in printed} == printed
+
+
+@pytest.mark.parametrize(
+    ("capability", "threads", "registers", "shared", "blocks", "fraction", "binding"),
+    [
+        ((9, 0), 256, 32, 0, 8, 1.0, ("warps", "registers")),
+        # 40 registers are 1280 a warp: 12 warps in each of the four partitions of 16384, 48 in all.
+        ((9, 0), 256, 40, 0, 6, 0.75, ("registers",)),
+        # A partition of 16384 registers holds 2 warps of 8160, which take 8192.
+        ((9, 0), 32, 255, 0, 8, 0.125, ("registers",)),
+        # 96 registers are 3072 a warp, of which 65536 would hold 21; but a partition holds 5, and four of them 20.
+        ((9, 0), 7 * 32, 96, 0, 2, 14 / 64, ("registers",)),
+        # 57 registers are 1824 a warp and take 2048: 8 in a partition, 32 in all; 1824 would leave room for 35.
+        ((9, 0), 11 * 32, 57, 0, 2, 22 / 64, ("registers",)),
+        # 228 KiB hold 7 blocks of 31 KiB and the 1 KiB that the system keeps.
+        ((9, 0), 128, 32, 31 << 10, 7, 7 * 4 / 64, ("shared",)),
+        # A seventh of 228 KiB is 260 units of 128 bytes, 8 of which the system keeps; one byte more takes a unit more.
+        ((9, 0), 128, 32, 252 * 128, 7, 7 * 4 / 64, ("shared",)),
+        ((9, 0), 128, 32, 252 * 128 + 1, 6, 6 * 4 / 64, ("shared",)),
+        ((9, 0), 1024, 32, 227 << 10, 1, 0.5, ("shared",)),
+        ((8, 0), 1024, 64, 163 << 10, 1, 0.5, ("registers", "shared")),
+        # 1536 threads in 16 blocks, 24 and 24.
+        ((8, 6), 1024, 32, 0, 1, 2 / 3, ("warps",)),
+        ((8, 6), 64, 32, 0, 16, 2 / 3, ("hardware",)),
+        ((8, 9), 64, 32, 0, 24, 1.0, ("hardware", "warps")),
+        # 1024 threads in 16 blocks, and 64 KiB of shared memory in units of 256 bytes, none of it reserved.
+        ((7, 5), 32, 32, 0, 16, 0.5, ("hardware",)),
+        ((7, 5), 64, 32, 32 << 10, 2, 0.125, ("shared",)),
+        ((7, 5), 64, 32, (32 << 10) + 1, 1, 0.0625, ("shared",)),
+        # 96 KiB: two blocks of 48 KiB. 7.0 lets one block have them all, 6.1 does not.
+        ((6, 1), 256, 32, 48 << 10, 2, 0.25, ("shared",)),
+        ((7, 0), 256, 32, 96 << 10, 1, 0.125, ("shared",)),
+        # Registers go to a block as a whole, its warps counted in pairs: 33 · 2 warps · 32, rounded up to 512.
+        ((1, 3), 32, 33, 0, 6, 6 / 32, ("registers",)),
+    ],
+)
+def test_hand_checked_blocks(
+    capability: tuple[int, int],
+    threads: int,
+    registers: int,
+    shared: int,
+    blocks: int,
+    fraction: float,
+    binding: tuple[str, ...],
+) -> None:
+    found = occupancy(capability, threads=threads, registers=registers, shared_bytes=shared)
+    assert (found.active_blocks, found.occupancy, found.binding) == (blocks, fraction, binding)
+
+
+@given(blocks_of_any_capability)
+def test_what_is_active_is_never_more_than_the_multiprocessor_holds(found: Occupancy) -> None:
+    most = found.of
+    assert 0 <= found.active_blocks <= most.blocks
+    assert 0 <= found.active_warps <= most.warps
+    assert 0 <= found.active_threads <= most.warps * WARP
+    assert 0 <= found.occupancy <= 1
+    assert found.active_blocks * found.registers_per_block <= most.registers
+    assert found.active_blocks * found.shared_allocated <= most.shared_bytes
+    assert found.registers_per_block >= found.threads_per_block * found.registers_per_thread
+    assert found.shared_allocated >= found.shared_per_block + most.shared_reserved
+
+
+@given(blocks_of_any_capability)
+def test_the_scarcest_resource_decides(found: Occupancy) -> None:
+    limits = (found.limit_blocks, found.limit_warps, found.limit_registers, found.limit_shared)
+    named = dict(zip(("hardware", "warps", "registers", "shared"), limits, strict=True))
+    assert found.active_blocks == min(limits)
+    assert found.binding
+    assert {named[each] for each in found.binding} == {min(limits)}
+
+
+@given(blocks_of_any_capability, st.integers(1, 40), st.integers(1, 4000))
+def test_more_registers_or_shared_memory_never_raise_the_occupancy(block: Occupancy, more: int, bytes_: int) -> None:
+    registers, shared_bytes = block.registers_per_thread + more, block.shared_per_block + bytes_
+    assert replace(block, registers_per_thread=registers).active_blocks <= block.active_blocks
+    assert replace(block, shared_per_block=shared_bytes).active_blocks <= block.active_blocks
+
+
+@given(
+    blocks_of_any_capability.filter(lambda block: block.threads_per_block <= block.of.threads_per_block),
+    st.integers(1, 32),
+)
+def test_a_reduction_is_enough_and_no_more_than_needed(block: Occupancy, blocks: int) -> None:
+    # Warps and the hardware hold blocks back as well, which no reduction lifts.
+    blocks = min(blocks, block.limit_blocks, block.limit_warps)
+    reduced = block.reduced(blocks)
+    assert reduced.active_blocks >= blocks
+    if reduced.registers_per_thread < block.registers_per_thread:
+        assert replace(reduced, registers_per_thread=reduced.registers_per_thread + 1).limit_registers < blocks
+    if reduced.shared_per_block < block.shared_per_block:
+        assert replace(reduced, shared_per_block=reduced.shared_per_block + 1).limit_shared < blocks
+
+
+@pytest.mark.parametrize(
+    ("capability", "threads", "registers", "shared", "advice"),
+    [
+        (
+            (9, 0),
+            *(128, 32, 100_000),
+            "shared memory binds: at most 76800 bytes of shared memory per block would allow 3 blocks",
+        ),
+        ((9, 0), *(256, 40, 0), "registers bind: at most 32 registers per thread would allow 8 blocks"),
+        (
+            (9, 0),
+            *(512, 64, 100_000),
+            "registers and shared memory bind: at most 40 registers per thread and 76800 bytes of shared memory per "
+            "block would allow 3 blocks",
+        ),
+        ((9, 0), *(768, 24, 0), "warps bind: blocks of 512 threads would fill all 64 warps"),
+        (
+            (9, 0),
+            *(768, 40, 100_000),
+            "warps, registers and shared memory bind: blocks of 512 threads with at most 32 registers per thread and "
+            "57344 bytes of shared memory per block would fill all 64 warps",
+        ),
+        ((8, 6), *(32, 16, 0), "the hardware's 16 blocks bind: blocks of 96 threads would fill all 48 warps"),
+        (
+            (1, 2),
+            *(64, 23, 1068),
+            "the hardware's 8 blocks bind: blocks of 128 threads with at most 16 registers per thread would fill all "
+            "32 warps",
+        ),
+        ((9, 0), *(64, 16, 0), "the hardware's 32 blocks and warps bind: all 64 warps are active, and no more can be"),
+        (
+            (9, 0),
+            *(2500, 300, 0),
+            "no block can run on compute capability 9.0: a block has 2500 threads, of at most 1024, and a thread has "
+            "300 registers, of at most 255",
+        ),
+        (
+            (9, 0),
+            *(1024, 100, 0),
+            "no block can run on compute capability 9.0: a block takes 106496 registers, of at most 65536; at most 64 "
+            "registers per thread would allow 1 block",
+        ),
+        (
+            (6, 1),
+            *(32, 300, 48 << 11),
+            "no block can run on compute capability 6.1: a thread has 300 registers, of at most 255, and a block takes "
+            "98304 bytes of shared memory, of at most 49152; at most 255 registers per thread and 49152 bytes of "
+            "shared memory per block would allow 2 blocks",
+        ),
+    ],
+)
+def test_one_sentence_says_what_binds_and_what_would_lift_it(
+    capability: tuple[int, int], threads: int, registers: int, shared: int, advice: str
+) -> None:
+    assert occupancy(capability, threads=threads, registers=registers, shared_bytes=shared).advice == advice
+
+
+def test_registers_are_checked_as_if_every_partition_had_as_many_warps() -> None:
+    # 25 warps of 2304 registers are 57600 of 65536; the check is for 28 warps, which are 64512.
+    assert occupancy((9, 0), threads=25 * 32, registers=72, shared_bytes=0).active_blocks == 1
+    # 25 of 2560 are 64000 and would fit, but 28 are 71680.
+    found = occupancy((9, 0), threads=25 * 32, registers=80, shared_bytes=0)
+    assert (found.registers_per_block, found.active_blocks, found.binding) == (64000, 0, ("registers",))
+
+
+def test_what_a_block_takes_nothing_of_allows_what_the_hardware_does_and_never_binds() -> None:
+    found = occupancy((7, 5), threads=32, registers=0, shared_bytes=0)
+    assert (found.limit_registers, found.limit_shared, found.limit_blocks) == (16, 16, 16)
+    assert found.binding == ("hardware",)
+
+
+def test_a_grid_of_fewer_blocks_than_fit_leaves_the_rest_empty() -> None:
+    found = occupancy((9, 0), threads=128, registers=32, shared_bytes=0)
+    assert found.in_grid(16) is found
+    three = found.in_grid(3)
+    assert (three.active_blocks, three.active_warps, three.active_threads, three.occupancy) == (3, 12, 384, 12 / 64)
+    assert three.binding == ("grid",)
+    assert three.advice == "the grid binds: it has no more than 3 blocks, where 16 would fit at a time"
+
+
+@pytest.mark.parametrize(("capability", "newer"), [((8, 7), ""), ((13, 0), ", which is newer than all of them,")])
+def test_an_unknown_capability_is_refused_with_those_that_are_known(capability: tuple[int, int], newer: str) -> None:
+    name = ".".join(map(str, capability))
+    with pytest.raises(UnknownCapability) as refusal:
+        occupancy(capability, threads=32, registers=32, shared_bytes=0)
+    assert str(refusal.value) == (
+        f"the limits of compute capability {name}{newer} are not in mmcore's table; it has 1.2, 1.3, 6.1, 7.0, 7.5, "
+        "8.0, 8.6, 8.9, 9.0, 10.0, 12.0"
+    )
+
+
+@pytest.mark.parametrize("most", MULTIPROCESSORS.values(), ids=lambda most: most.name)
+def test_the_table_does_not_contradict_itself(most: Multiprocessor) -> None:
+    assert MULTIPROCESSORS[most.capability] is most
+    assert most.threads_per_block <= most.warps * WARP
+    assert most.shared_bytes_per_block <= most.shared_bytes_per_block_optin <= most.shared_bytes - most.shared_reserved
+    assert (most.shared_reserved > 0) == (most.capability >= (8, 0))
+    assert most.warps % most.blocks == 0, "blocks of some whole number of warps fill it"
+    assert Occupancy(most, most.threads_per_block, 32, most.shared_bytes_per_block_optin).active_blocks >= 1
+
+
+def test_a_capabilitys_limits_are_those_of_a_device_of_it() -> None:
+    tesla = capability_properties((1, 2))
+    assert (tesla.threads_per_block, tesla.block, tesla.grid) == (512, Dim3(512, 512, 64), Dim3(65535, 65535, 1))
+    assert tesla.multiprocessors == 12
+    hopper = capability_properties((9, 0))
+    assert (hopper.shared_bytes, hopper.shared_bytes_optin) == (48 << 10, 227 << 10)
+    assert hopper.registers_per_block == 65536
+
+
+# What is compiled
+
+
+def two_launches(problem: Problem, config: Config, device: DeviceProperties) -> Sequence[Launch]:
+    return (Launch(grid=(4, 4), block=config.block, shared_bytes=1000), Launch(grid=(1,), block=(64,), entry="after"))
+
+
+def staged(tmp_path: Path, **declared: Any) -> Kernel:
+    """A kernel of two launches, the first of which has static and dynamic shared memory."""
+    source = tmp_path / "staged.cu"
+    source.write_text(
+        'extern "C" __global__ void first(float* C) {\n'
+        "  __shared__ float tile[256];\n"
+        "  extern __shared__ float more[];\n"
+        "  tile[threadIdx.x] = more[threadIdx.x] = C[threadIdx.x];\n"
+        "  __syncthreads();\n"
+        "  C[threadIdx.x] = tile[255 - threadIdx.x] + more[0];\n"
+        "}\n"
+        'extern "C" __global__ void after(float* C) { C[threadIdx.x] = 0; }\n'
+    )
+    declaration = {"entry": "first", "launch": two_launches, "configs": [{"block": (256, 1)}], **declared}
+    return Kernel(name="acme.staged", source=source, **declaration)
+
+
+def test_every_launch_has_an_occupancy_of_its_static_and_dynamic_shared_memory_together(tmp_path: Path) -> None:
+    target = capability_target((9, 0))
+    kernel = staged(tmp_path)
+    planned = target_plan(kernel, kernel.problem(64, 64, 64), kernel.config(), target)
+    module, (first, after) = compiled_occupancies(planned, target)
+    assert (first.threads_per_block, first.shared_per_block) == (256, 2024)
+    assert (after.threads_per_block, after.shared_per_block) == (64, 0)
+    assert first.registers_per_thread == module.functions["first"].registers > 0
+    assert launch_occupancies(planned, module, (9, 0)) == [first, after]
+
+
+def test_several_launches_are_told_apart_by_their_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry().kernels, "acme.staged", Registered(staged(tmp_path), Origin("tests", "tests")))
+    output = mmcore("occupancy", "acme.staged", "--cc", "9.0").stdout
+    assert ["function", "first", "after"] in [line.split() for line in output.splitlines()]
+
+
+def test_code_older_than_what_mmcore_runs_on_is_compiled_for_the_oldest_of_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert [capability_target(pair).architecture for pair in ((1, 2), (7, 0), (8, 6), (12, 0))] == [
+        *("75", "75", "86", "120")
+    ]
+    # CUDA 12's NVRTC knows 5.0 too.
+    monkeypatch.setattr("cuda.bindings.nvrtc.nvrtcGetSupportedArchs", lambda: (None, [50, 61, 70, 75, 86, 90, 120]))
+    assert capability_target((1, 2)).architecture == capability_target((7, 0)).architecture == "75"
+    newer = staged(tmp_path, min_compute_capability=(9, 0))
+    with pytest.raises(ConstraintViolation, match=r"it needs compute capability 9\.0; the device has 6\.1"):
+        target_plan(newer, newer.problem(64, 64, 64), newer.config(), capability_target((6, 1)))
+
+
+# The figure of every result
+
+
+ONE_ELEMENT = """
+extern "C" __global__ void one(const float* A, const float* B, float* C, int n)
+{
+    EXTRA;
+    C[0] = A[0] * B[0];
+}
+"""
+
+
+@pytest.mark.parametrize(("capability", "share"), [((9, 0), 3 / 64), ((13, 0), None)])
+def test_every_result_has_the_occupancy_of_the_launch_that_keeps_the_fewest_warps_active(
+    cu_file: Path, device: Device, monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], share: float | None
+) -> None:
+    if device.name != "emulator":
+        pytest.skip("another GPU has another occupancy")
+    cu_file.write_text(ONE_ELEMENT.replace("EXTRA", "extern __shared__ float more[]"))
+    monkeypatch.setattr(
+        type(device), "properties", replace(capability_properties((9, 0)), compute_capability=capability)
+    )
+    launches = (Launch(grid=(1,), block=(32,)), Launch(grid=(1,), block=(32,), shared_bytes=70_000))
+    kernel = Kernel(name="tests.one", source=cu_file, configs=[{"block": 32}], launch=lambda *asked: launches)
+    result = measure(Cell("tests.one", 1, 1, 1), device, kernel)
+    assert result.verified, result.failures()
+    assert result.figures["occupancy"] == share
+
+
+# The command
+
+TILED = """
+extern "C" __global__ void tiled(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    __shared__ float a[TILE][TILE], b[TILE][TILE];
+    const int row = blockIdx.y * TILE + threadIdx.y, column = blockIdx.x * TILE + threadIdx.x;
+    a[threadIdx.y][threadIdx.x] = A[row * k + threadIdx.x];
+    b[threadIdx.y][threadIdx.x] = B[threadIdx.y * n + column];
+    __syncthreads();
+    C[row * n + column] = a[threadIdx.y][0] * b[0][threadIdx.x];
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def own(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """acme.tiled, in square tiles of 16, 5 and 22, and acme.many, five configs with a parameter besides the block."""
+    cu_file.write_text(TILED)
+    needs = (Multiple(("m", "n", "k"), of="TILE"),)
+    configs: dict[str, list[dict[str, Any]]] = {
+        "acme.tiled": [{"block": (edge, edge), "TILE": "{block.x}"} for edge in (16, 5, 22)],
+        "acme.many": [{"block": (8, 8), "TILE": 8, "WAYS": ways} for ways in range(5)],
+    }
+    for name, several in configs.items():
+        kernel = Kernel(name=name, source=cu_file, configs=several, constraints=needs)
+        monkeypatch.setitem(registry().kernels, name, Registered(kernel, Origin("tests", "tests")))
+
+
+def rows(output: str) -> dict[str, list[str]]:
+    """The table's rows by name."""
+    table = output.partition("\n\nblock ")[2].partition("\n\n")[0]
+    cells = [re.split(r" {2,}", line) for line in f"block {table}".splitlines()]
+    return {name.removesuffix(" "): values for name, *values in cells}
+
+
+def answered(*arguments: str) -> dict[str, Any]:
+    result = mmcore("occupancy", *arguments, "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    document: dict[str, Any] = json.loads(result.stdout)
+    return document
+
+
+def test_bare_numbers_give_the_lectures_table() -> None:
+    result = mmcore("occupancy", "--registers", "12", "--shared", "2092", "--block", "16", "--cc", "1.2")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert rows(result.stdout) == {
+        "block": ["16×16"],
+        "threads per block": ["256"],
+        "warps per block": ["8"],
+        "registers per thread": ["12"],
+        "registers per block": ["3072"],
+        "shared bytes per block": ["2092"],
+        "blocks by warps": ["4"],
+        "blocks by registers": ["5"],
+        "blocks by shared memory": ["6"],
+        "blocks by hardware": ["8"],
+        "active blocks": ["4"],
+        "active warps": ["32"],
+        "active threads": ["1024"],
+        "occupancy": ["100 %"],
+    }
+    assert result.stdout.endswith("\n16×16: warps bind: all 32 warps are active, and no more can be\n")
+
+
+def test_json_has_the_keys_of_the_calculation() -> None:
+    found = answered("--registers", "40", "--shared", "5000", "--block", "32x8", "--cc", "9.0")
+    expected = occupancy((9, 0), threads=256, registers=40, shared_bytes=5000)
+    assert {key: found[key] for key in expected.to_json()} == expected.to_json()
+    assert (found["kernel"], found["device"], found["block"], found["config"]) == (None, None, [32, 8, 1], None)
+
+
+def test_claim_8_from_the_command_line() -> None:
+    for version in ("v1", "v5"):
+        row = next(row for row in PUBLISHED if row["version"] == version)
+        given = ("--registers", row["registers_per_thread"], "--shared", row["shared_bytes_per_block"])
+        found = answered(f"poznan.{version}", "--block", row["block"], "--cc", "1.2", *given)
+        here = found | found["in_grid"]
+        printed = {cell: int(row[cell]) for cell in CELLS if row[cell]}
+        assert {cell: here[CELLS[cell]] for cell in printed} == printed
+        assert 100 * here["occupancy"] == float(row["occupancy_percent"])
+
+
+def test_a_kernel_has_a_column_for_every_usual_config_the_default_first() -> None:
+    found = answered("acme.tiled", "--size", "880", "--device", "emulator")
+    assert (found["kernel"], found["device"]) == ("acme.tiled", "emulator")
+    assert [each["config"] for each in found["configs"]] == [
+        {"block": [edge, edge, 1], "TILE": edge} for edge in (16, 5, 22)
+    ]
+    assert {key: found[key] for key in found["configs"][0]} == found["configs"][0]
+    assert [each["config_id"] for each in found["configs"]] == ["b16", "b5", "b22"]
+    assert [each["shared_per_block"] for each in found["configs"]] == [8 * edge**2 for edge in (16, 5, 22)]
+    assert rows(mmcore("occupancy", "acme.tiled", "--cc", "9.0", "--size", "880").stdout)["block"] == [
+        *("16×16", "5×5", "22×22")
+    ]
+    (one,) = answered("acme.tiled", "--cc", "9.0", "--config", "TILE=5")["configs"]
+    assert one["block"] == [5, 5, 1]
+
+
+def test_configs_that_differ_in_more_than_the_block_are_named_by_their_ids_four_to_a_table() -> None:
+    output = mmcore("occupancy", "acme.many", "--cc", "9.0").stdout
+    headings = [line.split()[1:] for line in output.splitlines() if line.startswith("config ")]
+    assert headings == [[f"b8-TILE8-WAYS{ways}" for ways in range(4)], ["b8-TILE8-WAYS4"]]
+    assert "\nb8-TILE8-WAYS4: " in output
+
+
+def test_registers_are_those_that_run_reports() -> None:
+    asked = ("acme.tiled", "--size", "32", "--device", "emulator")
+    found, ran = answered(*asked), json.loads(mmcore("run", *asked, "--force", "--json").stdout)
+    assert found["registers_per_thread"] == ran["registers"]
+    assert (found["problem"], found["grid"]) == ({"m": 32, "n": 32, "k": 32}, [2, 2, 1])
+    assert found["in_grid"]["active_blocks"] == min(4, found["active_blocks"])
+
+
+def test_the_architecture_of_the_registers_is_named_where_it_is_not_that_asked_for() -> None:
+    def said(capability: str) -> str:
+        return mmcore("occupancy", "acme.tiled", "--cc", capability, "--block", "16").stdout
+
+    assert "sm_75, not 1.2, whose own code may take other registers; the parameters, which 1.x keeps" in said("1.2")
+    assert "sm_75, not 6.1, whose own code may take other registers\n" in said("6.1")
+    assert "compiled for        sm_90\n" in said("9.0")
+    assert answered("acme.tiled", "--cc", "6.1")["architecture"] == "sm_75"
+
+
+def test_given_registers_and_bytes_take_the_place_of_those_compiled() -> None:
+    found = answered("acme.tiled", "--cc", "9.0", "--registers", "64", "--shared", "100")
+    assert (found["registers_per_thread"], found["shared_per_block"], found["architecture"]) == (64, 100, None)
+    half = answered("acme.tiled", "--cc", "9.0", "--registers", "64")
+    assert (half["registers_per_thread"], half["shared_per_block"], half["architecture"]) == (64, 2048, "sm_90")
+
+
+def test_a_grid_of_one_block_is_told_beside_what_would_fit() -> None:
+    sized = ("--cc", "1.2", "--registers", "16", "--shared", "44", "--size")
+    output = mmcore("occupancy", "acme.tiled", *sized, "16").stdout
+    assert rows(output)["active blocks"] == ["4"]
+    assert rows(output)["active blocks in the grid"] == ["1"]
+    assert rows(output)["occupancy in the grid"] == ["25 %"]
+    assert "\n16×16: the grid binds: it has no more than 1 block, where 4 would fit at a time\n" in output
+    assert "in the grid" not in mmcore("occupancy", "acme.tiled", *sized, "160").stdout
+
+
+def test_configs_that_cannot_be_launched_are_named_with_the_reason() -> None:
+    arguments = ("acme.tiled", "--size", "640", "--cc", "9.0")
+    reason = "m = n = k = 640 is not a multiple of TILE = 22"
+    assert mmcore("occupancy", *arguments).stdout.endswith(f"\n22×22 is refused: {reason}\n")
+    found = answered(*arguments)
+    assert [each["block"] for each in found["configs"]] == [[16, 16, 1], [5, 5, 1]]
+    config = {"block": [22, 22, 1], "TILE": 22}
+    assert found["refused"] == [{"config": config, "config_id": "b22", "reasons": [reason]}]
+
+
+def test_the_answer_is_no_when_no_block_can_run() -> None:
+    result = mmcore("occupancy", "--registers", "65", "--block", "32", "--cc", "9.0")
+    assert (result.exit_code, result.stderr) == (1, "")
+    assert "\n32×32: no block can run on compute capability 9.0: a block takes 73728 registers" in result.stdout
+    # Of several configs, one that runs is enough.
+    assert mmcore("occupancy", "acme.tiled", "--registers", "200", "--cc", "9.0").exit_code == 0
+
+
+def test_bare_numbers_are_of_the_device_when_no_capability_is_given() -> None:
+    result = mmcore("occupancy", "--registers", "32", "--block", "16")
+    assert result.exit_code == 0
+    assert " (chosen by auto)\n" in result.stdout
+    assert answered("--registers", "32", "--block", "16", "--device", "emulator")["device"] == "emulator"
+    assert "(chosen" not in mmcore("occupancy", "--registers", "1", "--block", "8", "--device", "emulator").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "name a kernel, or give --registers, --block and, unless it is 0, --shared"),
+        (("--registers", "3"), "name a kernel, or give --registers, --block"),
+        (("--size", "3"), "--size, -m, -n, -k and --config are a kernel's, and no kernel is named"),
+        (("--registers", "-1", "--block", "8"), "Invalid value for '--registers'"),
+        (("--registers", "1", "--block", "8x"), "'8x' is not a block"),
+        (("--registers", "1", "--block", "8", "--device", "gpu"), "there is no device 'gpu'"),
+        (("acme.tiled", "--cc", "9"), "'9' is not a compute capability, such as 9.0; there are 1.2, 1.3,"),
+        (("acme.tiled", "--cc", "8.7"), "the limits of compute capability 8.7 are not in mmcore's table; it has 1.2,"),
+        (("acme.tiled", "--cc", "9.0", "--device", "auto"), "give either --device or --cc, not both"),
+        (("acme.many", "--cc", "9.0", "--size", "641"), "acme.many: m = n = k = 641 is not a multiple of TILE = 8"),
+        (("acme.tiled", "--cc", "9.0", "--size", "8", "-m", "8"), "give either one size or m, n and k, not both"),
+        (("acme.tiled", "--cc", "9.0", "--config", "BM=3"), "there is no parameter 'BM'"),
+        (("acme.tild", "--cc", "9.0"), "did you mean acme.tiled"),
+        (("acme.tiled", "--block", "50"), "acme.tiled: a 50×50 block has 2500 threads; the device allows 1024"),
+        (("acme.many", "--block", "32", "--cc", "1.2"), "a 32×32 block has 1024 threads; the device allows 512"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_what_cannot_be_answered_is_one_sentence(arguments: Sequence[str], said: str) -> None:
+    result = mmcore("occupancy", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("Error: ")
+    assert said in line
+
+
+def test_a_gpu_newer_than_the_table_is_refused_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmcore_cuda.occupancy.compiled.device_capability", lambda device, phases: (13, 0))
+    for arguments in (("acme.tiled",), ("--registers", "1", "--block", "8")):
+        result = mmcore("occupancy", *arguments, "--device", "emulator")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "the limits of compute capability 13.0, which is newer than all of them, are not in" in result.stderr
+
+
+def test_every_lecture_kernel_has_an_occupancy() -> None:
+    lectures = [name for name in registry().kernels if name.startswith(("upc.", "poznan.", "unsa.", "hpsee."))]
+    assert len(lectures) == 15
+    for name in lectures:
+        assert 0 < answered(name, "--cc", "7.5")["occupancy"] <= 1, name
+
+
+@pytest.mark.skipif("cuda" not in DEVICES, reason="there is no GPU here to ask its driver")
+def test_the_driver_says_the_same_of_every_config() -> None:
+    """Of every usual config, and of sizes and dynamic shared memory between them that no lecture uses.
+
+    Blocks with named barriers are large; of small ones the driver lets fewer in, which is not looked at.
+    """
+    from cuda.bindings import driver as cuda
+    from cuda.core import ObjectCode
+
+    device = open_device("cuda")
+    capability = device.properties.compute_capability
+    kernels = [each.item for each in registry().kernels.values() if not each.item.is_code]
+    for kernel, config in [(each, config) for each in kernels for config in each.usual_configs]:
+        planned = plan(kernel, kernel.square_problem(640, config), config, device.properties)
+        module = compile_plan(planned, device.architecture)
+        for launch, ours in zip(planned.launches, launch_occupancies(planned, module, capability), strict=True):
+            function = module.functions[planned.entry(launch)]
+            code = ObjectCode.from_cubin(module.cubin, name=module.source).get_kernel(function.symbol)
+            most = cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            cuda.cuKernelSetAttribute(most, max(launch.shared_bytes, 20_000), code.handle, 0)
+            ask = code.occupancy
+            driver = ask.max_active_blocks_per_multiprocessor(launch.block_dim.size, launch.shared_bytes)
+            assert ours.active_blocks == driver, f"{kernel.name} in {config}: {launch}"
+            named_barriers = re.search(r"\bbar(rier)?(\.\w+)+\s+(%|[1-9])", module.ptx)
+            for threads in () if named_barriers else range(1, 1025, 31):
+                for dynamic in (0, 1, 1000, 5000, 20_000):
+                    shared_bytes = function.static_shared_bytes + dynamic
+                    if shared_bytes > device.properties.shared_bytes:
+                        continue
+                    found = occupancy(
+                        capability, threads=threads, registers=function.registers, shared_bytes=shared_bytes
+                    )
+                    driver = ask.max_active_blocks_per_multiprocessor(threads, dynamic)
+                    assert found.active_blocks == driver, f"{kernel.name}: {threads} threads, {shared_bytes} bytes"

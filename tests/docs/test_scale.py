@@ -1,0 +1,209 @@
+"""docs/scale.md: its engine, its commands, and what it predicts beside what was measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import cards
+from bench.scale.simulation import Costs, Losses, simulated
+from bench.scale_simulation import RESULTS, measured_cases, ray_costs, validation
+from bench.tables import scale
+from tests.command_line import install, mmcore
+from tests.core.test_worker import eventually_gone
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+(MODULE,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+(SBATCH,) = re.findall(r"^```sbatch\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+((COMMAND, SHOWN),) = re.findall(r"^```console\n\$ ([^\n]*)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(autouse=True)
+def _as_users_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers have processes of their own; a worker of pytest-xdist times nothing."""
+    for name in ("MMCORE_IN_PROCESS", "PYTEST_XDIST_WORKER"):
+        monkeypatch.delenv(name, raising=False)
+
+
+# The engine of the page
+
+# One of the pools is killed when the first of its results is there.
+KILLING = """
+import multiprocessing
+killed = []
+
+def pytest_runtest_logreport(report):
+    if report.when == "call" and not killed:
+        killed.append(multiprocessing.active_children()[0])
+        killed[0].kill()
+"""
+
+
+def test_the_pages_engine_loses_nothing_when_one_of_its_processes_is_killed(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(pytester.path / "site", "acme-pools", "pools", MODULE)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(pytester.path / "site"), str(ROOT)]))
+    pytester.makepyfile("def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
+    pytester.makeconftest(KILLING)
+    # Both have cells left when the first is measured: all are alike, and go to whoever is free.
+    selection = ("--mm-kernel", "upc.*", "--mm-size", "64,96", "--mm-spread")
+    result = pytester.runpytest_subprocess("--mm-engine", "pools", "--mm-device", "emulator,emulator", *selection)
+    result.assert_outcomes(passed=24)
+    printed = result.stdout.str()
+    assert re.findall(r"(pool \d) is left out: the worker was lost \(BrokenProcessPool", printed)
+    (counts,) = re.findall(r"^measured (.*)$", printed, re.MULTILINE)
+    assert sum(int(count) for count in re.findall(r"(\d+) by pool", counts)) == 24
+
+
+# The runs on two cards
+
+
+@pytest.mark.parametrize("card", ["nvidia-h200", "nvidia-h100"])
+def test_the_committed_runs_measured_each_cell_once(card: str) -> None:
+    document = json.loads((RESULTS.parent / card / "cards.json").read_text(encoding="utf-8"))
+    runs = {run["run"]: run for run in document["runs"]}
+    for name, run in runs.items():
+        assert run["results"] == sum(name in cell for cell in document["cells"]), name
+    assert all(runs[name]["results"] == runs["first"]["results"] for name in ("both", "ray"))
+    assert all("is left out" in runs[name]["said"][0] for name in ("killed", "ray-killed"))
+
+
+def test_a_run_takes_the_place_of_one_before(tmp_path: Path) -> None:
+    path, run = tmp_path / "cards.json", {"seconds": 1.0, "results": 1, "said": [], "machine_info": {}}
+    for cells in ({"x": ["cuda:0", 1.0, 1980], "y": ["cuda:0", 2.0, 1980]}, {"x": ["cuda:0", 3.0, 1980]}):
+        cards.add(path, "first", "", {**run, "cells": cells})
+    document = json.loads(path.read_text())
+    assert [each["run"] for each in document["runs"]] == ["first"]
+    assert [each["first"][1] for each in document["cells"] if "first" in each] == [3.0]
+
+
+def test_a_node_is_killed_with_all_that_it_has_started() -> None:
+    start = "import subprocess, sys; subprocess.Popen(['sleep', '60']); print(flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", start], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as node:
+        assert node.stdout is not None
+        node.stdout.readline()
+        (child,) = cards._descendants(node.pid)
+        cards._kill_node(node)
+    assert eventually_gone(child)
+
+
+def test_the_table_compares_a_card_with_itself(tmp_path: Path) -> None:
+    saved = {"extra_info": {"place": "node1 cuda:0", "device": "cuda:0", "conditions": {}}, "stats": {"median": 2e-6}}
+    assert cards._cell(saved, str.upper) == ["NODE1 CUDA:0", 2.0, None]
+    rows: list[dict[str, Any]] = [
+        {"first": ["cuda:0", 1.0, 0], "second": ["cuda:1", 2.0, 0], "both": ["cuda:1", 2.2, 0]},
+        {"first": ["cuda:0", 1.0, 0], "both": ["cuda:0", 1.01, 0]},
+        {"first": ["cuda:0", 1.0, 0], "both": ["cuda:1", 2.2, 0]},
+        {"second": ["cuda:1", 2.0, 0]},
+    ]
+    runs = [
+        {"run": name, "options": "-k x", "seconds": seconds, "said": ["measured 1 by cuda:0, 2 by cuda:1"]}
+        for name, seconds in (("first", 200.0), ("both", 100.0))
+    ]
+    (tmp_path / "cards.json").write_text(json.dumps({"runs": runs, "cells": rows}))
+    (*_, last) = scale.cards(tmp_path).splitlines()
+    assert last == "| two cards | `-k x` | 100 | 50 % | 1 and 2 | 1 of 2 | 5.5 % | 10.0 % |"
+
+
+@pytest.mark.slow
+def test_the_bench_is_run_alone_and_on_two_devices(tmp_path: Path) -> None:
+    saved, options = tmp_path / "cards.json", "--mm-size 16,24 --mm-kernel upc.kernel*1"
+    command = [sys.executable, "-m", "bench.cards", str(saved), "first", "both", "--devices", "emulator,emulator"]
+    subprocess.run([*command, "--options", options], cwd=ROOT, check=True, capture_output=True)
+    document = json.loads(saved.read_text(encoding="utf-8"))
+    assert [(run["run"], run["results"]) for run in document["runs"]] == [("first", 12), ("both", 12)]
+    assert {cell["both"][0] for cell in document["cells"]} <= {"emulator", "emulator #2"}
+    assert re.fullmatch("measured .* by emulator.*", document["runs"][1]["said"][0])
+
+
+# The page's commands
+
+
+def test_the_run_on_two_workers_measures_what_the_page_shows(tmp_path: Path) -> None:
+    arguments = [*shlex.split(COMMAND)[1:], "-o", f"cache_dir={tmp_path}"]
+    run = subprocess.run([sys.executable, "-m", "pytest", *arguments], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout
+    # How the workers share the cells is up to chance.
+    (printed,) = re.findall(r"^measured (.*)$", run.stdout, re.MULTILINE)
+    measured, shown = (
+        {where: int(count) for count, where in re.findall(r"(\d+) by ([^,]+)", line)}
+        for line in (printed, SHOWN.splitlines()[-1])
+    )
+    assert sum(measured.values()) == sum(shown.values()) == 12
+    assert measured.keys() <= shown.keys()
+
+
+def test_every_option_of_the_pages_commands_is_there(pytester: pytest.Pytester) -> None:
+    known = pytester.runpytest_inprocess("--help").stdout.str()
+    named = set(re.findall(r"--(?:mm|benchmark|cache)-[a-z-]+", PAGE))
+    assert {"--mm-engine", "--mm-spread", "--cache-clear"} < named
+    assert not [option for option in named if option not in known]
+    tuning = mmcore("tune", "--help").stdout
+    assert not [option for option in ("--size", "--device", "--engine", "--seed") if option not in tuning]
+
+
+def test_the_batch_script_is_one_and_its_options_are_rays() -> None:
+    subprocess.run(["bash", "-n"], input=SBATCH, text=True, check=True)
+    scripts = pytest.importorskip("ray.scripts.scripts", reason="the extra 'ray' is not installed")
+    own, _, command = SBATCH.partition("ray symmetric-run")[2].partition(" -- ")
+    known = {option for name in ("symmetric-run", "start") for each in _options(scripts, name) for option in each.opts}
+    assert set(re.findall(r"--[a-z-]+", own)) <= known
+    assert command.startswith("pytest bench/")
+
+
+def _options(scripts: Any, command: str) -> Any:
+    return scripts.cli.commands[command].params
+
+
+# What it predicts
+
+
+def test_the_simulation_predicts_the_runs_that_were_measured() -> None:
+    found = {(run["workers"], run["group"], run["slower"]): run for run in validation(measured_cases())}
+    # Two processors are not enough for 256 GPUs' actors and the head: the head waited for them.
+    full = found.pop((256, 1, 1))
+    assert full["simulated"] < full["measured"]
+    assert set(found) == {(8, 1, 1), (64, 1, 1), (64, 8, 1), (256, 1, 2)}
+    for run in found.values():
+        assert run["simulated"] == pytest.approx(run["measured"], rel=0.03), run
+        assert run["ideal"] <= run["simulated"]
+
+
+def test_the_committed_predictions_are_those_of_the_committed_measurements() -> None:
+    document = json.loads((RESULTS / "simulation.json").read_text(encoding="utf-8"))
+    rows = measured_cases()
+    assert document["validation"] == validation(rows)
+    assert document["costs_on_ray"]["head"] == pytest.approx(ray_costs(rows).head, rel=1e-3)
+
+
+def test_cells_of_one_length_take_turns() -> None:
+    assert simulated([1.0] * 80, 8, Costs(0.0)).makespan == pytest.approx(10)
+    one = simulated([1.0] * 80, 8, Costs(0.0), group=80)
+    assert [one.makespan, 8 * one.measuring] == pytest.approx([80, 1])
+
+
+def test_a_head_that_is_full_sets_the_pace() -> None:
+    full = simulated([1.0] * 8000, 800, Costs(head=0.01))
+    assert full.makespan == pytest.approx(8000 * 0.01, rel=0.05)
+    assert full.head > 0.95
+
+
+def test_free_workers_cost_the_head_what_they_cost() -> None:
+    few, many = (simulated([0.1] * 500, gpus, Costs(0.0, idle=1e-4), group=500) for gpus in (8, 108))
+    assert many.makespan - few.makespan == pytest.approx(500 * 100 * 1e-4, rel=0.02)
+
+
+def test_what_a_lost_node_had_is_begun_again() -> None:
+    lost = simulated([1.0] * 1600, 16, Costs(0.0), losses=Losses(every=20.5, away=5))
+    assert lost.begun_again > 0
+    assert 100 < lost.makespan < 100 + 2 * lost.begun_again

@@ -1,0 +1,227 @@
+"""The declarations of docs/wrapping.md: a package as the page has it, held against bench/public_kernels and plugins."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+from bench.public_kernels.corpus import KERNELS
+from mmcore import DeviceProperties, Kernel, Scalar, Unsupported
+from mmcore.kernel.arguments import FACTORS, SIZES, Argument, scalar_of
+from mmcore.kernel.problem import Problem
+from mmcore.planning.plan import plan
+from mmcore.registry import registry
+from mmcore_cuda.nvrtc.compilation import compile_source
+from tests.command_line import installed, mmcore
+from tests.docs.test_docs import FILES
+from tests.fresh_environment import built
+from tests.walkthrough import Content, steps
+
+PAGE = (Path(__file__).parents[2] / "docs" / "wrapping.md").read_text(encoding="utf-8")
+# What the page shows to be read or run, and no file of the package.
+NO_FILE = re.compile(r"^```(?:cuda|console)\n.*?^```\n", re.MULTILINE | re.DOTALL)
+PACKAGE = {each.path: each.text for each in steps(NO_FILE.sub("", PAGE)) if isinstance(each, Content)}
+OTHERS = {"acme.triton": "triton.matmul_f16", "acme.cutedsl": "cutedsl.matmul", "acme.torch": "torch.float32"}
+# Names and words, and what is compared by what comes of it.
+NOT_COMPARED = {
+    *("name", "title", "reference", "source", "configs", "entry", "arguments", "grid", "launch", "call"),
+    *("constraints", "min_compute_capability"),
+}
+HOPPER = DeviceProperties(compute_capability=(9, 0))
+
+# Kernels with the names, parameters and tiles of those that the page declares, so that their checkouts are not needed.
+WARP_TILES = """
+template <const int BM, const int BN, const int BK, const int WM, const int WN, const int WNITER, const int TM,
+          const int TN, const int NUM_THREADS>
+__global__ void sgemmWarptiling(int M, int N, int K, float alpha, float *A, float *B, float beta, float *C) {
+    static_assert(WM * WN * (NUM_THREADS / 32) == BM * BN);
+    for (int i = threadIdx.x; i < BM * BN; i += NUM_THREADS) {
+        const int row = blockIdx.y * BM + i / BN, column = blockIdx.x * BN + i % BN;
+        float sum = 0;
+        for (int p = 0; p < K; ++p)
+            sum += A[row * K + p] * B[p * N + column];
+        C[row * N + column] = alpha * sum + beta * C[row * N + column];
+    }
+}
+"""
+DRIVER_API = """
+template <int EDGE> __device__ void multiply(float *C, const float *A, const float *B, size_t wA, size_t wB) {
+    extern __shared__ float tiles[];
+    float *a = tiles, *b = tiles + EDGE * EDGE, sum = 0;
+    const int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * EDGE + y, column = blockIdx.x * EDGE + x;
+    for (size_t p = 0; p < wA; p += EDGE) {
+        a[y * EDGE + x] = A[row * wA + p + x], b[y * EDGE + x] = B[(p + y) * wB + column];
+        __syncthreads();
+        for (int q = 0; q < EDGE; ++q)
+            sum += a[y * EDGE + q] * b[q * EDGE + x];
+        __syncthreads();
+    }
+    C[row * wB + column] = sum;
+}
+""" + "".join(
+    f'extern "C" __global__ void matrixMul_bs{edge}_64bit(float *C, float *A, float *B, size_t wA, size_t wB)'
+    f" {{ multiply<{edge}>(C, A, B, wA, wB); }}\n"
+    for edge in (8, 16, 32)
+)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Path]:
+    """The page's package, installed as long as a test lasts, with checkouts of our own."""
+    options = ("-arch=sm_75", "--ptxas-options=-v", "--no-cache")
+    entries = tuple(f"matrixMul_bs{edge}_64bit" for edge in (8, 16, 32))
+    folder = "acme_public"
+    entry_points = PACKAGE["pyproject.toml"].partition("[project.entry-points.mmcore]\n")[2].partition("\n\n")[0]
+    files = PACKAGE | {
+        f"{folder}/SGEMM_CUDA/src/kernels/10_kernel_warptiling.cuh": WARP_TILES,
+        f"{folder}/SGEMM_CUDA/LICENSE": "a licence",
+        f"{folder}/fast.cu/matmul.cu": "",
+        f"{folder}/matrixmul_drv.ptx": compile_source("test", Path("test.cu"), DRIVER_API, options, entries).ptx,
+        "acme_public-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: acme-public\nVersion: 1.0\n",
+        "acme_public-1.0.dist-info/entry_points.txt": "[mmcore]\n" + entry_points.replace('"', ""),
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with installed(tmp_path):
+        yield tmp_path
+
+
+def counterpart(name: str) -> tuple[Kernel, Path]:
+    """The kernel that the page's is to be like, and the source that it is to have, in the package."""
+    if name in KERNELS:
+        public = KERNELS[name]
+        return public.kernel, Path(public.repository) / public.file
+    other = registry().kernel(OTHERS[name])
+    return other, other.source
+
+
+def passed(arguments: tuple[Argument, ...], problem: Problem) -> list[Any]:
+    """Arguments with the types that sizes and factors have by default."""
+    named = [each for each in arguments if isinstance(each, str) and each in SIZES + FACTORS]
+    return [scalar_of(str(each), problem) if each in named else each for each in arguments]
+
+
+def launched(kernel: Kernel, problem: Problem, config: dict[str, Any]) -> list[Any]:
+    """What a kernel launches: functions, macros, geometry and arguments."""
+    planned = plan(kernel, problem, kernel.config(**config), HOPPER)
+    return [
+        (
+            planned.entry(each).replace(" ", ""),
+            kernel.macros(problem, planned.config),
+            (each.grid, each.block, each.shared_bytes, each.cluster, each.over_read),
+            passed(planned.arguments(each), problem),
+        )
+        for each in planned.launches
+    ]
+
+
+@pytest.mark.usefixtures("site")
+def test_the_page_declares_a_kernel_for_each_entry_point_and_the_package_loads() -> None:
+    ours = {name for name, each in registry().kernels.items() if each.origin.distribution == "acme-public"}
+    assert ours == set(re.findall(r'^"(.*)" = "acme_public\.', PACKAGE["pyproject.toml"], re.MULTILINE))
+    assert len(ours) == len([name for name in PACKAGE if name.endswith(".py")]) - 1
+    assert not registry().failed
+
+
+@pytest.mark.usefixtures("site")
+@pytest.mark.parametrize("name", [*OTHERS, *(name for name in re.findall(r'name="(.*?)"', PAGE) if name in KERNELS)])
+def test_a_declaration_says_what_ours_of_the_same_kernel_says(name: str) -> None:
+    page = registry().kernel(name)
+    ours, source = counterpart(name)
+    ours = replace(ours, source=page.source)
+    for field in {field.name for field in fields(Kernel)} - NOT_COMPARED:
+        assert getattr(page, field) == getattr(ours, field), field
+    assert page.min_compute_capability <= ours.min_compute_capability
+    assert (page.call is None) == (ours.call is None)
+    if page.call is None and page.source.suffix != ".ptx":
+        assert page.source.parts[-len(source.parts) :] == source.parts
+    for sizes in product((16, 64, 128, 256, 384, 2048), repeat=3):
+        problem = ours.problem(*sizes)
+        refused = [bool(each.violations(problem, each.usual_configs[0])) for each in (page, ours)]
+        assert refused[0] == refused[1], sizes
+        if not refused[0]:
+            for config in ours.usual_configs if len(page.usual_configs) == len(ours.usual_configs) else [{}]:
+                asked = {"block": config["block"]} if config else {}
+                assert launched(page, problem, asked) == launched(ours, problem, asked), sizes
+
+
+@pytest.mark.usefixtures("site")
+@pytest.mark.parametrize("config", [[], ["--config", "BM=64"]])
+def test_the_template_is_instantiated_with_the_values_of_each_config(config: list[str]) -> None:
+    result = mmcore("run", "siboehm.kernel10", "--size", "128x256x16", "--device", "emulator", *config)
+    assert result.exit_code == 0, result.output
+    assert "C=0.5AB+3C, m×n×k = 128×256×16" in result.stdout
+    refused = mmcore("run", "siboehm.kernel10", "--size", "128x256x17", "--device", "emulator", *config)
+    assert "k = 17 is not a multiple of BK = 16" in refused.output
+
+
+@pytest.mark.usefixtures("site")
+@pytest.mark.parametrize("edge", [8, 16, 32])
+def test_the_ptx_is_run_with_its_own_function_for_each_block(edge: int) -> None:
+    sizes = ["--size", "64x96x32", "--block", str(edge)]
+    result = mmcore("run", "cuda_samples.matrixmul_drv", *sizes, "--device", "emulator")
+    assert result.exit_code == 0, result.output
+    assert f"shared memory    {2 * edge * edge * 4} bytes" in result.stdout
+
+
+@pytest.mark.usefixtures("site")
+def test_the_library_is_unsupported_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    kernel = registry().kernel("acme.torch")
+    assert kernel.call is not None
+    with pytest.raises(Unsupported, match="PyTorch is not installed"):
+        kernel.call(kernel.problem(16, 16, 16), kernel.usual_configs[0], {})
+
+
+def test_a_wheel_of_the_package_has_the_checkouts_sources_and_licences(site: Path) -> None:
+    with ZipFile(built(site, site / "wheels")) as wheel:
+        names = set(wheel.namelist())
+    assert "acme_public/SGEMM_CUDA/src/kernels/10_kernel_warptiling.cuh" in names
+    assert {"acme_public/SGEMM_CUDA/LICENSE", "acme_public/matrixmul_drv.ptx", "acme_public/fast_cu.py"} <= names
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("transposed.cu", ["--column-major", "B"]), ("narrow.cu", ["--accumulator", "float16"])]
+)
+def test_what_the_page_says_makes_a_kernel_right_does(
+    name: str, said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / name).write_text(FILES[name])
+    monkeypatch.chdir(tmp_path)
+    assert f"With `{' '.join(said)}` it passes." in PAGE
+    assert mmcore("run", name, "--size", "40x50x60", *said, "--device", "emulator").exit_code == 0
+
+
+def test_a_workspace_that_nobody_resets_makes_a_kernel_unrepeatable(cu_file: Path) -> None:
+    cu_file.write_text("""
+__global__ void counted(const float *A, const float *B, float *C, int *counter, int m, int n, int k) {
+    const int row = threadIdx.y, column = threadIdx.x;
+    float sum = 0;
+    for (int p = 0; p < k; ++p)
+        sum += A[row * k + p] * B[p * n + column];
+    C[row * n + column] = *counter ? 0 : sum;
+    __syncthreads();
+    atomicAdd(counter, 1);
+}
+""")
+    from mmcore import Workspace, run
+
+    arguments = ("A", "B", "C", Workspace("counter", content=b"\0" * 4), "m", "n", "k")
+    kernel = Kernel(name="tests.counted", source=cu_file, configs=[{"block": (8, 8)}], arguments=arguments)
+    result = run(kernel, 8, device="emulator")
+    assert not result.verified
+    assert any("unrepeatable" in failure for failure in result.failures())
+
+
+def test_a_scalar_of_the_page_is_passed_as_the_source_takes_it() -> None:
+    problem = KERNELS["cuda_samples.half_simple"].kernel.problem(16, 16, 16)
+    assert passed(("m", "alpha", "C"), problem) == [Scalar("m"), Scalar("alpha", "float32"), "C"]

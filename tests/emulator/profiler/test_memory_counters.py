@@ -1,0 +1,242 @@
+"""Counters of arithmetic and memory: by hand, and by counting one thread after the other."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mmcore_emulator.profiler.counters import Counters, total
+from tests.emulation import ptx_kernel, ptx_of
+from tests.emulator.profiler.counting import assert_counts, counters_of, lines_of
+from tests.tables import table
+
+KINDS = {"float": "f4", "double": "f8", "unsigned char": "u1", "short": "i2", "float4": "(4,)f4"}
+
+
+def loading(index: str, kind: str = "float", put: str = "0") -> str:
+    """Return a kernel of threads that load one element each and store to one place."""
+    return f"""
+    extern "C" __global__ void f(const {kind}* in, {kind}* out) {{
+        const int x = threadIdx.x, y = threadIdx.y, z = threadIdx.z, b = blockIdx.x;
+        const {kind} value = in[{index}];
+        out[{put}] = value;
+    }}"""
+
+
+def loaded(index: str, kind: str = "float", put: str = "0", **launch: Any) -> Counters:
+    arrays = [np.zeros(1024, KINDS[kind]) for _ in range(2)]
+    return counters_of(loading(index, kind, put), *arrays, **launch)
+
+
+@table(
+    "kind grid block index put expected",
+    """
+    float  5 128   128*b+x     128*b+x global_loads=640 global_load_bytes=2560 global_load_requests=20 \
+       global_load_sectors=80 global_stores=640 global_store_bytes=2560 global_store_requests=20 global_store_sectors=80
+    float  1 32    x           0       global_store_sectors=1
+    # Of 50 threads the first 32 load bytes 0 to 127 of the block's 200, the other 18 bytes 128 to 199. Block 1 begins
+    # at byte 200, 8 bytes into a sector: 200 to 327 are 5 sectors, and 328 to 399, again so, are 3.
+    float  2 50    50*b+x      0       global_load_requests=4 global_load_sectors=4+3+5+3
+    # 4×4×4 threads are two warps. In the order x, y, z each loads 128 bytes; in the order z, y, x, a warp (all x and y,
+    # two z) takes two neighbours out of every four.
+    float  1 4,4,4 x+4*y+16*z  0       global_load_requests=2 global_load_sectors=8
+    float  1 4,4,4 z+4*y+16*x  0       global_load_requests=2 global_load_sectors=16
+    float4 1 32    x           x       global_loads=32 global_load_requests=1 global_load_bytes=512 \
+        global_load_sectors=16 global_stores=32 global_store_requests=1 global_store_sectors=16
+    """,
+)
+def test_loads_and_stores(kind: str, grid: str, block: str, index: str, put: str, expected: str) -> None:
+    shape = tuple(map(int, block.split(",")))
+    counters = loaded(index, kind, put, grid=(int(grid),), block=shape)
+    assert_counts(counters, expected)
+    per_warp = 25 if block == "50" else 32  # 4 warps have 100 threads
+    assert counters.warp_instructions * per_warp == counters.thread_instructions
+
+
+@table(
+    "kind sectors transactions index",
+    """
+    # Sectors count once for a warp in any order of its threads. Of compute capability 1.2, 64 bytes for each half-warp.
+    float  1  2  0;       float  4  2  x;      float  5  3  x + 1;        float  8  2  2 * x;  float  32 8  8 * x
+    float  4  2  31 - x;  float  2  2  x % 9;  float  4  4  x / 8 * 100
+    # Bytes 32 to 95, then 96 to 159, which are in two segments.
+    float  4  3  x + 8
+    # The same word for both halves.
+    float  1  2  3;  float  1  2  x / 16;  float  16 4  4 * x;  float  32 32 32 * x;  double  8  2  x
+    # 16 bytes each, in segments of 32.
+    unsigned_char  1  2  x;  unsigned_char  2  2  2 * x;  unsigned_char  4  4  4 * x
+    # 32 bytes each, in segments of 64.
+    short  2  2  x;  short  2  2  x + 16;  short  8  4  4 * x
+    """,
+)
+def test_sectors_and_transactions_of_a_warp(kind: str, sectors: str, transactions: str, index: str) -> None:
+    expected = f"global_load_sectors={sectors} global_load_transactions_cc1x={transactions}"
+    assert_counts(loaded(index, kind.replace("_", " ")), expected)
+
+
+@table(
+    "kind wavefronts conflicts index",
+    """
+    float  1  0  x;       float  1  0  7;       float  1  0  31 - x;      float  2  1  2 * x;  float  4  3  4 * x
+    float  32 31 32 * x;  float  1  0  33 * x;  float  16 15 x / 2 * 32
+    # Half a warp at a time: 16 doubles are all of the banks.
+    double  2  0  x;  double  32 30 32 * x;  double  32 30 16 * x;  double  2  0  33 * x
+    # All the threads of both halves want the same.
+    double  1  0  7;  double  1  0  x % 16
+    # The second half wants 12 of what the first does, and 4 others that are in the same banks as those.
+    double  3  1  x % 20
+    # A quarter at a time; two quarters of a half that want the same are served together.
+    float4  4  0  x;  float4  2  0  5;  float4  2  0  x % 8;  float4  32 28 8 * x
+    """,
+)
+def test_wavefronts_of_shared_memory(kind: str, wavefronts: str, conflicts: str, index: str) -> None:
+    source = f"""
+    extern "C" __global__ void f({kind}* out) {{
+        __shared__ __align__(16) {kind} tile[1056];
+        const int x = threadIdx.x;
+        tile[x] = out[x];
+        __syncwarp();
+        out[x] = tile[{index}];
+    }}"""
+    expected = f"""shared_loads=32 shared_load_requests=1 shared_load_wavefronts={wavefronts}
+    shared_bank_conflicts={conflicts} shared_stores=32 shared_store_requests=1 shared_store_wavefronts=stored
+    shared_store_bytes=128*stored shared_load_bytes=128*stored"""
+    stored = {"float": 1, "double": 2, "float4": 4}[kind]
+    assert_counts(counters_of(source, np.zeros(32, KINDS[kind])), expected, stored=stored)
+
+
+FLOATS, DOUBLES, WORDS = np.ones(96, np.float32), np.ones(96), np.zeros(96, np.int32)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body", "arrays", "launch", "expected"),
+    [
+        (  # diverged threads are counted apart
+            "const float* in, float* out",
+            "if (x % 2) out[x] = in[x] * 3.0f; else out[x + 32] = in[x + 64] + 1.0f;",
+            (FLOATS, FLOATS),
+            {},
+            "global_loads=32 global_load_requests=2 global_load_sectors=8 flops=32 fmas=0",
+        ),
+        (  # of a grid of several batches, the last has fewer blocks
+            "const volatile float* in, float* out",
+            "out[0] = in[0];",
+            (FLOATS, FLOATS),
+            {"grid": (41,), "block": (1024,)},
+            "global_loads=41*1024 global_stores=41*1024 global_load_requests=41*32 global_load_sectors=41*32",
+        ),
+        (  # the product and the sum behind the first fma become another and a product, or the other way round
+            "const float* in, float* out, const double* more, double* sum",
+            "out[x] = fmaf(in[x], in[x], 1.0f) * 3.0f + 2.0f * in[x]; sum[x] = more[x] - 1.0;",
+            (FLOATS, FLOATS, DOUBLES, DOUBLES),
+            {"block": (40,)},
+            "fmas=2*40 flops=(2+2+1+1)*40",
+        ),
+        (
+            "int* out",
+            "atomicAdd(out + x / 16 * 8, 1);",
+            (WORDS,),
+            {"block": (64,)},
+            "global_atomics=64 global_atomic_requests=2 global_atomic_sectors=4 global_loads=0 global_stores=0 "
+            "global_accesses=64",
+        ),
+        (  # barriers are counted once a block, and those of warps not at all
+            "float* out, int n",
+            "for (int i = 0; i < n; ++i) __syncthreads(); __syncwarp(); out[0] = 1;",
+            (FLOATS, np.int32(3)),
+            {"grid": (7,), "block": (96,)},
+            "barriers=21",
+        ),
+    ],
+)
+def test_counters_of_kernels(
+    parameters: str, body: str, arrays: tuple[Any, ...], launch: dict[str, Any], expected: str
+) -> None:
+    source = f'extern "C" __global__ void f({parameters}) {{ const int x = threadIdx.x; {body} }}'
+    assert_counts(counters_of(source, *arrays, **launch), expected)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("@%p1 fma.rn.f32 %f1, %f1, %f1, %f1; @!%p1 add.f32 %f1, %f1, %f1;", "fmas=9 flops=2*9+23"),
+        ("@%p1 ld.global.u32 %r2, [%d2];", "global_loads=9 global_load_requests=1 global_load_sectors=2"),
+        # The same address costs each group of threads its own accesses.
+        (
+            "@%p1 ld.global.u32 %r2, [%d1]; setp.ge.u32 %p2, %r1, 20; @%p2 ld.global.u32 %r3, [%d1];",
+            "global_loads=9+12 global_load_requests=2 global_load_sectors=2",
+        ),
+    ],
+)
+def test_of_guarded_instructions_only_those_of_active_threads_count(body: str, expected: str) -> None:
+    text = ptx_kernel(f"setp.lt.u32 %p1, %r1, 9; {body}")
+    assert_counts(counters_of("", np.zeros(32, np.uint32), text=text), expected)
+
+
+def test_counters_belong_to_lines_and_add_up() -> None:
+    lines = lines_of(loading("32 * x", put="x"), np.ones(1024, np.float32), FLOATS)
+    loads = [(line, counters.global_load_sectors) for line, counters in lines.items() if counters.global_loads]
+    stores = [(line, counters.global_store_sectors) for line, counters in lines.items() if counters.global_stores]
+    assert (loads, stores) == ([(("test.cu", 4), 32)], [(("test.cu", 5), 4)])
+    one, two = Counters(fmas=1, barriers=3), Counters(fmas=10, global_loads=4)
+    assert one + two == Counters(fmas=11, barriers=3, global_loads=4)
+    assert two * 3 == Counters(fmas=30, global_loads=12)
+    assert total([one, one, two]) == one * 2 + two
+
+
+BRUTE = """
+extern "C" __global__ void f(const float* in, float* out, int ax, int ay, int az, int abx, int aby, int n, int limit) {
+    const int x = threadIdx.x, y = threadIdx.y, z = threadIdx.z;
+    if (x + y * blockIdx.y + z >= limit) return;
+    volatile __shared__ float tile[2048];
+    int i = ax * x + ay * y + az * z + abx * blockIdx.x + aby * blockIdx.y;
+    for (int step = 0; step < n; ++step, i += 5) {
+        tile[i] = in[i];
+        out[0] = tile[i];
+    }
+}"""
+NUMBERS = st.integers(0, 9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.tuples(st.integers(1, 20), st.integers(1, 6), st.integers(1, 3)),
+    st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS),
+    st.integers(1, 25),
+)
+def test_counting_agrees_with_one_thread_after_the_other(
+    block: tuple[int, int, int], factors: tuple[int, int, int, int, int], limit: int
+) -> None:
+    """Random patterns, masks and partial warps, against sets of what each warp touches."""
+    grid, steps = (3, 2), 3
+    arguments = [np.ones(2048, np.float32), FLOATS, *(np.int32(value) for value in (*factors, steps, limit))]
+    found = counters_of("", *arguments, grid=grid, block=block, text=ptx_of(BRUTE))
+    loads = requests = sectors = transactions = passes = conflicts = 0
+    for by, bx, step in itertools.product(range(grid[1]), range(grid[0]), range(steps)):
+        order = itertools.product(range(block[2]), range(block[1]), range(block[0]))
+        indices = [
+            sum(a * b for a, b in zip(factors, (x, y, z, bx, by), strict=True)) + 5 * step
+            if x + y * by + z < limit
+            else None
+            for z, y, x in order
+        ]
+        for warp in (indices[first : first + 32] for first in range(0, len(indices), 32)):
+            halves = [{i // 32 for i in warp[at : at + 16] if i is not None} for at in (0, 16)]
+            words = {i for i in warp if i is not None}
+            if not words:
+                continue
+            loads += sum(i is not None for i in warp)
+            requests += 1
+            sectors += len({i // 8 for i in words})
+            transactions += sum(map(len, halves))
+            needed = max(sum(word % 32 == bank for word in words) for bank in range(32))
+            passes, conflicts = passes + needed, conflicts + needed - 1
+    expected = f"""global_loads={loads} global_load_requests={requests} global_load_sectors={sectors}
+    global_load_transactions_cc1x={transactions} shared_load_wavefronts={passes} shared_store_wavefronts={passes}
+    shared_bank_conflicts={2 * conflicts}"""
+    assert_counts(found, expected)

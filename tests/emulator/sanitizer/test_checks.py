@@ -1,0 +1,150 @@
+"""Checks of registered kernels: nothing is reported where their rules hold, and every hazard where they are broken."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+import mmcore
+import mmcore_emulator
+from mmcore import Cell, Config, Dim3, Kernel
+from mmcore.devices.base import Device
+from mmcore.errors import TimeLimit
+from mmcore_emulator import Check
+from mmcore_emulator.adapter.check import check_cell
+from tests.core.test_kernels import KERNELS
+from tests.emulator.modern import BF16_PANEL, PANELS, SPLIT_K
+
+LEADING = {"lda": 50, "ldb": 60, "ldc": 70}
+
+
+def check(kernel: str | Kernel, size: int | None = None, **options: Any) -> Check:
+    return mmcore_emulator.check(kernel, size, device="emulator", **options)
+
+
+def lines_with(kernel: Kernel, text: str) -> set[int]:
+    return {number for number, line in enumerate(kernel.source_text().splitlines(), 1) if text in line}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "config"),
+    [(kernel, config) for kernel in KERNELS for config in kernel.usual_configs],
+    ids=lambda value: value.name if isinstance(value, Kernel) else value.id,
+)
+def test_lecture_kernels_have_no_hazards_where_their_rules_hold(kernel: Kernel, config: Config) -> None:
+    size = kernel.square_problem(config.block.x + config.block.x // 2, config).n
+    assert check(kernel, size, config=config.to_json()).violations == ()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "options"),
+    [
+        ("upc.kernel11", {"m": 33, "n": 17, "k": 9, "block": 16}),
+        ("upc.kernel11", {"m": 1, "n": 40, "k": 70, "block": 16}),
+        ("upc.kernel11", {"m": 65, "n": 1, "k": 33, "block": 16}),
+        (SPLIT_K, {"size": 32}),  # the second launch reads what other blocks of the first have written
+        (SPLIT_K, {"m": 33, "n": 52, "k": 40}),
+        # CUDA's headers of bfloat16 take seconds to compile.
+        pytest.param(BF16_PANEL, {"m": 33, "n": 52, "k": 40, **LEADING}, marks=pytest.mark.slow),
+    ],
+)
+def test_other_sizes_launches_and_leading_dimensions_have_no_hazards(
+    kernel: str | Kernel, options: dict[str, int]
+) -> None:
+    assert check(kernel, **options).violations == ()
+
+
+def test_a_check_at_128_takes_less_than_10_seconds() -> None:
+    begin = time.perf_counter()
+    assert check("upc.kernel11", 128).violations == ()
+    assert time.perf_counter() - begin < 10
+
+
+def test_kernel10_at_65_reads_past_a_and_writes_past_c() -> None:
+    kernel = mmcore.kernels()["upc.kernel10"]
+    (load,), (store,) = lines_with(kernel, "= A[row * k"), lines_with(kernel, "C[row * n + column] = sum;")
+    found = {each.kind: each for each in check(kernel, 65, block=32, force=True).violations}
+    assert {(each.kind, each.array, each.source, each.line) for each in found.values()} == {
+        ("out-of-bounds-read", "A", "kernel10.cu", load),
+        ("out-of-bounds-write", "C", "kernel10.cu", store),
+        # Columns past the edge of C belong to the next row, and other threads write them too.
+        ("global-race", "C", "kernel10.cu", store),
+    }
+    # The grid has 96 rows of threads. Two steps read columns 0 to 63 of A's 65, so 31 rows are outside.
+    read, write = found["out-of-bounds-read"], found["out-of-bounds-write"]
+    assert (read.count, read.block, read.thread) == (31 * 96, Dim3(0, 2, 0), Dim3(0, 1, 0))
+    # C ends with element 64·65 + 64: columns 65 to 95 of row 64 are outside, and all rows below it.
+    assert write.count == 31 + 31 * 96
+
+
+def test_naive_guard_at_65_reads_what_threads_that_have_ended_should_have_loaded() -> None:
+    kernel = mmcore.kernels()["upc.kernel11_naive_guard"]
+    checked = check(kernel, 65, block=32, force=True)
+    assert {each.kind for each in checked.violations} == {"uninitialized-read"}
+    assert {each.line for each in checked.warnings} <= lines_with(kernel, "__syncthreads();")
+    # Of the blocks at the edge, 2 of 32×1 threads, 2 of 1×32 and one of 1×1 come to the barriers; the other threads do
+    # not.
+    assert {(each.kind, each.count) for each in checked.warnings} == {("skipped-barrier", 4 * (1024 - 32) + 1024 - 1)}
+
+
+@pytest.mark.parametrize("name", ["poznan.v3", "poznan.v5"])
+@pytest.mark.parametrize("block", [8, 16])
+def test_a_missing_barrier_is_a_race_between_the_stores_and_the_loads_of_a_tile(
+    name: str, block: int, cu_file: Path
+) -> None:
+    kernel = mmcore.kernels()[name]
+    first, second = sorted(lines_with(kernel, "__syncthreads();"))
+    stores = {each for array in "ab" for each in lines_with(kernel, f" tile_{array}[") & lines_with(kernel, "] = ")}
+    sums = lines_with(kernel, "sum") & lines_with(kernel, "+=")
+    for barrier, later, earlier in ((first, sums, stores), (second, stores, sums)):
+        lines = kernel.source_text().splitlines()
+        cu_file.write_text("\n".join([*lines[: barrier - 1], "", *lines[barrier:]]))
+        races = check(replace(kernel, source=cu_file), 4 * block, block=block).violations
+        assert {(each.kind, each.array, each.source) for each in races} == {("shared-race", "shared", "kernel.cu")}
+        assert {each.line for each in races} <= later
+        assert barrier == first or {each.line for each in races} == stores
+        assert {int(each.message.partition(" at kernel.cu:")[2].partition(",")[0]) for each in races} <= earlier
+        assert all("with no barrier between them" in each.message for each in races)
+        assert all(any(tile in each.message for each in races) for tile in ("tile_a", "tile_b"))
+
+
+@pytest.mark.parametrize("panels", PANELS[:2], ids=lambda panels: panels.name)
+def test_bulk_copies_wait_for_the_launch_before(panels: Kernel, cu_file: Path) -> None:
+    source, wait = panels.source_text(), 'asm volatile("griddepcontrol.wait;" ::: "memory");'
+    assert source.count(wait) == 1
+    cu_file.write_text(source.replace(wait, ""))
+    found = check(replace(panels, source=cu_file), m=16, n=12, k=16).violations
+    lines = source.splitlines()
+    assert {(each.kind, lines[(each.line or 0) - 1].split()[0]) for each in found} == {
+        ("early-access", "asm"),
+        ("early-access", "C[row"),
+    }
+
+
+def test_a_check_goes_through_json() -> None:
+    document = json.loads(json.dumps(check("upc.kernel00", 65, block=32, force=True).to_json(), allow_nan=False))
+    (violation,) = document["violations"]
+    assert document["kernel"] == "upc.kernel00"
+    assert violation.keys() == {"kind", "array", "source", "line", "block", "thread", "count", "message", "fatal"}
+    assert (violation["kind"], violation["count"], violation["line"]) == ("unwritten-output", 129, None)
+    found = check("upc.kernel10", 65, block=32, force=True)
+    assert found.violations
+    assert Check.from_json(json.loads(json.dumps(found.to_json(), allow_nan=False))) == found
+
+
+def test_a_device_without_a_sanitizer_is_refused() -> None:
+    device = cast(Device, SimpleNamespace(name="cuda:0"))
+    with pytest.raises(mmcore.NoDevice, match=r"^cuda:0 cannot look for hazards"):
+        check_cell(Cell("upc.kernel01", 8, 8, 8), device)
+
+
+def test_a_time_limit_is_an_error_that_estimates_the_time_of_the_whole_check() -> None:
+    pattern = r"^thread .* was still running after 0.3 s at kernel01.cu:\d+; .* would take (about|at least) [\d.]+ s$"
+    with pytest.raises(TimeLimit, match=pattern):
+        check("upc.kernel01", 1500, block=32, timeout=0.3)

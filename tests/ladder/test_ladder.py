@@ -1,0 +1,219 @@
+"""The ladder's kernels: right at ragged sizes and in each layout, nothing found in them, as accurate as they say."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import mmcore
+from mmcore import Config, DeviceProperties, Kernel, Space
+from mmcore.compile.compiler import compile_plan
+from mmcore.devices.base import Device
+from mmcore.kernel.configs import resolve
+from mmcore.planning.plan import plan, resource_violations
+from mmcore_emulator.adapter.api import check, profile
+from mmcore_ladder import f32, f64
+from mmcore_tools.conform import conformance
+from mmcore_tools.conform.conformance import conform_kernel
+
+LADDER = {name: kernel for name, kernel in mmcore.kernels().items() if name.startswith("ladder.")}
+RUNGS = {name: kernel for name, kernel in LADDER.items() if not kernel.variant_of}
+RESULTS = Path(__file__).parents[2] / "bench" / "results"
+RAGGED = {"m": 135, "n": 75, "k": 70}
+PARTS = ["ladder.f32.10_f16x3", "ladder.f32.11_bf16x6"]
+SPACES = {
+    name: [resolve(declared) for declared in kernel.configs]
+    for name, kernel in RUNGS.items()
+    if isinstance(kernel.configs, Space) and "any" not in name and name not in PARTS
+}
+
+
+def sizes(kernel: Kernel) -> dict[str, Any]:
+    """Those that hang over the tiles' edges, or else the least that the kernel's constraints allow."""
+    config = kernel.usual_configs[0]
+    if not kernel.violations(kernel.problem(**RAGGED), config):
+        return RAGGED
+    n = kernel.square_problem(1, config).n
+    return {"m": n, "n": n, "k": n}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in PARTS or "any" in name else ()) for name in RUNGS]
+)
+def test_each_rung_is_right(device: Device, name: str) -> None:
+    result = mmcore.run(name, **sizes(RUNGS[name]), device=device.name, seed=1)
+    assert result.verified, result.failures()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ladder.bf16.12_any_nt", "ladder.e4m3.01_any_nt"])
+def test_rows_that_begin_anywhere_are_stored_by_neighbours(name: str) -> None:
+    stores = profile(name, m=257, n=257, k=64).launches[-1].counters
+    # A warp's store of eight rows touches eight sectors at least.
+    assert stores.global_store_sectors < 4 * stores.global_store_requests
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LADDER)
+def test_nothing_is_found_in_any(name: str) -> None:
+    found = check(name, **sizes(LADDER[name]), seed=1)
+    assert (found.violations, found.warnings) == ((), ())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*PARTS, *(name for name in RUNGS if "any" in name)])
+def test_nothing_is_found_where_c_is_small_and_k_is_split(name: str) -> None:
+    found = check(name, m=40, n=48, k=1200, seed=1)
+    assert (found.violations, found.warnings) == ((), ())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LADDER)
+def test_each_is_right_in_its_usual_configs(device: Device, name: str) -> None:
+    for config in LADDER[name].usual_configs:
+        n = LADDER[name].square_problem(65, config).n
+        result = mmcore.run(name, m=n, n=n, k=n, config=config.to_json(), device=device.name)
+        assert result.verified, (config, result.failures())
+
+
+@pytest.mark.parametrize("name", SPACES)
+def test_the_default_config_is_one_of_several_that_a_search_goes_over(name: str) -> None:
+    assert LADDER[name].usual_configs[0] in SPACES[name]
+    assert 10 <= len(SPACES[name]) == len({config.id for config in SPACES[name]}) <= 300
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SPACES)
+def test_configs_of_a_space_compile_and_a_multiprocessor_has_room_for_them(name: str) -> None:
+    """In every eighth of them, which are enough to notice what changes the registers of many."""
+    kernel, device = LADDER[name], DeviceProperties()
+    for config in SPACES[name][::8]:
+        planned = plan(kernel, kernel.square_problem(1, config), config, device)
+        functions = compile_plan(planned, "90a").functions
+        for launch in planned.launches:
+            function = functions[planned.entry(launch)]
+            shared_bytes = function.static_shared_bytes + launch.shared_bytes
+            assert not resource_violations(device, launch.block_dim, function.registers, shared_bytes), config
+            assert function.spill_bytes is not None, config
+            assert function.spill_bytes < 100, config
+
+
+def whole_tiles(config: Config) -> dict[str, Any]:
+    """Two tiles of C, and so many along k that every stage is filled twice."""
+    stages, depth = config.get("STAGES", 1), config.get("BK", 64)
+    return {"m": 2 * config.BM, "n": config.BN, "k": 2 * stages * depth}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize("place", ["first", "middle", "last"])
+def test_configs_of_a_space_are_right(name: str, place: str) -> None:
+    configs = SPACES[name]
+    config = configs[{"first": 0, "middle": len(configs) // 2, "last": -1}[place]]
+    asked = {**whole_tiles(config), "config": config.to_json(), "device": "emulator", "seed": 1}
+    result = mmcore.run(name, **asked)
+    assert result.verified, result.failures()
+    found = check(name, **asked)
+    assert (found.violations, found.warnings) == ((), ())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["ladder.f64.02_dmma", "ladder.f64.03_ring", *(name for name in RUNGS if "any" in name)]
+)
+def test_configs_drawn_at_random_are_right_at_ragged_sizes(name: str) -> None:
+    """Where tiles hang over the edges, and where k is long and C has few of them."""
+    for config in random.Random(name).sample([resolve(declared) for declared in LADDER[name].configs], 3):
+        for m, n, k in ((70, 45, 300), (16, 200, 1100)):
+            result = mmcore.run(name, m=m, n=n, k=k, config=config.to_json(), device="emulator", seed=1)
+            assert result.verified, (config.id, m, n, k, result.failures())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "resident"), [("ladder.f32.09_any", f32.resident), ("ladder.f64.03_ring", f64.resident)]
+)
+def test_the_blocks_that_are_counted_on_are_those_that_the_source_asks_room_for(
+    name: str, resident: Callable[[Config], int]
+) -> None:
+    for config in [resolve(declared) for declared in LADDER[name].configs][::8]:
+        planned = plan(LADDER[name], LADDER[name].problem(64, 64, 64), config, DeviceProperties())
+        (asked,) = set(re.findall(r"\.minnctapersm (\d+)", compile_plan(planned, "90").ptx))
+        assert int(asked) == resident(config), config
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUNGS)
+def test_each_conforms(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In few cases; the command tries all."""
+    monkeypatch.setattr(conformance, "CAPABILITIES", ("9.0",))
+    monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 5)
+    found = conform_kernel(name, "emulator", seed=1)
+    assert found.conforms, found.failures
+
+
+def share_of_tolerance(name: str, a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
+    """The largest error of the product as a share of what float32's sums are allowed."""
+    c = mmcore.matmul(a, b, kernel=name, device="emulator")
+    magnitude = np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64)
+    errors = np.abs(c - a.astype(np.float64) @ b.astype(np.float64))
+    allowed = 2 * np.sqrt(a.shape[1]) * 2.0**-24 * magnitude
+    assert np.isfinite(c).all()
+    return float((errors / np.where(magnitude, allowed, 1)).max())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("k", [1, 8, 64, 300])
+@pytest.mark.parametrize("inputs", ["of one sign", "of any sign", "of twelve binades", "of other scales"])
+def test_float32_in_parts_is_as_accurate_as_float32(name: str, k: int, inputs: str) -> None:
+    """Where no number needs the CUDA cores, and sums of one sign, which tensor cores cut off, add up their errors."""
+    rng = np.random.default_rng(k)
+    a, b = rng.uniform(0.5, 1, (40, k)), rng.uniform(0.5, 1, (k, 24))
+    if inputs == "of any sign":
+        a *= rng.choice([-1, 1], a.shape)
+    elif inputs == "of twelve binades":
+        a = np.ldexp(a, -rng.integers(0, 12, a.shape))
+    elif inputs == "of other scales":
+        a, b = np.ldexp(a, rng.integers(-50, 50, (40, 1))), np.ldexp(b, rng.integers(-50, 50, (1, 24)))
+    assert share_of_tolerance(name, a.astype(np.float32), b.astype(np.float32)) < 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("odd", [1e-38, 1e-44, 3e38, -2e-39])
+def test_numbers_that_have_no_parts_are_left_to_the_cuda_cores(name: str, odd: float) -> None:
+    a, b = np.ones((3, 20), np.float32), np.ones((20, 5), np.float32)
+    a[1] = 0
+    a[1, 7] = odd
+    a[2, 3], a[2, 4] = 1e20, 1e-20
+    b[3] = 0
+    assert share_of_tolerance(name, a, b) < 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PARTS)
+def test_what_is_no_number_spoils_its_row_alone(name: str) -> None:
+    a, b = np.ones((3, 20), np.float32), np.ones((20, 5), np.float32)
+    a[1, 7], a[2, 7] = np.inf, np.nan
+    c = mmcore.matmul(a, b, kernel=name, device="emulator")
+    assert (c[0] == 20).all()
+    assert np.isposinf(c[1]).all()
+    assert np.isnan(c[2]).all()
+
+
+@pytest.mark.parametrize("card", ["nvidia-h200", "nvidia-h100"])
+def test_the_gpus_bits_were_the_emulators(card: str) -> None:
+    """What docs/ladder.md says of the committed comparisons."""
+    document = json.loads((RESULTS / card / "ladder_bits.json").read_text())
+    assert {row["kernel"] for row in document["rows"]} == set(LADDER)
+    for row in document["rows"]:
+        assert [row["differing"], row["uniform"]["differing"]] == [0, 0], row["kernel"]

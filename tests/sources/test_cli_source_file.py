@@ -1,0 +1,458 @@
+"""``mmcore run my.cu`` and its like: a file in the place of a kernel's name."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+import mmcore
+from mmcore.cell import Cell, referenced_kernel
+from mmcore.registry import registry
+from mmcore_cuda.nvrtc.device_half import LeftOut
+from mmcore_emulator.adapter.launch_facts import launch_command
+from mmcore_sources.cuda_file.left_out import in_a_line, in_a_list, may_have_a_host_half
+from tests.command_line import install
+from tests.command_line import mmcore as command
+from tests.sources.test_source_file import NAIVE
+
+RIGHT = """
+__global__ void mul(const float *A, const float *B, float *C, int m, int n, int k) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= m || col >= n) return;
+    float sum = 0;
+    for (int i = 0; i < k; i++) sum += A[row * k + i] * B[i * n + col];
+    C[row * n + col] = sum;
+}
+"""
+
+TILED = """
+__global__ void mul(const float *A, const float *B, float *C, int m, int n, int k) {
+    __shared__ float a[16][16], b[16][16];
+    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    float sum = 0;
+    for (int p = 0; p < k; p += 16) {
+        a[threadIdx.y][threadIdx.x] = row < m && p + threadIdx.x < k ? A[row * k + p + threadIdx.x] : 0;
+        b[threadIdx.y][threadIdx.x] = p + threadIdx.y < k && col < n ? B[(p + threadIdx.y) * n + col] : 0;
+        __syncthreads();
+        for (int i = 0; i < 16; i++) sum += a[threadIdx.y][i] * b[i][threadIdx.x];
+    __syncthreads();  // until all have read
+    }
+    if (row < m && col < n) C[row * n + col] = sum;
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with a right kernel and one without a guard."""
+    (tmp_path / "my.cu").write_text(RIGHT)
+    (tmp_path / "tiled.cu").write_text(RIGHT.replace("    if (row >= m || col >= n) return;\n", ""))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry(), "files", {})
+    return tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_file_is_run_and_what_nobody_said_is_told_with_the_option_that_says_otherwise() -> None:
+    result = command("run", "my.cu", "--size", "20x30x40", "--device", "emulator")
+    assert result.exit_code == 0, result.output
+    assert "file.my: mul of my.cu" in result.stdout
+    assert result.stdout.rstrip().endswith("TEST PASS")
+    for option in ("--entry", "--args", "--block", "--grid"):
+        assert option in result.stderr
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_said_is_not_inferred() -> None:
+    said = ["--entry", "mul", "--args", "A,B,C,m,n,k", "--block", "8x4", "--grid", "ceil(n/8), ceil(m/4)"]
+    result = command("run", "my.cu", "--size", "20x30x40", "--quiet", *said)
+    assert (result.exit_code, result.stdout, result.stderr.strip()) == (0, "TEST PASS\n", "")
+
+
+FLAT = """
+__global__ void flat(float* A, float* B, float* C, int rows, int n, int k) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int p = 0; i < rows * n && p < k; ++p) sum += A[i / n * k + p] * B[p * n + i % n];
+    if (i < rows * n) C[i] = sum;
+}
+int main() { flat<<<(rows * n + 63) / 64, 64, 4 * 64>>>(A, B, C, rows, n, k); }
+"""
+
+
+def test_what_a_report_prints_can_be_given_back(folder: Path) -> None:
+    (folder / "flat.cu").write_text(FLAT)
+    asked = ("run", "flat.cu", "--size", "20×30×40", "--seed", "1", "--device", "emulator", "--inputs", "wide")
+    result = command(*asked)
+    notes = {
+        cells[4]: cells[2] for cells in (re.split("  +", line) for line in result.stderr.splitlines()) if cells[4:]
+    }
+    facts = dict(re.split("  +", line, maxsplit=1) for line in result.stdout.splitlines() if "  " in line)
+    assert notes.keys() >= {"--args", "--block", "--grid", "--shared"}
+    assert facts["inputs"] == "wide"
+    for said in (notes, {**notes, **{f"--{name}": facts[name].partition(" ")[0] for name in ("block", "grid")}}):
+        again = command(*asked, *(word for pair in said.items() for word in pair))
+        assert (again.exit_code, again.stdout) == (0, result.stdout)
+        assert "inferred" not in again.stderr
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_wrong_product_fails_with_a_hint_where_another_grid_makes_it_right() -> None:
+    swapped = ["--grid", "ceil(m/bx), ceil(n/by)"]
+    result = command("run", "my.cu", "--size", "20x50x30", "--quiet", "--device", "emulator", *swapped)
+    assert result.exit_code == 1
+    assert "hint: with --grid 'ceil(n / bx), ceil(m / by)' the product is right at 20×50×30\n" in result.stdout
+
+
+def test_a_factor_of_0_and_no_matrix_by_columns_are_said_like_anything_else(folder: Path) -> None:
+    scaled = RIGHT.replace("int k)", "int k, float beta)").replace("= sum", "= sum + beta * C[row * n + col]")
+    (folder / "scaled.cu").write_text(scaled)
+    said = ["--quiet", "--device", "emulator", "--beta", "0"]
+    result = command("run", "scaled.cu", "--size", "20x30x40", *said)
+    assert result.exit_code == 1
+    assert "got NaN" in result.stdout  # 0·NaN, which C holds where nobody is to read it
+    assert "operation" not in result.stderr
+    (folder / "columns.cu").write_text(
+        RIGHT.replace("A[row * k + i] * B[i * n + col]", "A[row + i * m] * B[i + col * k]").replace(
+            "C[row * n + col]", "C[row + col * m]"
+        )
+    )
+    assert "--column-major ''" in command("run", "columns.cu", "--size", "20x30x40", "--quiet").stderr
+    by_rows = ["--column-major", "", "--block", "16x16"]
+    result = command("run", "columns.cu", "--size", "20x30x40", "--quiet", *by_rows)
+    assert result.exit_code == 1
+    assert "hint: with --column-major 'ABC' the product is right" in result.stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_right_product_is_passed_with_a_note_where_it_is_wrong_beside_whole_tiles() -> None:
+    result = command("run", "tiled.cu", "--size", "32", "--quiet", "--device", "emulator")
+    again = "mmcore run tiled.cu -m 65 -n 66 -k 67 --device emulator"
+    assert result.stdout == f"note: at 65×66×67, which whole tiles do not cover, it is wrong: {again}\nTEST PASS\n"
+    assert command(*shlex.split(again)[1:]).exit_code == 1
+    assert command("run", "my.cu", "--size", "32", "--quiet", "--device", "emulator").stdout == "TEST PASS\n"
+
+
+def test_a_race_is_not_a_pass(folder: Path) -> None:
+    text = TILED.replace("    __syncthreads();  // until all have read\n", "")
+    (folder / "race.cu").write_text(text)
+    (folder / "tiles.cu").write_text(TILED)
+    result = command("run", "race.cu", "--size", "65", "--quiet", "--device", "emulator")
+    again = "mmcore check race.cu -m 65 -n 65 -k 65 --device emulator"
+    line = text[: text.index("a[threadIdx.y][threadIdx.x] =")].count("\n") + 1
+    race, *_, answer = result.stdout.splitlines()
+    assert race.startswith("shared-race: thread (0, 0) of block (0, 0) writes element 0 of a, which thread (1, 0)")
+    assert f"at race.cu:{line}" in race
+    assert (answer, result.exit_code) == ("TEST FAIL", 1)
+    assert again in command("run", "race.cu", "--size", "65", "--device", "emulator").stdout
+    assert command(*shlex.split(again)[1:]).exit_code == 1
+    assert command("run", "tiles.cu", "--size", "65", "--quiet", "--device", "emulator").stdout == "TEST PASS\n"
+
+
+PADDED = """
+__global__ void padded(const float* A, const float* B, float* C, int m, int n, int k, int lda, int ldb, int ldc) {
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row >= m || col >= n) return;
+    float sum = 0;
+    int i = 0;
+    for (; i + 4 <= k; i += 4) {
+        float4 a = *(const float4*)(A + row * lda + i);
+        sum += a.x * B[i * ldb + col] + a.y * B[(i + 1) * ldb + col];
+        sum += a.z * B[(i + 2) * ldb + col] + a.w * B[(i + 3) * ldb + col];
+    }
+    for (; i < k; ++i) sum += A[row * lda + i] * B[i * ldb + col];
+    C[row * ldc + col] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize("size", ["70x33x45", "350x97x45"])
+def test_rows_remain_aligned_where_a_right_product_is_tried_at_a_small_size(size: str, folder: Path) -> None:
+    (folder / "padded.cu").write_text(PADDED)
+    padded = ["--grid", "ceil(n/16),ceil(m/16)", "--block", "16x16", "--args", "A,B,C,m,n,k,lda,ldb,ldc"]
+    result = command("run", "padded.cu", "--size", size, "--lda", "48", "--quiet", "--device", "emulator", *padded)
+    assert result.stdout == "TEST PASS\n"
+    result = command("run", "padded.cu", "--size", size, "--lda", "47", "--quiet", "--device", "emulator", *padded)
+    assert "misaligned" in result.stdout
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", ["check", "profile", "show", "occupancy", "conform"])
+def test_every_command_that_takes_a_kernel_takes_a_file(name: str) -> None:
+    size = [] if name in ("show", "conform") else ["--size", "32"]
+    result = command(name, "my.cu", *size)
+    assert result.exit_code == 0, result.output
+    assert "file.my" in result.stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_file_that_does_not_conform_is_shown_with_a_command_that_shows_it_again() -> None:
+    result = command("conform", "tiled.cu", "--device", "emulator")
+    assert result.exit_code == 1
+    assert "$ mmcore run tiled.cu -m 1 -n 1 -k 1 --block 16x16 --device emulator --seed" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ("run no.cu", "there is no file no.cu"),
+        ("run ./", "is a folder, not a .cu file"),
+        ("run latin.cu", "latin.cu cannot be read: it is not UTF-8 text"),
+        ("run my.cu --define 3=4", "--define '3=4' is not NAME=VALUE"),
+        ("run upc.kernel11 --entry f", "--entry is for a .cu file, and upc.kernel11 is declared by a package"),
+        ("occupancy --entry f --registers 3 --block 8", "--entry is for a .cu file, and none is named"),
+        ("run my.cu --grid n/0", "its launch rule: n / 0 divides by 0"),
+        ("run deep.cu", "deep.cu cannot be read: its expressions are nested too deeply"),
+    ],
+)
+def test_what_cannot_be_exits_with_2_and_one_sentence(arguments: str, reason: str, folder: Path) -> None:
+    (folder / "latin.cu").write_bytes(b"// \xe9\n")
+    (folder / "deep.cu").write_text(RIGHT.replace("int row =", f"int row = {'(' * 3000}1{')' * 3000} +"))
+    result = command(*shlex.split(arguments))
+    assert result.exit_code == 2
+    assert reason in result.stderr.splitlines()[-1]
+
+
+def test_a_header_beside_a_file_gives_values_to_names(folder: Path) -> None:
+    (folder / "sizes.h").write_text(
+        "#pragma once\nconstexpr int STEP = 4;\n#ifndef EDGE\n#define EDGE (2 * STEP)\n#endif\n"
+    )
+    text = '#include "sizes.h"\n' + RIGHT.replace("blockDim.x", "EDGE").replace("blockDim.y", "EDGE")
+    (folder / "edge.cu").write_text(text)
+    result = command("run", "edge.cu", "--size", "20", "--device", "emulator")
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "TEST PASS"), result.output
+    assert "(its default in line 4 of sizes.h)" in result.stderr
+    (folder / "sizes.h").write_text("enum { EDGE = 16 };\n")
+    assert referenced_kernel("edge.cu").usual_configs[0].block == (16, 16, 1)
+
+
+def test_a_name_that_nvrtc_lacks_can_be_defined_and_one_of_cudas_need_not(folder: Path) -> None:
+    (folder / "steps.cu").write_text(RIGHT.replace("i < k", "i < k * STEPS"))
+    result = command("run", "steps.cu", "--size", "16", "--device", "emulator")
+    assert result.exit_code == 2
+    assert "steps.cu does not compile (--define NAME=VALUE or defines= would define STEPS):" in result.stderr
+    own = "#include <math_constants.h>\ntemplate <class T> struct SM { enum { LAST = 1 }; };\n"
+    text = RIGHT.replace("float sum = 0", "float sum = 0 * CUDART_PI_F * CHAR_BIT").replace(
+        "i < k", "i < k && SM<int>::LAST"
+    )
+    (folder / "own.cu").write_text(own + text)
+    assert command("run", "own.cu", "--size", "16", "--device", "emulator").exit_code == 0
+
+
+COOPERATIVE = """#include <cooperative_groups.h>
+__global__ void mul(const float *A, const float *B, float *C, int m, int n, int k) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    bool inside = row < m && col < n;
+    if (inside) C[(m - 1 - row) * n + col] = 0;  // by another block than adds
+    cooperative_groups::this_grid().sync();
+    float sum = 0;
+    for (int i = 0; inside && i < k; i++) sum += A[row * k + i] * B[i * n + col];
+    if (inside) C[row * n + col] += sum;
+}
+"""
+
+
+def test_blocks_that_wait_for_the_whole_grid_are_launched_together(folder: Path) -> None:
+    (folder / "grid.cu").write_text(COOPERATIVE)
+    (folder / "apart.cu").write_text(COOPERATIVE.replace("cooperative_groups::this_grid().sync();", ""))
+    selected = ("--size", "40", "--device", "emulator")
+    for tool in ("run", "check"):
+        assert command(tool, "grid.cu", *selected).exit_code == 0
+    assert "global-race of C" in command("check", "apart.cu", *selected).stdout
+    (folder / "said.cu").write_text(RIGHT.replace("    float sum", "    // no this_grid() here\n    float sum"))
+    assert not referenced_kernel("said.cu").launch.cooperative  # type: ignore[union-attr]
+    assert referenced_kernel("grid.cu").launch.cooperative  # type: ignore[union-attr]
+    # As many blocks as run at once on a GPU.
+    refused = command("run", "grid.cu", "--size", "1000", "--device", "emulator")
+    assert refused.exit_code == 2
+    assert "3969 blocks cannot wait for each other: the device has room for 1056 at once" in refused.stderr
+    assert command("new-plugin", "acme.grid", "--from", "grid.cu", "--dir", "made").exit_code == 0
+    assert "cooperative=True" in "".join(each.read_text() for each in (folder / "made").rglob("*.py"))
+
+
+def test_a_barrier_of_the_grid_wants_a_cooperative_launch_and_every_block(folder: Path) -> None:
+    partly = COOPERATIVE.replace(
+        "cooperative_groups::this_grid()", "auto all = cooperative_groups::this_grid();\n    if (blockIdx.x) all"
+    )
+    (folder / "partly.cu").write_text(partly)
+    assert "deadlock" in command("check", "partly.cu", "--size", "40", "--device", "emulator").stdout
+    (folder / "plain.cu").write_text(COOPERATIVE)
+    kernel = mmcore.Kernel(name="tests.plain", source=folder / "plain.cu", entry="mul", configs=[{"block": (16, 16)}])
+    result = mmcore.run(kernel, 40, device="emulator")
+    assert [each.kind for each in result.violations] == ["trap"]
+
+
+def test_a_files_name_may_have_any_characters(folder: Path) -> None:
+    path = folder / 'it\'s "ü" #1.cu'
+    path.write_text(RIGHT)
+    result = command("run", str(path), "--size", "16")
+    assert result.exit_code == 0, result.output
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(folder: Path) -> None:
+    for name in ("ada", "bob"):
+        (folder / name).mkdir()
+        (folder / name / "my.cu").write_text(RIGHT)
+    found = [referenced_kernel(path).name for path in ("ada/my.cu", "bob/my.cu", "ada/my.cu")]
+    assert found == ["file.my", "file.bob.my", "file.my"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_cell_of_a_file_is_reproduced_with_what_was_said_of_it() -> None:
+    kernel = registry().kernel({"file": "my.cu", "grid": "ceil(n/8), ceil(m/8)", "block": "8", "define": ["X=y"]})
+    cell = Cell(registry().reference(kernel), 2, 3, 5, config=kernel.usual_configs[0].to_json(), seed=1)
+    words = "my.cu '--grid=ceil(n/8), ceil(m/8)' --define=X=y -m 2 -n 3 -k 5 --block 8x8 --device auto --seed 1"
+    assert launch_command("run", cell) == f"mmcore run {words}"
+    assert json.loads(json.dumps(cell.to_json()))["kernel"]["inferred"]["function"] == "mul"
+
+
+@pytest.mark.usefixtures("folder")
+def test_python_takes_a_files_path() -> None:
+    result = mmcore.run("my.cu", m=5, n=7, k=9, device="emulator")
+    assert (result.verified, result.kernel) == (True, "file.my")
+
+
+def test_benchmarks_take_files_beside_names(folder: Path, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_speed="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
+    files = f"{folder / 'my.cu'},upc.kernel01"
+    result = pytester.runpytest("--mm-kernel", files, "--mm-size", "32", "--mm-device", "emulator", "-q")
+    result.assert_outcomes(passed=4)
+
+
+def test_a_package_is_made_of_a_file_with_the_headers_that_it_includes(folder: Path) -> None:
+    (folder / "step.cuh").write_text("__device__ float step(float a, float b) { return a * b; }\n")
+    source = '#include "step.cuh"\n' + NAIVE.replace(
+        "A[row * N + i] * B[i * N + col]", "step(A[row * N + i], B[i * N + col])"
+    )
+    (folder / "mine.cu").write_text(source)
+    result = command("new-plugin", "acme.mine", "--from", "mine.cu", "--dir", "made", "--shared", "4*bx")
+    assert result.exit_code == 0, result.output
+    assert "acme.mine: a copy of mine.cu, in made" in result.stdout
+    made = folder / "made" / "acme_mine"
+    assert (made / "mine.cu").read_text() == source
+    assert (made / "step.cuh").is_file()
+    declared: dict[str, object] = {}
+    exec((made / "mine.py").read_text(), declared)
+    kernel = declared["mmcore_kernels"]().located(made)  # type: ignore[operator]
+    assert (kernel.entry, kernel.arguments) == ("mul", ("A", "B", "C", "n"))
+    assert mmcore.run(kernel, 20, device="emulator").verified
+
+
+def test_kernels_that_were_written_for_declarations_are_read_as_they_are_declared() -> None:
+    """Of sources that no test was written for, none is taken for something else."""
+    ours = [each.item for name, each in registry().kernels.items() if name.startswith(("upc.", "hpsee."))]
+    for declared in ours:
+        found = referenced_kernel({"file": str(declared.source)})
+        assert found.arguments == declared.arguments_of(declared.entry_named()), declared.name
+        assert (found.dtype, found.output, found.beta) == (declared.dtype, declared.output, declared.beta)
+
+
+def test_a_plugin_that_fails_to_change_a_command_costs_only_its_own_change(folder: Path) -> None:
+    failing = "from mmcore import hookimpl\n@hookimpl\ndef mmcore_command(command):\n    return 1 // 0\n"
+    install(folder / "site", "failing", "failing.command", failing)
+    result = command("run", "my.cu", "--entry", "mul", "--size", "32", "--device", "emulator", site=folder / "site")
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "TEST PASS"), result.output
+    assert "mmcore_command of plugin " in result.stderr
+
+
+PROGRAM = """#include <vector>
+#include "timing.h"
+__device__ float twice(float x) { return 2 * x; }
+HOSTint check(const std::vector<float> &found) {
+    return found.empty();
+}
+
+int main() {
+    mul<<<dim3(2, 2), dim3(16, 16)>>>(nullptr, nullptr, nullptr, 32, 32, 32);
+    return check({});
+}
+"""
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_left_out_of_a_program_is_listed(folder: Path) -> None:
+    text = PROGRAM.replace("HOST", RIGHT)
+    first = text.splitlines().index("int check(const std::vector<float> &found) {") + 1
+    (folder / "program.cu").write_text(text)
+    (folder / "timing.h").write_text("#include <chrono>\ninline double now() {\n    return 0;\n}\n")
+    ran = command("run", "program.cu", "--size", "32", "--device", "emulator", "--quiet")
+    assert ran.exit_code == 0, ran.output
+    lines = f"lines {first}-{first + 7}"
+    said = f"left out of program.cu, as the host's half: main, check ({lines}); now (timing.h, lines 2-4)\n"
+    assert ran.stdout == f"{said}TEST PASS\n"
+    listed = json.loads(command("run", "program.cu", "--size", "32", "--device", "emulator", "--json").stdout)[
+        "left_out"
+    ]
+    assert [(each["name"], Path(each["path"]).name, each["first"], each["last"]) for each in listed] == [
+        ("check", "program.cu", first, first + 2),
+        ("main", "program.cu", first + 4, first + 7),
+        ("now", "timing.h", 2, 4),
+    ]
+    assert "not allowed in JIT mode" in listed[0]["reason"]
+    shown = command("show", "program.cu")
+    assert (
+        "left out of program.cu, as the host's half:\n"
+        f"  check  lines {first}-{first + 2}\n"
+        f"  main   lines {first + 4}-{first + 7}\n"
+        "  now    timing.h:2-4\n\n"
+    ) in shown.stderr
+    assert "left out" not in shown.stdout
+    assert json.loads(command("show", "program.cu", "--json").stdout)["source_text"] == text
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", ["run", "show"])
+def test_nothing_is_said_of_a_file_that_is_taken_as_a_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmcore_sources.cuda_file.left_out.executor", None)  # nothing has to be compiled for it
+    result = command(name, "my.cu", *(["--size", "32", "--device", "emulator"] if name == "run" else []))
+    assert result.exit_code == 0, result.output
+    assert "left out" not in result.output
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_left_out_of_a_file_that_does_not_compile_is_not_known(folder: Path) -> None:
+    (folder / "broken.cu").write_text(RIGHT.replace("sum +=", "sum + =") + "int main() {}\n")
+    assert (
+        "what is left out of broken.cu is not known: file.broken: broken.cu does not"
+        in command("show", "broken.cu").stderr
+    )
+    ran = command("run", "broken.cu", "--size", "32")
+    assert ran.exit_code == 2
+    assert ran.stderr.count("does not compile") == 1
+    assert "left out" not in ran.stderr
+
+
+def test_many_things_that_are_left_out_are_counted(tmp_path: Path) -> None:
+    source = tmp_path / "many.cu"
+    many = [asdict(LeftOut(f"f{line}", str(source), line, line, "")) for line in range(10, 60, 10)]
+    assert in_a_line(source, many) == (
+        "left out of many.cu, as the host's half: f10, f20, f30 and 2 more (5 places between lines 10 and 50)"
+    )
+    assert in_a_line(source, many[:1]) == "left out of many.cu, as the host's half: f10 (line 10)"
+    assert in_a_line(source, many[:2]) == "left out of many.cu, as the host's half: f10, f20 (lines 10, 20)"
+    library = asdict(LeftOut("thrust", "thrust/sort.h", 0, 0, ""))
+    assert in_a_line(source, [library]) == "left out of many.cu, as the host's half: thrust (sort.h)"
+    headers = [asdict(LeftOut("h", f"{each}.h", 1, 1, "")) for each in "abcde"]
+    assert in_a_line(source, headers).endswith("; h (c.h, line 1); and some of 2 more headers")
+    assert in_a_list(source, [library]).endswith("  thrust  thrust/sort.h\n")
+    assert (in_a_line(source, []), in_a_list(source, [])) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        (RIGHT, False),
+        ("#include <cuda_fp16.h>\n#define TILE 16\nusing namespace std;\n" + RIGHT, False),
+        ('#include "mine.h"\n' + RIGHT, True),
+        (RIGHT + "int main() { return 0; }", True),
+        (RIGHT + "static int count;", True),
+        ("}}} what is this", True),
+    ],
+)
+def test_a_file_is_compiled_beforehand_where_something_may_be_the_hosts(text: str, may: bool) -> None:
+    assert may_have_a_host_half(text) is may

@@ -1,0 +1,519 @@
+"""``mmcore experiment``: what it measures, keeps and leaves out."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mmcore import Kernel
+from mmcore.executor import measure_cell, worker
+from mmcore.registry import Origin, Registered, registry
+from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
+from mmcore_engines.file_locks import Lock
+from mmcore_tools.experiments import Preset
+from mmcore_tools.experiments.preset import presets
+from tests.command_line import install, mmcore
+from tests.timed_emulator import TimedProvider
+from tests.tools.test_presets import preset, preset_plugin
+
+NAMES = list(presets(registry()))
+TESTS = Origin("timed", "tests")
+
+
+@pytest.fixture(autouse=True)
+def _timed_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device that supports timing."""
+    monkeypatch.setattr(worker, "_devices", {})
+    monkeypatch.setitem(registry().providers, "timed", Registered(TimedProvider(), TESTS))
+
+
+@pytest.fixture
+def declare() -> Iterator[Any]:
+    """Registers a preset of the test's own in the place of the one before."""
+    plugins: list[Any] = []
+
+    def withdraw() -> None:
+        if plugins:
+            registry().manager.unregister(plugins.pop())
+
+    def declare(**changes: Any) -> Preset:
+        withdraw()
+        declared = preset(**{"sizes": (32, 48), "blocks": (8, 16)} | changes)
+        plugins.append(preset_plugin([declared]))
+        registry().add(plugins[0], "acme", "acme-kernels")
+        return declared
+
+    yield declare
+    withdraw()
+
+
+def results(folder: Path, name: str = "acme-sizes") -> dict[str, Any]:
+    document = json.loads((folder / f"{name}.json").read_text())
+    assert isinstance(document, dict)
+    return document
+
+
+def ids(document: dict[str, Any]) -> list[str]:
+    return [each["param"] for each in document["benchmarks"]]
+
+
+def seeds(document: dict[str, Any]) -> dict[str, int]:
+    return {each["param"]: each["extra_info"]["seed"] for each in document["benchmarks"]}
+
+
+def run(folder: Path, *options: str, device: str = "timed", name: str = "acme-sizes") -> Any:
+    return mmcore("experiment", name, "--device", device, "--dir", str(folder), *options)
+
+
+def measured_before(folder: Path) -> int:
+    before = json.loads(run(folder, "--json").stdout)["measured_before"]
+    assert isinstance(before, int)
+    return before
+
+
+def replace_kernel(monkeypatch: pytest.MonkeyPatch, name: str, **changes: Any) -> Kernel:
+    registered = registry().kernels[name]
+    changed = dataclasses.replace(registered.item, **changes)
+    monkeypatch.setitem(registry().kernels, name, Registered(changed, registered.origin))
+    return changed
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name.startswith("ladder") else ()) for name in NAMES]
+)
+def test_the_reduced_form_runs_on_the_emulator(name: str, tmp_path: Path) -> None:
+    result = run(tmp_path, "--quick", device="emulator", name=name)
+    assert result.exit_code == 0, result.stderr
+    document = results(tmp_path, f"{name}-quick")
+    declared = presets(registry()).named(name)
+    assert {each["extra_info"]["kernel"] for each in document["benchmarks"]} == set(declared.kernels)
+    drawn = mmcore("plot", str(tmp_path / f"{name}-quick.json"), "-o", str(tmp_path / "out.svg"))
+    assert drawn.exit_code == 0, drawn.stderr
+
+
+def test_an_emulator_counts_and_says_so_under_a_heading_of_what_was_counted(declare: Any, tmp_path: Path) -> None:
+    declare(title="GFLOP/s at every n from 1000 to 1100", shows="The rate peaks.", quick_sizes=(32, 40), measures=(
+        "kernel-warm", "end-to-end-pinned"))  # fmt: skip
+    result = run(tmp_path, "--quick", device="emulator")
+    assert result.exit_code == 0, result.stderr
+    heading = "Counts, no times, of upc.kernel01 at n = 32 to 40 in blocks of 8, 16"
+    assert result.stdout.startswith(f"acme-sizes, reduced form: {heading}\n")
+    assert "GFLOP/s" not in result.stdout
+    assert "The rate peaks" not in result.stdout
+    document = results(tmp_path, "acme-sizes-quick")
+    section = document["mmcore"]
+    assert (section["quick"], section["timed"], section["title"]) == (True, False, heading)
+    assert section["left_out"] == ["end-to-end-pinned: the device supports no timing"]
+    infos = [each["extra_info"] for each in document["benchmarks"]]
+    assert len(infos) == 4
+    assert all(info["gflops"] is info["percent_of_best"] is None for info in infos)
+    assert all(info["measure"] == "kernel" and info["figures"]["global_sectors"] > 0 for info in infos)
+
+
+def test_unsas_blocks_are_measured_or_refused_with_the_reason(tmp_path: Path) -> None:
+    assert run(tmp_path, "--quick", device="emulator", name="unsa-blocks").exit_code == 0
+    refused = results(tmp_path, "unsa-blocks-quick")["mmcore"]["refused"]
+    reasons = {(each["kernel"], each["config"]["block"][0]): each["reason"] for each in refused}
+    assert reasons["unsa.tiled", 50] == "a 50×50 block has 2500 threads; the device allows 1024"
+    assert reasons["unsa.tiled", 15] == "n = 100 is not a multiple of block.x = 15"
+    assert [block for kernel, block in reasons if kernel == "unsa.traditional"] == [35, 40, 45, 50]
+
+
+def test_the_results_are_pytest_benchmarks_with_what_was_declared(declare: Any, tmp_path: Path) -> None:
+    declare(kernels=("upc.kernel01", "upc.kernel10"), sizes=(32, 44), blocks=(16,), max_time=0.1, min_rounds=7)
+    result = run(tmp_path)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("acme-sizes: a test's own\n\nthat it works\n")
+    document = results(tmp_path)
+    assert ids(document) == [
+        "upc.kernel01-32x32x32-b16", "upc.kernel01-44x44x44-b16", "upc.kernel10-32x32x32-b16"
+    ]  # fmt: skip
+    assert document["machine_info"]["mmcore"].items() >= {"name": "Test GPU", "mmcore": "0.2.0"}.items()
+    assert document["machine_info"]["mmcore"]["nvrtc"] == ".".join(map(str, nvrtc_version()))
+    for each in document["benchmarks"]:
+        assert 0.08 <= each["stats"]["total"] < 0.13  # seconds, in rounds of 10 ms
+        assert each["stats"]["rounds"] >= 7
+        assert each["extra_info"]["median_ms"] == pytest.approx(10)
+        assert each["extra_info"]["percent_of_best"] == pytest.approx(100)
+    section = document["mmcore"]
+    assert (section["timed"], section["reference"], section["sizes"]) == (True, "none", [[32] * 3, [44] * 3])
+    assert section["benchmark_options"] == {"max_time": 0.1, "min_rounds": 7}
+    assert [each["reason"] for each in section["refused"]] == ["m = n = k = 44 is not a multiple of block.x = 16"]
+    compared = subprocess.run(
+        [sys.executable, "-m", "pytest_benchmark", "compare", str(tmp_path / "acme-sizes.json")],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "test_cell[upc.kernel10-32x32x32-b16]" in compared.stdout
+
+
+def test_the_fastest_of_a_group_is_its_best_also_when_it_was_measured_before(
+    declare: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare(sizes=(32,), blocks=(16,))
+    run(tmp_path)
+    slower = TimedProvider()
+    opened = slower.open(0)
+    opened._seconds = lambda source: 4e-2
+    monkeypatch.setattr(worker, "_devices", {"timed:0": opened})
+    declare(kernels=("upc.kernel01", "upc.kernel11"), sizes=(32,), blocks=(16,))
+    run(tmp_path)
+    percents = [each["extra_info"]["percent_of_best"] for each in results(tmp_path)["benchmarks"]]
+    assert percents == [pytest.approx(100), pytest.approx(25)]
+
+
+def test_nothing_is_saved_but_the_results_in_a_folder_of_the_devices(
+    declare: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    declare()
+    assert mmcore("experiment", "acme-sizes", "--device", "timed").exit_code == 0
+    found = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*")]
+    assert found == ["experiments/test-gpu/acme-sizes.json"]
+
+
+def test_copies_are_measured_both_ways_where_the_device_supports_timing(declare: Any, tmp_path: Path) -> None:
+    measures = ("kernel-warm", "kernel-cold", "end-to-end-pageable", "end-to-end-pinned")
+    declare(measures=measures, sizes=(32,), blocks=(16,))
+    assert run(tmp_path).exit_code == 0
+    milliseconds = {each["param"]: each["extra_info"]["median_ms"] for each in results(tmp_path)["benchmarks"]}
+    assert milliseconds == {
+        f"upc.kernel01-32x32x32-b16{way}": pytest.approx(10 * factor)
+        for way, factor in {"": 1, "-cold": 1.5, "-end-to-end-pageable": 5, "-end-to-end-pinned": 3}.items()
+    }
+
+
+def test_configs_are_asked_for_by_their_parameters(declare: Any, tmp_path: Path) -> None:
+    declare(kernels=("upc.kernel11",), sizes=(32,), blocks=(), configs=({"TILE": 16}, {"block": (8, 8)}))
+    assert run(tmp_path).exit_code == 0
+    assert ids(results(tmp_path)) == ["upc.kernel11-32x32x32-b16", "upc.kernel11-32x32x32-b8"]
+    declare(kernels=("upc.kernel11",), sizes=(32,), blocks=())
+    assert json.loads(run(tmp_path, "--json").stdout)["cells"] == 3, "each in its own usual configs"
+
+
+def test_kernels_take_turns_with_the_baseline_of_their_preset(declare: Any, tmp_path: Path) -> None:
+    declare(sizes=(32,), blocks=(16,), baseline="upc.kernel10")
+    result = run(tmp_path)
+    assert re.search(r"% of baseline\n.* 100\n", result.stdout)
+    (info,) = [each["extra_info"] for each in results(tmp_path)["benchmarks"]]
+    assert (info["baseline"], info["percent_of_baseline"]) == ("upc.kernel10", pytest.approx(100, rel=0.02))
+    assert results(tmp_path)["mmcore"]["baseline"] == "upc.kernel10"
+
+
+def test_what_all_rows_have_in_common_stands_above_the_table(declare: Any, tmp_path: Path) -> None:
+    declare(kernels=("upc.kernel01", "upc.kernel10"), sizes=(32,), blocks=(8, 16))
+    said = run(tmp_path).stdout
+    assert re.search(r"^at +32×32×32$", said, re.MULTILINE)
+    assert re.search(r"^kernel +config +best GFLOP/s$", said, re.MULTILINE)
+    declare(kernels=("upc.kernel01", "upc.kernel10"), sizes=(32,), blocks=(8,))
+    assert re.search(r"^kernel +best GFLOP/s$", run(tmp_path).stdout, re.MULTILINE)
+
+
+def test_what_was_measured_without_a_baseline_does_not_stand_in(declare: Any, tmp_path: Path) -> None:
+    declare(sizes=(32,), blocks=(16,))
+    run(tmp_path)
+    declare(sizes=(32,), blocks=(16,), baseline="upc.kernel10")
+    assert [measured_before(tmp_path), measured_before(tmp_path)] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("baseline", "reason"),
+    [
+        ("upc.kernel10", "upc.kernel01 45×45×45 b16: upc.kernel10: m = n = k = 45 is not a multiple of block.x = 32\n"),
+        (
+            "acme.*",
+            "upc.kernel01 45×45×45 b16: there is no other kernel 'acme.*' of its types and layouts (and 1 more)\n",
+        ),
+    ],
+)
+def test_why_a_kernel_was_not_compared_is_said(baseline: str, reason: str, declare: Any, tmp_path: Path) -> None:
+    declare(sizes=(45, 46), blocks=(16,), baseline=baseline)
+    result = run(tmp_path)
+    assert result.exit_code == 0, result.stderr
+    assert f"not compared:\n  {reason}" in result.stdout
+
+
+def test_why_nothing_is_compared_is_said_when_it_is_first_known(declare: Any, tmp_path: Path) -> None:
+    declare(sizes=(45, 46), blocks=(16,), baseline="upc.kernel1*")
+    said = run(tmp_path).stderr.splitlines()
+    (reason,) = [line for line in said if line.startswith("not compared: upc.kernel10: m = n = k = 45 ")]
+    (first,) = [line for line in said if line.startswith("[1/")]
+    assert said.index(reason) < said.index(first)
+    assert re.search(r" GFLOP/s, \d+ % of upc\.kernel11\w*$", first)
+
+
+def test_what_is_measured_already_is_not_measured_again(declare: Any, tmp_path: Path) -> None:
+    declare()
+    run(tmp_path)
+    first = results(tmp_path)
+    assert measured_before(tmp_path) == 4
+    assert seeds(results(tmp_path)) == seeds(first)
+    declare(sizes=(32, 48, 64))
+    assert json.loads(run(tmp_path, "--json").stdout) == {
+        "experiment": "acme-sizes", "quick": False, "device": "Test GPU", "results": str(tmp_path / "acme-sizes.json"),
+        "cells": 6, "measured_before": 4, "left_out": [], "refused": [], "failed": [],
+    }  # fmt: skip
+    assert seeds(results(tmp_path)).items() >= seeds(first).items()
+
+
+def test_fresh_measures_everything_and_sets_the_old_results_aside(declare: Any, tmp_path: Path) -> None:
+    declare()
+    run(tmp_path)
+    first = results(tmp_path)
+    assert json.loads(run(tmp_path, "--fresh", "--json").stdout)["measured_before"] == 0
+    assert not set(seeds(results(tmp_path)).values()) & set(seeds(first).values())
+    assert results(tmp_path, "acme-sizes.previous") == first
+
+
+def test_other_code_is_measured_again(declare: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "kernel01.cu"
+    header = tmp_path / "header.cuh"
+    header.write_text("\n")
+    original = registry().kernels["upc.kernel01"].item.source_text()
+    source.write_text(f'#include "header.cuh"\n{original}')
+    declare(sizes=(32,))
+    replace_kernel(monkeypatch, "upc.kernel01", source=source)
+    assert [measured_before(tmp_path), measured_before(tmp_path)] == [0, 2]
+    source.write_text(f"{source.read_text()}// and a remark\n")
+    assert measured_before(tmp_path) == 0
+    header.write_text("// a remark\n")
+    assert measured_before(tmp_path) == 0
+    replace_kernel(monkeypatch, "upc.kernel01", grid=lambda problem, config: (problem.n // config.block.x + 1, 4))
+    assert [measured_before(tmp_path), measured_before(tmp_path)] == [0, 2]
+    replace_kernel(monkeypatch, "upc.kernel01", options=("-DNOTHING",))
+    assert [measured_before(tmp_path), measured_before(tmp_path)] == [0, 2]
+    monkeypatch.setattr("mmcore_cuda.nvrtc.Nvrtc.version", lambda self: "99.1")
+    assert measured_before(tmp_path) == 0
+    declare(sizes=(32,), max_time=0.3)
+    assert measured_before(tmp_path) == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("column < n", "column < n - 1", "0:31: expected"),
+        ("column < n", "column < nothing", 'error: identifier "nothing" is undefined'),
+    ],
+)
+def test_a_cell_that_fails_is_reported_and_tried_again(
+    old: str, new: str, reason: str, declare: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "wrong.cu"
+    source.write_text(registry().kernels["upc.kernel01"].item.source_text().replace(old, new))
+    declare(kernels=("upc.kernel01", "upc.kernel10"), sizes=(32,), blocks=(16,))
+    with monkeypatch.context() as patch:
+        replace_kernel(patch, "upc.kernel01", source=source)
+        result = run(tmp_path)
+    assert result.exit_code == 1
+    assert "failed:\n  upc.kernel01 32×32×32 b16: " in result.stdout
+    document = results(tmp_path)
+    assert ids(document) == ["upc.kernel10-32x32x32-b16"]
+    (failed,) = document["mmcore"]["failed"]
+    assert (failed["kernel"], failed["measure"]) == ("upc.kernel01", "kernel-warm")
+    assert reason in failed["reason"]
+    assert measured_before(tmp_path) == 1
+    assert len(ids(results(tmp_path))) == 2
+
+
+def test_results_of_another_device_are_not_written_over(
+    declare: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare(sizes=(32,))
+    run(tmp_path)
+    before = results(tmp_path)
+    monkeypatch.setattr(worker, "_devices", {"timed:0": TimedProvider("Another GPU").open(0)})
+    result = run(tmp_path)
+    assert result.exit_code == 2
+    assert "holds the results of another device: they were measured on Test GPU, and this run is on Another GPU" in (
+        result.stderr
+    )
+    assert results(tmp_path) == before
+
+
+@pytest.mark.parametrize("damaged", ["", "[]", "{}", '{"mmcore": 1}', "[" * 100_000])
+def test_a_file_that_holds_no_results_is_not_written_over(declare: Any, damaged: str, tmp_path: Path) -> None:
+    declare(sizes=(32,), blocks=(16,))
+    (tmp_path / "acme-sizes.json").write_text(damaged)
+    result = run(tmp_path)
+    assert result.exit_code == 2
+    assert "is no result of mmcore experiment" in result.stderr.splitlines()[-1]
+    assert run(tmp_path, "--fresh").exit_code == 0
+
+
+def test_a_damaged_journal_costs_the_damaged_cells(declare: Any, tmp_path: Path) -> None:
+    declare()
+    run(tmp_path)
+    lines = [json.dumps(each) for each in results(tmp_path)["benchmarks"]]
+    (tmp_path / "acme-sizes.json").unlink()
+    journal = tmp_path / "acme-sizes.unfinished.jsonl"
+    journal.write_bytes("\n".join([lines[0], lines[1][:-20], "{}", "\udcff"]).encode(errors="surrogateescape"))
+    assert measured_before(tmp_path) == 1
+    assert not journal.exists()
+
+
+def test_an_interrupted_run_keeps_what_it_measured_and_says_so(
+    declare: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare()
+    done: list[Any] = []
+
+    def interrupted(cell: Any) -> Any:
+        if len(done) == 3:
+            raise KeyboardInterrupt
+        done.append(cell)
+        return measure_cell(cell)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("mmcore_tools.experiments.running.measure_cell", interrupted)
+        result = run(tmp_path)
+    assert result.exit_code == 130
+    said = "interrupted: 3 of 4 cells are measured and kept; the same command goes on from there"
+    assert result.stderr.rstrip().splitlines()[-1] == said
+    assert not (tmp_path / "acme-sizes.json").exists()
+    result = run(tmp_path)
+    assert "4 cells; 3 of them measured before\n[4/4] 0:00:00 left; upc.kernel01-48x48x48-b16: verified, " in (
+        result.stderr
+    )
+    assert len(results(tmp_path)["benchmarks"]) == 4
+
+
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
+def test_after_a_run_is_stopped_only_what_is_missing_is_measured(blow: signal.Signals, tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "mmcore", "experiment", "upc-remainders", "--quick", "-o", tmp_path,
+         "--device", "emulator"],
+        stderr=subprocess.PIPE, text=True, env=os.environ | {"MMCORE_IN_PROCESS": "0"},
+        # Whoever runs the tests in the background has them ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as first:  # fmt: skip
+        assert first.stderr is not None
+        while not (line := first.stderr.readline()).startswith("[2/40]"):
+            assert line
+        first.send_signal(blow)
+        said = first.stderr.read()
+    assert not (tmp_path / "upc-remainders-quick.json").exists()
+    if blow == signal.SIGINT:
+        assert first.returncode == 130
+        assert (
+            said.rstrip()
+            .splitlines()[-1]
+            .endswith(" of 40 cells are measured and kept; the same command goes on from there")
+        )
+    journal = (tmp_path / "upc-remainders-quick.unfinished.jsonl").read_text()
+    kept = [json.loads(line) for line in journal.split("\n") if line]
+    assert 2 <= len(kept) < 40
+    second = run(tmp_path, "--quick", "--json", device="emulator", name="upc-remainders")
+    assert json.loads(second.stdout)["measured_before"] == len(kept)
+    document = results(tmp_path, "upc-remainders-quick")
+    assert len(document["benchmarks"]) == 40
+    assert seeds(document).items() >= seeds({"benchmarks": kept}).items()
+
+
+def test_one_run_at_a_time_writes_a_presets_results(
+    declare: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare()
+    lock = Lock(f"results-{tmp_path / 'acme-sizes.json'}")
+    assert lock.try_to_take() is None
+    monkeypatch.setenv("MMCORE_LOCK_HOLDERS", "")
+    result = run(tmp_path)
+    lock.release()
+    assert result.exit_code == 2
+    assert f"process {os.getpid()} (" in result.stderr
+    assert f"is writing {tmp_path / 'acme-sizes.json'}; wait for it" in result.stderr
+
+
+def test_a_run_waits_while_another_one_measures_on_the_device(
+    declare: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare(sizes=(32,), blocks=(16,))
+    lock = Lock("device-timed:0")
+    assert lock.try_to_take() is None
+    lock._holder.write_text("4711 pytest bench")
+    monkeypatch.setattr("mmcore_engines.file_locks.time", SimpleNamespace(sleep=lambda seconds: lock.release()))
+    result = run(tmp_path)
+    assert result.exit_code == 0
+    assert (
+        "timed:0 (Test GPU) is being measured by process 4711 (pytest bench); waiting until it is free\n[1/1]"
+        in result.stderr
+    )
+
+
+def test_a_third_partys_preset_is_listed_and_run(tmp_path: Path) -> None:
+    install(tmp_path, "acme-experiments", "acme", """
+from mmcore import hookimpl
+from mmcore_tools.experiments import Preset
+
+@hookimpl
+def mmcore_presets():
+    return [Preset(name="acme-wide", title="wide products", reference="Acme's own", shows="that any shape will do",
+                   kernels=("upc.kernel01", "hpsee.simple"), sizes=((8, 512, 8),), quick_sizes=((8, 64, 8),))]
+""")  # fmt: skip
+    listing = json.loads(mmcore("experiment", "--list", "--json", site=tmp_path).stdout)
+    listed = {each["name"]: each for each in listing}
+    assert (listed["acme-wide"]["plugin"], listed["acme-wide"]["distribution"]) == ("acme", "acme-experiments")
+    assert listed["acme-wide"]["quick"]["sizes"] == [[8, 64, 8]]
+    assert set(NAMES) <= set(listed)
+    command = ("experiment", "acme-wide", "--quick", "--device", "emulator", "--dir", str(tmp_path / "out"))
+    done = mmcore(*command, site=tmp_path)
+    assert done.exit_code == 0, done.stderr
+    document = results(tmp_path / "out", "acme-wide-quick")
+    assert {name.split("-b")[0] for name in ids(document)} == {"upc.kernel01-8x64x8"}
+    assert {each["kernel"] for each in document["mmcore"]["refused"]} == {"hpsee.simple"}
+
+
+def test_the_list_names_every_preset() -> None:
+    result = mmcore("experiment", "--list")
+    assert [line.split()[0] for line in result.stdout.splitlines()[1:]] == NAMES
+
+
+def test_what_is_wrong_with_a_plugins_presets_is_a_warning(declare: Any) -> None:
+    declare(name="upc-sizes")
+    result = mmcore("experiment", "upc-sizes")
+    assert result.exit_code == 2
+    warning, error = (line for line in result.stderr.splitlines() if "upc-sizes" in line)
+    assert warning.startswith("warning: preset 'upc-sizes' is brought by ")
+    assert error.startswith("Error: preset 'upc-sizes' is brought by ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("upc-size",), "there is no preset 'upc-size'; did you mean upc-sizes"),
+        (("anything",), "there is no preset 'anything'; mmcore experiment --list shows what there is"),
+        ((), "name a preset; mmcore experiment --list shows what there is"),
+        (("upc-sizes", "--list"), "--list goes alone, or with --json"),
+        (("upc-sizes", "--device", "gpu"), "there is no device 'gpu'; there are auto, cuda"),
+        (("upc-sizes", "--quick", "--device", "emulator", "--dir", "/dev/null/x"), "/dev/null/x cannot be written"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(arguments: tuple[str, ...], reason: str) -> None:
+    result = mmcore("experiment", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.splitlines()[-1].startswith(f"Error: {reason}")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"kernels": ("upc.kernel12",)}, "there is no kernel 'upc.kernel12'; did you mean upc.kernel1"),
+        ({"configs": ({"BM": 128},)}, "upc.kernel01: there is no parameter 'BM'; there are block"),
+    ],
+)
+def test_a_kernel_or_parameter_that_is_not_there_is_named(
+    changes: dict[str, Any], reason: str, declare: Any, tmp_path: Path
+) -> None:
+    declare(**changes)
+    result = run(tmp_path)
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1].startswith(f"Error: {reason}")

@@ -1,0 +1,594 @@
+"""Conformance: right kernels pass, and what is wrong with a kernel fails in the property that it is wrong in."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Square
+from mmcore.errors import InvalidKernel, NoDevice
+from mmcore.executor import run
+from mmcore.executor.choose_device import open_device
+from mmcore.planning.plan import plan
+from mmcore.registry import Origin, Registered, registry
+from mmcore_emulator.adapter.profile import over_read_elements
+from mmcore_tools.conform import conformance as module
+from mmcore_tools.conform.cases import MOST_PER_CONFIG, USUAL_TILE, find_cases
+from mmcore_tools.conform.conformance import Conformance, conform_kernel
+from mmcore_tools.conform.outcome import PASSED, PROPERTIES, SKIPPED, groups
+from tests import wrong_kernels
+from tests.command_line import mmcore
+from tests.emulator.modern import SPLIT_K
+from tests.lectures import lecture_kernels
+from tests.wrong_kernels import BROADCAST, ROW_BY_ROW, SIXTY_FOUR_ROWS, covering_by, reading_past, rounding_down
+
+ALL = lecture_kernels()
+BUGGY = "upc.kernel11_naive_guard"
+QUICK = ("hpsee.simple", "poznan.v4b")
+SEED = 5
+EMULATOR = open_device("emulator")
+
+
+def conformance(kernel: Kernel, **asked: Any) -> Conformance:
+    """The conformance of a kernel that no plugin brings."""
+    kernels = registry().kernels
+    kernels[kernel.name] = Registered(kernel, Origin("own", "tests"))
+    try:
+        return conform_kernel(kernel.name, "emulator", seed=SEED, **asked)
+    finally:
+        del kernels[kernel.name]
+
+
+def failing(kernel: Kernel) -> set[str]:
+    """The properties that a kernel fails in."""
+    return {each.property for each in conformance(kernel).failures}
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few small products, and one compute capability: others, and large products, have tests of their own."""
+    monkeypatch.setattr(module, "CAPABILITIES", ("9.0",))
+    monkeypatch.setattr("mmcore_tools.conform.cases.USUAL_WORK", 1 << 14)
+    monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 20)
+
+
+@pytest.fixture
+def tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products of several tiles, and one compute capability."""
+    monkeypatch.setattr(module, "CAPABILITIES", ("9.0",))
+    monkeypatch.setattr("mmcore_tools.conform.cases.USUAL_WORK", 1 << 18)
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three products, for what concerns the declaration alone."""
+    monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 3)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow)
+        for name, kernel in ALL.items()
+        if not kernel.known_bugs
+    ],
+)
+def test_a_lectures_kernel_conforms(name: str) -> None:
+    found = conform_kernel(name, "emulator")
+    assert found.conforms, found.failures
+    tested = {each.property for each in found.outcomes if each.outcome == PASSED}
+    assert tested >= set(PROPERTIES) - {"over-read"}
+    assert ("over-read" in tested) == (ALL[name].over_read is not None)
+    configs = {config.id for config in ALL[name].usual_configs}
+    assert {each.what.rpartition(", ")[2] for each in found.of("geometry")} == configs
+
+
+@pytest.mark.usefixtures("few")
+def test_a_kernel_with_known_bugs_fails_for_them_alone_and_each_command_shows_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MOST_FORCED", 4)
+    found = conform_kernel(BUGGY, "emulator", seed=SEED)
+    assert {each.property for each in found.failures} == {"known-bugs"}
+    declared, *evidence = found.failures
+    assert all(sentence in declared.reason for sentence in ALL[BUGGY].known_bugs)
+    assert any("elements compared are wrong" in each.reason for each in evidence)
+    for each in evidence:
+        program, *arguments = shlex.split(each.reproduce)
+        result = mmcore(*arguments)
+        assert (program, result.exit_code) == ("mmcore", 1)
+        assert each.reason.split("; ")[0].split(": ", 1)[-1].split(" at ")[0] in result.stdout
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """Changes of the right kernel, and the one property that it lacks then."""
+
+    property: str
+    changes: tuple[tuple[str, str], ...] = ()
+    declared: Callable[[], dict[str, Any]] = dict
+    source: str = wrong_kernels.RIGHT
+
+
+AHEAD = ("sum += A", "sum += 0.0f * (*(const volatile float*)(A + row * k + p + 2) != 7.0f) + A")
+FOURS = (
+    ("p < k; ++p)", "p + 3 < k; p += 4)"),
+    (
+        "sum += A[row * k + p] * B[p * n + column];",
+        "for (int q = p; q < p + 4; ++q) sum += A[row * k + q] * B[q * n + column];",
+    ),
+)
+WRITES_A = ("    }\n}\n", "    }\n    const_cast<float*>(A)[row * k] = 1.0f;\n}\n")
+ONE_BARRIER = ("        __syncthreads();  // before the next is written\n", "")
+STALE = ("= sum;", "= C[row * n + column] == C[row * n + column] ? 1.0f : sum;")
+
+WRONG = {
+    "no bounds test for the rows": Wrong("bounds", (("row >= m || ", ""),)),
+    "a write before the start": Wrong("bounds", (("= sum;", "= sum; if (row + column == 0) C[-1] = sum;"),)),
+    "an input overwritten": Wrong("inputs", (WRITES_A,), source=ROW_BY_ROW),
+    "a race": Wrong("hazards", (ONE_BARRIER,), source=BROADCAST),
+    "too little over-read": Wrong("over-read", (AHEAD,), lambda: {"launch": reading_past(A=1)}),
+    "an over-read that is not needed": Wrong("over-read", (), lambda: {"launch": reading_past(B=16)}),
+    "an over-read too large": Wrong("over-read", (AHEAD,), lambda: {"launch": reading_past(A=3)}),
+    "the last k dropped": Wrong("product", (("p < k", "p < k - 1"),)),
+    "a stale result": Wrong("repeatable", (STALE,)),
+    "fewer blocks than needed": Wrong("written", (), lambda: {"launch": rounding_down}),
+    "a constraint missing": Wrong("product", FOURS),
+    "the last column not written": Wrong("written", (("column >= n", "column >= n - 1"),)),
+    "a config too large": Wrong("geometry", (), lambda: {"configs": [{"block": (16, 8)}, {"block": (64, 32)}]}),
+    "no known bug, but declared": Wrong("known-bugs", (), lambda: {"known_bugs": ("It is slow.",)}),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+@pytest.mark.usefixtures("quick")
+def test_what_is_wrong_fails_in_that_property_alone(tmp_path: Path, wrong: Wrong) -> None:
+    kernel = wrong_kernels.kernel(tmp_path, *wrong.changes, source=wrong.source, **wrong.declared())
+    found = conformance(kernel)
+    assert {each.property for each in found.failures} == {wrong.property}, found.failures
+    assert all(each.reason and each.reproduce.startswith("mmcore ") for each in found.failures)
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        Wrong(""),
+        Wrong("", source=BROADCAST),
+        Wrong("", (AHEAD,), lambda: {"launch": reading_past(A=2)}),
+        Wrong("", FOURS, lambda: {"constraints": (Multiple("k", of=4),)}),
+        Wrong("", FOURS, lambda: {"constraints": (Square(), Multiple("k", of=32))}),
+    ],
+    ids=["plain", "broadcast", "over-read", "fours", "squares"],
+)
+@pytest.mark.usefixtures("quick")
+def test_the_right_declaration_conforms(tmp_path: Path, right: Wrong) -> None:
+    found = conformance(wrong_kernels.kernel(tmp_path, *right.changes, source=right.source, **right.declared()))
+    assert found.conforms, found.failures
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("quick")
+def test_what_only_tiles_larger_than_the_block_show_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 19)
+    tiles: dict[str, Any] = {"source": SIXTY_FOUR_ROWS, "configs": [{"block": (16, 1)}]}
+    # Too few blocks, but only from the 65th row on.
+    assert failing(wrong_kernels.kernel(tmp_path, launch=covering_by(128), **tiles)) == {"written"}
+    whole = "blockIdx.y * 64 + 64 <= m && column / 16 * 16 + 16 <= n"
+    change = ("[row * n + column] = sum", f"[row * n + column] = {whole} ? -sum : sum")
+    assert failing(wrong_kernels.kernel(tmp_path, change, launch=covering_by(64), **tiles)) == {"product"}
+
+
+@pytest.mark.usefixtures("quick")
+def test_without_a_sanitizer_hazards_are_skipped_and_a_stale_result_is_found_by_running_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def check_cell(*asked: Any) -> None:
+        raise NoDevice("there is no device 'emulator'")
+
+    monkeypatch.setattr("mmcore_tools.conform.worker.check_cell", check_cell)
+    found = conformance(wrong_kernels.kernel(tmp_path, STALE))
+    assert {each.property for each in found.failures} == {"repeatable"}
+    assert "run again on other inputs, element (0, 0) of C is wrong" in found.failures[0].reason
+    assert {each.outcome for each in found.of("hazards")} == {SKIPPED}
+
+
+@pytest.mark.usefixtures("few")
+def test_a_failure_is_shown_on_the_device_that_found_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def on_the_emulator(device: str, target: str, *arguments: Any, **options: Any) -> Any:
+        return run("emulator", target, *arguments)
+
+    monkeypatch.setattr(module, "run", on_the_emulator)
+    monkeypatch.setattr(module, "device_name", lambda spec: "cuda:0")
+    found = conformance(wrong_kernels.kernel(tmp_path, ONE_BARRIER, source=BROADCAST))
+    assert (found.device, found.sanitizer) == ("cuda:0", "emulator")
+    assert {each.reproduce.split()[1] for each in found.failures} == {"check"}
+    assert all("--device emulator" in each.reproduce for each in found.failures)
+    assert all("--device cuda:0" in each.reproduce for each in found.of("product"))
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_over_read_is_measured_until_one_case_needs_all_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = []
+
+    def measure(*asked: Any) -> dict[str, int]:
+        measured.append(over_read_elements(*asked))
+        return measured[-1]
+
+    monkeypatch.setattr("mmcore_tools.conform.worker.over_read_elements", measure)
+    found = conformance(wrong_kernels.kernel(tmp_path, AHEAD, launch=reading_past(A=2)))
+    (needed,) = (each for each in found.of("over-read") if each.case is None)
+    assert (needed.outcome, needed.what) == (PASSED, "over-read of A, declared in 20 cases")
+    assert [each["A"] for each in measured] == [2]
+
+
+@dataclass(frozen=True)
+class Wide:
+    """A third party's constraint, of a class that nobody knows: n is twice m."""
+
+    description: str = "n = 2·m"
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        return None if problem.n == 2 * problem.m else f"n = {problem.n} is not twice m = {problem.m}"
+
+
+@pytest.mark.usefixtures("quick")
+def test_cases_lie_on_both_sides_of_a_third_partys_constraint(tmp_path: Path) -> None:
+    kernel = wrong_kernels.kernel(tmp_path, constraints=(Wide(),))
+    cases = find_cases(kernel, EMULATOR.properties)
+    assert {case.cell.n == 2 * case.cell.m for case in cases.allowed} == {True}
+    assert any(case.cell.n == 2 * case.cell.m + 1 for case in cases.violating)
+    assert cases.not_found == ()
+    assert failing(kernel) == set()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_cases_of_a_lectures_kernel(name: str) -> None:
+    kernel = ALL[name]
+    cases = find_cases(kernel, EMULATOR.properties)
+
+    def violations(case: Any) -> list[str]:
+        return kernel.violations(case.cell.problem(kernel), case.cell.config_of(kernel))
+
+    assert not any(map(violations, cases.allowed))
+    assert all(map(violations, cases.violating))
+    assert cases.not_found == ()
+    for config in kernel.usual_configs:
+        tested = [case for case in cases.allowed if case.config == config.id]
+        assert 1 < len(tested) <= MOST_PER_CONFIG
+        every = [case for case in (*cases.allowed, *cases.violating) if case.config == config.id]
+        assert {"prime sizes", "k smaller than the tile", "wide", "tall", "deep"} <= {case.why for case in every}
+        assert any({case.cell.m, case.cell.n, case.cell.k} == {1} for case in every)
+
+
+def sizes(cases: Any) -> set[tuple[int, int, int]]:
+    return {(case.cell.m, case.cell.n, case.cell.k) for case in cases}
+
+
+def test_a_size_next_to_every_multiple_is_on_the_other_side() -> None:
+    cases = find_cases(ALL["upc.kernel10"], EMULATOR.properties)
+    beside = {(15, 16, 16), (17, 16, 16), (16, 15, 16), (16, 17, 16), (16, 16, 15), (16, 16, 17)}
+    assert beside <= sizes(cases.violating)
+    assert {(16, 16, 16), (32, 16, 16), (16, 32, 16), (16, 16, 32)} <= sizes(cases.allowed)
+
+
+@pytest.mark.parametrize("depth", [8, 16, 24, 32, 40, 48, 60, 64, 96, 128])
+def test_whole_tiles_in_k_are_tested_whatever_their_depth(tmp_path: Path, depth: int) -> None:
+    cases = find_cases(wrong_kernels.kernel(tmp_path), EMULATOR.properties)
+    assert any(k % depth == 0 for _, _, k in sizes(cases.allowed))
+
+
+def test_the_smallest_sizes_allowed_are_tested(tmp_path: Path) -> None:
+    multiples = (Multiple("m", 64), Multiple("n", 64), Multiple("k", 8))
+    kernel = wrong_kernels.kernel(tmp_path, constraints=multiples, configs=[{"block": (256, 1)}])
+    found = sizes(find_cases(kernel, EMULATOR.properties).allowed)
+    assert [min(axis) for axis in zip(*found, strict=True)] == [64, 64, 8]
+    assert {8, 16, 32, 64} <= {k for _, _, k in found}
+
+
+def test_flat_blocks_are_tested_around_their_length(tmp_path: Path) -> None:
+    cases = find_cases(wrong_kernels.kernel(tmp_path, configs=[{"block": (256, 1)}]), EMULATOR.properties)
+    assert {255, 256, 257} <= {case.cell.n for case in cases.allowed}
+    assert all(case.work <= 1 << 21 for case in cases.allowed)
+
+
+def test_a_constraint_on_a_parameter_is_violated_by_another_value_of_it(tmp_path: Path) -> None:
+    kernel = wrong_kernels.kernel(
+        tmp_path, configs=[{"block": (16, 8), "BK": 8}], constraints=(Multiple("k", "BK"), Small())
+    )
+    cases = find_cases(kernel, EMULATOR.properties)
+    assert cases.not_found == ()
+    assert any(case.cell.config["BK"] == 16 for case in cases.violating)
+
+
+@dataclass(frozen=True)
+class Small:
+    """A constraint on a parameter of the config."""
+
+    description: str = "BK is at most 15"
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        return None if config.BK <= 15 else f"BK = {config.BK} is more than 15"
+
+
+@pytest.mark.parametrize(
+    ("launch", "rows", "columns"),
+    [
+        (wrong_kernels.covering, 8, 16),
+        (covering_by(64), 64, 16),
+        (covering_by(100), 100, 16),
+        (lambda problem, config, device: Launch((1, problem.m // 32), config.block), 32, USUAL_TILE),
+        (lambda problem, config, device: Launch((1, 1), config.block), USUAL_TILE, USUAL_TILE),
+        (lambda problem, config, device: Launch((problem.m // (problem.n - 1),), config.block), 15, USUAL_TILE),
+    ],
+    ids=["block", "tall", "no power of two", "rounding down", "one block for all", "fails for n = 1"],
+)
+def test_the_grid_tells_how_large_a_tile_is(tmp_path: Path, launch: Any, rows: int, columns: int) -> None:
+    cases = find_cases(wrong_kernels.kernel(tmp_path, launch=launch), EMULATOR.properties)
+    (tile,) = (case.cell for case in cases.allowed if case.why == "a whole tile, k = 8")
+    assert (tile.m, tile.n) == (rows, columns)
+
+
+def test_what_is_left_out_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = wrong_kernels.kernel(tmp_path)
+    every = find_cases(kernel, EMULATOR.properties)
+    monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 3)
+    few = find_cases(kernel, EMULATOR.properties)
+    assert (len(few.allowed), few.left_out) == (3, every.left_out + len(every.allowed) - 3)
+
+
+@dataclass(frozen=True)
+class Odd:
+    """A constraint that misbehaves."""
+
+    answer: Any
+    description: str = "it is odd"
+
+    def violation(self, problem: Problem, config: Config) -> Any:
+        if isinstance(self.answer, Exception) and problem.n % 2 == 0:
+            raise self.answer
+        return self.answer if problem.n % 2 == 0 else None
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (True, "*: a constraint: it answers True instead of a reason of one line or None (for 2×2×2 with block=16x8)"),
+        (ValueError("no"), "*constraint failed: ValueError: no (test_conformance.py:*, for 2×2×2 with block=16x8)"),
+    ],
+    ids=str,
+)
+def test_a_constraint_that_does_not_say_why_fails(tmp_path: Path, answer: object, said: str) -> None:
+    (failure,) = conformance(wrong_kernels.kernel(tmp_path, constraints=(Odd(answer),))).failures
+    assert failure.property == "constraints"
+    assert fnmatch(failure.reason, said)
+
+
+@dataclass(frozen=True)
+class Never:
+    """Allows nothing at all, or everything."""
+
+    reason: str | None
+    description: str = "never"
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        return self.reason
+
+
+def test_a_constraint_that_allows_nothing_fails_and_one_that_forbids_nothing_is_told(tmp_path: Path) -> None:
+    forbidding = wrong_kernels.kernel(tmp_path, constraints=(Never("not today"),))
+    with pytest.raises(InvalidKernel, match="no product was found that is allowed with block=16x8"):
+        find_cases(forbidding, EMULATOR.properties)
+    assert failing(forbidding) == {"constraints"}
+    allowing = wrong_kernels.kernel(tmp_path, constraints=(Never(None),))
+    assert find_cases(allowing, EMULATOR.properties).not_found == (("constraints", "never"),)
+
+
+@pytest.mark.usefixtures("few")
+def test_a_violation_that_is_not_refused_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmcore.planning.plan.plan", lambda *asked, force: plan(*asked, force=True))
+    found = conformance(wrong_kernels.kernel(tmp_path, constraints=(Multiple("k", 4),)))
+    assert {each.property for each in found.failures} == {"constraints"}
+    ((common, _),) = groups(found.of("constraints"))
+    assert common == "every case"
+
+
+@pytest.mark.usefixtures("few")
+def test_an_architecture_of_its_own_is_tested_where_it_runs(tmp_path: Path) -> None:
+    kernel = wrong_kernels.kernel(tmp_path, architecture="90a", min_compute_capability=(9, 0))
+    tested = [each.what for each in conformance(kernel).of("geometry") if each.outcome == PASSED]
+    assert tested == ["compute capability 9.0, b16x8"]
+
+
+def with_shared(nbytes: int) -> Callable[[Problem, Config, DeviceProperties], Launch]:
+    return lambda *asked: replace(wrong_kernels.covering(*asked), shared_bytes=nbytes)
+
+
+@pytest.mark.usefixtures("few")
+def test_capabilities_with_less_shared_memory_than_a_launch_asks_for_are_skipped(tmp_path: Path) -> None:
+    found = conformance(wrong_kernels.kernel(tmp_path, launch=with_shared(120_000)))
+    assert found.conforms
+    geometry = {each.what.partition(",")[0].split()[-1]: each for each in found.of("geometry")}
+    lacking = [name for name, each in geometry.items() if each.outcome == SKIPPED]
+    assert {"7.5", "8.6", "8.9"} <= set(lacking)
+    assert {"8.0", "9.0", "10.0"}.isdisjoint(lacking)
+    assert "120000 bytes of dynamic shared memory; the device allows 65536" in geometry["7.5"].reason
+
+
+@pytest.mark.usefixtures("few")
+def test_static_and_dynamic_shared_memory_count_together(tmp_path: Path) -> None:
+    kept = "__shared__ volatile float kept[10000];\n    kept[threadIdx.x + 16 * threadIdx.y] = 0;\n    float sum"
+    kernel = wrong_kernels.kernel(tmp_path, ("float sum", kept), launch=with_shared(30_000))
+    found = conformance(kernel)
+    assert found.conforms
+    (skipped,) = (each for each in found.of("geometry") if each.outcome == SKIPPED)
+    assert skipped.what == "compute capability 7.5, b16x8"
+    assert skipped.reason.startswith("no block can run on compute capability 7.5: ")
+
+
+@pytest.mark.usefixtures("few")
+def test_source_that_does_not_compile_leaves_nothing_that_passes(tmp_path: Path) -> None:
+    found = conformance(wrong_kernels.kernel(tmp_path, ("float sum", "flaot sum")))
+    assert {each.property for each in found.failures} == {"product", "geometry"}
+    assert found.of("written") == ()
+    ((common, failures),) = groups(found.of("product"))
+    assert (common, len(failures)) == ("every case", len(found.of("product")))
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_rule_that_raises_leaves_no_product(tmp_path: Path) -> None:
+    def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+        if problem.n == 17:
+            raise ValueError("not 17")
+        return wrong_kernels.covering(problem, config, device)
+
+    found = conformance(wrong_kernels.kernel(tmp_path, launch=launch))
+    assert {each.property for each in found.failures} == {"product", "geometry"}
+    assert all("its launch rule failed: ValueError: not 17" in each.reason for each in found.failures)
+
+
+@pytest.mark.usefixtures("quick")
+def test_several_launches_conform() -> None:
+    assert failing(SPLIT_K) == set()
+
+
+@pytest.mark.usefixtures("few")
+def test_what_the_device_does_not_know_is_skipped(tmp_path: Path) -> None:
+    unknown = "sum + tex1Dfetch<int>((cudaTextureObject_t)C, 0);"
+    found = conformance(wrong_kernels.kernel(tmp_path, ("= sum;", f"= {unknown}")))
+    assert found.untested.startswith("the emulator does not know the instruction tex.1d")
+    assert (found.failures, found.conforms) == ((), False)
+    later = conformance(wrong_kernels.kernel(tmp_path, min_compute_capability=(10, 0)))
+    assert later.untested == "tests.own: it needs compute capability 10.0; emulator has 9.0"
+
+
+@pytest.mark.parametrize(
+    ("change", "common"),
+    [
+        (("p < k", "p < (k % 64 ? k - 1 : k)"), "k not a multiple of 64"),
+        (("p < k", "p < (m == n && n == k ? k : k - 1)"), "m, n and k not all equal"),
+        (("= sum;", "= n > 17 ? 0.0f : sum;"), "n from 18 on"),
+        (("= sum;", "= blockDim.x == 8 ? 0.0f : sum;"), "b8 alone"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+@pytest.mark.usefixtures("quick")
+def test_failing_cases_are_told_by_what_they_have_in_common(
+    tmp_path: Path, change: tuple[str, str], common: str
+) -> None:
+    configs = [{"block": (16, 8)}, {"block": (8, 8)}] if "alone" in common else [{"block": (16, 8)}]
+    found = conformance(wrong_kernels.kernel(tmp_path, change, configs=configs))
+    ((said, failures),) = groups(found.of("product"))
+    assert said.startswith(common)
+    assert len(failures) == len(found.failures) > 2
+    smallest = failures[0].case
+    assert smallest is not None
+    assert all(each.case is not None and each.case.work >= smallest.work for each in failures)
+
+
+def test_the_command_shows_a_summary_first_and_every_case_when_verbose(request: pytest.FixtureRequest) -> None:
+    asked = ("conform", "hpsee.simple", "--device", "emulator", "--seed", "3")
+    result = mmcore(*asked, "--verbose")
+    verbose = result.stdout.splitlines()
+    assert (result.exit_code, verbose[0]) == (0, "hpsee.simple: CONFORMS")
+    assert "product      18 passed" in verbose
+    passed = "passed   17×17×17 with b16 (one more than a block): product, written, bounds, inputs, repeatable, hazards"
+    violated = "constraints (m, n and k must be equal, but are 17, 16 and 16)"
+    assert passed in verbose
+    assert f"passed   17×16×16 with b16 (more m): {violated}" in verbose
+    request.getfixturevalue("few")
+    lines = mmcore(*asked).stdout.splitlines()
+    assert (lines[0], "product      6 passed" in lines, len(lines) < 20) == (verbose[0], True, True)
+    assert mmcore(*asked, "--quiet").stdout == f"{verbose[0]}\n"
+
+
+def test_the_command_exits_with_1_and_shows_a_command_for_each_group_of_failures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = wrong_kernels.kernel(tmp_path, *FOURS)
+    monkeypatch.setitem(registry().kernels, kernel.name, Registered(kernel, Origin("own", "tests")))
+    result = mmcore("conform", kernel.name, "--device", "emulator", "--seed", "3")
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert lines[0] == f"{kernel.name}: DOES NOT CONFORM: product"
+    (failure,) = (number for number, line in enumerate(lines) if line.startswith("FAIL "))
+    assert "cases, all with k not a multiple of 4; the smallest, 1×1×1 with b16x8" in lines[failure]
+    assert lines[failure + 1].startswith(f"  $ mmcore run {kernel.name} -m 1 -n 1 -k 1 ")
+    assert "--seed 3" in lines[failure + 1]
+
+
+def test_json_holds_every_outcome_of_every_kernel() -> None:
+    result = mmcore("conform", "hpsee.simpl*", "--device", "emulator", "--seed", "3", "--json")
+    assert result.exit_code == 0
+    (simple,) = json.loads(result.stdout)
+    assert (simple["kernel"], simple["conforms"], simple["seed"]) == ("hpsee.simple", True, 3)
+    assert simple["properties"]["product"] == {"passed": 18}
+    first = simple["cases"][0]
+    assert {*first} == {"property", "case", "outcome", "reason", "reproduce", "problem", "config"}
+    assert (first["problem"], first["config"]) == ({"m": 1, "n": 1, "k": 1, "lda": 0, "ldb": 0, "ldc": 0}, "b16")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "Missing argument 'KERNEL...'"),
+        (("upc.kernl11",), "did you mean upc.kernel11"),
+        (("acme.*",), "no kernel's name matches 'acme.*'"),
+        (("*naive_guard*",), "no other kernel matches"),
+        (("upc.kernel01", "--device", "emulator:7"), "emulator:7 does not exist"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_carried_out_exits_with_2(arguments: tuple[str, ...], said: str) -> None:
+    result = mmcore("conform", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr.splitlines()[-1]
+
+
+def conform_by_pytest(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
+    always = ("--pyargs", "mmcore_tools.conform", "-p", "no:cacheprovider", "--mm-device", "emulator")
+    return pytester.runpytest_inprocess(*always, *options)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("quick")
+def test_pytest_makes_a_test_of_each_kernel_and_property(
+    pytester: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = wrong_kernels.kernel(tmp_path, *FOURS)
+    monkeypatch.setitem(registry().kernels, kernel.name, Registered(kernel, Origin("own", "tests")))
+    result = conform_by_pytest(pytester, "--mm-kernel", f"hpsee.simple,{kernel.name}", "-v")
+    # Neither declares an over-read.
+    result.assert_outcomes(passed=2 * len(PROPERTIES) - 3, skipped=2, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*test_conforms[[]hpsee.simple-product[]] PASSED*",
+            f"*{kernel.name}, product: {PROPERTIES['product']}",
+            "*$ mmcore run *",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--mm-kernel", "acme.*"), "no kernel's name matches 'acme.*'"),
+        (("--mm-kernel", "*naive_guard*"), "kernels with known bugs must be named"),
+        (("--mm-size", "64"), "leave out --mm-size"),
+    ],
+    ids=str,
+)
+def test_pytest_says_why_there_is_nothing_to_test(
+    pytester: pytest.Pytester, options: tuple[str, ...], said: str
+) -> None:
+    result = conform_by_pytest(pytester, *options)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines([f"*{said}*"])
