@@ -1,4 +1,4 @@
-"""Commands about the installation: ``mmcore doctor``."""
+"""Commands about many kernels and results: conform, tune, experiments, plots, history, new-plugin and doctor."""
 
 from __future__ import annotations
 

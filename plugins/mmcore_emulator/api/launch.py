@@ -30,7 +30,7 @@ from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, param
 from mmcore_emulator.executor.module_variables import ModuleMemory
 from mmcore_emulator.executor.scheduler import execute
 from mmcore_emulator.executor.translation.translate import translate
-from mmcore_emulator.machine.limits import LIMITS
+from mmcore_emulator.machine.limits import MULTIPROCESSORS, BlockResources
 from mmcore_emulator.machine.memory.arrays import DeviceMemory
 from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.profiler.by_line import Counting
@@ -121,7 +121,7 @@ def launch(
     check_launch_bounds(function, threads)
     blocks_of_cluster = cluster_of(function, None if cluster is None else extent("cluster", cluster), blocks)
     check_cluster(blocks_of_cluster, capability)
-    resident = LIMITS[capability].resident_blocks(threads.size, shared)
+    resident = BlockResources(MULTIPROCESSORS[capability], threads.size, 0, shared).resident_on_device
     if cooperative and blocks.size > resident:
         raise LaunchError(f"{blocks.size} blocks cannot wait for each other: the device holds {resident} at once")
 
@@ -143,7 +143,7 @@ def launch(
         # Blocks that others wait for run late, so that missing waits show.
         alone=checking is not None and checking.talking,
         cluster=blocks_of_cluster,
-        multiprocessors=LIMITS[capability].multiprocessors,
+        multiprocessors=MULTIPROCESSORS[capability].multiprocessors,
         write=printed.append,
     )
     with suppress(TimeLimit):

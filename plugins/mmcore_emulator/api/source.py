@@ -12,14 +12,14 @@ from pathlib import Path
 from mmcore_emulator.api.nvrtc import Compiled, compile_cuda
 from mmcore_emulator.api.signature import parameter_names
 from mmcore_emulator.errors import CompileError, LaunchError, PtxError
-from mmcore_emulator.isa.architectures import Capability, architecture
+from mmcore_emulator.isa.architectures import Capability, architecture, ptx_runs
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.ptx.reader import parse
 
 _UNNAMED = "source.cu"
 # Atomic groups: a source that begins with many comments is no reason to try all the ways to divide them.
 _PTX = re.compile(r"(?>\s+|//[^\n]*|/\*.*?\*/)*+\.version\b", re.DOTALL)
-_TARGET = re.compile(r"^\s*\.target\s+sm_(\d+)(\d)([af]?)", re.MULTILINE)
+_TARGET = re.compile(r"^\s*\.target\s+sm_(\d+[af]?)", re.MULTILINE)
 _A_PATH = re.compile(r"\s*[^\n{;]*\.(?:cu|ptx)\s*")
 _NAMELESS = ("_INTERNAL_", "_GLOBAL__N_")
 
@@ -104,10 +104,9 @@ def _parsed(ptx: str) -> Mapping[str, Function]:
 def _check_target(ptx: str, capability: Capability) -> None:
     """Raise LaunchError for PTX that an architecture does not run."""
     if found := _TARGET.search(ptx):
-        made_for = int(found[1]), int(found[2])
-        if made_for > capability or (found[3] == "a" and made_for != capability):
-            target = f"sm_{found[1]}{found[2]}{found[3]}"
-            raise LaunchError(f"the PTX is made for {target}, which sm_{capability[0]}{capability[1]} does not run")
+        device = "{}{}".format(*capability)
+        if not ptx_runs(found[1], device):
+            raise LaunchError(f"the PTX is made for sm_{found[1]}, which sm_{device} does not run")
 
 
 def _named(functions: Mapping[str, Function], name: str, file: str, cuda: str) -> Function:

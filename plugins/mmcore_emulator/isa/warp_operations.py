@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.isa.entries import Effect, Entry, Execute, Family, Function, Opcode, OperandSpec, of_opcode
-from mmcore_emulator.machine.lanes import WARP, Mask
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.machine.warps import BIT, EVERY_LANE, PerWarp
 from mmcore_emulator.numerics.floats import Values

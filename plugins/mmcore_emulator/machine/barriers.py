@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmcore_emulator.machine.lanes import THREAD_AXES, WARP, Batch, Mask
+from mmcore_emulator.machine.lanes import THREAD_AXES, Batch, Mask
+from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.warps import Warps
 from mmcore_emulator.numerics.floats import Values
 

@@ -13,7 +13,8 @@ from mmcore_emulator.executor.kernel_launch import place, place_in_source
 from mmcore_emulator.executor.translation.layout import Layout
 from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
-from mmcore_emulator.machine.lanes import WARP, Batch
+from mmcore_emulator.machine.lanes import Batch
+from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices, LaneNumbers

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.lanes import WARP
+from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.machine.warps import EVERY_LANE
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks, Masks

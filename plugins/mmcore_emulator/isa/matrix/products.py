@@ -9,7 +9,7 @@ from typing import NamedTuple
 from mmcore_emulator.isa.asynchronous.wgmma_operands import ROWS, WARPGROUP, parse_wgmma
 from mmcore_emulator.isa.matrix.mma import mma_kind, shape_named
 from mmcore_emulator.isa.matrix.wmma import wmma_mma_kind
-from mmcore_emulator.machine.lanes import WARP
+from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.tensor_cores.layouts import Shape
 

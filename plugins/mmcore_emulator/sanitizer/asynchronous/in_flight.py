@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, BLOCK_WORDS, Transfer
-from mmcore_emulator.machine.lanes import WARP
+from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.asynchronous.origins import Origins
 from mmcore_emulator.sanitizer.happens_before.event_clocks import EventClocks, Kind

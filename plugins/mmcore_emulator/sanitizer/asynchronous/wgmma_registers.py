@@ -15,7 +15,8 @@ import numpy as np
 
 from mmcore_emulator.isa.table import destinations, effect, reads
 from mmcore_emulator.machine.accesses import LaneViolation, always
-from mmcore_emulator.machine.lanes import WARP, Batch, Mask
+from mmcore_emulator.machine.lanes import Batch, Mask
+from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.ptx.blocks import Block
 from mmcore_emulator.ptx.instructions import Instruction, Operand, Register

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from mmcore_emulator.machine.lanes import WARP
+from mmcore_emulator.machine.limits import WARP
 
 VectorClock: TypeAlias = Mapping[tuple[str, int], int]
 """The time of each ("thread", number), ("warp", number) or ("block", number)."""
