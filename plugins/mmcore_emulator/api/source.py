@@ -26,17 +26,11 @@ _NAMELESS = ("_INTERNAL_", "_GLOBAL__N_")
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel to launch.
+    """A kernel to launch."""
 
-    Attributes:
-        function: its PTX.
-        name: what the source calls it.
-        parameters: what the source calls its parameters; empty where that is not known.
-    """
-
-    function: Function
-    name: str
-    parameters: tuple[str, ...]
+    function: Function  # its PTX
+    name: str  # what the source calls it
+    parameters: tuple[str, ...]  # what the source calls its parameters; empty where that is not known
 
 
 def find_kernel(source: str | Path, name: str, capability: Capability, options: Sequence[str]) -> Kernel:

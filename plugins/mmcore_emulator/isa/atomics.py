@@ -36,19 +36,12 @@ from mmcore_emulator.ptx.instructions import Instruction
 
 @dataclass(frozen=True)
 class Atomic:
-    """An atomic operation.
+    """An atomic operation."""
 
-    Attributes:
-        combine: maps the element in memory and the operands to the new element.
-        kind: PTX type of the element and the operands.
-        accumulates: true if it equals :data:`numpy.add`.
-        vectors: true if it exists for vectors.
-    """
-
-    combine: Combine
-    kind: str
-    accumulates: bool = False
-    vectors: bool = False
+    combine: Combine  # maps the element in memory and the operands to the new element
+    kind: str  # PTX type of the element and the operands
+    accumulates: bool = False  # true if it equals :data:`numpy.add`
+    vectors: bool = False  # true if it exists for vectors
 
 
 def _increased(old: Values, limit: Values) -> Values:

@@ -18,13 +18,9 @@ _MEMORIES = frozenset(("global", "const", "shared", "local", "param", "generic")
 
 
 class Observer:
-    """An observer of a launch; each method is called before the event that it is about.
+    """An observer of a launch; each method is called before the event that it is about."""
 
-    Attributes:
-        ignores: memories whose accesses need not be reported to it.
-    """
-
-    ignores: frozenset[str] = frozenset()
+    ignores: frozenset[str] = frozenset()  # memories whose accesses need not be reported to it
 
     def begin(self, batch: Batch) -> Observer | None:
         """Return the observer of a batch of blocks, or None; several batches may run alternately."""

@@ -12,37 +12,22 @@ EXIT = -1
 
 @dataclass
 class Block:
-    """A basic block: straight-line code.
+    """A basic block: straight-line code."""
 
-    Attributes:
-        body: its instructions, without the one that ends it.
-        end: the branch, return or barrier that ends it; None where control falls through.
-        taken: number of the block that the ending branch leads to; EXIT for a return, None for none.
-        following: number of the block entered when the branch is not taken, or after the barrier; EXIT at the end.
-        targets: numbers of the blocks that ``brx.idx`` leads to, by index.
-        barrier: threads that wait at its end: those of a "warp", a "block" or a "cluster"; "" for no barrier.
-        gathers: true if a warp's threads meet at its end for the next instruction, without a barrier instruction.
-        orders: true if its barrier orders accesses to memory.
-        is_whole: true if it ends before an instruction that all threads of a warp execute together.
-        writes: true if it writes to memory, or publishes something to other threads.
-        live_in: registers whose value on entry may still be read.
-        live_out: registers whose value on leaving may still be read.
-        defines: registers that the body writes.
-    """
-
-    body: list[Instruction]
-    end: Instruction | None
-    taken: int | None
-    following: int
-    targets: tuple[int, ...] = ()
-    barrier: str = ""
+    body: list[Instruction]  # its instructions, without the one that ends it
+    end: Instruction | None  # the branch, return or barrier that ends it; None where control falls through
+    taken: int | None  # number of the block that the ending branch leads to; EXIT for a return, None for none
+    following: int  # number of the block entered when the branch is not taken, or after the barrier; EXIT at the end
+    targets: tuple[int, ...] = ()  # numbers of the blocks that ``brx.idx`` leads to, by index
+    barrier: str = ""  # threads that wait at its end: those of a "warp", a "block" or a "cluster"; "" for no barrier
+    # True if a warp's threads meet at its end for the next instruction, without a barrier instruction.
     gathers: bool = False
-    orders: bool = False
-    is_whole: bool = False
-    writes: bool = False
-    live_in: frozenset[Register] = frozenset()
-    live_out: frozenset[Register] = frozenset()
-    defines: frozenset[Register] = frozenset()
+    orders: bool = False  # true if its barrier orders accesses to memory
+    is_whole: bool = False  # true if it ends before an instruction that all threads of a warp execute together
+    writes: bool = False  # true if it writes to memory, or publishes something to other threads
+    live_in: frozenset[Register] = frozenset()  # registers whose value on entry may still be read
+    live_out: frozenset[Register] = frozenset()  # registers whose value on leaving may still be read
+    defines: frozenset[Register] = frozenset()  # registers that the body writes
 
     @property
     def instructions(self) -> list[Instruction]:

@@ -86,31 +86,21 @@ class Parameter:
 
 @dataclass
 class Function:
-    """An ``.entry`` or ``.func``.
+    """An ``.entry`` or ``.func``."""
 
-    Attributes:
-        name: its symbol.
-        parameters: in order.
-        variables: the variables of the function and of the module.
-        threads: threads of a block, if the source limits them: at most ("maxntid") or exactly ("reqntid").
-        cluster: blocks of a cluster along x, y and z, if the source sets them.
-        bounds_registers: true if the source bounds a thread's registers (``.maxnreg``, or blocks of a multiprocessor).
-        returns: results of a ``.func``.
-        passed: ``.param`` variables of its body, for arguments and results of calls, by name.
-        body: instructions in order.
-        labels: the index in ``body`` of the instruction after each label.
-    """
-
-    name: str
-    parameters: list[Parameter]
-    variables: dict[str, Variable]
+    name: str  # its symbol
+    parameters: list[Parameter]  # in order
+    variables: dict[str, Variable]  # the variables of the function and of the module
+    # Threads of a block, if the source limits them: at most ("maxntid") or exactly ("reqntid").
     threads: dict[str, int] = field(default_factory=dict)
-    cluster: tuple[int, ...] = ()
+    cluster: tuple[int, ...] = ()  # blocks of a cluster along x, y and z, if the source sets them
+    # True if the source bounds a thread's registers (``.maxnreg``, or blocks of a multiprocessor).
     bounds_registers: bool = False
-    returns: list[Parameter] = field(default_factory=list)
+    returns: list[Parameter] = field(default_factory=list)  # results of a ``.func``
+    # ``.param`` variables of its body, for arguments and results of calls, by name.
     passed: dict[str, Parameter] = field(default_factory=dict)
-    body: list[Instruction] = field(default_factory=list)
-    labels: dict[str, int] = field(default_factory=dict)
+    body: list[Instruction] = field(default_factory=list)  # instructions in order
+    labels: dict[str, int] = field(default_factory=dict)  # the index in ``body`` of the instruction after each label
 
 
 def names(instruction: Instruction) -> Iterator[str]:

@@ -27,19 +27,13 @@ _STORES_LATER = "reads a value that was never set, and stores to {}{} one that d
 
 @dataclass
 class _BatchState:
-    """The undefined bytes of a batch's memory, and where its lanes last read an undefined value.
+    """The undefined bytes of a batch's memory, and where its lanes last read an undefined value."""
 
-    Attributes:
-        bytes: masks of the bytes of an array's content, by the identity of the content.
-        origins: instructions that have read undefined values.
-        latest: number of the instruction that each lane executed last among them, plus one.
-        from_host: numbers of the instructions that read memory of the host.
-    """
-
+    # Masks of the bytes of an array's content, by the identity of the content.
     bytes: dict[int, tuple[NDArray[np.uint8], NDArray[np.uint8]]] = field(default_factory=dict)
-    origins: list[Instruction] = field(default_factory=list)
-    latest: Values | None = None
-    from_host: set[int] = field(default_factory=set)
+    origins: list[Instruction] = field(default_factory=list)  # instructions that have read undefined values
+    latest: Values | None = None  # number of the instruction that each lane executed last among them, plus one
+    from_host: set[int] = field(default_factory=set)  # numbers of the instructions that read memory of the host
 
 
 class _ShadowSpace:

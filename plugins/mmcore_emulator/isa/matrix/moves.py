@@ -32,17 +32,11 @@ _WORD = np.dtype(np.uint32)
 
 @dataclass(frozen=True)
 class MatrixMove:
-    """What an ``ldmatrix`` loads, or a ``stmatrix`` stores: matrices of 8 rows of 8 halfwords.
+    """What an ``ldmatrix`` loads, or a ``stmatrix`` stores: matrices of 8 rows of 8 halfwords."""
 
-    Attributes:
-        count: of matrices, and of registers.
-        transposed: whether a thread holds neighbours in a column.
-        space: "shared", or "generic" where the opcode does not say.
-    """
-
-    count: int
-    transposed: bool
-    space: str
+    count: int  # of matrices, and of registers
+    transposed: bool  # whether a thread holds neighbours in a column
+    space: str  # "shared", or "generic" where the opcode does not say
 
 
 @cache

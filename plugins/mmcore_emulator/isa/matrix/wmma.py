@@ -76,23 +76,14 @@ def wmma_mma_kind(opcode: tuple[str, ...]) -> WmmaKind | None:
 
 @dataclass(frozen=True)
 class WmmaMove:
-    """What a ``wmma.load`` loads, or a ``wmma.store`` stores.
+    """What a ``wmma.load`` loads, or a ``wmma.store`` stores."""
 
-    Attributes:
-        matrix: "A", "B" or "C"; D is called "C".
-        store: whether it is stored.
-        layout: "row" where a row's elements lie side by side in memory, "col" where a column's do.
-        shape: M, N and K of the product.
-        space: "shared", "global" or "generic".
-        type: of the elements.
-    """
-
-    matrix: Matrix
-    store: bool
-    layout: str
-    shape: Shape
-    space: str
-    type: str
+    matrix: Matrix  # "A", "B" or "C"; D is called "C"
+    store: bool  # whether it is stored
+    layout: str  # "row" where a row's elements lie side by side in memory, "col" where a column's do
+    shape: Shape  # M, N and K of the product
+    space: str  # "shared", "global" or "generic"
+    type: str  # of the elements
 
     @property
     def fragment(self) -> Fragment:

@@ -37,29 +37,20 @@ _CHECKSUM = struct.Struct("<I")
 
 @dataclass(frozen=True)
 class TensorLayout:
-    """A tensor in global memory, and the boxes in which it is copied.
+    """A tensor in global memory, and the boxes in which it is copied."""
 
-    Attributes:
-        address: of its first element.
-        kind: element type, by numpy's name or "bfloat16"; "V16" where 16 bytes count as one element.
-        extents: of the tensor, in elements, fastest axis first.
-        strides: bytes from one index to the next along each axis; the first is the element's size.
-        box: elements that a box spans along each axis; in im2col mode channels per pixel and pixels per column.
-        swizzle: bytes in which chunks of 16 change places in shared memory: 0, 32, 64 or 128.
-        steps: indices from one element of a box to the next along each axis; that of the first axis is taken for 1.
-        nan: whether what lies out of bounds is NaN in shared memory, instead of zero.
-        corners: in im2col mode, the lower and the upper corner of the bounding box of pixels along W, H and D, as many
-            as the tensor has: distances from the tensor's first and last index. None in tiled mode.
-    """
-
-    address: int
-    kind: str
-    extents: tuple[int, ...]
-    strides: tuple[int, ...]
+    address: int  # of its first element
+    kind: str  # element type, by numpy's name or "bfloat16"; "V16" where 16 bytes count as one element
+    extents: tuple[int, ...]  # of the tensor, in elements, fastest axis first
+    strides: tuple[int, ...]  # bytes from one index to the next along each axis; the first is the element's size
+    # Elements that a box spans along each axis; in im2col mode channels per pixel and pixels per column.
     box: tuple[int, ...]
-    swizzle: int = 0
+    swizzle: int = 0  # bytes in which chunks of 16 change places in shared memory: 0, 32, 64 or 128
+    # Indices from one element of a box to the next along each axis; that of the first axis is taken for 1.
     steps: tuple[int, ...] = ()
-    nan: bool = False
+    nan: bool = False  # whether what lies out of bounds is NaN in shared memory, instead of zero
+    # In im2col mode, the lower and the upper corner of the bounding box of pixels along W, H and D, as many as the
+    # tensor has: distances from the tensor's first and last index. None in tiled mode.
     corners: tuple[tuple[int, ...], tuple[int, ...]] | None = None
 
     @property

@@ -51,16 +51,12 @@ class _Flight(NamedTuple):
 
 @dataclass
 class _State:
-    """The registers of a thread.
+    """The registers of a thread."""
 
-    Attributes:
-        written: registers written since the last ``wgmma.fence``.
-        flying: registers of products in flight.
-        fenced, fenced_in_block: whether there has been a ``wgmma.fence``, and one in the current basic block.
-    """
-
+    # Registers written since the last ``wgmma.fence``.
     written: dict[Register, Instruction] = field(default_factory=dict)
-    flying: dict[Register, _Flight] = field(default_factory=dict)
+    flying: dict[Register, _Flight] = field(default_factory=dict)  # registers of products in flight
+    # Whether there has been a ``wgmma.fence``, and one in the current basic block.
     fenced: bool = False
     fenced_in_block: bool = False
 

@@ -30,35 +30,24 @@ OPERANDS = {
 
 @dataclass(frozen=True)
 class BulkCopy:
-    """What a bulk copy does.
+    """What a bulk copy does."""
 
-    Attributes:
-        action: "copy", "reduce", "prefetch" (to the second-level cache), "prefetch_map" (of a tensor map itself),
-            "commit_group" or "wait_group".
-        axes: of the tensor; 0 of a copy of plain bytes.
-        source, target: "global", "cta" or "cluster" (shared memory), or "" where there is none.
-        completion: what is told of its end: "mbarrier" (as many bytes on an mbarrier), "bulk_group", or "".
-        multicast: whether it goes to all blocks of the cluster that a mask names.
-        reduction: "add", "min", "max", "inc", "dec", "and", "or" or "xor".
-        kind: PTX type of the elements of a reduction of plain bytes; a tensor's is in its map.
-        read: of "wait_group", whether it only waits until the sources have been read.
-        im2col: whether the tensor's elements are those of a column of pixels, instead of a box.
-        operands: what its operands are, in order: "target", "source" (addresses), "tensor" (a map's address and
-            coordinates), "offsets" (along W, H and D), "size" (bytes), "mbarrier" (address), "mask" (16 bits, one for
-            each block of the cluster), "policy" (of the cache), "bytes" (16 bits, which bytes of each 16), "count" (of
-            groups).
-    """
-
+    # "copy", "reduce", "prefetch" (to the second-level cache), "prefetch_map" (of a tensor map itself), "commit_group"
+    # or "wait_group".
     action: str
-    axes: int = 0
+    axes: int = 0  # of the tensor; 0 of a copy of plain bytes
+    # "global", "cta" or "cluster" (shared memory), or "" where there is none.
     source: str = ""
     target: str = ""
-    completion: str = ""
-    multicast: bool = False
-    reduction: str = ""
-    kind: str = ""
-    read: bool = False
-    im2col: bool = False
+    completion: str = ""  # what is told of its end: "mbarrier" (as many bytes on an mbarrier), "bulk_group", or ""
+    multicast: bool = False  # whether it goes to all blocks of the cluster that a mask names
+    reduction: str = ""  # "add", "min", "max", "inc", "dec", "and", "or" or "xor"
+    kind: str = ""  # PTX type of the elements of a reduction of plain bytes; a tensor's is in its map
+    read: bool = False  # of "wait_group", whether it only waits until the sources have been read
+    im2col: bool = False  # whether the tensor's elements are those of a column of pixels, instead of a box
+    # What its operands are, in order: "target", "source" (addresses), "tensor" (a map's address and coordinates),
+    # "offsets" (along W, H and D), "size" (bytes), "mbarrier" (address), "mask" (16 bits, one for each block of the
+    # cluster), "policy" (of the cache), "bytes" (16 bits, which bytes of each 16), "count" (of groups).
     operands: tuple[str, ...] = ()
 
     @property

@@ -20,26 +20,17 @@ from mmcore_emulator.ptx.instructions import Instruction
 
 @dataclass(frozen=True)
 class Placement:
-    """The places of the elements of copies; of plain bytes, 16 are an element.
+    """The places of the elements of copies; of plain bytes, 16 are an element."""
 
-    Attributes:
-        base: address that the offsets in global memory are from.
-        itemsize: bytes of an element.
-        offsets: bytes from the base to each element in the memory outside, [copies, elements].
-        inside: which elements there are outside, [copies, elements].
-        shared: bytes from the copy's address in shared memory to each element, [copies, elements].
-        begin, nbytes: address and bytes of each run of neighbouring bytes outside, [copies, runs].
-        layout: of the tensor; None of plain bytes.
-    """
-
-    base: int
-    itemsize: int
-    offsets: NDArray[np.int64]
-    inside: NDArray[np.bool_]
-    shared: NDArray[np.int64]
+    base: int  # address that the offsets in global memory are from
+    itemsize: int  # bytes of an element
+    offsets: NDArray[np.int64]  # bytes from the base to each element in the memory outside, [copies, elements]
+    inside: NDArray[np.bool_]  # which elements there are outside, [copies, elements]
+    shared: NDArray[np.int64]  # bytes from the copy's address in shared memory to each element, [copies, elements]
+    # Address and bytes of each run of neighbouring bytes outside, [copies, runs].
     begin: NDArray[np.int64]
     nbytes: NDArray[np.int64]
-    layout: TensorLayout | None = None
+    layout: TensorLayout | None = None  # of the tensor; None of plain bytes
 
     def transfer(self, action: str, sent: Sent, delivered: int) -> BulkTransfer:
         """Return what observers see of the copies as they are sent."""
