@@ -22,7 +22,6 @@ from mmcore_emulator.isa.entries import (
     Family,
     Opcode,
     OperandSpec,
-    of_opcode,
 )
 from mmcore_emulator.isa.memory import CACHE_HINTS, LARGEST_ACCESS, POLICY, SPACES, VECTORS
 from mmcore_emulator.machine.lanes import Mask
@@ -161,17 +160,10 @@ def _accumulate(
 FAMILY = Family(
     "Atomic operations",
     (
-        Entry(
-            "atom", of_opcode(_instruction), r".*\.add\..*", Effect("atomic", "adds to", writes=True, polls="if read")
-        ),
-        Entry("atom", of_opcode(_instruction), effect=Effect("atomic", "changes", writes=True, polls="if read")),
-        Entry(
-            "red",
-            of_opcode(_instruction),
-            r"red\.(?!async)(.*\.)?add\..*",
-            Effect("atomic", "adds to", True, step="reduce"),
-        ),
-        Entry("red", of_opcode(_instruction), r"red\.(?!async).*", Effect("atomic", "changes", True, step="reduce")),
+        Entry("atom", _instruction, r".*\.add\..*", Effect("atomic", "adds to", writes=True, polls="if read")),
+        Entry("atom", _instruction, effect=Effect("atomic", "changes", writes=True, polls="if read")),
+        Entry("red", _instruction, r"red\.(?!async)(.*\.)?add\..*", Effect("atomic", "adds to", True, step="reduce")),
+        Entry("red", _instruction, r"red\.(?!async).*", Effect("atomic", "changes", True, step="reduce")),
     ),
     since=(((9, 0), r"(atom|red)\..*(bf16(x2)?|\.v[248].*|b128|(min|max)\.noftz.*)"), CLUSTER_SPACE, CACHE_HINT),
 )

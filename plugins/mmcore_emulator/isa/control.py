@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mmcore_emulator.errors import UnsupportedInstruction
-from mmcore_emulator.isa.entries import IGNORED, Effect, Entry, Execute, Family, Jump, OperandSpec, always, nothing
+from mmcore_emulator.isa.entries import IGNORED, Effect, Entry, Execute, Family, Jump, OperandSpec, nothing
 from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.formatted_output import Conversion, Format, format_of
 from mmcore_emulator.machine.lanes import Mask
@@ -107,27 +107,27 @@ _ADDRESS = OperandSpec("source", "b64")
 FAMILY = Family(
     "Control flow and miscellaneous",
     (
-        Entry("bra", always(Jump("branch", (IGNORED,)))),
-        Entry("brx.idx", always(Jump("branch by index", (OperandSpec("source", "u32"), IGNORED)))),
-        Entry("ret|exit", always(Jump("exit"))),
-        Entry("call", always(Execute(_call, (IGNORED,) * 8, 0)), effect=Effect("control", writes=True)),
-        Entry("trap", always(Execute(_stopped("comes to a trap"))), "trap"),
-        Entry("brkpt", always(Execute(_stopped("comes to a breakpoint"))), "brkpt"),
-        Entry("assertfail", always(Execute(_fail, (_ADDRESS, _ADDRESS, OperandSpec("source", "b32")))), "assertfail"),
-        Entry("vprintf", always(Execute(_print, (OperandSpec("result"), _ADDRESS, _ADDRESS))), "vprintf"),
+        Entry("bra", Jump("branch", (IGNORED,))),
+        Entry("brx.idx", Jump("branch by index", (OperandSpec("source", "u32"), IGNORED))),
+        Entry("ret|exit", Jump("exit")),
+        Entry("call", Execute(_call, (IGNORED,) * 8, 0), effect=Effect("control", writes=True)),
+        Entry("trap", Execute(_stopped("comes to a trap")), "trap"),
+        Entry("brkpt", Execute(_stopped("comes to a breakpoint")), "brkpt"),
+        Entry("assertfail", Execute(_fail, (_ADDRESS, _ADDRESS, OperandSpec("source", "b32"))), "assertfail"),
+        Entry("vprintf", Execute(_print, (OperandSpec("result"), _ADDRESS, _ADDRESS)), "vprintf"),
         Entry(
             "nanosleep.u32",
-            always(Execute(nothing, (OperandSpec("source", "u32"),))),
+            Execute(nothing, (OperandSpec("source", "u32"),)),
             r"nanosleep\.u32",
             Effect("control", polls="always"),
         ),
-        Entry("pmevent", always(Execute(nothing, (IGNORED,))), r"pmevent(\.mask)?"),
+        Entry("pmevent", Execute(nothing, (IGNORED,)), r"pmevent(\.mask)?"),
         Entry(
             "setmaxnreg",
-            always(Execute(_set_registers, (OperandSpec("source", "u32"),))),
+            Execute(_set_registers, (OperandSpec("source", "u32"),)),
             r"setmaxnreg\.(inc|dec)\.sync\.aligned\.u32",
         ),
-        Entry("activemask.b32", always(Execute(_active, (OperandSpec("result", "u32"),))), r"activemask\.b32"),
+        Entry("activemask.b32", Execute(_active, (OperandSpec("result", "u32"),)), r"activemask\.b32"),
     ),
     since=(((9, 0), r"setmaxnreg\..*"),),
 )

@@ -143,15 +143,22 @@ class Entry:
     """Instructions of one kind."""
 
     name: str  # name in the documentation; its first word, or words separated by "|", begin the opcode
-    # Returns the semantics of an opcode with a number of results; None for an unsupported opcode.
-    build: Callable[[Opcode, int], Semantics | None]
-    pattern: str = ".*"  # regular expression of the whole opcode; any by default
+    # The semantics of all of them, or a function from an opcode to its semantics; None for an unsupported opcode.
+    meaning: Semantics | Callable[..., Semantics | None]
+    pattern: str = ".*"  # regular expression of the whole opcode
     effect: Effect = Effect()  # effect of all of them
+    counts_results: bool = False  # true if the function also takes the number of results
 
     @property
     def words(self) -> tuple[str, ...]:
         """The first parts of the opcodes."""
         return tuple(self.name.partition(".")[0].split("|"))
+
+    def semantics(self, opcode: Opcode, results: int) -> Semantics | None:
+        """Return the semantics of an opcode with a number of results; None for an unsupported opcode."""
+        if not callable(self.meaning):
+            return self.meaning
+        return self.meaning(opcode, results) if self.counts_results else self.meaning(opcode)
 
 
 @dataclass(frozen=True)
@@ -167,16 +174,6 @@ class Family:
     flops: Mapping[str, int] = field(default_factory=dict)
     # First parts of the opcodes through which the value of a flag may flow to a comparison.
     passes: tuple[str, ...] = ()
-
-
-def always(semantics: Semantics) -> Callable[[Opcode, int], Semantics | None]:
-    """Return a builder of the same semantics for every opcode."""
-    return lambda opcode, results: semantics
-
-
-def of_opcode(build: Callable[[Opcode], Semantics | None]) -> Callable[[Opcode, int], Semantics | None]:
-    """Return a builder that ignores the number of results."""
-    return lambda opcode, results: build(opcode)
 
 
 def nothing(*_: object) -> tuple[()]:

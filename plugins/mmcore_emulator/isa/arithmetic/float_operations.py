@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from mmcore_emulator.isa.arithmetic.subnormals import flushing
-from mmcore_emulator.isa.entries import Compute, Entry, Family, Function, of_opcode
+from mmcore_emulator.isa.entries import Compute, Entry, Family, Function
 from mmcore_emulator.numerics import floats
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.rounding import DIRECTIONS, directed
@@ -181,7 +181,7 @@ def in_halves(compute: Function, dtype: np.dtype[np.generic], *sources: Values) 
 
 FAMILY = Family(
     "Floating-point arithmetic",
-    (Entry("|".join(_FORMS), of_opcode(lambda opcode: float_operation(opcode[0], opcode[1:]))),),
+    (Entry("|".join(_FORMS), lambda opcode: float_operation(opcode[0], opcode[1:])),),
     since=(
         ((9, 0), r"(add|sub|mul)\..*bf16.*|fma\..*\.oob\..*"),
         ((8, 6), r"(min|max)\..*xorsign\.abs.*"),

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mmcore_emulator.isa.entries import Capability, Effect, Entry, Execute, Family, Opcode, OperandSpec, Run, of_opcode
+from mmcore_emulator.isa.entries import Capability, Effect, Entry, Execute, Family, Opcode, OperandSpec, Run
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.machine.warps import PerWarp
@@ -182,7 +182,7 @@ def _build(opcode: Opcode) -> Execute | None:
 PRODUCT = Effect("product", members="all")
 FAMILY = Family(
     "Products of matrices of a warp",
-    (Entry("mma", of_opcode(_build), effect=PRODUCT),),
+    (Entry("mma", _build, effect=PRODUCT),),
     since=(
         ((9, 0), r"mma\..*\.m16n8k\d+\..*f64.*"),
         ((8, 9), r"mma\..*\.e[45]m[23]\..*"),

@@ -9,17 +9,7 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.entries import (
-    CLUSTER_SPACE,
-    Effect,
-    Entry,
-    Execute,
-    Family,
-    Opcode,
-    OperandSpec,
-    always,
-    of_opcode,
-)
+from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.machine.warps import PerWarp
@@ -132,9 +122,9 @@ _TRANSPOSED = Execute(_transpose, (OperandSpec("result"), OperandSpec("source"))
 FAMILY = Family(
     "Matrices that a warp moves",
     (
-        Entry("ldmatrix", of_opcode(_matrices), effect=_move_effect("ldmatrix", "reads")),
-        Entry("stmatrix", of_opcode(_matrices), effect=_move_effect("stmatrix", "writes")),
-        Entry("movmatrix", always(_TRANSPOSED), r"movmatrix\.sync\.aligned\.m8n8\.trans\.b16", Effect(members="all")),
+        Entry("ldmatrix", _matrices, effect=_move_effect("ldmatrix", "reads")),
+        Entry("stmatrix", _matrices, effect=_move_effect("stmatrix", "writes")),
+        Entry("movmatrix", _TRANSPOSED, r"movmatrix\.sync\.aligned\.m8n8\.trans\.b16", Effect(members="all")),
     ),
     since=(((9, 0), r"stmatrix\..*"), CLUSTER_SPACE),
 )

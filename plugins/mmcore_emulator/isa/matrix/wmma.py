@@ -10,7 +10,7 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec, of_opcode
+from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
 from mmcore_emulator.isa.matrix.mma import (
     PRODUCT,
     SUMS,
@@ -226,9 +226,9 @@ _LOADS, _STORES = (Effect("fragment move", verb, verb == "writes", members="all"
 FAMILY = Family(
     "Fragments of a warp",
     (
-        Entry("wmma.mma", of_opcode(_product), r"wmma\.mma\..*", PRODUCT),
-        Entry("wmma.load", of_opcode(_fragment_move), r"wmma\.load\..*", _LOADS),
-        Entry("wmma.store", of_opcode(_fragment_move), r"wmma\.store\..*", _STORES),
+        Entry("wmma.mma", _product, r"wmma\.mma\..*", PRODUCT),
+        Entry("wmma.load", _fragment_move, r"wmma\.load\..*", _LOADS),
+        Entry("wmma.store", _fragment_move, r"wmma\.store\..*", _STORES),
     ),
     since=(((8, 0), r"wmma\..*\.(bf16|tf32|f64)(\..*)?|wmma\.mma\.and\..*"), CLUSTER_SPACE),
 )

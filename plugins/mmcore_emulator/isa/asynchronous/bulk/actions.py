@@ -10,17 +10,7 @@ from mmcore_emulator.isa.asynchronous.bulk.copies import OPERANDS, parse_copy
 from mmcore_emulator.isa.asynchronous.bulk.loads import to_shared
 from mmcore_emulator.isa.asynchronous.bulk.reductions import merge_of
 from mmcore_emulator.isa.asynchronous.bulk.stores import to_global
-from mmcore_emulator.isa.entries import (
-    CACHE_HINT,
-    CLUSTER_SPACE,
-    Effect,
-    Entry,
-    Execute,
-    Family,
-    Opcode,
-    nothing,
-    of_opcode,
-)
+from mmcore_emulator.isa.entries import CACHE_HINT, CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, nothing
 from mmcore_emulator.machine.asynchronous.events import Committed, Waited
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Machine
@@ -62,20 +52,20 @@ _WRITES = Effect("bulk copy", "writes", writes=True)
 FAMILY = Family(
     "Bulk copies (TMA)",
     (
-        Entry("cp.async.bulk", of_opcode(_bulk), r"cp\.async\.bulk\..*", _WRITES),
+        Entry("cp.async.bulk", _bulk, r"cp\.async\.bulk\..*", _WRITES),
         Entry(
             "cp.reduce.async.bulk",
-            of_opcode(_bulk),
+            _bulk,
             r"cp\.reduce\.async\.bulk\..*\.add\b.*",
             replace(_WRITES, verb="adds to", step="reduce"),
         ),
         Entry(
             "cp.reduce.async.bulk",
-            of_opcode(_bulk),
+            _bulk,
             r"cp\.reduce\.async\.bulk\..*",
             replace(_WRITES, verb="changes", step="reduce"),
         ),
-        Entry("prefetch.tensormap", of_opcode(_bulk), r"prefetch\..*tensormap"),
+        Entry("prefetch.tensormap", _bulk, r"prefetch\..*tensormap"),
     ),
     since=(((9, 0), r"cp\.(reduce\.)?async\.bulk.*"), CLUSTER_SPACE, CACHE_HINT),
 )
