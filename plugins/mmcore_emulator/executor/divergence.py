@@ -18,7 +18,7 @@ import numpy as np
 
 from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.warps import BIT, PerWarp, Warps, groups
-from mmcore_emulator.ptx.blocks import Block
+from mmcore_emulator.ptx.instructions import Block
 
 _APART = (
     "comes to {} while others of its warp, which its mask names, come to {}: they must execute the same instruction"

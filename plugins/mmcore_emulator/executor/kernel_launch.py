@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from mmcore_emulator.errors import TimeLimit
 from mmcore_emulator.executor.translation.translate import Translation
 from mmcore_emulator.machine.accesses import LaneViolation
-from mmcore_emulator.machine.dim3 import Dim3
 from mmcore_emulator.machine.formatted_output import PrintBuffer
 from mmcore_emulator.machine.lanes import LANES_PER_BATCH, ONE_BLOCK, Batch, batches
+from mmcore_emulator.machine.limits import Dim3
 from mmcore_emulator.machine.memory.arrays import Array, DeviceMemory, poisoned
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.machine.violations import Violation

@@ -15,9 +15,24 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
-from mmcore_emulator.machine.dim3 import Dim3
+
+class Dim3(NamedTuple):
+    """Extent of a block (in threads) or a grid (in blocks), or an index in one."""
+
+    x: int
+    y: int = 1
+    z: int = 1
+
+    @property
+    def size(self) -> int:
+        """Number of threads or blocks: x·y·z."""
+        return self.x * self.y * self.z
+
+    def __str__(self) -> str:
+        return "×".join(map(str, self if self.z > 1 else self[:2]))
+
 
 WARP = 32
 """Threads of a warp, on every GPU so far."""

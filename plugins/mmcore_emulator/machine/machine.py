@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from mmcore_emulator.machine.asynchronous.in_flight import BulkGroups, InFlight
-from mmcore_emulator.machine.asynchronous.thread_copies import ThreadCopies
+from mmcore_emulator.machine.asynchronous.in_flight import BulkGroups, InFlight, ThreadCopies
 from mmcore_emulator.machine.barriers import ClusterBarrier
 from mmcore_emulator.machine.formatted_output import Format
 from mmcore_emulator.machine.lanes import Batch, Mask

@@ -10,8 +10,7 @@ from mmcore_emulator.machine.barriers import BarrierKind, Reduction
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.blocks import Block
-from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.ptx.instructions import Block, Instruction
 
 
 class Registers(list[Values]):

@@ -11,8 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from mmcore_emulator.isa.arithmetic.float_operations import in_halves, saturated, without_negative
-from mmcore_emulator.isa.arithmetic.subnormals import flushing
+from mmcore_emulator.isa.arithmetic.float_operations import flushing, in_halves, saturated, without_negative
 from mmcore_emulator.isa.entries import Compute, Effect, Entry, Family, Function
 from mmcore_emulator.numerics import floats
 from mmcore_emulator.numerics.floats import Values

@@ -21,8 +21,8 @@ from mmcore_emulator.isa.asynchronous.mbarriers import (
     inval,
     signed,
 )
-from mmcore_emulator.machine.asynchronous.problem import Problem, first_of
 from mmcore_emulator.machine.memory.operations import Combine
+from mmcore_emulator.machine.violations import Problem, first_of
 from mmcore_emulator.numerics.floats import Values
 
 

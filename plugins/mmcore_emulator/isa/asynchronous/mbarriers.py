@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mmcore_emulator.machine.asynchronous.problem import Mask
+from mmcore_emulator.machine.violations import Mask
 from mmcore_emulator.numerics.floats import Values
 
 MOST_ARRIVALS = 2**16 - 1

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.asynchronous.swizzles import CHUNK, swizzled
+from mmcore_emulator.machine.asynchronous.tensor_maps import CHUNK, swizzled
 from mmcore_emulator.numerics.floats import Values
 
 WARPGROUP = 128

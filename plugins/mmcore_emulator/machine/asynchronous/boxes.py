@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.asynchronous.problem import Mask
-from mmcore_emulator.machine.asynchronous.swizzles import CHUNK, swizzled
-from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
+from mmcore_emulator.machine.asynchronous.tensor_maps import CHUNK, TensorLayout, swizzled
+from mmcore_emulator.machine.violations import Mask
 from mmcore_emulator.numerics.floats import Values
 
 

@@ -18,8 +18,7 @@ from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.observer import Observer
-from mmcore_emulator.ptx.blocks import Block
-from mmcore_emulator.ptx.instructions import Instruction, Operand, Register
+from mmcore_emulator.ptx.instructions import Block, Instruction, Operand, Register
 from mmcore_emulator.ptx.types import Constant
 from mmcore_emulator.sanitizer.happens_before.numbering import Indices, LaneNumbers
 from mmcore_emulator.sanitizer.recording import Record, at_line
