@@ -169,10 +169,7 @@ PLACE = r"\(test_declarations\.py:\d+, for 64×300×64 with block=16x8\)$"
         ({"launch": lambda problem, config, device: None}, "its launch rule returned None, not a Launch or several"),
         ({"launch": lambda problem, config, device: ()}, r"its launch rule returned \(\), not a Launch or several"),
         ({"launch": lambda problem, config, device: Launch((1,), config)}, "the block Config.* is not one to three"),
-        (
-            {"launch": lambda *asked: Launch(ALL, (8,))},
-            f"its launch rule: the grid 'all' is not .*as .16, 16. {PLACE}",
-        ),
+        ({"launch": lambda *asked: Launch(ALL, (8,))}, f"its launch rule: the grid 'all' is not .*as .16, 16. {PLACE}"),
         ({"over_read": {"D": 1}}, "an over-read of 1 elements behind 'D' makes no sense"),
         ({"over_read": {"A": -1}}, "an over-read of -1 elements behind 'A' makes no sense"),
         ({"over_read": lambda problem, config: None}, "its launch rule failed: TypeError"),

@@ -404,16 +404,6 @@ def test_a_digest_is_of_one_distribution_and_mmcores_of_the_core_too(
         assert not any(path.is_relative_to(tmp_path) for path in read)
 
 
-def test_devices_and_commands_that_several_bring_are_conflicts_too() -> None:
-    registry = Registry()
-    for word in ("one", "two"):
-        brings = {"mmcore_devices": [Provider("fpga")], "mmcore_commands": {"tune": "acme:tune"}}
-        registry.add(plugin(**brings), word, f"acme-{word}")
-    for kind, name in (("device", "fpga"), ("command", "tune")):
-        (said,) = [each for each in registry.conflicts() if each.startswith(f"{kind} {name!r} is brought by ")]
-        assert "one of acme-one and two of acme-two" in said
-
-
 def test_a_source_may_include_another_of_its_package_and_one_that_is_not_there(tmp_path: Path) -> None:
     install(tmp_path, "acme", "acme.own", kernel_module("acme.own"))
     (tmp_path / "mine.cu").write_text("// mine\n")
