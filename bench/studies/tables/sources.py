@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mmcore_pytest.saved_results import upgraded
 from mmcore_tools.plots.published import published
 
 ROOT = Path(__file__).parents[3]
@@ -50,13 +49,13 @@ def percents_of_cublas() -> dict[Point, float]:
 
 @contextmanager
 def results(path: Path) -> Iterator[Any]:
-    """A file of results, to be read in the context; one that mmcore 0.1 saved as this version names things.
+    """Read a file of results for the length of the context.
 
     Raises:
         ValueError: it is no JSON, or does not hold what is read from it.
     """
     try:
-        yield upgraded(json.loads(path.read_text(encoding="utf-8")))
+        yield json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         raise ValueError(f"{path} is damaged: {type(error).__name__}: {error}") from error
 
