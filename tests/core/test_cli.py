@@ -66,7 +66,7 @@ def test_help_names_every_command_in_one_line(arguments: tuple[str, ...]) -> Non
 
 def test_version() -> None:
     result = mmcore("--version")
-    assert (result.exit_code, result.stdout) == (0, "mmcore 0.2.0\n")
+    assert (result.exit_code, result.stdout) == (0, "mmcore 0.3.0\n")
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_a_third_party_cannot_take_the_cores_commands(tmp_path: Path) -> None:
 def test_a_command_that_two_plugins_bring_belongs_to_none(tmp_path: Path) -> None:
     install(tmp_path, "acme-plotter", "acme.plotter", command_module(plot="acme_plotter_module:tune"))
     assert "there is no command 'plot'" in mmcore("plot", site=tmp_path).stderr
-    told = "warning: command 'plot' is brought by plots of mmcore-cuda and acme.plotter of acme-plotter; "
+    told = "warning: command 'plot' is brought by tools of mmcore-cuda and acme.plotter of acme-plotter; "
     assert mmcore("list-kernels", "-q", site=tmp_path).stderr.startswith(told)
 
 

@@ -22,7 +22,6 @@ from mmcore_emulator.isa.entries import (
     Family,
     Opcode,
     OperandSpec,
-    of_opcode,
 )
 from mmcore_emulator.isa.memory import CACHE_HINTS, LARGEST_ACCESS, POLICY, SPACES, VECTORS
 from mmcore_emulator.machine.lanes import Mask
@@ -36,19 +35,12 @@ from mmcore_emulator.ptx.instructions import Instruction
 
 @dataclass(frozen=True)
 class Atomic:
-    """An atomic operation.
+    """An atomic operation."""
 
-    Attributes:
-        combine: maps the element in memory and the operands to the new element.
-        kind: PTX type of the element and the operands.
-        accumulates: true if it equals :data:`numpy.add`.
-        vectors: true if it exists for vectors.
-    """
-
-    combine: Combine
-    kind: str
-    accumulates: bool = False
-    vectors: bool = False
+    combine: Combine  # maps the element in memory and the operands to the new element
+    kind: str  # PTX type of the element and the operands
+    accumulates: bool = False  # true if it equals :data:`numpy.add`
+    vectors: bool = False  # true if it exists for vectors
 
 
 def _increased(old: Values, limit: Values) -> Values:
@@ -168,17 +160,10 @@ def _accumulate(
 FAMILY = Family(
     "Atomic operations",
     (
-        Entry(
-            "atom", of_opcode(_instruction), r".*\.add\..*", Effect("atomic", "adds to", writes=True, polls="if read")
-        ),
-        Entry("atom", of_opcode(_instruction), effect=Effect("atomic", "changes", writes=True, polls="if read")),
-        Entry(
-            "red",
-            of_opcode(_instruction),
-            r"red\.(?!async)(.*\.)?add\..*",
-            Effect("atomic", "adds to", True, step="reduce"),
-        ),
-        Entry("red", of_opcode(_instruction), r"red\.(?!async).*", Effect("atomic", "changes", True, step="reduce")),
+        Entry("atom", _instruction, r".*\.add\..*", Effect("atomic", "adds to", writes=True, polls="if read")),
+        Entry("atom", _instruction, effect=Effect("atomic", "changes", writes=True, polls="if read")),
+        Entry("red", _instruction, r"red\.(?!async)(.*\.)?add\..*", Effect("atomic", "adds to", True, step="reduce")),
+        Entry("red", _instruction, r"red\.(?!async).*", Effect("atomic", "changes", True, step="reduce")),
     ),
     since=(((9, 0), r"(atom|red)\..*(bf16(x2)?|\.v[248].*|b128|(min|max)\.noftz.*)"), CLUSTER_SPACE, CACHE_HINT),
 )

@@ -24,9 +24,7 @@ from mmcore_emulator.isa.entries import (
     Move,
     Opcode,
     OperandSpec,
-    always,
     nothing,
-    of_opcode,
 )
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Machine
@@ -203,23 +201,23 @@ FAMILY = Family(
     "Loads, stores, moves and addresses",
     (
         # The order of a load decides if a thread polls with it.
-        Entry("ld", of_opcode(_load), r".*\.(volatile|relaxed|acquire)\..*", Effect("load", "reads", polls="always")),
-        Entry("ld|ldu", of_opcode(_load), effect=Effect("load", "reads")),
-        Entry("st", of_opcode(_store), r"st\.(?!async).*", Effect("store", "writes", writes=True)),
-        Entry("mov", of_opcode(_move), effect=Effect("move", passes=True)),
-        Entry("cvta", of_opcode(_convert_address)),
-        Entry("isspacep", of_opcode(_is_in_space)),
-        Entry("mapa", of_opcode(_cluster_address), effect=Effect("cluster address")),
-        Entry("getctarank", of_opcode(_cluster_address)),
+        Entry("ld", _load, r".*\.(volatile|relaxed|acquire)\..*", Effect("load", "reads", polls="always")),
+        Entry("ld|ldu", _load, effect=Effect("load", "reads")),
+        Entry("st", _store, r"st\.(?!async).*", Effect("store", "writes", writes=True)),
+        Entry("mov", _move, effect=Effect("move", passes=True)),
+        Entry("cvta", _convert_address),
+        Entry("isspacep", _is_in_space),
+        Entry("mapa", _cluster_address, effect=Effect("cluster address")),
+        Entry("getctarank", _cluster_address),
         Entry(
             "prefetch|prefetchu",
-            always(Execute(nothing, (IGNORED,) * 3, 0)),
+            Execute(nothing, (IGNORED,) * 3, 0),
             r"prefetchu?(\.(global|local|const|param))?(\.L[12]\S*|\.tensormap)?",
         ),
-        Entry("applypriority|discard", always(Execute(nothing, (IGNORED,) * 3, 0))),
+        Entry("applypriority|discard", Execute(nothing, (IGNORED,) * 3, 0)),
         Entry(
             "createpolicy",
-            always(Execute(_policy, (OperandSpec("result", "b64"), *(IGNORED,) * 4), 1)),
+            Execute(_policy, (OperandSpec("result", "b64"), *(IGNORED,) * 4), 1),
             r"createpolicy\.(fractional|range|cvt)\.\S*",
         ),
     ),

@@ -13,7 +13,7 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.entries import Effect, Entry, Execute, Family, Function, Opcode, OperandSpec, of_opcode
+from mmcore_emulator.isa.entries import Effect, Entry, Execute, Family, Function, Opcode, OperandSpec
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.machine import Machine
@@ -143,9 +143,9 @@ _NAMED = Effect("compute", members="named")
 FAMILY = Family(
     "Warp operations",
     (
-        Entry("shfl|vote|redux|elect", of_opcode(_collective), effect=_NAMED),
+        Entry("shfl|vote|redux|elect", _collective, effect=_NAMED),
         # The lane that a match elects acts for all its members (the destructor of cuda::pipeline).
-        Entry("match", of_opcode(_collective), effect=Effect("compute", members="named", elects=True)),
+        Entry("match", _collective, effect=Effect("compute", members="named", elects=True)),
     ),
     since=(((9, 0), r"elect\..*"), ((8, 0), r"redux\..*")),
 )

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from mmcore_emulator.machine.asynchronous.in_flight import BulkGroups, InFlight
-from mmcore_emulator.machine.asynchronous.thread_copies import ThreadCopies
+from mmcore_emulator.machine.asynchronous.in_flight import BulkGroups, InFlight, ThreadCopies
 from mmcore_emulator.machine.barriers import ClusterBarrier
 from mmcore_emulator.machine.formatted_output import Format
 from mmcore_emulator.machine.lanes import Batch, Mask
@@ -21,14 +20,11 @@ from mmcore_emulator.ptx.instructions import Instruction
 
 @dataclass
 class MbarrierLog:
-    """Facts about mbarrier objects for the reports of deadlocks.
+    """Facts about mbarrier objects for the reports of deadlocks."""
 
-    Attributes:
-        asked: last address and content that each waiting instruction read, as lanes, by the instruction's identity.
-        initialised_at: the instruction that initialised an object, by the object's offset in its block's shared memory.
-    """
-
+    # Last address and content that each waiting instruction read, as lanes, by the instruction's identity.
     asked: dict[int, tuple[Values, Values]] = field(default_factory=dict)
+    # The instruction that initialised an object, by the object's offset in its block's shared memory.
     initialised_at: dict[int, Instruction] = field(default_factory=dict)
 
 

@@ -10,21 +10,16 @@ from mmcore_emulator.machine.accesses import Access, BulkTransfer, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import Event
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.blocks import Block
-from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.ptx.instructions import Block, Instruction
 
 _NONE: Values = np.zeros((1,) * 6, np.uint32)
 _MEMORIES = frozenset(("global", "const", "shared", "local", "param", "generic"))
 
 
 class Observer:
-    """An observer of a launch; each method is called before the event that it is about.
+    """An observer of a launch; each method is called before the event that it is about."""
 
-    Attributes:
-        ignores: memories whose accesses need not be reported to it.
-    """
-
-    ignores: frozenset[str] = frozenset()
+    ignores: frozenset[str] = frozenset()  # memories whose accesses need not be reported to it
 
     def begin(self, batch: Batch) -> Observer | None:
         """Return the observer of a batch of blocks, or None; several batches may run alternately."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mmcore_emulator.executor.translation.shadow_domain import ComputeRule, ExecuteRule, Operands, Shadow, Shadows
+from mmcore_emulator.executor.translation.shadow_code import ComputeRule, ExecuteRule, Operands, Shadow, Shadows
 from mmcore_emulator.isa.entries import Compute, Execute
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Machine
@@ -18,8 +18,7 @@ from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.ptx.instructions import Instruction
-from mmcore_emulator.sanitizer.undefined_bits import all_bits, bits_of, known, resized
-from mmcore_emulator.sanitizer.undefined_memory import UndefinedMemory
+from mmcore_emulator.sanitizer.undefined_memory import UndefinedMemory, all_bits, bits_of, known, resized
 
 
 class UndefinedValues:

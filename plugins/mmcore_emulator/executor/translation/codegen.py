@@ -9,16 +9,14 @@ from __future__ import annotations
 from mmcore_emulator.errors import PtxError
 from mmcore_emulator.executor.translation.compiled_block import CompiledBlock, Registers
 from mmcore_emulator.executor.translation.operand_code import NOWHERE, OperandCode
-from mmcore_emulator.executor.translation.shadow_code import ShadowCode
-from mmcore_emulator.executor.translation.shadow_domain import ShadowDomain
+from mmcore_emulator.executor.translation.shadow_code import ShadowCode, ShadowDomain
 from mmcore_emulator.isa.barriers import reduction
 from mmcore_emulator.isa.entries import Capability, Compute, Execute, Move, OperandSpec, Wait
 from mmcore_emulator.isa.table import check_supported, decode, destinations, effect, unsupported
 from mmcore_emulator.machine.barriers import Arrival, Reduction
 from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.numerics.uint128 import joined, parts_of
-from mmcore_emulator.ptx.blocks import Block
-from mmcore_emulator.ptx.instructions import Instruction, Operand, Register
+from mmcore_emulator.ptx.instructions import Block, Instruction, Operand, Register
 from mmcore_emulator.ptx.types import Constant
 
 

@@ -17,7 +17,7 @@ from mmcore_emulator.isa.asynchronous.mbarriers import (
     init,
     pending_count,
 )
-from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec, of_opcode
+from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
 from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, ArrivalSent, Arrived, Made, Passed
 from mmcore_emulator.machine.lanes import Mask
@@ -192,14 +192,14 @@ def _effect(verb: str = "uses", polls: str = "", step: str = "") -> Effect:
 FAMILY = Family(
     "mbarrier objects",
     (
-        Entry("mbarrier.init", of_opcode(_mbarrier), r"mbarrier\.init\..*", _effect("makes", step="init")),
-        Entry("mbarrier.inval", of_opcode(_mbarrier), r"mbarrier\.inval\..*", _effect("gives up", step="inval")),
-        Entry("mbarrier.test_wait", of_opcode(_mbarrier), r"mbarrier\.test_wait\..*", _effect(polls="always")),
-        Entry("mbarrier.try_wait", of_opcode(_mbarrier), r"mbarrier\.try_wait\..*", _effect(polls="always")),
-        Entry("mbarrier", of_opcode(_mbarrier), effect=_effect()),
+        Entry("mbarrier.init", _mbarrier, r"mbarrier\.init\..*", _effect("makes", step="init")),
+        Entry("mbarrier.inval", _mbarrier, r"mbarrier\.inval\..*", _effect("gives up", step="inval")),
+        Entry("mbarrier.test_wait", _mbarrier, r"mbarrier\.test_wait\..*", _effect(polls="always")),
+        Entry("mbarrier.try_wait", _mbarrier, r"mbarrier\.try_wait\..*", _effect(polls="always")),
+        Entry("mbarrier", _mbarrier, effect=_effect()),
         Entry(
             "cp.async.mbarrier.arrive",
-            of_opcode(_mbarrier),
+            _mbarrier,
             r"cp\.async\.mbarrier\.arrive.*",
             Effect("copy", writes=True, step="arrive"),
         ),

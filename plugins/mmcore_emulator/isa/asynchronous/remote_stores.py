@@ -16,7 +16,7 @@ from mmcore_emulator.isa.asynchronous.mbarrier_actions import change
 from mmcore_emulator.isa.asynchronous.mbarrier_forms import MbarrierKind
 from mmcore_emulator.isa.asynchronous.mbarriers import contents
 from mmcore_emulator.isa.atomics import atomic_operation
-from mmcore_emulator.isa.entries import Effect, Entry, Execute, Family, Opcode, OperandSpec, of_opcode
+from mmcore_emulator.isa.entries import Effect, Entry, Execute, Family, Opcode, OperandSpec
 from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Transfer
 from mmcore_emulator.machine.lanes import Mask
@@ -145,16 +145,9 @@ def _reduce(
 FAMILY = Family(
     "Stores to other blocks of a cluster",
     (
-        Entry("st.async", of_opcode(_remote), r"st\.async\..*", Effect("remote store", "writes", writes=True)),
-        Entry(
-            "red.async",
-            of_opcode(_remote),
-            r"red\.async\..*\.add\..*",
-            Effect("remote store", "adds to", True, step="reduce"),
-        ),
-        Entry(
-            "red.async", of_opcode(_remote), r"red\.async\..*", Effect("remote store", "changes", True, step="reduce")
-        ),
+        Entry("st.async", _remote, r"st\.async\..*", Effect("remote store", "writes", writes=True)),
+        Entry("red.async", _remote, r"red\.async\..*\.add\..*", Effect("remote store", "adds to", True, step="reduce")),
+        Entry("red.async", _remote, r"red\.async\..*", Effect("remote store", "changes", True, step="reduce")),
     ),
     since=(((9, 0), r"(st|red)\.async\..*"),),
 )

@@ -12,18 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from mmcore_emulator.isa.entries import (
-    CACHE_HINT,
-    CLUSTER_SPACE,
-    Effect,
-    Entry,
-    Execute,
-    Family,
-    Opcode,
-    OperandSpec,
-    always,
-    of_opcode,
-)
+from mmcore_emulator.isa.entries import CACHE_HINT, CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
 from mmcore_emulator.machine.accesses import Access
 from mmcore_emulator.machine.asynchronous.events import Issued, Transfer, words_of
 from mmcore_emulator.machine.lanes import Mask
@@ -170,15 +159,15 @@ _COPY = Effect("copy", "writes", writes=True)
 FAMILY = Family(
     "Copies of threads (cp.async)",
     (
-        Entry("cp.async.commit_group", always(Execute(_commit)), r"cp\.async\.commit_group", _COPY),
-        Entry("cp.async.wait_all", always(Execute(_wait_for_all)), r"cp\.async\.wait_all", _COPY),
+        Entry("cp.async.commit_group", Execute(_commit), r"cp\.async\.commit_group", _COPY),
+        Entry("cp.async.wait_all", Execute(_wait_for_all), r"cp\.async\.wait_all", _COPY),
         Entry(
             "cp.async.wait_group",
-            always(Execute(_wait_for_groups, (OperandSpec("source", "s32"),))),
+            Execute(_wait_for_groups, (OperandSpec("source", "s32"),)),
             r"cp\.async\.wait_group",
             _COPY,
         ),
-        Entry("cp.async", of_opcode(_copies), r"cp\.async\.c[ag]\..*", _COPY),
+        Entry("cp.async", _copies, r"cp\.async\.c[ag]\..*", _COPY),
     ),
     since=(((8, 0), r"cp\.async\..*"), CLUSTER_SPACE, CACHE_HINT),
 )

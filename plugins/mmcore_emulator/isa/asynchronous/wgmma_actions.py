@@ -9,19 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.isa.asynchronous.wgmma_operands import WgmmaKind, chunk_addresses, decode, parse_wgmma
-from mmcore_emulator.isa.entries import (
-    Capability,
-    Effect,
-    Entry,
-    Execute,
-    Family,
-    Opcode,
-    OperandSpec,
-    Run,
-    always,
-    nothing,
-    of_opcode,
-)
+from mmcore_emulator.isa.entries import Capability, Effect, Entry, Execute, Family, Opcode, OperandSpec, Run, nothing
 from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Committed, Issued, Transfer, Waited
 from mmcore_emulator.machine.lanes import Mask
@@ -201,12 +189,12 @@ def _effect(step: str) -> Effect:
 FAMILY = Family(
     "Matrices of a warpgroup",
     (
-        Entry("wgmma.mma_async", of_opcode(_product), r"wgmma\.mma_async\..*", _effect("product")),
-        Entry("wgmma.fence", always(Execute(nothing)), r"wgmma\.fence\.sync\.aligned", _effect("fence")),
-        Entry("wgmma.commit_group", always(Execute(_commit)), r"wgmma\.commit_group\.sync\.aligned", _effect("commit")),
+        Entry("wgmma.mma_async", _product, r"wgmma\.mma_async\..*", _effect("product")),
+        Entry("wgmma.fence", Execute(nothing), r"wgmma\.fence\.sync\.aligned", _effect("fence")),
+        Entry("wgmma.commit_group", Execute(_commit), r"wgmma\.commit_group\.sync\.aligned", _effect("commit")),
         Entry(
             "wgmma.wait_group",
-            always(Execute(_wait, (OperandSpec("source", "s32"),))),
+            Execute(_wait, (OperandSpec("source", "s32"),)),
             r"wgmma\.wait_group\.sync\.aligned",
             _effect("wait"),
         ),

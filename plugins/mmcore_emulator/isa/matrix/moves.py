@@ -9,17 +9,7 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.entries import (
-    CLUSTER_SPACE,
-    Effect,
-    Entry,
-    Execute,
-    Family,
-    Opcode,
-    OperandSpec,
-    always,
-    of_opcode,
-)
+from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.machine.warps import PerWarp
@@ -32,17 +22,11 @@ _WORD = np.dtype(np.uint32)
 
 @dataclass(frozen=True)
 class MatrixMove:
-    """What an ``ldmatrix`` loads, or a ``stmatrix`` stores: matrices of 8 rows of 8 halfwords.
+    """What an ``ldmatrix`` loads, or a ``stmatrix`` stores: matrices of 8 rows of 8 halfwords."""
 
-    Attributes:
-        count: of matrices, and of registers.
-        transposed: whether a thread holds neighbours in a column.
-        space: "shared", or "generic" where the opcode does not say.
-    """
-
-    count: int
-    transposed: bool
-    space: str
+    count: int  # of matrices, and of registers
+    transposed: bool  # whether a thread holds neighbours in a column
+    space: str  # "shared", or "generic" where the opcode does not say
 
 
 @cache
@@ -138,9 +122,9 @@ _TRANSPOSED = Execute(_transpose, (OperandSpec("result"), OperandSpec("source"))
 FAMILY = Family(
     "Matrices that a warp moves",
     (
-        Entry("ldmatrix", of_opcode(_matrices), effect=_move_effect("ldmatrix", "reads")),
-        Entry("stmatrix", of_opcode(_matrices), effect=_move_effect("stmatrix", "writes")),
-        Entry("movmatrix", always(_TRANSPOSED), r"movmatrix\.sync\.aligned\.m8n8\.trans\.b16", Effect(members="all")),
+        Entry("ldmatrix", _matrices, effect=_move_effect("ldmatrix", "reads")),
+        Entry("stmatrix", _matrices, effect=_move_effect("stmatrix", "writes")),
+        Entry("movmatrix", _TRANSPOSED, r"movmatrix\.sync\.aligned\.m8n8\.trans\.b16", Effect(members="all")),
     ),
     since=(((9, 0), r"stmatrix\..*"), CLUSTER_SPACE),
 )

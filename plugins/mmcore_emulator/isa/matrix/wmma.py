@@ -10,7 +10,7 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec, of_opcode
+from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
 from mmcore_emulator.isa.matrix.mma import (
     PRODUCT,
     SUMS,
@@ -76,23 +76,14 @@ def wmma_mma_kind(opcode: tuple[str, ...]) -> WmmaKind | None:
 
 @dataclass(frozen=True)
 class WmmaMove:
-    """What a ``wmma.load`` loads, or a ``wmma.store`` stores.
+    """What a ``wmma.load`` loads, or a ``wmma.store`` stores."""
 
-    Attributes:
-        matrix: "A", "B" or "C"; D is called "C".
-        store: whether it is stored.
-        layout: "row" where a row's elements lie side by side in memory, "col" where a column's do.
-        shape: M, N and K of the product.
-        space: "shared", "global" or "generic".
-        type: of the elements.
-    """
-
-    matrix: Matrix
-    store: bool
-    layout: str
-    shape: Shape
-    space: str
-    type: str
+    matrix: Matrix  # "A", "B" or "C"; D is called "C"
+    store: bool  # whether it is stored
+    layout: str  # "row" where a row's elements lie side by side in memory, "col" where a column's do
+    shape: Shape  # M, N and K of the product
+    space: str  # "shared", "global" or "generic"
+    type: str  # of the elements
 
     @property
     def fragment(self) -> Fragment:
@@ -235,9 +226,9 @@ _LOADS, _STORES = (Effect("fragment move", verb, verb == "writes", members="all"
 FAMILY = Family(
     "Fragments of a warp",
     (
-        Entry("wmma.mma", of_opcode(_product), r"wmma\.mma\..*", PRODUCT),
-        Entry("wmma.load", of_opcode(_fragment_move), r"wmma\.load\..*", _LOADS),
-        Entry("wmma.store", of_opcode(_fragment_move), r"wmma\.store\..*", _STORES),
+        Entry("wmma.mma", _product, r"wmma\.mma\..*", PRODUCT),
+        Entry("wmma.load", _fragment_move, r"wmma\.load\..*", _LOADS),
+        Entry("wmma.store", _fragment_move, r"wmma\.store\..*", _STORES),
     ),
     since=(((8, 0), r"wmma\..*\.(bf16|tf32|f64)(\..*)?|wmma\.mma\.and\..*"), CLUSTER_SPACE),
 )

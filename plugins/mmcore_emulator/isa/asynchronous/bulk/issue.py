@@ -20,23 +20,15 @@ from mmcore_emulator.ptx.instructions import Instruction
 
 @dataclass(frozen=True)
 class Sent:
-    """What some threads have sent with one instruction; arrays have an element for each of them.
-
-    Attributes:
-        lanes: index of each along the six axes.
-        block: number of its block in the batch.
-        shared: address in shared memory of what is copied.
-        nbytes: of each copy.
-        span: bytes of shared memory from the first to the last of each copy.
-    """
+    """What some threads have sent with one instruction; arrays have an element for each of them."""
 
     machine: Machine
     at: Instruction
-    lanes: NDArray[np.int64]
-    block: NDArray[np.int64]
-    shared: NDArray[np.uint64]
-    nbytes: NDArray[np.int64]
-    span: NDArray[np.int64]
+    lanes: NDArray[np.int64]  # index of each along the six axes
+    block: NDArray[np.int64]  # number of its block in the batch
+    shared: NDArray[np.uint64]  # address in shared memory of what is copied
+    nbytes: NDArray[np.int64]  # of each copy
+    span: NDArray[np.int64]  # bytes of shared memory from the first to the last of each copy
 
     def among_lanes(self, which: Any) -> NDArray[np.bool_]:
         """Some of them, among all lanes of the batch."""
