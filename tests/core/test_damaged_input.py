@@ -12,7 +12,7 @@ import mmcore as library
 from mmcore.errors import InvalidBlock, InvalidProblem, MmcoreError, NoDevice
 from mmcore.executor.choose_device import open_device
 from mmcore.kernel.geometry import dim3, parse_shape
-from mmcore_pytest.sizes import parse_sizes
+from mmcore.kernel.sizes import parse_sizes
 from tests.command_line import mmcore
 
 LONG = "9" * 5000
