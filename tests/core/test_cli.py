@@ -66,7 +66,7 @@ def test_help_names_every_command_in_one_line(arguments: tuple[str, ...]) -> Non
 
 def test_version() -> None:
     result = mmcore("--version")
-    assert (result.exit_code, result.stdout) == (0, "mmcore 0.2.0\n")
+    assert (result.exit_code, result.stdout) == (0, "mmcore 0.3.0\n")
 
 
 @pytest.mark.parametrize(

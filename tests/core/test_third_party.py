@@ -20,7 +20,7 @@ build-backend = "setuptools.build_meta"
 [project]
 name = "acme-kernels"
 version = "1.0"
-dependencies = ["mmcore-cuda>=0.2,<0.3"]
+dependencies = ["mmcore-cuda>=0.3,<0.4"]
 
 [project.entry-points.mmcore]
 "acme.columns" = "acme_kernels.columns"
