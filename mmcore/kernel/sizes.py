@@ -40,9 +40,8 @@ def parse_sizes(text: str) -> tuple[Sizes, ...]:
         InvalidProblem: the text is not such a list, or a range is empty or too long.
     """
     parts = [part.strip() for part in text.split(",")]
-    return tuple(
-        dict.fromkeys(each for part in parts for each in (_range(part) if ":" in part else [parse_size(part)]))
-    )
+    listed = [_range(part) if ":" in part else [parse_size(part)] for part in parts]
+    return tuple(dict.fromkeys(itertools.chain.from_iterable(listed)))
 
 
 def _range(text: str) -> list[Sizes]:
