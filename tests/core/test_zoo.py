@@ -18,8 +18,8 @@ from xml.etree import ElementTree
 import pytest
 from pytest_benchmark.stats import Stats
 
-from bench import zoo_comparison
-from bench.zoo_comparison import ROOT, measured
+from bench.studies import zoo_comparison
+from bench.studies.zoo_comparison import ROOT, measured
 from mmcore.registry import registry
 from tests.command_line import mmcore, process
 from tests.conftest import DEVICES

@@ -5,9 +5,9 @@ A tensor core aligns the products of a step and C to the largest exponent among 
 and subnormal factors have the least exponent of their type: nothing is normalised before the sum.
 
 Sources: Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores, 2021; microsoft/MMA-Sim and
-north-numerical-computing/MATLAB-tensor-core, with which ``python -m bench.mmasim_comparison`` and
-``bench.published_outputs`` compare; and for compute capability 9.0 measurements on an H200, which
-``python -m bench.tensor_cores`` repeats.
+north-numerical-computing/MATLAB-tensor-core, with which ``python -m bench.studies.mmasim_comparison`` and
+``bench.studies.published_outputs`` compare; and for compute capability 9.0 measurements on an H200, which
+``python -m bench.studies.tensor_cores`` repeats.
 """
 
 from __future__ import annotations
