@@ -78,9 +78,7 @@ def ran(where: str, tmp_path_factory: pytest.TempPathFactory) -> Benchmarks:
 
 
 @every_plugin
-def test_each_bad_plugin_is_reported_with_its_cause_and_what_is_wrong_has_no_saved_result(
-    plugin: BadPlugin, where: str, ran: Benchmarks
-) -> None:
+def test_each_bad_plugin_is_reported_with_its_cause(plugin: BadPlugin, where: str, ran: Benchmarks) -> None:
     said = ran.said_of(plugin)
     assert re.search(plugin.emulator if where == "emulator" else plugin.gpu, said), said
     assert any(cell.startswith(f"zoo.{plugin.name}-") for cell in ran.saved) == (said == MEASURED)
@@ -148,7 +146,7 @@ def test_nothing_keeps_a_plugins_python_from_tampering(tmp_path: Path) -> None:
     assert {plugin.name for plugin in HARMFUL} >= {"patches_mmcore", "patches_benchmark", "never_imported"}
 
 
-def test_the_comparison_measures_beside_the_zoo_and_without(
+def test_comparing_with_the_zoo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(zoo_comparison, "EMULATED_SIZES", (16,))
