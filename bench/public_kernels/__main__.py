@@ -18,7 +18,7 @@ from typing import Any
 
 from bench.public_kernels.corpus import KERNELS
 from bench.public_kernels.declared import CHECKOUTS, PublicKernel, Sizes
-from mmcore.cell import BASELINE, Cell, Timing
+from mmcore.cell import LIBRARY, Cell, Timing
 from mmcore.errors import MmcoreError, Unsupported, UnsupportedInstruction
 from mmcore.executor import end_workers, measure_cell
 from mmcore.executor import run as executed
@@ -157,7 +157,7 @@ def _row(public: PublicKernel, sizes: Sizes) -> dict[str, Any]:
 
 def _measured(public: PublicKernel, sizes: Sizes, device: str, timeout: float) -> dict[str, Any]:
     """What came of a kernel at one size."""
-    cell = _cell(public, sizes, device, timings=(TIMING,), baseline=BASELINE, timeout=timeout)
+    cell = _cell(public, sizes, device, timings=(TIMING,), baseline=LIBRARY, timeout=timeout)
     try:
         result = measure_cell(cell)
     except (Unsupported, UnsupportedInstruction) as error:

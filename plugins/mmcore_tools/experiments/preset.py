@@ -12,7 +12,8 @@ from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.declaration import check_name
 from mmcore.kernel.geometry import dim3
 from mmcore.kernel.problem import Problem
-from mmcore.registry import FailedPlugin, Named, Registry
+from mmcore.plugin_table import FailedPlugin, PluginTable
+from mmcore.registry import Registry
 
 Size: TypeAlias = int | tuple[int, int, int]
 Block: TypeAlias = int | tuple[int, ...]
@@ -141,9 +142,9 @@ class Preset:
 _AS_DECLARED = ("title", "reference", "shows", "kernels", "measures", "baseline")
 
 
-def presets(registry: Registry) -> Named[Preset]:
+def presets(registry: Registry) -> PluginTable[Preset]:
     """Every plugin's presets by name, sorted; what is no preset ends up among what failed to load."""
-    found: Named[Preset] = Named("preset", "mmcore experiment --list", UnknownPreset)
+    found: PluginTable[Preset] = PluginTable("preset", "mmcore experiment --list", UnknownPreset)
     brought = registry.collected("mmcore_presets")
     for item, origin in sorted(brought, key=lambda each: str(getattr(each.item, "name", ""))):
         if isinstance(item, Preset):
