@@ -16,7 +16,7 @@ from mmcore.timing import Time
 from mmcore.verify.outcome import Verification
 
 SCHEMA = 2
-"""The version of a result's JSON; 1 is what mmcore 0.1 saved."""
+"""The version of a result's JSON."""
 
 
 @dataclass(frozen=True)

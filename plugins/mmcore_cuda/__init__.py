@@ -1,4 +1,4 @@
-"""NVIDIA GPUs, through cuda.core."""
+"""NVIDIA GPUs as devices, through cuda.core: timing, compilation by NVRTC, occupancy, ncu and compute-sanitizer."""
 
 from __future__ import annotations
 

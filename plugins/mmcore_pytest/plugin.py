@@ -297,15 +297,14 @@ def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: di
 def pytest_benchmark_compare_machine_info(
     config: pytest.Config, machine_info: dict[str, Any], compared_benchmark: dict[str, Any]
 ) -> None:
-    """Refuse to compare with another device, or with what is damaged; results of 0.1 get the names of now."""
-    from mmcore_pytest.saved_results import damage, describe, is_ours, other_device, upgraded
+    """Refuse to compare with another device, or with damaged results."""
+    from mmcore_pytest.saved_results import damage, describe, is_ours, other_device
 
     compared_benchmark.update(all_visible(compared_benchmark))
     if harm := damage(compared_benchmark):
         raise pytest.UsageError(f"the results to compare with are damaged: {harm}")
     if not is_ours(compared_benchmark):
         return
-    compared_benchmark.update(upgraded(compared_benchmark))
     if config.option.collectonly:
         return
     try:  # nothing is collected yet, so it is here that the device is opened

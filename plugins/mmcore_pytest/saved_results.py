@@ -1,4 +1,4 @@
-"""Saved results: pytest-benchmark's documents, what they are filed with, and those of 0.1 converted."""
+"""Saved results: pytest-benchmark's documents, and what they are filed with."""
 
 from __future__ import annotations
 
@@ -95,32 +95,3 @@ def _damage_of(benchmark: Mapping[str, Any]) -> str:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and math.isfinite(value) and value >= 0
-
-
-# What 0.1, whose results have no schema, called fields and ways of measuring, and what they are called now.
-_FIELDS = {"faults": "violations", "global_ms": "end_to_end_ms", "global_gflops": "end_to_end_gflops"}
-_WORDS = (("-global-p", "-end-to-end-p"), (", global time,", ", end-to-end time,"))
-
-
-def upgraded(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A saved document with the names and fields of this version; one of another program's as it is."""
-    if not is_ours(document) or not isinstance(document.get("benchmarks"), list):
-        return dict(document)
-    return {**document, "benchmarks": [_upgraded(benchmark) for benchmark in document["benchmarks"]]}
-
-
-def _upgraded(benchmark: Any) -> Any:
-    info = benchmark.get("extra_info") if isinstance(benchmark, dict) else None
-    if not isinstance(info, dict) or "kernel" not in info or "schema" in info:
-        return benchmark
-    info = {_FIELDS.get(name, name): "end-to-end" if value == "global" else value for name, value in info.items()}
-    if isinstance(info.get("block"), list):
-        info["config"] = {"block": info["block"]}
-    names = {name: _renamed(benchmark.get(name)) for name in ("name", "fullname", "param", "group")}
-    return {**benchmark, **names, "extra_info": info}
-
-
-def _renamed(name: Any) -> Any:
-    for old, new in _WORDS:
-        name = name.replace(old, new) if isinstance(name, str) else name
-    return name

@@ -1,10 +1,11 @@
-"""``mmcore doctor``: what was found on this machine, and what to do about what was not."""
+"""The command ``mmcore doctor``: it reports whether kernels can be run on this machine, and what is missing."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import os
 import platform
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -20,10 +21,6 @@ from mmcore.errors import described
 from mmcore.executor.choose_device import device_name
 from mmcore.registry import DISTRIBUTION, registry
 
-DEPENDENCIES = (
-    *("click", "cuda-bindings", "cuda-core", "cuda-pathfinder", "cuda-toolkit", "filelock", "numpy", "pluggy"),
-    *("pytest", "pytest-benchmark", "rich", "tree-sitter", "tree-sitter-cuda"),
-)
 _NAMESAKE = """\
 another project called mmcore ({}) is installed and may hide this one, whose distribution is mmcore-cuda: \
 python -m pip uninstall mmcore, then install mmcore-cuda again"""
@@ -32,7 +29,7 @@ python -m pip uninstall mmcore, then install mmcore-cuda again"""
 @click.command()
 @json_option
 def doctor(as_json: bool) -> int:
-    """Say what was found here, and what to do about the rest."""
+    """Report what is installed here, and how to add what is missing."""
     findings = examine()
     if as_json:
         write_json(findings)
@@ -48,18 +45,19 @@ def doctor(as_json: bool) -> int:
 
 
 def examine() -> dict[str, Any]:
-    """Everything a run needs; nothing that is missing or broken raises."""
+    """Return the state of everything that a run needs. Anything missing or broken is reported, not raised."""
     found = registry()
     compilers = {name: _compiler(registered.item) for name, registered in found.compilers.items()}
     devices = [_device(registered.item) for registered in found.providers.values()]
     auto, auto_problem = _attempt(lambda: device_name("auto"))
+    required, _ = _attempt(_dependencies)
     return {
         "can_run": any(each["version"] for each in compilers.values()) and any(device["count"] for device in devices),
         "python": platform.python_version(),
         "executable": sys.executable,
         "mmcore": _version(DISTRIBUTION),
         "namesake": _version("mmcore"),
-        "dependencies": {name: _version(name) for name in DEPENDENCIES},
+        "dependencies": {name: _version(name) for name in required or ()},
         "compilers": compilers,
         "devices": devices,
         "auto": {"device": auto, "problem": auto_problem},
@@ -71,10 +69,10 @@ def examine() -> dict[str, Any]:
     }
 
 
-def _attempt(look: Callable[[], Any]) -> tuple[Any, str | None]:
-    """What ``look`` returns, or why it does not; a third party's code may raise anything."""
+def _attempt(query: Callable[[], Any]) -> tuple[Any, str | None]:
+    """Return a query's result and None, or None and its error: a third party's code may raise anything."""
     try:
-        return look(), None
+        return query(), None
     except (Exception, SystemExit) as error:
         return None, described(error).rstrip(".")
 
@@ -90,6 +88,12 @@ def _device(provider: DeviceProvider) -> dict[str, Any]:
     findings, problem = _attempt(lambda: {str(name): str(text) for name, text in provider.findings().items()})
     problem = count_problem or problem
     return {"name": provider.name, "count": count or 0, "findings": findings or {}, "problem": problem}
+
+
+def _dependencies() -> list[str]:
+    """Return the names of the packages that mmcore requires, without those of its extras."""
+    required = importlib.metadata.requires(DISTRIBUTION) or []
+    return sorted({re.split(r"[^\w.-]", each)[0] for each in required if "extra ==" not in each})
 
 
 def _version(distribution: str) -> str | None:

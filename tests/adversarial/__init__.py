@@ -1,1 +1,1 @@
-"""Kernels that try to get the wrong verdict; ``python -m tests.adversarial FILE...`` prints what each gets."""
+"""Kernels that provoke wrong verdicts; ``python -m tests.adversarial FILE...`` prints the verdicts of each."""

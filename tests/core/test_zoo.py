@@ -18,13 +18,13 @@ from xml.etree import ElementTree
 import pytest
 from pytest_benchmark.stats import Stats
 
-from bench import zoo_comparison
-from bench.zoo_comparison import ROOT, Comparison, Run, cause, measured, written
+from bench.studies import zoo_comparison
+from bench.studies.zoo_comparison import ROOT, measured
 from mmcore.registry import registry
 from tests.command_line import mmcore, process
 from tests.conftest import DEVICES
-from tests.zoo.installation import GOOD, PLUGINS, install
-from tests.zoo.table import HARMFUL, INSTALLED, MEASURED, ZOO, BadPlugin
+from tests.zoo.installation import GOOD, install
+from tests.zoo.table import HARMFUL, INSTALLED, MEASURED, BadPlugin
 
 # On a GPU, large enough for a product to take longer than a launch.
 SIZES = {"emulator": 40, "cuda": 640}
@@ -110,10 +110,6 @@ def test_what_no_benchmark_can_show_a_command_shows(plugin: BadPlugin, tmp_path:
     assert re.search(plugin.shown, result.stdout), result.stdout
 
 
-def test_every_file_of_the_zoo_belongs_to_a_plugin_of_the_table() -> None:
-    assert {path.stem for path in PLUGINS.iterdir() if path.is_file()} == {GOOD, *(plugin.name for plugin in ZOO)}
-
-
 def test_a_lectures_kernel_whose_name_is_brought_twice_is_not_measured_and_the_others_are(tmp_path: Path) -> None:
     site = install(tmp_path, (GOOD, "claims_a_name"))
     module = site / "zoo_claims_a_name" / "__init__.py"
@@ -152,39 +148,6 @@ def test_nothing_keeps_a_plugins_python_from_tampering(tmp_path: Path) -> None:
     assert {plugin.name for plugin in HARMFUL} >= {"patches_mmcore", "patches_benchmark", "never_imported"}
 
 
-def test_the_cause_is_the_line_that_says_what_is_wrong() -> None:
-    assert (
-        cause("x.cu does not compile:\n\n x.cu(3): error\n x.cu(4): error") == "x.cu does not compile: x.cu(3): error"
-    )
-    assert cause("it says:") == "it says:"
-    assert cause("") == "no reason"
-
-
-def test_a_cell_that_is_slower_or_faster_beside_the_zoo_or_missing_is_told() -> None:
-    before = {"same": 1.0, "slower": 1.0, "faster": 2.0, "drifting": 1.0, "lost": 1.0}
-    beside = {"same": 1.029, "slower": 1.031, "faster": 1.93, "drifting": 1.05}
-    after = {"same": 1.0, "slower": 1.0, "faster": 2.0, "drifting": 1.1, "lost": 1.0}
-    assert Comparison(before, beside, after).failures == [
-        "lost was not measured in every run",
-        "slower took +3.1 % beside the zoo",
-        "faster took -3.5 % beside the zoo",
-    ]
-
-
-def test_the_results_have_a_line_for_each_plugin_and_each_other_cell() -> None:
-    warning = "plugin zoo.hook_raises of zoo-hook-raises failed to load: RuntimeError: no"
-    run = Run([warning], {"zoo.good-8": MEASURED, "zoo.races-8": MEASURED, "zoo.traps-8": "trap"}, {"zoo.good-8": 1e-3})
-    text = written({"mmcore": {}}, run, Comparison(run.of_others(), run.of_others(), run.of_others()))
-    document = json.loads(text)
-    reported = {row["plugin"].removeprefix("zoo."): row["reported"] for row in document["plugins"]}
-    assert set(reported) == {plugin.name for plugin in ZOO}
-    assert reported["hook_raises"] == warning
-    assert (reported["races"], reported["traps"], reported["drops_last_k"]) == (MEASURED, "trap", "not run")
-    assert reported["segfaults_at_import"] == "every command: has it killed by SIGSEGV"
-    assert document["before_beside_after"] == [{"cell": "zoo.good-8", "seconds": [1e-3, 1e-3, 1e-3]}]
-    assert all(json.loads(line.rstrip(",")) for line in text.splitlines() if line.startswith("  {"))
-
-
 def test_the_comparison_measures_beside_the_zoo_and_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -201,14 +164,3 @@ def test_the_comparison_measures_beside_the_zoo_and_without(
     blocks = [f"upc.kernel01-16x16x16-b{block}" for block in (32, 16, 8)]
     assert [row["cell"] for row in document["before_beside_after"]] == [*blocks, "zoo.good-16x16x16-b16"]
     assert "4 other cells are measured beside the zoo\n" in capsys.readouterr().out
-
-
-def test_the_comparison_fails_where_a_cell_is_lost_and_writes_what_it_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    runs = iter(Run([], {}, dict.fromkeys(cells, 0.001)) for cells in ("ab", "a", "ab"))
-    monkeypatch.setattr(zoo_comparison, "measured", lambda *_: next(runs))
-    with pytest.raises(SystemExit, match=r"^b was not measured in every run$"):
-        zoo_comparison.main(tmp_path / "zoo.json", "emulator")
-    document = json.loads((tmp_path / "zoo.json").read_text())
-    assert document["before_beside_after"] == [{"cell": "a", "seconds": [1e-3] * 3}]

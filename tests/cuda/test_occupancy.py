@@ -24,9 +24,10 @@ from mmcore.measure import measure
 from mmcore.planning.plan import plan
 from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import registry
-from mmcore_cuda.occupancy.capabilities import MULTIPROCESSORS, WARP, Multiprocessor, capability_properties
 from mmcore_cuda.occupancy.compiled import capability_target, compiled_occupancies, launch_occupancies, target_plan
 from mmcore_cuda.occupancy.theoretical import Occupancy, occupancy
+from mmcore_emulator.adapter.conversions import capability_properties
+from mmcore_emulator.machine.limits import MULTIPROCESSORS, WARP, Multiprocessor
 from tests.command_line import mmcore
 from tests.conftest import DEVICES
 

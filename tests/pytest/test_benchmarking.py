@@ -447,6 +447,8 @@ def test_refused_combinations_are_listed_on_request(pytester: pytest.Pytester) -
         (["--mm-cold", "--mm-measure", "end-to-end"], "ERROR: --mm-cold and --mm-warm are for kernel times; *"),
         (["--mm-csv", "nowhere/out.csv"], "*argument --mm-csv: there is no folder 'nowhere'"),
         (["--mm-csv", "."], "*argument --mm-csv: '.' is a folder"),
+        (["--mm-timeout", "0"], "*argument --mm-timeout: '0' is not a number of seconds above 0*"),
+        (["--mm-timeout", "inf"], "*argument --mm-timeout: 'inf' is not a number of seconds above 0*"),
     ],
 )
 @pytest.mark.usefixtures("use")
@@ -673,24 +675,3 @@ def test_options_of_pytest_benchmark_without_a_meaning_are_refused(
     result = run(pytester, "--mm-kernel", KERNEL, *SMALL, option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: {option.partition('=')[0]} means nothing here: {reason}*"])
-
-
-@pytest.mark.usefixtures("use")
-def test_results_of_0_1_are_compared_by_their_old_names(pytester: pytest.Pytester) -> None:
-    options = ("--mm-kernel", KERNEL, *SMALL, "--mm-measure=kernel,end-to-end", "--benchmark-compare")
-    run(pytester, *options[:-1])
-    (path,) = pytester.path.glob(".benchmarks/*/*.json")
-    document = json.loads(path.read_text())
-    for each in document["benchmarks"]:
-        info = each["extra_info"]
-        del info["schema"], info["config"], info["violations"]
-        info["faults"] = []
-        info["measure"] = info["measure"].replace("end-to-end", "global")
-        for name in ("name", "fullname", "param"):
-            each[name] = each[name].replace("end-to-end", "global")
-        each["params"] = {"mm_kernel": KERNEL, "mm_size": "32x32x32", "mm_block": "16", "mm_measure": info["measure"]}
-    path.write_text(json.dumps(document))
-    result = run(pytester, *options)
-    result.assert_outcomes(passed=2)
-    result.stdout.no_fnmatch_line("*no counterpart*")
-    assert result.stdout.str().count("(NOW)") == 2

@@ -15,12 +15,12 @@ from packaging.version import Version
 from pytest_benchmark.logger import PytestBenchmarkWarning
 
 import mmcore
-from bench.tables import sources
-from bench.tables.baseline import kernel_times
-from bench.tables.methods import clock, counters, launch_cost
-from bench.tables.trust import fuzzing
+from bench.studies.tables import sources
+from bench.studies.tables.baseline import kernel_times
+from bench.studies.tables.methods import clock, counters, launch_cost
+from bench.studies.tables.trust import fuzzing
 from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
-from mmcore_pytest.saved_results import damage, describe, other_device, upgraded
+from mmcore_pytest.saved_results import damage, describe, other_device
 
 Change = Callable[[dict[str, Any]], object]
 
@@ -288,49 +288,3 @@ def test_a_device_of_which_one_run_does_not_know_something_is_another(name: str)
         begin = "they were measured on another GPU: "
         assert other_device(here, there) == f"{begin}{words} None there and {value} here"
         assert other_device(there, here) == f"{begin}{words} {value} there and None here"
-
-
-def of_0_1(**more: Any) -> dict[str, Any]:
-    """A benchmark as mmcore 0.1 saved it."""
-    names = {
-        "name": "test_kernel[a-8-b8-global-pinned]",
-        "fullname": "bench/test.py::test_kernel[a-8-b8-global-pinned]",
-        "param": "a-8-b8-global-pinned",
-        "group": "8×8×8 C=AB float32, global time, pinned memory",
-    }
-    info = {"kernel": "a", "block": [8, 8, 1], "measure": "global", "global_ms": 2.0, "faults": [], "clock": "it"}
-    return {**names, "stats": {"median": 1.0}, "extra_info": {**info, **more}}
-
-
-def test_results_of_0_1_get_the_names_of_now() -> None:
-    (benchmark,) = upgraded({"machine_info": {"mmcore": {}}, "benchmarks": [of_0_1()]})["benchmarks"]
-    assert benchmark == {
-        "name": "test_kernel[a-8-b8-end-to-end-pinned]",
-        "fullname": "bench/test.py::test_kernel[a-8-b8-end-to-end-pinned]",
-        "param": "a-8-b8-end-to-end-pinned",
-        "group": "8×8×8 C=AB float32, end-to-end time, pinned memory",
-        "stats": {"median": 1.0},
-        "extra_info": {
-            "kernel": "a",
-            "block": [8, 8, 1],
-            "config": {"block": [8, 8, 1]},
-            "measure": "end-to-end",
-            "end_to_end_ms": 2.0,
-            "violations": [],
-            "clock": "it",
-        },
-    }
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        {"machine_info": {"mmcore": {}}, "benchmarks": [of_0_1(schema=2)]},
-        {"machine_info": {"mmcore": {}}, "benchmarks": [{**of_0_1(), "extra_info": {"faults": []}}]},
-        {"machine_info": {"mmcore": {}}, "benchmarks": [{**of_0_1(), "extra_info": None}, 3]},
-        {"machine_info": {"mmcore": {}}, "benchmarks": None},
-        {"machine_info": {}, "benchmarks": [of_0_1()]},
-    ],
-)
-def test_results_of_now_or_of_another_program_stay_as_they_are(document: dict[str, Any]) -> None:
-    assert upgraded(document) == document

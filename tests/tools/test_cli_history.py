@@ -158,16 +158,6 @@ def test_cards_configs_problems_and_ways_of_measuring_are_series_of_their_own(tm
     assert {each["runs"] for each in found["series"]} == {4}
 
 
-def test_mmcore_0_1s_results_belong_to_the_same_series(tmp_path: Path) -> None:
-    old = timed(1.0)
-    for name in ("schema", "config", "config_id"):
-        del old["extra_info"][name]
-    old["extra_info"] |= {"block": [32, 32, 1]}
-    saved(tmp_path, 1, old)
-    saved(tmp_path, 2, timed(1.0))
-    assert series(tmp_path)["runs"] == 2
-
-
 def test_what_else_differs_from_the_reference_is_told(tmp_path: Path) -> None:
     runs(tmp_path, *STEADY, machine={**MACHINE, "mmcore": "0.2.0", "plugins": {"mmcore-cuda": "0.2.0", "own": "1"}})
     now = {**MACHINE, "mmcore": "0.3.0", "driver": "590.1", "plugins": {"mmcore-cuda": "0.3.0", "own": "2"}}

@@ -168,23 +168,6 @@ def test_configs_are_called_by_their_parameters_less_those_that_follow_from_othe
     assert [entry.parameters for entry in chosen(found, [], ["b=256×1", "BM=128"]).entries] == ["BM=128"]
 
 
-def test_results_of_mmcore_0_1_are_read(tmp_path: Path) -> None:
-    (old,) = sweep(["upc.kernel01"], [64], [16], ["end-to-end-pinned"])
-    for name in ("schema", "config", "config_id"):
-        del old["extra_info"][name]
-    old["extra_info"] |= {"block": [16, 16, 1], "measure": "global"}
-    counted = benchmark("upc.kernel01", 32, 8)
-    counts = {"flops": 9, "global_load_sectors": 3000, "global_store_sectors": 96}
-    for name in ("schema", "config"):
-        del counted["extra_info"][name]
-    counted["extra_info"] |= {"block": [8, 8, 1], "gflops": None, "counts": counts}
-    (entry,) = results(tmp_path, document([old])).entries
-    assert (entry.label, entry.measure) == ("upc.kernel01, b=16", "end-to-end")
-    (entry,) = results(tmp_path, document([counted], machine=EMULATOR)).entries
-    useful = 2 * 32**3
-    assert entry.numbers["flop_per_byte"] == pytest.approx(useful / (32 * 3096)), "whatever was executed"
-
-
 def test_the_lectures_curve_stands_beside_ours_on_axes_of_its_own(tmp_path: Path) -> None:
     drawing = figure(results(tmp_path, EXPERIMENTS["poznan-second"]))
     assert list(drawing.panels) == ["GeForce GT 240, as published", DEVICE]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from mmcore.errors import MmcoreError
-
-_ARCHITECTURE = re.compile(r"(\d+)(\d)([af]?)")
+from mmcore_emulator.isa.architectures import split_architecture
 
 
 class UnreadableCode(MmcoreError):
@@ -39,20 +37,7 @@ class Code:
     functions: dict[str, CodeFunction]
 
 
-def ptx_runs(made_for: str, on: str) -> bool:
-    """Whether PTX for one architecture ("80", "90a", "100f") can be compiled for another."""
-    (major, minor, kind), (their_major, their_minor, _) = _parsed(made_for), _parsed(on)
-    if kind == "a":
-        return (major, minor) == (their_major, their_minor)
-    return (major, minor) <= (their_major, their_minor) and (kind != "f" or major == their_major)
-
-
 def machine_code_runs(made_for: str, on: str) -> bool:
-    """Whether machine code for one architecture runs on another."""
-    (major, minor, _), (their_major, their_minor, _) = _parsed(made_for), _parsed(on)
+    """Return True if machine code for one architecture runs on another."""
+    (major, minor, _), (their_major, their_minor, _) = split_architecture(made_for), split_architecture(on)
     return major == their_major and minor <= their_minor
-
-
-def _parsed(architecture: str) -> tuple[int, int, str]:
-    found = _ARCHITECTURE.fullmatch(architecture)
-    return (int(found[1]), int(found[2]), found[3]) if found else (0, 0, "")

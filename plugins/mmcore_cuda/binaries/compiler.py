@@ -13,10 +13,11 @@ from mmcore.errors import CompileError, InvalidKernel, Unsupported
 from mmcore.files import read_bytes
 from mmcore.kernel.launch import asking
 from mmcore.planning.plan import Plan
-from mmcore_cuda.binaries.code import Code, CodeFunction, UnreadableCode, machine_code_runs, ptx_runs
+from mmcore_cuda.binaries.code import Code, CodeFunction, UnreadableCode, machine_code_runs
 from mmcore_cuda.binaries.cubin import read_cubin
 from mmcore_cuda.binaries.linking import machine_code
 from mmcore_cuda.binaries.ptx import read_ptx
+from mmcore_emulator.isa.architectures import ptx_runs
 
 _MOST_BUILT = 64
 _FIELDS: dict[str, type[Any]] = {"cubin": bytes, "ptx": str, "shared_bytes": int, "null_pointers": int}

@@ -22,9 +22,9 @@ from mmcore.errors import ConstraintViolation
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3, dim3, parse_shape
 from mmcore.kernel_reference import KernelReference
-from mmcore_cuda.occupancy.capabilities import MULTIPROCESSORS, multiprocessor
-from mmcore_cuda.occupancy.theoretical import Occupancy
+from mmcore_cuda.occupancy.theoretical import Occupancy, multiprocessor
 from mmcore_cuda.occupancy.theoretical import occupancy as theoretical
+from mmcore_emulator.machine.limits import MULTIPROCESSORS
 
 _KNOWN = ", ".join(each.name for each in MULTIPROCESSORS.values())
 _IN_GRID = ("active_blocks", "active_warps", "active_threads", "occupancy", "binding", "advice")

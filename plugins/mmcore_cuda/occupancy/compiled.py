@@ -14,8 +14,8 @@ from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan
 from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
-from mmcore_cuda.occupancy.capabilities import capability_properties, multiprocessor
-from mmcore_cuda.occupancy.theoretical import Occupancy, occupancy
+from mmcore_cuda.occupancy.theoretical import Occupancy, multiprocessor, occupancy
+from mmcore_emulator.adapter.conversions import capability_properties
 
 
 class Target(NamedTuple):

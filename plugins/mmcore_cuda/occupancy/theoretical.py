@@ -12,10 +12,10 @@ clusters, which can hold blocks back too, are not looked at; the driver's call d
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
+from mmcore.errors import UnknownCapability
 from mmcore.kernel.geometry import ceil_div
-from mmcore_cuda.occupancy.capabilities import WARP, Multiprocessor, multiprocessor
+from mmcore_emulator.machine.limits import MULTIPROCESSORS, WARP, BlockResources, Multiprocessor
 
 _FIGURES = (
     *("threads_per_block", "warps_per_block", "registers_per_thread", "registers_per_block"),
@@ -25,98 +25,14 @@ _FIGURES = (
 
 
 @dataclass(frozen=True)
-class Occupancy:
-    """How many blocks of one kind a multiprocessor can keep active.
+class Occupancy(BlockResources):
+    """The number of blocks of one kind that a multiprocessor can keep active.
 
     Attributes:
-        of: the multiprocessor.
-        threads_per_block: threads of a block.
-        registers_per_thread: as compiled.
-        shared_per_block: shared memory that a block asks for, static and dynamic together, in bytes.
-        grid: the blocks of the grid, where those are fewer than would fit.
+        grid: the blocks of the grid, if those are fewer than would fit.
     """
 
-    of: Multiprocessor
-    threads_per_block: int
-    registers_per_thread: int
-    shared_per_block: int
     grid: int | None = None
-
-    @property
-    def warps_per_block(self) -> int:
-        """Warps of a block, the last of them perhaps not full."""
-        return ceil_div(self.threads_per_block, WARP)
-
-    @property
-    def registers_per_block(self) -> int:
-        """Registers that a block is given."""
-        warps = self.warps_per_block
-        return self._registers(_round_up(warps, self.of.warp_unit) if self.of.registers_to_blocks else warps)
-
-    def _registers(self, warps: int) -> int:
-        """Registers handed out to so many warps of a block."""
-        if self.of.registers_to_blocks:
-            return _round_up(warps * WARP * self.registers_per_thread, self.of.register_unit)
-        return warps * _round_up(WARP * self.registers_per_thread, self.of.register_unit)
-
-    @property
-    def shared_allocated(self) -> int:
-        """Shared memory that a block is given, with what the system keeps of it, in bytes."""
-        return _round_up(self.shared_per_block + self.of.shared_reserved, self.of.shared_unit)
-
-    @cached_property
-    def exceeded(self) -> dict[str, str]:
-        """Why not even one such block can run, by the resource of which it takes too much; empty when one can."""
-        most, shared = self.of, self.shared_per_block
-        # They are checked as if every partition had as many warps.
-        registers = self._registers(_round_up(self.warps_per_block, most.warp_unit))
-        checks = (
-            ("warps", self.threads_per_block, most.threads_per_block, "a block has {} threads"),
-            ("registers", registers, most.registers, "a block takes {} registers"),
-            ("registers", self.registers_per_thread, most.registers_per_thread, "a thread has {} registers"),
-            ("shared", shared, most.shared_bytes_per_block_optin, "a block takes {} bytes of shared memory"),
-        )
-        return {name: f"{said.format(taken)}, of at most {top}" for name, taken, top, said in checks if taken > top}
-
-    @property
-    def limit_blocks(self) -> int:
-        """Blocks that the hardware allows at a time."""
-        return self.of.blocks
-
-    @property
-    def limit_warps(self) -> int:
-        """Blocks that the warps allow at a time; 0 when one block has too many."""
-        return self._fitting("warps", self.of.warps, self.warps_per_block)
-
-    @property
-    def limit_registers(self) -> int:
-        """Blocks that the registers allow at a time; 0 when one block takes too many."""
-        if self.of.registers_to_blocks or not self.registers_per_thread:
-            return self._fitting("registers", self.of.registers, self.registers_per_block)
-        # Every partition has its own share of the registers, and a warp takes all of its own from one.
-        warps_per_partition = self.of.registers // self.of.warp_unit // self._registers(1)
-        return self._fitting("registers", warps_per_partition * self.of.warp_unit, self.warps_per_block)
-
-    @property
-    def limit_shared(self) -> int:
-        """Blocks that the shared memory allows at a time; 0 when one block takes too much."""
-        return self._fitting("shared", self.of.shared_bytes, self.shared_allocated)
-
-    def _fitting(self, resource: str, available: int, needed: int) -> int:
-        """As many as the hardware allows, where a block takes nothing of the resource."""
-        if resource in self.exceeded:
-            return 0
-        return available // needed if needed else self.of.blocks
-
-    @property
-    def limits(self) -> dict[str, int]:
-        """How many blocks each resource allows at a time."""
-        return {
-            "hardware": self.limit_blocks,
-            "warps": self.limit_warps,
-            "registers": self.limit_registers,
-            "shared": self.limit_shared,
-        }
 
     @property
     def active_blocks(self) -> int:
@@ -190,6 +106,22 @@ class Occupancy:
         return {"capability": self.of.name, **figures, "binding": list(self.binding)}
 
 
+def multiprocessor(capability: tuple[int, int]) -> Multiprocessor:
+    """Return the limits of a compute capability, (major, minor).
+
+    Raises:
+        UnknownCapability: it is not in the table; the text lists the known ones.
+    """
+    if capability not in MULTIPROCESSORS:
+        known = ", ".join(limits.name for limits in MULTIPROCESSORS.values())
+        newer = ", which is newer than all of them," if capability > max(MULTIPROCESSORS) else ""
+        raise UnknownCapability(
+            f"the limits of compute capability {'.'.join(map(str, capability))}{newer} are not in mmcore's table; "
+            f"it has {known}"
+        )
+    return MULTIPROCESSORS[capability]
+
+
 def occupancy(capability: tuple[int, int], *, threads: int, registers: int, shared_bytes: int) -> Occupancy:
     """The theoretical occupancy of one multiprocessor; of no blocks, with the reason in ``advice``, when none can run.
 
@@ -241,7 +173,3 @@ def _amounts(block: Occupancy, reduced: Occupancy) -> str:
 
 def _counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _round_up(amount: int, unit: int) -> int:
-    return ceil_div(amount, unit) * unit

@@ -12,8 +12,6 @@ from mmcore.kernel import geometry
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import dtype_named
 from mmcore.kernel.properties import DeviceProperties
-from mmcore_cuda.occupancy.capabilities import multiprocessor
-from mmcore_cuda.occupancy.theoretical import Occupancy
 from mmcore_emulator.api.geometry import cluster_of
 from mmcore_emulator.errors import EmulatorError, LaunchError, PtxError, TimeLimit, UnsupportedInstruction
 from mmcore_emulator.executor import scheduler
@@ -21,7 +19,7 @@ from mmcore_emulator.executor.kernel_launch import KernelLaunch
 from mmcore_emulator.executor.translation.translate import Translation
 from mmcore_emulator.machine import violations
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
-from mmcore_emulator.machine.dim3 import Dim3
+from mmcore_emulator.machine.limits import MULTIPROCESSORS, BlockResources, Dim3
 from mmcore_emulator.ptx.instructions import Function
 
 _CLUSTERS_SINCE = (9, 0)
@@ -60,6 +58,21 @@ def _index(index: Dim3 | None) -> geometry.Dim3 | None:
     return None if index is None else geometry.Dim3(*index)
 
 
+def capability_properties(capability: tuple[int, int]) -> DeviceProperties:
+    """Return the properties of the largest device of a known compute capability, with 1 TiB of memory."""
+    limits = MULTIPROCESSORS[capability]
+    return DeviceProperties(
+        compute_capability=capability,
+        threads_per_block=limits.threads_per_block,
+        block=geometry.Dim3(*limits.largest_block),
+        grid=geometry.Dim3(*limits.largest_grid),
+        shared_bytes=limits.shared_bytes_per_block,
+        shared_bytes_optin=limits.shared_bytes_per_block_optin,
+        registers_per_block=limits.registers,
+        multiprocessors=limits.multiprocessors,
+    )
+
+
 def tensor_layout(matrix_map: MatrixMap) -> TensorLayout:
     """Return the layout of a tensor map; its element type is the storage's, as on a GPU (uint16 for bfloat16)."""
     dtype, requested = dtype_named(matrix_map.dtype), matrix_map.map
@@ -80,9 +93,8 @@ def resident_blocks(call: BoundLaunch, translation: Translation, properties: Dev
         LaunchError: the launch is cooperative and its grid has more blocks.
     """
     launch, shared = call.launch, translation.layout.shared_bytes + call.launch.shared_bytes
-    limits = multiprocessor(properties.compute_capability)
-    occupancy = Occupancy(limits, launch.block_dim.size, call.function.registers, shared)
-    resident = properties.multiprocessors * max(1, occupancy.active_blocks)
+    limits = MULTIPROCESSORS[properties.compute_capability]
+    resident = BlockResources(limits, launch.block_dim.size, call.function.registers, shared).resident_on_device
     if launch.cooperative and launch.grid_dim.size > resident:
         blocks = f"{launch.grid_dim.size} blocks cannot wait for each other"
         raise LaunchError(f"{blocks}: the device has room for {resident} at once")

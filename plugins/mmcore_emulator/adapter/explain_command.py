@@ -18,7 +18,7 @@ from mmcore_emulator.adapter.api import explained
 from mmcore_emulator.adapter.explanation import Explanation
 from mmcore_emulator.adapter.launch_facts import source_line
 from mmcore_emulator.adapter.profile_command import table_of_counts
-from mmcore_emulator.explain.svg import svg_of
+from mmcore_emulator.explain.picture import svg_of
 from mmcore_emulator.profiler.counters import Line
 
 USUAL_SIZE = 64

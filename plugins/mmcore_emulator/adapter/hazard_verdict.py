@@ -16,8 +16,8 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3
 from mmcore.planning.plan import plan
 from mmcore.result import Result
-from mmcore_cuda.occupancy.capabilities import capability_properties
 from mmcore_emulator.adapter.api import checked
+from mmcore_emulator.adapter.conversions import capability_properties
 from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_emulator.isa.architectures import CAPABILITIES
 

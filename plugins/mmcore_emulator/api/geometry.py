@@ -8,8 +8,7 @@ from typing import TypeAlias
 
 from mmcore_emulator.errors import LaunchError
 from mmcore_emulator.isa.architectures import CAPABILITIES, Capability
-from mmcore_emulator.machine.dim3 import Dim3
-from mmcore_emulator.machine.limits import BLOCKS_PER_CLUSTER, LARGEST_BLOCK, LARGEST_GRID, LIMITS, THREADS_PER_BLOCK
+from mmcore_emulator.machine.limits import BLOCKS_PER_CLUSTER, MULTIPROCESSORS, Dim3
 from mmcore_emulator.ptx.instructions import Function
 
 Extent: TypeAlias = int | Sequence[int]
@@ -59,17 +58,16 @@ def check_limits(grid: Dim3, block: Dim3, shared_bytes: int, capability: Capabil
         shared_bytes: shared memory of a block, static and dynamic.
         capability: the compute capability.
     """
-    for name, given, most in (("grid", grid, LARGEST_GRID), ("block", block, LARGEST_BLOCK)):
-        if any(one > top for one, top in zip(given, most, strict=True)):
-            raise LaunchError(f"a {name} of {given} is too large; {most} is the most along each axis")
-    if block.size > THREADS_PER_BLOCK:
-        raise LaunchError(f"a block of {block} has {block.size} threads; {THREADS_PER_BLOCK} is the most")
-    most_shared = LIMITS[capability].shared_bytes_per_block
-    if shared_bytes > most_shared:
-        where = "{}.{}".format(*capability)
+    limits = MULTIPROCESSORS[capability]
+    for name, size, most in (("grid", grid, limits.largest_grid), ("block", block, limits.largest_block)):
+        if any(one > top for one, top in zip(size, most, strict=True)):
+            raise LaunchError(f"a {name} of {size} is too large; {most} is the most along each axis")
+    if block.size > limits.threads_per_block:
+        raise LaunchError(f"a block of {block} has {block.size} threads; {limits.threads_per_block} is the most")
+    if shared_bytes > limits.shared_bytes_per_block_optin:
         raise LaunchError(
-            f"a block takes {shared_bytes} bytes of shared memory; {most_shared} is the most of compute "
-            f"capability {where}"
+            f"a block takes {shared_bytes} bytes of shared memory; {limits.shared_bytes_per_block_optin} is the most "
+            f"of compute capability {limits.name}"
         )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.api.arguments import Argument, HostArrays, argument_bytes
+from mmcore_emulator.api.arguments import Argument, HostArrays, argument_bytes, set_variables
 from mmcore_emulator.api.geometry import (
     Extent,
     capability_of,
@@ -24,22 +24,20 @@ from mmcore_emulator.api.geometry import (
 )
 from mmcore_emulator.api.report import Report
 from mmcore_emulator.api.source import find_kernel
-from mmcore_emulator.api.variables import set_variables
 from mmcore_emulator.errors import LaunchError, TimeLimit
 from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
 from mmcore_emulator.executor.module_variables import ModuleMemory
 from mmcore_emulator.executor.scheduler import execute
 from mmcore_emulator.executor.translation.translate import translate
-from mmcore_emulator.machine.limits import LIMITS
+from mmcore_emulator.machine.limits import MULTIPROCESSORS, BlockResources
 from mmcore_emulator.machine.memory.arrays import DeviceMemory
 from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.profiler.by_line import Counting
 from mmcore_emulator.profiler.counters import total
 from mmcore_emulator.ptx.instructions import Function
-from mmcore_emulator.sanitizer.access_sizes import least_access_bytes
+from mmcore_emulator.sanitizer.array_access import least_access_bytes
 from mmcore_emulator.sanitizer.hazards import Checking
-from mmcore_emulator.sanitizer.recording import Recorder
-from mmcore_emulator.sanitizer.severity import hazards_and_warnings
+from mmcore_emulator.sanitizer.recording import Recorder, hazards_and_warnings
 from mmcore_emulator.sanitizer.shadow import GlobalShadows
 from mmcore_emulator.sanitizer.undefined_values import UndefinedValues
 
@@ -121,7 +119,7 @@ def launch(
     check_launch_bounds(function, threads)
     blocks_of_cluster = cluster_of(function, None if cluster is None else extent("cluster", cluster), blocks)
     check_cluster(blocks_of_cluster, capability)
-    resident = LIMITS[capability].resident_blocks(threads.size, shared)
+    resident = BlockResources(MULTIPROCESSORS[capability], threads.size, 0, shared).resident_on_device
     if cooperative and blocks.size > resident:
         raise LaunchError(f"{blocks.size} blocks cannot wait for each other: the device holds {resident} at once")
 
@@ -143,7 +141,7 @@ def launch(
         # Blocks that others wait for run late, so that missing waits show.
         alone=checking is not None and checking.talking,
         cluster=blocks_of_cluster,
-        multiprocessors=LIMITS[capability].multiprocessors,
+        multiprocessors=MULTIPROCESSORS[capability].multiprocessors,
         write=printed.append,
     )
     with suppress(TimeLimit):

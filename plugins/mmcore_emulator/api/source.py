@@ -1,4 +1,4 @@
-"""A kernel by its name, out of PTX or CUDA C++."""
+"""A kernel by its name, out of PTX or CUDA C++, and the names of its parameters."""
 
 from __future__ import annotations
 
@@ -10,33 +10,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mmcore_emulator.api.nvrtc import Compiled, compile_cuda
-from mmcore_emulator.api.signature import parameter_names
 from mmcore_emulator.errors import CompileError, LaunchError, PtxError
-from mmcore_emulator.isa.architectures import Capability, architecture
+from mmcore_emulator.isa.architectures import Capability, architecture, ptx_runs
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.ptx.reader import parse
 
 _UNNAMED = "source.cu"
 # Atomic groups: a source that begins with many comments is no reason to try all the ways to divide them.
 _PTX = re.compile(r"(?>\s+|//[^\n]*|/\*.*?\*/)*+\.version\b", re.DOTALL)
-_TARGET = re.compile(r"^\s*\.target\s+sm_(\d+)(\d)([af]?)", re.MULTILINE)
+_TARGET = re.compile(r"^\s*\.target\s+sm_(\d+[af]?)", re.MULTILINE)
 _A_PATH = re.compile(r"\s*[^\n{;]*\.(?:cu|ptx)\s*")
 _NAMELESS = ("_INTERNAL_", "_GLOBAL__N_")
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel to launch.
+    """A kernel to launch."""
 
-    Attributes:
-        function: its PTX.
-        name: what the source calls it.
-        parameters: what the source calls its parameters; empty where that is not known.
-    """
-
-    function: Function
-    name: str
-    parameters: tuple[str, ...]
+    function: Function  # its PTX
+    name: str  # what the source calls it
+    parameters: tuple[str, ...]  # what the source calls its parameters; empty where that is not known
 
 
 def find_kernel(source: str | Path, name: str, capability: Capability, options: Sequence[str]) -> Kernel:
@@ -104,10 +97,9 @@ def _parsed(ptx: str) -> Mapping[str, Function]:
 def _check_target(ptx: str, capability: Capability) -> None:
     """Raise LaunchError for PTX that an architecture does not run."""
     if found := _TARGET.search(ptx):
-        made_for = int(found[1]), int(found[2])
-        if made_for > capability or (found[3] == "a" and made_for != capability):
-            target = f"sm_{found[1]}{found[2]}{found[3]}"
-            raise LaunchError(f"the PTX is made for {target}, which sm_{capability[0]}{capability[1]} does not run")
+        device = "{}{}".format(*capability)
+        if not ptx_runs(found[1], device):
+            raise LaunchError(f"the PTX is made for sm_{found[1]}, which sm_{device} does not run")
 
 
 def _named(functions: Mapping[str, Function], name: str, file: str, cuda: str) -> Function:
@@ -138,3 +130,40 @@ def plain_name(symbol: str) -> str:
         if not found[1]:
             break
     return "::".join(name for name in names if not name.startswith(_NAMELESS)) or symbol
+
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_NAME = re.compile(r"(\w+)\s*(?:\[[^\]]*\])?\s*(?:=.*)?$", re.DOTALL)
+_CLOSED_BY = {"(": ")", "<": ">", "[": "]", "{": "}"}
+
+
+def parameter_names(source: str, kernel: str) -> tuple[str, ...]:
+    """Return the names of a kernel's parameters in order; none where they cannot be read off the source.
+
+    Args:
+        source: CUDA C++.
+        kernel: the kernel's name, without its namespace.
+    """
+    text = _COMMENT.sub(" ", source)
+    # The definition follows declarations, whose parameters may have no names.
+    *_, begin = [0, *(found.end() for found in re.finditer(rf"__global__[^;{{}}]*?\b{re.escape(kernel)}\s*\(", text))]
+    names = [_NAME.search(part.strip()) for part in _split(text[begin:])] if begin else []
+    return tuple(name[1] for name in names if name) if all(names) else ()
+
+
+def _split(text: str) -> list[str]:
+    """Return what commas separate in a text, up to the parenthesis that closes it."""
+    parts, part, open_ones = [], "", ""
+    for character in text:
+        if not open_ones and character in ",)":
+            parts.append(part)
+            part = ""
+            if character == ")":
+                break
+            continue
+        if character in _CLOSED_BY:
+            open_ones += _CLOSED_BY[character]
+        elif open_ones and character == open_ones[-1]:
+            open_ones = open_ones[:-1]
+        part += character
+    return parts if any(part.strip() for part in parts) else []

@@ -13,12 +13,13 @@ from mmcore_emulator.explain.fragments import Held, has_pictures
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Event, Issued, Transfer
-from mmcore_emulator.machine.lanes import WARP, Mask
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.memory.arrays import CopiedMemory
 from mmcore_emulator.profiler.by_line import OTHERS, Counting, line_of
 from mmcore_emulator.profiler.coalescing import by_warp
 from mmcore_emulator.profiler.counters import Line
-from mmcore_emulator.ptx.blocks import Block
+from mmcore_emulator.ptx.instructions import Block
 
 _ROWS = 8  # of an operand, which are read together
 # The bits of an address inside a block; the emulator keeps the array's number in the other bits.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.dim3 import Dim3
+from mmcore_emulator.machine.limits import WARP, Dim3
 from mmcore_emulator.numerics.floats import Values
 
 # A batch's arrays should fit the processor's second-level cache, but be long enough to hide Python's overhead.
@@ -22,7 +22,6 @@ LANES_PER_BATCH = 20480
 # The most bytes of shared and local memory in one batch; with more, fewer blocks run together.
 COPIED_BYTES_PER_BATCH = 128 << 20
 
-WARP = 32
 SPECIAL_REGISTERS = frozenset(
     [f"%{name}.{axis}" for name in ("tid", "ctaid", "ntid", "nctaid") for axis in "xyz"]
     + [f"%{name}.{axis}" for name in ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid") for axis in "xyz"]

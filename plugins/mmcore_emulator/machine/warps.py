@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mmcore_emulator.machine.lanes import WARP, Batch, Mask
+from mmcore_emulator.machine.lanes import Batch, Mask
+from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.numerics.floats import Values
 
 EVERY_LANE = np.uint32(0xFFFFFFFF)

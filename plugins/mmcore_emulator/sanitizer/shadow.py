@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.lanes import WARP
+from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.machine.warps import EVERY_LANE
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks, Masks
@@ -255,7 +255,7 @@ class GlobalShadows:
     """Shadows of all arrays in device memory, which outlive a launch.
 
     Attributes:
-        piece: bytes of a piece; see :func:`mmcore_emulator.sanitizer.access_sizes.least_access_bytes`.
+        piece: bytes of a piece; see :func:`mmcore_emulator.sanitizer.array_access.least_access_bytes`.
         output: the array in which each element should be stored once; None for none.
     """
 

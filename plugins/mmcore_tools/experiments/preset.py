@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from mmcore.errors import MmcoreError, UnknownName
+from mmcore.hookspecs import hookspec
 from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.declaration import check_name
 from mmcore.kernel.geometry import dim3
@@ -140,6 +141,11 @@ class Preset:
 
 
 _AS_DECLARED = ("title", "reference", "shows", "kernels", "measures", "baseline")
+
+
+@hookspec
+def mmcore_presets() -> Iterable[Preset]:  # type: ignore[empty-body]
+    """Return the presets that this plugin adds."""
 
 
 def presets(registry: Registry) -> PluginTable[Preset]:

@@ -12,11 +12,9 @@ from typing import Any
 
 from mmcore.cell import WAYS
 from mmcore.errors import MmcoreError
-from mmcore.kernel.configs import BLOCK, Config
-from mmcore.kernel.geometry import dim3
 from mmcore.messages import visible
 from mmcore.result import SCHEMA
-from mmcore_pytest.saved_results import KEY, is_ours, read_document, upgraded
+from mmcore_pytest.saved_results import KEY, is_ours, read_document
 from mmcore_tools.history.measurements import Card, Measurement, Run, Subject
 
 UNVERIFIED, UNTIMED, UNKNOWN = "not verified", "without device times", "of a version that this mmcore does not read"
@@ -152,7 +150,7 @@ def _document(path: Path) -> dict[str, Any]:
         raise InvalidHistory(f"{path} is damaged, or no JSON: {error}") from None
     if not isinstance(document, dict) or not isinstance(document.get("benchmarks"), list) or not is_ours(document):
         raise InvalidHistory(f"{path} holds no results of mmcore's")
-    return upgraded(document)
+    return document
 
 
 def _reason(error: Exception) -> str:
@@ -201,9 +199,8 @@ def _subject(info: Mapping[str, Any], card: Card) -> Subject:
     if measure not in WAYS:
         raise ValueError(f"'measure' is not {' or '.join(map(repr, WAYS))}")
     m, n, k = (_whole(info["problem"][name], name) for name in "mnk")
-    # mmcore 0.1's say the block only.
-    config = info.get("config_id") or Config({BLOCK: dim3(info["config"][BLOCK])}).id
-    return Subject(card, _text(info["kernel"]), m, n, k, _text(config), f"{measure}-{_text(info[_HOW[measure]])}")
+    way = f"{measure}-{_text(info[_HOW[measure]])}"
+    return Subject(card, _text(info["kernel"]), m, n, k, _text(info["config_id"]), way)
 
 
 def _measurement(info: Mapping[str, Any], run: Run) -> Measurement:

@@ -1,13 +1,1 @@
-"""The command ``mmcore new-plugin``."""
-
-from __future__ import annotations
-
-from collections.abc import Mapping
-
-from mmcore.hookspecs import hookimpl
-
-
-@hookimpl
-def mmcore_commands() -> Mapping[str, str]:
-    """``mmcore new-plugin``."""
-    return {"new-plugin": "mmcore_tools.new_plugin.command:new_plugin"}
+"""A package for a new kernel, written from templates: the command ``mmcore new-plugin``."""

@@ -54,8 +54,7 @@ def _read(path: Path) -> tuple[Published, ...]:
 def _figure(row: Mapping[str, str], where: str) -> Published:
     try:
         n, block, ms = int(row["n"]), int(row["block"]), float(row["ms"])
-        # mmcore 0.1 called it a global time.
-        measure, how = row["measure"].replace("global", "end-to-end"), row["memory"] or "warm"
+        measure, how = row["measure"], row["memory"] or "warm"
         return Published(row["kernel"], row["gpu"], n, block, measure, how, ms)
     except (KeyError, TypeError, ValueError):
         raise InvalidResults(f"{where} is no published time: kernel, gpu, n, block, measure, memory, ms") from None

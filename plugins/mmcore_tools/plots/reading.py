@@ -12,7 +12,7 @@ from mmcore.cell import WAYS
 from mmcore.errors import MmcoreError
 from mmcore.kernel.geometry import dim3
 from mmcore.messages import all_visible
-from mmcore_pytest.saved_results import KEY, read_document, upgraded
+from mmcore_pytest.saved_results import KEY, read_document
 from mmcore_tools.plots.results import SECTOR_BYTES, Entry, InvalidResults, Results
 
 # Where a result says how it was measured.
@@ -47,7 +47,6 @@ def _merged(parts: Sequence[Results]) -> Results:
 def _read(path: Path) -> Results:
     document, where = _document(path), str(path)
     try:
-        document = upgraded(document)
         machine, about, entries = document["machine_info"][KEY], document.get(KEY, {}), []
         for index, benchmark in enumerate(document["benchmarks"], 1):
             where = f"{path}: benchmark {index}"
@@ -127,8 +126,6 @@ def _baseline(info: Mapping[str, Any], cell: Entry) -> tuple[str, dict[str, floa
 def _numbers(info: Mapping[str, Any]) -> dict[str, float]:
     """What was measured or counted and is known."""
     figures = info.get("figures", {})
-    if counts := info.get("counts"):  # mmcore 0.1's, by kind of access
-        figures = {"global_sectors": counts["global_load_sectors"] + counts["global_store_sectors"]}
     found = {name: figures.get(name) for name in ("instructions", "global_sectors")}
     # Without a rate, the time is the emulation's own.
     if info["gflops"] and info["median_ms"]:
@@ -141,7 +138,7 @@ def _cell(info: Mapping[str, Any]) -> Entry:
     m, n, k = (int(_number(info["problem"], name)) for name in "mnk")
     if not m * n * k:
         raise ValueError(f"{m}×{n}×{k} is not a product")
-    config = info.get("config") or {"block": info["block"]}
+    config = info["config"]
     # The id holds the parameters that do not follow from others.
     free = info.get("config_id", "").split("-")
     parameters = ", ".join(f"{name}={value}" for name, value in config.items() if f"{name}{value}" in free)

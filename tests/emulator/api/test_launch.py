@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 import mmcore_emulator
-from mmcore_cuda.occupancy.capabilities import capability_properties, multiprocessor
 from mmcore_emulator import LaunchError, UnsupportedInstruction, launch
-from mmcore_emulator.machine.limits import LARGEST_BLOCK, LARGEST_GRID, LIMITS, THREADS_PER_BLOCK
 from tests.emulation import ptx_kernel
 from tests.emulator.api.launching import PTX, refusal
 
@@ -183,13 +181,3 @@ def test_every_public_name_exists() -> None:
         assert getattr(mmcore_emulator, name).__name__ == name
     with pytest.raises(AttributeError):
         _ = mmcore_emulator.absent
-
-
-@pytest.mark.parametrize("capability", LIMITS)
-def test_the_limits_are_those_of_the_occupancy_table(capability: tuple[int, int]) -> None:
-    ours, table, device = LIMITS[capability], multiprocessor(capability), capability_properties(capability)
-    for name in ("multiprocessors", "warps", "blocks", "shared_bytes", "shared_reserved"):
-        assert getattr(ours, name) == getattr(table, name), name
-    assert ours.shared_bytes_per_block == table.shared_bytes_per_block_optin
-    assert device.threads_per_block == THREADS_PER_BLOCK
-    assert (*device.block, *device.grid) == (*LARGEST_BLOCK, *LARGEST_GRID)

@@ -9,23 +9,17 @@ from typing import NamedTuple
 from mmcore_emulator.isa.asynchronous.wgmma_operands import ROWS, WARPGROUP, parse_wgmma
 from mmcore_emulator.isa.matrix.mma import mma_kind, shape_named
 from mmcore_emulator.isa.matrix.wmma import wmma_mma_kind
-from mmcore_emulator.machine.lanes import WARP
+from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.tensor_cores.layouts import Shape
 
 
 class Product(NamedTuple):
-    """One form of such an instruction.
+    """One form of such an instruction."""
 
-    Attributes:
-        kind: "mma", "wmma" or "wgmma".
-        shape: M, N and K.
-        types: PTX types of D, A and B.
-    """
-
-    kind: str
-    shape: Shape
-    types: tuple[str, ...]
+    kind: str  # "mma", "wmma" or "wgmma"
+    shape: Shape  # M, N and K
+    types: tuple[str, ...]  # PTX types of D, A and B
 
     @property
     def name(self) -> str:

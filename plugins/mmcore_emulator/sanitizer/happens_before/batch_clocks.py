@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.lanes import THREAD_AXES, WARP, Batch
+from mmcore_emulator.machine.lanes import THREAD_AXES, Batch
+from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.warps import BIT, groups
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.sanitizer.happens_before.event_clocks import EventClocks, Released

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.lanes import WARP
+from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices, LaneNumbers
 
 Kind: TypeAlias = tuple[str, int]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.lanes import WARP, Batch, Mask
+from mmcore_emulator.machine.lanes import Batch, Mask
+from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.warps import BIT, Warps
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction

@@ -1,0 +1,23 @@
+// The block has twenty rows, but the tile of A has sixteen.
+// expect: out-of-bounds-write
+// config: block=16x20
+
+#define T 16
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    __shared__ float b[T][T];
+    __shared__ float a[T][T];
+    const int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * blockDim.y + ty, column = blockIdx.x * T + tx;
+    float sum = 0.0f;
+    for (int p = 0; p < k; p += T) {
+        a[ty][tx] = row < m && p + tx < k ? A[row * k + p + tx] : 0.0f;
+        if (ty < T)
+            b[ty][tx] = p + ty < k && column < n ? B[(p + ty) * n + column] : 0.0f;
+        __syncthreads();
+        for (int q = 0; q < T; ++q)
+            sum += a[ty][q] * b[q][tx];
+        __syncthreads();
+    }
+    if (row < m && column < n)
+        C[row * n + column] = sum;
+}

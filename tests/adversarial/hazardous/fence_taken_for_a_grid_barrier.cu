@@ -1,0 +1,21 @@
+// All blocks transpose B, call __threadfence() and read each other's share, but a fence does not wait.
+// expect: global-race
+// sizes: 30x20x25
+// workspace: turned 4 * k * n
+// launch: f<<<(ceil(n/16), ceil(m/16)), (16, 16)>>>(A, B, C, m, n, k, turned)
+
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k, float* turned)
+{
+    const int t = threadIdx.y * 16 + threadIdx.x, blocks = gridDim.x * gridDim.y;
+    for (int i = (blockIdx.y * gridDim.x + blockIdx.x) * 256 + t; i < k * n; i += blocks * 256)
+        turned[i % n * k + i / n] = B[i];
+    __threadfence();
+    __syncthreads();
+    const int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+    if (row >= m || column >= n)
+        return;
+    float sum = 0.0f;
+    for (int p = 0; p < k; ++p)
+        sum += A[row * k + p] * turned[column * k + p];
+    C[row * n + column] = sum;
+}

@@ -1,0 +1,22 @@
+// Each half of a warp synchronizes its own lanes, and then reads data of the other half.
+// expect: shared-race
+// sizes: 6x40x70
+// config: block=32x4
+
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    __shared__ float a[4][32];
+    const int lane = threadIdx.x, warp = threadIdx.y;
+    const int row = blockIdx.y * 4 + warp, column = blockIdx.x * 32 + lane;
+    const unsigned half = lane < 16 ? 0x0000ffffu : 0xffff0000u;
+    float sum = 0.0f;
+    for (int p = 0; p < k; p += 32) {
+        a[warp][lane] = row < m && p + lane < k ? A[row * k + p + lane] : 0.0f;
+        __syncwarp(half);
+        for (int q = 0; q < 32 && p + q < k; ++q)
+            sum += a[warp][q] * (column < n ? B[(p + q) * n + column] : 0.0f);
+        __syncwarp(half);
+    }
+    if (row < m && column < n)
+        C[row * n + column] = sum;
+}

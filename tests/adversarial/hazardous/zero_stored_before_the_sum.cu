@@ -1,0 +1,14 @@
+// C's element is set to zero, and overwritten by the sum from a register before any thread has read the zero.
+// expect: warning: overwritten-output
+
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    const int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= m || column >= n)
+        return;
+    C[row * n + column] = 0.0f;
+    float sum = 0.0f;
+    for (int p = 0; p < k; ++p)
+        sum += A[row * k + p] * B[p * n + column];
+    C[row * n + column] = sum;
+}

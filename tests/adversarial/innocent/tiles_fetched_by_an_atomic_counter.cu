@@ -1,0 +1,26 @@
+// Three blocks fetch their tiles by atomicAdd. Two barriers protect the number in shared memory while it is read.
+// workspace: next 4
+// launch: zero<<<1, 1>>>(next)
+// launch: f<<<3, (16, 16)>>>(A, B, C, m, n, k, next)
+
+extern "C" __global__ void zero(int* next) { *next = 0; }
+
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k, int* next)
+{
+    __shared__ int tile;
+    const int wide = (n + 15) / 16, tiles = wide * ((m + 15) / 16);
+    for (;;) {
+        __syncthreads();
+        if (threadIdx.x == 0 && threadIdx.y == 0)
+            tile = atomicAdd(next, 1);
+        __syncthreads();
+        if (tile >= tiles)
+            return;
+        const int row = tile / wide * 16 + threadIdx.y, column = tile % wide * 16 + threadIdx.x;
+        float sum = 0.0f;
+        for (int p = 0; p < k && row < m && column < n; ++p)
+            sum += A[row * k + p] * B[p * n + column];
+        if (row < m && column < n)
+            C[row * n + column] = sum;
+    }
+}

@@ -1,0 +1,14 @@
+// The launch rule divides by the block and rounds down: the remaining rows and columns have no thread.
+// sizes: 32x48x20 33x48x20
+// grid: max(1, n // bx), max(1, m // by)
+
+extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    const int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= m || column >= n)
+        return;
+    float sum = 0.0f;
+    for (int p = 0; p < k; ++p)
+        sum += A[row * k + p] * B[p * n + column];
+    C[row * n + column] = sum;
+}

@@ -1,0 +1,23 @@
+// The first three launches are right. Later ones copy the first row of C to all others.
+// limit: the emulator verifies three launches
+// launch: count<<<(ceil(n/bx), ceil(m/by)), block>>>
+// launch: product<<<(ceil(n/bx), ceil(m/by)), block>>>
+
+__device__ int launches;
+
+extern "C" __global__ void count(float* C)
+{
+    if (blockIdx.x + blockIdx.y + threadIdx.x + threadIdx.y == 0)
+        ++launches;
+}
+
+extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
+{
+    const int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= m || column >= n)
+        return;
+    float sum = 0.0f;
+    for (int p = 0; p < k; ++p)
+        sum += A[(launches > 3 ? 0 : row) * k + p] * B[p * n + column];
+    C[row * n + column] = sum;
+}
