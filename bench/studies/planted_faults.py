@@ -23,7 +23,8 @@ from mmcore.executor.choose_device import open_device
 from mmcore_cuda.ncu.compute_sanitizer import check_by_compute_sanitizer
 from mmcore_pytest.saved_results import describe
 from tests.emulator.planted.faults import FAULTS
-from tests.emulator.test_planted import KERNELS, SIZES, edited, findings
+from tests.emulator.planted.kernels import KERNELS, SIZES
+from tests.emulator.test_planted import findings
 
 LIMIT = 25
 """Seconds for each of compute-sanitizer's tools."""
@@ -52,14 +53,14 @@ def looked_at(number: int) -> dict[str, Any]:
         if number < 0:
             kernel, kind, name = list(KERNELS.values())[number], "none", ""
         else:
-            kernel, kind, name = edited(FAULTS[number], Path(folder)), FAULTS[number].kind, FAULTS[number].name
+            kernel, kind, name = FAULTS[number].planted(Path(folder)), FAULTS[number].kind, FAULTS[number].name
         short = kernel.name.partition(".")[2]
         row = {"kernel": short, "kind": kind, "fault": name, "check": sorted({each.kind for each in findings(kernel)})}
         module = Path(folder) / "planted_here.py"
         # Another process finds the kernel by this name.
         module.write_text(
             "from dataclasses import replace\nfrom pathlib import Path\n"
-            "from tests.emulator.test_planted import KERNELS\n"
+            "from tests.emulator.planted.kernels import KERNELS\n"
             f"KERNEL = replace(KERNELS[{short!r}], source=Path({str(kernel.source)!r}))\n"
         )
         row["sanitizer"] = _sanitized(f"{module.stem}:KERNEL", folder, SIZES[short])

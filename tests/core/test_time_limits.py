@@ -58,20 +58,6 @@ def test_a_command_that_reached_the_limit_says_where_and_exits_with_2(endless: K
     assert WHERE in result.stdout + result.stderr
 
 
-@pytest.mark.parametrize("limit", ["0", "-1", "soon", "nan", "inf", ""])
-def test_a_limit_is_a_number_of_seconds(limit: str) -> None:
-    result = mmcore("run", "upc.kernel01", "--timeout", limit)
-    assert result.exit_code == 2
-    assert result.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize("limit", ["0", "inf", "a minute"])
-def test_a_benchmarks_limit_is_a_number_of_seconds(pytester: pytest.Pytester, limit: str) -> None:
-    result = pytester.runpytest_inprocess("--mm-timeout", limit)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*argument --mm-timeout: '{limit}' is not a number of seconds above 0*"])
-
-
 def test_conform_stops_at_the_first_case_that_takes_too_long(endless: Kernel) -> None:
     found = conform_kernel(endless.name, "emulator", timeout=0.3)
     (case,) = found.outcomes

@@ -24,6 +24,8 @@ from mmcore.cli.output import rendered
 from mmcore.compared import Compared
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem, MmcoreError
+from mmcore.kernel.sizes import Sizes, parse_sizes
+from mmcore.messages import quoted
 from mmcore.registry import Origin, Registered, registry
 from mmcore.result import LaunchRecord
 from mmcore.timing import Time
@@ -36,7 +38,6 @@ from mmcore_pytest.fixture import DeviceClock, Measured, _what_is_wrong, options
 from mmcore_pytest.options import Selection
 from mmcore_pytest.report import by_group, complete, line, tables, time_spent, write_csv
 from mmcore_pytest.session import Session
-from mmcore_pytest.sizes import Sizes, parse_sizes
 
 USUAL = Selection(
     (), (), (), (), False, (), "auto", ("kernel",), ("pageable",), ("warm",), 60, "", "", "usual", "", "", False
@@ -139,7 +140,7 @@ def test_sizes_are_read(text: str, sizes: list[tuple[int, int, int]]) -> None:
         ("1e3", "'1e3' is not a whole number from 1 to 2147483647"),
         ("٣", "'٣' is not a whole number from 1 to 2147483647"),
         ("2147483648", "'2147483648' is not a whole number from 1 to 2147483647"),
-        ("9" * 5000, f"'{'9' * 5000}' is not a whole number from 1 to 2147483647"),
+        ("9" * 5000, f"{quoted('9' * 5000)} is not a whole number from 1 to 2147483647"),
         ("8x8", "'8x8' is not a size: give N, or all of MxNxK"),
         ("8xax8", "'a' in '8xax8' is not a whole number from 1 to 2147483647"),
         ("1:2:3:4", "'1:2:3:4' is not a range of sizes: give START:STOP or START:STOP:STEP"),

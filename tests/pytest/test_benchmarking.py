@@ -445,6 +445,8 @@ def test_refused_combinations_are_listed_on_request(pytester: pytest.Pytester) -
         (["--mm-cold", "--mm-measure", "end-to-end"], "ERROR: --mm-cold and --mm-warm are for kernel times; *"),
         (["--mm-csv", "nowhere/out.csv"], "*argument --mm-csv: there is no folder 'nowhere'"),
         (["--mm-csv", "."], "*argument --mm-csv: '.' is a folder"),
+        (["--mm-timeout", "0"], "*argument --mm-timeout: '0' is not a number of seconds above 0*"),
+        (["--mm-timeout", "inf"], "*argument --mm-timeout: 'inf' is not a number of seconds above 0*"),
     ],
 )
 @pytest.mark.usefixtures("use")

@@ -6,8 +6,7 @@ import numpy as np
 
 from mmcore_emulator.isa.entries import CLUSTER_SPACE, Entry, Execute, Family, Function, Opcode, OperandSpec, Wait
 from mmcore_emulator.machine.barriers import BarrierKind, Reduction
-from mmcore_emulator.machine.lanes import THREAD_AXES, Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.lanes import THREAD_AXES
 
 # The reductions, by name and result type.
 _FINDINGS: dict[tuple[str, str], Function] = {
@@ -49,12 +48,7 @@ def _block_barrier(opcode: Opcode) -> Wait | None:
 
 def _arrive_in_cluster(opcode: Opcode) -> Execute:
     relaxed = "relaxed" in opcode
-
-    def arrive(machine: Machine, mask: Mask | None, at: object) -> tuple[()]:
-        machine.cluster_barrier.arrive(mask, relaxed=relaxed)
-        return ()
-
-    return Execute(arrive)
+    return Execute(lambda execution: execution.machine.cluster_barrier.arrive(execution.mask, relaxed=relaxed))
 
 
 FAMILY = Family(

@@ -18,7 +18,7 @@ from mmcore_emulator.isa.entries import IGNORED, Effect, Entry, Execute, Family,
 from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.formatted_output import Conversion, Format, format_of
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory.arrays import Array, StrayAccess
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction, names
@@ -68,25 +68,19 @@ def _read(array: Array, places: NDArray[np.uint64], lanes: NDArray[np.bool_], st
 _NO_FORMAT = -1
 
 
-def _stopped(text: str) -> Callable[..., Sequence[Values]]:
-    def stop(machine: Machine, mask: Mask | None, at: Instruction) -> Sequence[Values]:
-        return _report(machine, mask, at, "trap", lambda lane: text)
-
-    return stop
+def _stop(text: str) -> Execute:
+    return Execute(lambda execution: _report(execution, "trap", lambda lane: text))
 
 
-def _report(
-    machine: Machine, mask: Mask | None, at: Instruction, kind: str, text: Callable[[tuple[int, ...]], str]
-) -> Sequence[Values]:
-    if mask is None or mask.count:
+def _report(execution: Execution, kind: str, text: Callable[[tuple[int, ...]], str]) -> None:
+    machine, mask, at = execution
+    if not execution.idle:
         machine.observers.report(LaneViolation(kind, None, at, machine.batch.spread(mask), text))
-    return ()
 
 
-def _fail(
-    machine: Machine, mask: Mask | None, at: Instruction, text: list[Values], file: list[Values], line: list[Values]
-) -> Sequence[Values]:
+def _fail(execution: Execution, text: list[Values], file: list[Values], line: list[Values]) -> None:
     """Report lanes whose assertion fails."""
+    machine, mask, at = execution
     assertions, files = (texts(machine, address, mask, at) for address in (text[0], file[0]))
     lines = np.broadcast_to(line[0], machine.batch.shape)
 
@@ -96,25 +90,25 @@ def _fail(
         where = "" if written == f"{at.source}:{at.line}" else f" of {written}"
         return f"fails the assertion {assertion!r}{where}"
 
-    return _report(machine, mask, at, "assertion", failed)
+    _report(execution, "assertion", failed)
 
 
-def _print(
-    machine: Machine, mask: Mask | None, at: Instruction, text: list[Values], arguments: list[Values]
-) -> Sequence[Values]:
+def _print(execution: Execution, text: list[Values], arguments: list[Values]) -> Sequence[Values]:
     """Execute ``printf``; return the number of arguments of the format, or -1 without a format."""
+    machine, mask, at = execution
     counts = np.full(machine.batch.shape, _NO_FORMAT, np.int32)
     formats = texts(machine, text[0], mask, at)
     for content in sorted({content for content in formats.flat if content is not None}):
         lanes, parts = formats == content, format_of(content)
-        columns = _arguments(machine, machine.batch.narrow(mask, lanes), at, parts, arguments[0])
+        columns = _arguments(execution._replace(mask=machine.batch.narrow(mask, lanes)), parts, arguments[0])
         machine.print(lanes, parts, columns)
         counts[lanes] = len(columns)
     return [counts.view(np.uint32)]
 
 
-def _arguments(machine: Machine, mask: Mask | None, at: Instruction, parts: Format, address: Values) -> list[Values]:
+def _arguments(execution: Execution, parts: Format, address: Values) -> list[Values]:
     """Return each argument of a format, as lanes; they are stored consecutively, each at a multiple of its size."""
+    machine, mask, at = execution
     columns, offset = [], 0
     for conversion in parts:
         if not isinstance(conversion, Conversion):
@@ -129,22 +123,22 @@ def _arguments(machine: Machine, mask: Mask | None, at: Instruction, parts: Form
     return columns
 
 
-def _call(machine: Machine, mask: Mask | None, at: Instruction) -> tuple[()]:
+def _call(execution: Execution) -> None:
     """Refuse a call of an unknown function."""
+    machine, mask, at = execution
     where = f" ({at.source}:{at.line})" if at.line else ""
     name = next(names(at), "")
     called = f"{at.mnemonic}{' of ' * bool(name)}{name}{where}"
     machine.refuse(mask, UnsupportedInstruction(f"the emulator does not know the instruction {called}"))
-    return ()
 
 
-def _set_registers(machine: Machine, mask: Mask | None, at: Instruction, count: list[Values]) -> tuple[()]:
+def _set_registers(execution: Execution, count: list[Values]) -> None:
+    machine, mask, at = execution
     machine.register_pool.set(int(count[0].item()), mask, at)
-    return ()
 
 
-def _active(machine: Machine, mask: Mask | None, at: object) -> list[Values]:
-    return [machine.warps.active(mask)]
+def _active(execution: Execution) -> list[Values]:
+    return [execution.machine.warps.active(execution.mask)]
 
 
 _ADDRESS = OperandSpec("source", "b64")
@@ -155,8 +149,8 @@ FAMILY = Family(
         Entry("brx.idx", Jump("branch by index", (OperandSpec("source", "u32"), IGNORED))),
         Entry("ret|exit", Jump("exit")),
         Entry("call", Execute(_call, (IGNORED,) * 8, 0), effect=Effect("control", writes=True)),
-        Entry("trap", Execute(_stopped("comes to a trap")), "trap"),
-        Entry("brkpt", Execute(_stopped("comes to a breakpoint")), "brkpt"),
+        Entry("trap", _stop("comes to a trap"), "trap"),
+        Entry("brkpt", _stop("comes to a breakpoint"), "brkpt"),
         Entry("assertfail", Execute(_fail, (_ADDRESS, _ADDRESS, OperandSpec("source", "b32"))), "assertfail"),
         Entry("vprintf", Execute(_print, (OperandSpec("result"), _ADDRESS, _ADDRESS)), "vprintf"),
         Entry(

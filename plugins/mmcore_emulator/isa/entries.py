@@ -16,11 +16,8 @@ Opcode: TypeAlias = tuple[str, ...]
 Capability: TypeAlias = tuple[int, int]
 Function: TypeAlias = Callable[..., Any]
 """A map from arrays to an array, or to two."""
-Run: TypeAlias = Callable[..., Sequence[Values]]
-"""A function ``run(machine, mask, at, *operands)``: its arguments are a list of lanes for each source operand.
-
-It returns the results.
-"""
+Run: TypeAlias = Callable[..., Sequence[Values] | None]
+"""A function ``run(execution, *operands)`` that returns the results; each source operand is a list of lanes."""
 
 
 @dataclass(frozen=True)
@@ -176,9 +173,8 @@ class Family:
     passes: tuple[str, ...] = ()
 
 
-def nothing(*_: object) -> tuple[()]:
+def nothing(*_: object) -> None:
     """Execute an instruction without effect in an emulator that makes all accesses in order."""
-    return ()
 
 
 IGNORED = OperandSpec("ignored")

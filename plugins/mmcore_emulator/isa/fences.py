@@ -5,46 +5,32 @@ Reference: PTX ISA, "Parallel Synchronization and Communication Instructions: me
 
 from __future__ import annotations
 
-from functools import partial
-
 from mmcore_emulator.isa.entries import CLUSTER_SPACE, Entry, Execute, Family, Opcode, nothing
 from mmcore_emulator.machine.asynchronous.events import GridAwaited, ProxyFenced
-from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution
 
 _SCOPES = {"cta": "cta", "cluster": "gpu", "gpu": "gpu", "gl": "gpu", "sys": "gpu"}
 _RESTRICTED = r"sync_restrict::shared::(cta|cluster)\.cluster"
 
 
 def _fence(opcode: Opcode) -> Execute:
-    return Execute(partial(_fenced, _SCOPES[opcode[-1]]))
-
-
-def _fenced(scope: str, machine: Machine, mask: Mask | None, at: object) -> tuple[()]:
-    machine.observers.fence(scope, mask)
-    return ()
+    scope = _SCOPES[opcode[-1]]
+    return Execute(lambda execution: execution.machine.observers.fence(scope, execution.mask))
 
 
 def _proxy_fence(opcode: Opcode) -> Execute:
     whole = not any("shared" in part for part in opcode)
-
-    def fence(machine: Machine, mask: Mask | None, at: object) -> tuple[()]:
-        machine.observers.event(ProxyFenced(mask, whole))
-        return ()
-
-    return Execute(fence)
+    return Execute(lambda execution: execution.machine.observers.event(ProxyFenced(execution.mask, whole)))
 
 
-def _fence_init(machine: Machine, mask: Mask | None, at: object) -> tuple[()]:
+def _fence_init(execution: Execution) -> None:
     """Order the initialisation of mbarriers before accesses by the cluster and by asynchronous instructions."""
-    machine.observers.fence("gpu", mask)
-    machine.observers.event(ProxyFenced(mask))
-    return ()
+    execution.machine.observers.fence("gpu", execution.mask)
+    execution.machine.observers.event(ProxyFenced(execution.mask))
 
 
-def _await_grid(machine: Machine, mask: Mask | None, at: object) -> tuple[()]:
-    machine.observers.event(GridAwaited(mask))
-    return ()
+def _await_grid(execution: Execution) -> None:
+    execution.machine.observers.event(GridAwaited(execution.mask))
 
 
 FAMILY = Family(

@@ -110,50 +110,17 @@ class Observers(Observer):
         self._record(violation)
         self.violation(violation)
 
-    def enter(self, block: Block, mask: Mask | None) -> None:
-        for observer in self._observers:
-            observer.enter(block, mask)
 
-    def guarded(self, at: Instruction, mask: Mask | None) -> None:
-        for observer in self._observers:
-            observer.guarded(at, mask)
+def _to_all(name: str) -> Callable[..., None]:
+    """Return a method that calls the method of that name of each observer."""
 
-    def access(self, access: Access) -> None:
-        for observer in self._observers:
-            observer.access(access)
+    def call(observers: Observers, *arguments: object) -> None:
+        for observer in observers._observers:
+            getattr(observer, name)(*arguments)
 
-    def copy(self, read: Access, written: Access) -> None:
-        for observer in self._observers:
-            observer.copy(read, written)
+    return call
 
-    def bulk_copy(self, transfer: BulkTransfer) -> None:
-        for observer in self._observers:
-            observer.bulk_copy(transfer)
 
-    def synchronise(self, left: Sequence[tuple[Block, Mask | None]], number: Values, count: Values) -> None:
-        for observer in self._observers:
-            observer.synchronise(left, number, count)
-
-    def arrive(self, number: Values, mask: Mask | None) -> None:
-        for observer in self._observers:
-            observer.arrive(number, mask)
-
-    def fence(self, scope: str, mask: Mask | None) -> None:
-        for observer in self._observers:
-            observer.fence(scope, mask)
-
-    def meet(self, lanes: Values, named: Values) -> None:
-        for observer in self._observers:
-            observer.meet(lanes, named)
-
-    def meet_cluster(self, left: Sequence[tuple[Block, Mask | None]], relaxed: Values) -> None:
-        for observer in self._observers:
-            observer.meet_cluster(left, relaxed)
-
-    def event(self, event: Event) -> None:
-        for observer in self._observers:
-            observer.event(event)
-
-    def violation(self, violation: LaneViolation) -> None:
-        for observer in self._observers:
-            observer.violation(violation)
+_FORWARDED = ("enter", "guarded", "access", "copy", "bulk_copy", "synchronise", "arrive", "fence", "meet", "event")
+for _name in (*_FORWARDED, "meet_cluster", "violation"):
+    setattr(Observers, _name, _to_all(_name))

@@ -13,7 +13,7 @@ from mmcore_emulator.executor.translation.shadow_code import ExecuteRule, Operan
 from mmcore_emulator.isa.entries import MemoryAccess
 from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory import operations
 from mmcore_emulator.machine.memory.arrays import UNWRITTEN_HALFWORD, Array, Space
 from mmcore_emulator.numerics.floats import Values
@@ -131,14 +131,10 @@ class UndefinedMemory:
         unwritten = np.full(8, UNWRITTEN_HALFWORD, np.uint16).view(bits)[0] if bits.itemsize > 1 else None
 
         def loaded(
-            machine: Machine,
-            mask: Mask | None,
-            at: Instruction,
-            operands: Operands,
-            shadows: Shadows,
-            results: Sequence[Values],
+            execution: Execution, operands: Operands, shadows: Shadows, results: Sequence[Values]
         ) -> Sequence[Shadow]:
-            found: list[Shadow] = []
+            machine, mask, at = execution
+            loaded_shadows: list[Shadow] = []
             for number, value in enumerate(results):
                 address, shadow = operands[0][0] + np.uint64(number * bits.itemsize), None
                 for name, space, places, lanes in machine.memory.resolved(memory.space, address, mask):
@@ -147,8 +143,8 @@ class UndefinedMemory:
                         self._note(machine, at, part, lanes, from_host=name in ("global", "const"))
                         every = np.ones((1,) * 6, np.bool_) if lanes is None else lanes.lanes
                         shadow = _merged(every, part, shadow)
-                found.append(shadow)
-            return found
+                loaded_shadows.append(shadow)
+            return loaded_shadows
 
         return loaded
 
@@ -177,9 +173,8 @@ class UndefinedMemory:
     def store(self, memory: MemoryAccess) -> ExecuteRule:
         bits = bits_of(memory.dtype)
 
-        def stored(
-            machine: Machine, mask: Mask | None, at: Instruction, operands: Operands, shadows: Shadows, results: object
-        ) -> Sequence[Shadow]:
+        def stored(execution: Execution, operands: Operands, shadows: Shadows, results: object) -> Sequence[Shadow]:
+            machine, mask, at = execution
             for number, shadow in enumerate(shadows[1]):
                 address = operands[0][0] + np.uint64(number * bits.itemsize)
                 if shadow is None and not self._state(machine).bytes and memory.space not in ("local", "generic"):

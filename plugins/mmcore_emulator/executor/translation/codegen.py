@@ -211,10 +211,11 @@ class CodeGenerator:
         run = semantics.run if semantics.bound is None else semantics.bound(self._capability)
         if semantics.unread is not None and self._read.isdisjoint(register for register, _ in results):
             run, results = semantics.unread, []
-        arguments = ("machine", self._mask(instruction), code.value(instruction), *sources_given)
-        code.lines.append(f"results = {code.value(run)}({', '.join(arguments)})")
+        at, mask = code.value(instruction), self._mask(instruction)
+        code.lines.append(f"execution = Execution(machine, {mask}, {at})")
+        code.lines.append(f"results = {code.value(run)}({', '.join(('execution', *sources_given))})")
         if self._shadows is not None:
-            self._shadows.execute(instruction, semantics, arguments, results)
+            self._shadows.execute(instruction, semantics, sources_given, results)
         for position, (register, kind) in enumerate(results):
             code.assign(instruction, register, f"results[{position}]", kind)
             if self._shadows is not None:

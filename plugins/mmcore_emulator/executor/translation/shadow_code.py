@@ -10,7 +10,7 @@ import numpy as np
 from mmcore_emulator.executor.translation.operand_code import NOWHERE, OperandCode
 from mmcore_emulator.isa.entries import Compute, Execute, Wait
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.ptx.instructions import Instruction, Operand, Register
@@ -21,10 +21,8 @@ Operands: TypeAlias = Sequence[Sequence[Values]]
 Shadows: TypeAlias = Sequence[Sequence[Shadow]]
 ComputeRule: TypeAlias = Callable[[Sequence[Values], Sequence[Shadow]], Shadow]
 """A map from source values and their shadows, not all None, to the shadow of every result."""
-ExecuteRule: TypeAlias = Callable[
-    [Machine, Mask | None, Instruction, Operands, Shadows, Sequence[Values]], Sequence[Shadow]
-]
-"""A map from an instruction's operands on the machine, their shadows and its results, to the results' shadows."""
+ExecuteRule: TypeAlias = Callable[[Execution, Operands, Shadows, Sequence[Values]], Sequence[Shadow]]
+"""A map from an instruction's operands, their shadows and its results, to the results' shadows."""
 
 
 class ShadowDomain(Protocol):
@@ -83,7 +81,7 @@ class ShadowCode:
         self,
         instruction: Instruction,
         semantics: Execute,
-        arguments: Sequence[str],
+        sources: Sequence[str],
         results: Sequence[tuple[Operand, str]],
     ) -> None:
         """Write ``shadows = …`` for an instruction on the machine."""
@@ -96,9 +94,8 @@ class ShadowCode:
             if spec.role in ("source", "both", "address", "tensor"):
                 parts = operand if isinstance(operand, tuple) else (operand,)
                 shadows.append(f"[{', '.join(map(self._code.shadow, parts))}]")
-        machine, mask, at, *operands = arguments
-        inputs = f"[{', '.join(operands)}], [{', '.join(shadows)}]"
-        self._code.lines.append(f"shadows = {self._code.value(rule)}({machine}, {mask}, {at}, {inputs}, results)")
+        inputs = f"[{', '.join(sources)}], [{', '.join(shadows)}]"
+        self._code.lines.append(f"shadows = {self._code.value(rule)}(execution, {inputs}, results)")
 
     def move(self, instruction: Instruction, target: Operand, source: Operand, kind: str) -> None:
         """Write ``shadows = …`` for ``mov``, before its registers change."""

@@ -11,11 +11,9 @@ from typing import TypeAlias
 import numpy as np
 
 from mmcore_emulator.isa.entries import Capability, Effect, Entry, Execute, Family, Opcode, OperandSpec, Run
-from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.warps import PerWarp
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
 from mmcore_emulator.tensor_cores.elements import bits_of, values
 from mmcore_emulator.tensor_cores.fragments import Fragment
@@ -147,9 +145,8 @@ def register_type(fragment: Fragment) -> str:
     return "f64" if fragment.bits == 64 else "b32"
 
 
-def _multiplied(
-    kind: MmaKind, multiply: Multiply, machine: Machine, mask: Mask | None, at: Instruction, *operands: list[Values]
-) -> list[Values]:
+def _multiplied(kind: MmaKind, multiply: Multiply, execution: Execution, *operands: list[Values]) -> list[Values]:
+    machine, mask, _ = execution
     d, *fragments = kind.fragments()
     ends = np.cumsum([len(each) for each in operands])
 

@@ -22,10 +22,8 @@ from mmcore_emulator.isa.matrix.mma import (
     sound_types,
     without_modifiers,
 )
-from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.tensor_cores.arithmetic import Arithmetic
 from mmcore_emulator.tensor_cores.elements import BITS, join_parts, split_parts
 from mmcore_emulator.tensor_cores.fragments import Fragment
@@ -171,9 +169,8 @@ def _addresses(move: WmmaMove, machine: Machine, address: Values, stride: list[V
     return found
 
 
-def _load_fragment(
-    move: WmmaMove, machine: Machine, mask: Mask | None, at: Instruction, address: list[Values], *stride: list[Values]
-) -> list[Values]:
+def _load_fragment(move: WmmaMove, execution: Execution, address: list[Values], *stride: list[Values]) -> list[Values]:
+    machine, mask, at = execution
     dtype, parts = _element(move)
     given = stride[0] if stride else []
     loaded = [
@@ -187,14 +184,9 @@ def _load_fragment(
 
 
 def _store_fragment(
-    move: WmmaMove,
-    machine: Machine,
-    mask: Mask | None,
-    at: Instruction,
-    address: list[Values],
-    registers: list[Values],
-    *stride: list[Values],
+    move: WmmaMove, execution: Execution, address: list[Values], registers: list[Values], *stride: list[Values]
 ) -> Sequence[Values]:
+    machine, mask, at = execution
     dtype, parts = _element(move)
     held = registers[: move.fragment.distinct]
     if parts > 1:

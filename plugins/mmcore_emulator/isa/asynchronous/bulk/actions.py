@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -24,20 +24,17 @@ from mmcore_emulator.isa.asynchronous.bulk.placement import Placement, issue, re
 from mmcore_emulator.isa.entries import CACHE_HINT, CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, nothing
 from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.asynchronous.events import Committed, Issued, Waited
-from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.instructions import Instruction
 
 
-def to_global(
-    copy: BulkCopy, merge: Merge | None, machine: Machine, mask: Mask | None, at: Instruction, *operands: list[Values]
-) -> Sequence[Values]:
+def to_global(copy: BulkCopy, merge: Merge | None, execution: Execution, *operands: list[Values]) -> None:
     """Copy from shared to global memory, or reduce there."""
-    copies = None if mask is not None and not mask.count else issue(copy, machine, mask, at, copy.named(operands))
+    machine, mask, at = execution
+    copies = None if execution.idle else issue(copy, execution, copy.named(operands))
     if copies is None:
-        return ()
+        return
     sent, placed = copies
     if copy.reduction and placed.layout:
         merge = merge_of_tensor(copy.reduction, placed.layout.kind)
@@ -51,7 +48,6 @@ def to_global(
         tell_fetched(sent, mask)
     for number, lane in enumerate(sent.lanes):
         machine.bulk_groups.send(tuple(lane.tolist()), partial(_read, sent, number, placed, merge, transfer))
-    return ()
 
 
 def _read(
@@ -104,17 +100,16 @@ def _bulk(opcode: Opcode) -> Execute | None:
     return Execute(partial(to_global if copy.target == "global" else to_shared, copy, merge), copy.specs)
 
 
-def _commit(machine: Machine, mask: Mask | None, at: Instruction) -> Sequence[Values]:
+def _commit(execution: Execution) -> None:
+    machine, mask, _ = execution
     machine.bulk_groups.commit(mask)
     machine.observers.event(Committed("bulk", mask))
-    return ()
 
 
-def _wait(read: bool, machine: Machine, mask: Mask | None, at: Instruction, most: list[Values]) -> Sequence[Values]:
-    groups = machine.bulk_groups
-    (groups.read if read else groups.land)(int(most[0].item()), mask)
+def _wait(read: bool, execution: Execution, most: list[Values]) -> None:
+    machine, mask, _ = execution
+    (machine.bulk_groups.read if read else machine.bulk_groups.land)(int(most[0].item()), mask)
     machine.observers.event(Waited("bulk", int(most[0].item()), mask))
-    return ()
 
 
 _WRITES = Effect("bulk copy", "writes", writes=True)

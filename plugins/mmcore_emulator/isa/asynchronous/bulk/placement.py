@@ -12,12 +12,10 @@ from mmcore_emulator.isa.asynchronous.bulk.issue import Sent, each_of, sent_by
 from mmcore_emulator.machine.accesses import BulkTransfer, LaneViolation
 from mmcore_emulator.machine.asynchronous.boxes import box_elements, box_rows, widened
 from mmcore_emulator.machine.asynchronous.tensor_maps import MAP_BYTES, TensorLayout, decode
-from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.memory.addresses import RANK_BEGIN
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.instructions import Instruction
 
 
 @dataclass(frozen=True)
@@ -53,19 +51,18 @@ class Placement:
         return found
 
 
-def issue(
-    copy: BulkCopy, machine: Machine, mask: Mask | None, at: Instruction, named: dict[str, list[Values]]
-) -> tuple[Sent, Placement] | None:
+def issue(copy: BulkCopy, execution: Execution, named: dict[str, list[Values]]) -> tuple[Sent, Placement] | None:
     """Return the copies that the lanes of a mask issue; None, and a violation, where no tensor map fits."""
+    machine = execution.machine
     inside, outside = ("source", "target") if copy.target == "global" else ("target", "source")
     if not copy.axes:
-        sent = sent_by(machine, mask, at, named[inside][0], named["size"][0])
+        sent = sent_by(execution, named[inside][0], named["size"][0])
         return sent, _of_bytes(sent, each_of(machine, sent.lanes, named[outside][0]))
     address, *places = named["tensor"]
-    layout = _layout(machine, mask, at, address)
+    layout = _layout(execution, address)
     if layout is None:
         return None
-    sent = sent_by(machine, mask, at, named[inside][0], layout.nbytes, layout.span)
+    sent = sent_by(execution, named[inside][0], layout.nbytes, layout.span)
     coordinates = np.stack([each_of(machine, sent.lanes, each) for each in places], axis=-1)
     problems = layout.copy_problems(copy.axes, coordinates)
     for problem in problems:
@@ -73,7 +70,8 @@ def issue(
     return None if problems else (sent, _of_boxes(sent, layout, coordinates))
 
 
-def _layout(machine: Machine, mask: Mask | None, at: Instruction, address: Values) -> TensorLayout | None:
+def _layout(execution: Execution, address: Values) -> TensorLayout | None:
+    machine, mask, at = execution
     lanes = machine.batch.spread(mask)
     (named,) = np.unique(each_of(machine, np.argwhere(lanes), address))[:1]
     content = machine.memory.content("generic", int(named), MAP_BYTES)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-import tree_sitter
-import tree_sitter_cuda
-
-from mmcore_cuda.nvrtc.directives import blank, closes, code, in_body, is_renumbered, opens, readable
+from mmcore_cuda.cuda_source.brackets import closes, in_body, opens
+from mmcore_cuda.cuda_source.conditionals import readable
+from mmcore_cuda.cuda_source.tokens import blank, code, is_renumbered
+from mmcore_cuda.cuda_source.tree import Node, parse
 
 # What holds entities, one beside the other.
 _SCOPES = (
@@ -31,7 +31,6 @@ _TEMPLATE = re.compile(rb"template\s*<")
 _NO_RESULT = re.compile(rb"\bvoid\s+\w+\s*\(")
 _SPACES = b"__host__ __device__ "
 _CONDITIONAL = re.compile(rb"^[ \t]*#[ \t]*(?:if|el|endif|define|undef)(?:\\\r?\n|[^\n])*", re.MULTILINE)
-_WORD = re.compile(rb"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
@@ -84,19 +83,15 @@ class Entity:
         return self.text[max(0, self.function - self.begin) :].partition(b"{")[0]
 
 
-class Source:
+class EditableSource:
     """A source, from which entities are taken step by step; lines keep their numbers."""
 
     def __init__(self, content: bytes) -> None:
         self.content = content
 
     @cached_property
-    def _tree(self) -> tree_sitter.Tree:
-        return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language())).parse(self._readable)
-
-    @cached_property
-    def _readable(self) -> bytes:
-        return readable(self.content)
+    def _root(self) -> Node:
+        return parse(self.content)
 
     @cached_property
     def code(self) -> bytes:
@@ -115,11 +110,11 @@ class Source:
 
     @cached_property
     def _readable_code(self) -> bytes:
-        return code(self._readable)
+        return code(readable(self.content))
 
     def at_file_scope(self, place: int) -> bool:
         """Return whether only namespaces are around a byte."""
-        node = self._tree.root_node.named_descendant_for_byte_range(place, place)
+        node = self._root.named_descendant_for_byte_range(place, place)
         while node is not None and (_is_scope(node) or node.type.startswith("preproc")):
             node = node.parent
         return node is None
@@ -131,7 +126,7 @@ class Source:
             return None
         text = lines[line - 1]
         column = min(column if column >= 0 else len(text) - len(text.lstrip()), max(0, len(text) - 1))
-        node = self._tree.root_node.descendant_for_point_range((line - 1, column), (line - 1, column))
+        node = self._root.descendant_for_point_range((line - 1, column), (line - 1, column))
         found, head = None, True
         while node is not None and node.parent is not None:
             if node.type in _BODIES:
@@ -149,7 +144,7 @@ class Source:
         return list(self._entities())
 
     def _entities(self) -> Iterator[Entity]:
-        pending = [self._tree.root_node]
+        pending = [self._root]
         while pending:
             parent = pending.pop()  # which a node itself only finds by going through all before it
             for node in parent.named_children:
@@ -174,10 +169,10 @@ class Source:
 
     def _edit(self, begin: int, end: int, text: bytes) -> None:
         self.content = self.content[:begin] + text + self.content[end:]
-        for known in ("_tree", "_readable", "_readable_code", "code", "opens", "closes", "entities"):
+        for known in ("_root", "_readable_code", "code", "opens", "closes", "entities"):
             self.__dict__.pop(known, None)
 
-    def _made(self, node: tree_sitter.Node, head: bool = True) -> Entity:
+    def _made(self, node: Node, head: bool = True) -> Entity:
         inner = node
         while inner.type in ("template_declaration", "linkage_specification") and inner.named_children:
             inner = inner.named_children[-1]
@@ -201,12 +196,7 @@ def of_device(text: bytes) -> bool:
     return _DEVICE.search(text) is not None
 
 
-def words(text: bytes) -> set[str]:
-    """The identifiers and keywords in a text."""
-    return {word.decode() for word in _WORD.findall(text)}
-
-
-def _may_go(node: tree_sitter.Node) -> bool:
+def _may_go(node: Node) -> bool:
     """Whether a node can be left out alone: a data member cannot, as it gives a class its layout."""
     if _is_scope(node) or not node.is_named or node.type in _NO_ENTITIES:
         return False
@@ -214,22 +204,22 @@ def _may_go(node: tree_sitter.Node) -> bool:
     return node.type != "field_declaration" or apart
 
 
-def _is_scope(node: tree_sitter.Node) -> bool:
+def _is_scope(node: Node) -> bool:
     """Whether a node only holds entities: a namespace, ``extern "C" {``, what stands behind ``#if``."""
     body = node.child_by_field_name("body")
     holds = node.type in ("namespace_definition", "linkage_specification")
     return node.type in _SCOPES or (holds and body is not None and body.type == "declaration_list")
 
 
-def _declares_function(node: tree_sitter.Node) -> bool:
+def _declares_function(node: Node) -> bool:
     while node.type in ("pointer_declarator", "reference_declarator") and node.named_children:
         node = node.named_children[-1]
     return node.type == "function_declarator"
 
 
-def _name(node: tree_sitter.Node) -> str:
+def _name(node: Node) -> str:
     """What a declaration declares."""
-    named: tree_sitter.Node | None = node
+    named: Node | None = node
     while named is not None and named.type not in _NAMES:
         inner = named.child_by_field_name("declarator") or named.child_by_field_name("name")
         kinds = (*_NAMES, "qualified_identifier")
