@@ -110,13 +110,13 @@ def measured(
 
 
 def _cell(public: PublicKernel, sizes: Sizes, device: str, **further: Any) -> Cell:
-    name = f"bench.studies.public_kernels.located:{public.kernel.name}"
+    name = f"bench.studies.public_kernels.worker:{public.kernel.name}"
     return Cell(name, sizes.m, sizes.n, sizes.k, device=device, **further)
 
 
 def _why_not_compiled(public: PublicKernel, sizes: Sizes, device: str) -> str:
     """The first line of why a kernel does not compile, or cannot be planned; empty where it does."""
-    target = "bench.studies.public_kernels.compiling:compiled"
+    target = "bench.studies.public_kernels.worker:compiled"
     try:
         executed(device, target, _cell(public, sizes, device).to_json(), timeout=COMPILE_SECONDS)
     except MmcoreError as error:
