@@ -10,19 +10,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mmcore.cell import Cell
+from mmcore.cell import LIBRARY, Cell
 from mmcore.kernel.declaration import Kernel
-from mmcore.registry import instance_of, registry
+from mmcore.plugins import instance_of
+from mmcore.registry import registry
 from mmcore.timing import Time
 
 _CONFIDENCE = 0.95
 # A kernel differs by as much from a copy of itself: docs/measuring.md has the measurements.
 _RESOLUTION = 1e-3
-_SAME = ("dtype", "output", "alpha", "beta", "column_major")  # what a kernel and its baseline have in common
 
 
 @dataclass(frozen=True)
-class Compared:
+class BaselineComparison:
     """A kernel that took turns with the one that was measured, round by round.
 
     Attributes:
@@ -42,7 +42,7 @@ class Compared:
     interval: tuple[float, float] | None = None
 
     @classmethod
-    def of(cls, kernel: Kernel, own: Time, time: Time) -> Compared:
+    def of(cls, kernel: Kernel, own: Time, time: Time) -> BaselineComparison:
         """The comparison of a kernel's own rounds with those of another, which took turns with them."""
         ratios = sorted(theirs / ours for ours, theirs in zip(own.rounds, time.rounds, strict=False))
         below = _rank(len(ratios))
@@ -62,7 +62,7 @@ class Compared:
         return self.title if self.title.isalpha() else self.kernel
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Compared:
+    def from_json(cls, values: Mapping[str, Any]) -> BaselineComparison:
         time, interval = values["time"], values["interval"]
         return cls(**{**values, "time": time and Time.from_json(time), "interval": interval and tuple(interval)})
 
@@ -80,14 +80,17 @@ def _rank(count: int) -> int:
 
 
 def compared_kernels(cell: Cell, kernel: Kernel) -> Sequence[Kernel]:
-    """The kernels that a cell is to be compared with: those that its ``baseline`` matches, and that of ``against``."""
-    found: list[Kernel] = []
+    """Return the kernels to compare a cell with: those that its ``baseline`` names, and that of ``against``."""
+    kernels: list[Kernel] = []
     if cell.baseline:
-        offered = registry().asked("mmcore_baselines", instance_of(Kernel), kernel=kernel)
-        registered = [each.item for each in registry().kernels.values() if each.item.name != kernel.name]
-        found += [each for each in offered if fnmatch.fnmatch(each.name, cell.baseline)]
-        alike = [each for each in registered if all(getattr(each, name) == getattr(kernel, name) for name in _SAME)]
-        found += [each for each in alike if fnmatch.fnmatch(each.name, cell.baseline)]
+        answers = registry().hook.mmcore_baselines(kernel=kernel)
+        for offered in registry().answers(answers, "mmcore_baselines", instance_of(Kernel)):
+            if cell.baseline == LIBRARY or fnmatch.fnmatch(offered.name, cell.baseline):
+                kernels.append(offered)
+        problem = kernel.problem(1, 1, 1)
+        for registered in (each.item for each in registry().kernels.values() if each.item.name != kernel.name):
+            if fnmatch.fnmatch(registered.name, cell.baseline) and registered.computes(problem):
+                kernels.append(registered)
     if cell.against:
-        found.append(replace(kernel, title="before", source=Path(cell.against)))
-    return found
+        kernels.append(replace(kernel, title="before", source=Path(cell.against)))
+    return kernels
