@@ -22,7 +22,7 @@ from mmcore_emulator.executor.translation.translate import Translation, translat
 from mmcore_emulator.isa.architectures import CAPABILITIES as CAPABILITIES
 from mmcore_emulator.isa.table import least_capability as least_capability
 from mmcore_emulator.isa.table import operation
-from mmcore_emulator.machine.dim3 import Dim3 as Dim3
+from mmcore_emulator.machine.limits import Dim3 as Dim3
 from mmcore_emulator.machine.memory.arrays import DeviceMemory
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.machine.violations import Violation as Violation

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from bench import cards
-from bench.scale.simulation import Costs, Losses, simulated
-from bench.scale_simulation import RESULTS, measured_cases, ray_costs, validation
-from bench.tables import scale
+from bench.studies import cards
+from bench.studies.scale.simulation import Costs, Losses, simulated
+from bench.studies.scale_simulation import RESULTS, measured_cases, ray_costs, validation
+from bench.studies.tables import scale
 from tests.command_line import install, mmcore
 from tests.core.test_worker import eventually_gone
 
@@ -118,7 +118,16 @@ def test_the_table_compares_a_card_with_itself(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_bench_is_run_alone_and_on_two_devices(tmp_path: Path) -> None:
     saved, options = tmp_path / "cards.json", "--mm-size 16,24 --mm-kernel upc.kernel*1"
-    command = [sys.executable, "-m", "bench.cards", str(saved), "first", "both", "--devices", "emulator,emulator"]
+    command = [
+        sys.executable,
+        "-m",
+        "bench.studies.cards",
+        str(saved),
+        "first",
+        "both",
+        "--devices",
+        "emulator,emulator",
+    ]
     subprocess.run([*command, "--options", options], cwd=ROOT, check=True, capture_output=True)
     document = json.loads(saved.read_text(encoding="utf-8"))
     assert [(run["run"], run["results"]) for run in document["runs"]] == [("first", 12), ("both", 12)]

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bench.tables import sources
-from bench.tables.baseline import copies
-from bench.tables.conclusions import POZNAN, UNSA, UPC, Comparison, conclusions, still_holds
-from bench.tables.methods import occupancies
-from bench.tables.own_benchmarks import own_benchmarks
-from bench.tables.sources import Point
+from bench.studies.tables import sources
+from bench.studies.tables.baseline import copies
+from bench.studies.tables.conclusions import POZNAN, UNSA, UPC, Comparison, conclusions, still_holds
+from bench.studies.tables.methods import occupancies
+from bench.studies.tables.own_benchmarks import own_benchmarks
+from bench.studies.tables.sources import Point
 
 
 def rows(table: str) -> list[list[str]]:

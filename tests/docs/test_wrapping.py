@@ -1,4 +1,4 @@
-"""The declarations of docs/wrapping.md: a package as the page has it, held against bench/public_kernels and plugins."""
+"""The declarations of docs/wrapping.md, compared with bench/studies/public_kernels and the plugins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from bench.public_kernels.corpus import KERNELS
+from bench.studies.public_kernels.corpus import KERNELS
 from mmcore import DeviceProperties, Kernel, Scalar, Unsupported
 from mmcore.kernel.arguments import FACTORS, SIZES, Argument, scalar_of
 from mmcore.kernel.problem import Problem

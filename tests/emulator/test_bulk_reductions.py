@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.asynchronous.bulk.reductions import merge_of_tensor
+from mmcore_emulator.isa.asynchronous.bulk.copies import merge_of_tensor
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
 from tests.emulation import Emulated, UnsupportedInstruction, emulate, from_bfloat16, ptx_kernel, to_bfloat16
 from tests.emulator.kernels import kernel_source

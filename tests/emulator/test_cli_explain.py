@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 
 import mmcore as api
-from bench import tensor_kernels
-from bench.tensor_kernels import MMA_SYNC, STORED, WMMA
+from bench.studies import tensor_kernels
+from bench.studies.tensor_kernels import MMA_SYNC, STORED, WMMA
 from mmcore import Kernel
 from mmcore.cell import Cell
 from mmcore_emulator.adapter.device import Emulator

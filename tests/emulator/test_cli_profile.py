@@ -10,7 +10,7 @@ import pytest
 
 import mmcore as api
 import mmcore_emulator
-from bench import tensor_kernels
+from bench.studies import tensor_kernels
 from mmcore_emulator.profiler.counters import NAMES
 from tests.command_line import mmcore
 

@@ -1,1 +1,1 @@
-"""Random cases whose outcome is known without mmcore's help, tried by tests/fuzzing/test_fuzz.py and bench/fuzz.py."""
+"""Random cases whose outcome is known without mmcore, tried by tests/fuzzing/test_fuzz.py and bench.studies.fuzz."""

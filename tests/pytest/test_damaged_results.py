@@ -15,10 +15,10 @@ from packaging.version import Version
 from pytest_benchmark.logger import PytestBenchmarkWarning
 
 import mmcore
-from bench.tables import sources
-from bench.tables.baseline import kernel_times
-from bench.tables.methods import clock, counters, launch_cost
-from bench.tables.trust import fuzzing
+from bench.studies.tables import sources
+from bench.studies.tables.baseline import kernel_times
+from bench.studies.tables.methods import clock, counters, launch_cost
+from bench.studies.tables.trust import fuzzing
 from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
 from mmcore_pytest.saved_results import damage, describe, other_device
 

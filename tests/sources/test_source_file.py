@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from mmcore import InvalidKernel, Kernel, Scalar
+from mmcore_cuda.cuda_source.program import read_program
 from mmcore_sources.cuda_file.body import Body
 from mmcore_sources.cuda_file.expressions import LaunchText, parse_expressions, python_text
 from mmcore_sources.cuda_file.inference import Inferred, infer
-from mmcore_sources.cuda_file.source import read_source
 
 NAIVE = """
 __global__ void mul(float *A, float *B, float *C, int N) {
@@ -408,7 +408,7 @@ __global__ void mul(double a[N][N], double (*b)[N], double c[][N]) {
 
 def test_what_grows_without_end_is_read_in_part() -> None:
     squares = "int w0 = N; " + "".join(f"int w{i} = w{i - 1} * w{i - 1}; " for i in range(1, 14))
-    (function,) = read_source(NAIVE.replace("int row", f"{squares} int row").replace("C[row", "C[w13 + row")).functions
+    (function,) = read_program(NAIVE.replace("int row", f"{squares} int row").replace("C[row", "C[w13 + row")).functions
     assert max(len(term) for index in Body(function).indexes("C") for term in index) <= 64
 
 
@@ -419,7 +419,7 @@ def test_variables_that_are_set_to_each_other_are_read_in_part(monkeypatch: pyte
     text = NAIVE.replace("int row", f"int {' = 1, '.join(names)} = 1; {each_other} int row").replace(
         "C[row", "C[v0 + row"
     )
-    (function,) = read_source(text).functions
+    (function,) = read_program(text).functions
     body = Body(function)
     assert any("v0" in term for index in body.indexes("C") for term in index)
     assert len(body._known) < 1000
@@ -430,6 +430,6 @@ def test_a_statement_that_if_splits_is_read_with_its_first_branch() -> None:
     split += ': "+f"(sum) : "f"(sum));\n'
     loop = f"for (int i = 0; i < N; i++) {{ sum += A[row * N + i] * B[i * N + col]; {split} }}"
     text = NAIVE.replace("for (int i = 0; i < N; i++) sum += A[row * N + i] * B[i * N + col];", f"{split}{loop}{split}")
-    source = read_source(f"#ifndef TILE\n#define TILE 8\n#endif\n{text}")
+    source = read_program(f"#ifndef TILE\n#define TILE 8\n#endif\n{text}")
     assert [function.name for function in source.functions] == ["mul"]
     assert (source.error_line, source.macros["TILE"].guarded) == (0, True)

@@ -23,7 +23,8 @@ from mmcore.cell import Cell
 from mmcore.executor.worker import opened
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
-from mmcore.registry import Origin, Registered, Registry, registry
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import Registry, registry
 from tests.command_line import mmcore
 from tests.fresh_environment import fresh_environment, run, wheel_of_mmcore
 from tests.lectures import lecture_kernels
@@ -114,7 +115,7 @@ def test_the_template_is_right_at_unequal_sizes_and_formatted() -> None:
     kernel = kernel_of(document)
     assert_right(kernel)
     assert not kernel.violations(kernel.problem(5, 100, 33), kernel.usual_configs[0])
-    assert settings(document)["project"]["dependencies"] == ["mmcore-cuda>=0.2,<0.3"]
+    assert settings(document)["project"]["dependencies"] == ["mmcore-cuda>=0.3,<0.4"]
     assert_ruff_is_silent("acme-tiled")
 
 
@@ -212,7 +213,7 @@ def test_a_copy_has_the_headers_beside_the_module_and_what_the_original_depends_
     copy = kernel_of(document)
     assert_right(copy)
     assert_same_plans(copy, dataclasses.replace(api.kernels()["stranger.by2"], title="acme.mine"))
-    assert settings(document)["project"]["dependencies"] == ["mmcore-cuda>=0.2,<0.3", "numpy"]
+    assert settings(document)["project"]["dependencies"] == ["mmcore-cuda>=0.3,<0.4", "numpy"]
 
 
 @pytest.mark.parametrize(
@@ -267,7 +268,7 @@ def test_text_and_json_name_every_file_that_is_there_and_the_next_commands(here:
         (("acme.lambda",), "'acme.lambda' cannot name a module: 'lambda' is a keyword of Python's"),
         (("class.fast",), "'class' is a keyword of Python's"),
         (("upc.kernel11",), "there is a kernel 'upc.kernel11' already, in the package mmcore-cuda; take another name"),
-        (("mmcore.upc",), "there is a Python package mmcore_lectures.upc already; take another name than 'mmcore.upc'"),
+        (("mmcore.tools",), "there is a Python package mmcore_tools already; take another name than 'mmcore.tools'"),
         (("acme.mine", "--from", "upc.kernel12"), "there is no kernel 'upc.kernel12'; did you mean"),
         ((), "Missing argument 'NAME'"),
     ],

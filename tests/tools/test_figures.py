@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bench.figures import FIGURES, ROOT, svg
+from bench.studies.figures import FIGURES, ROOT, svg
 
 _MOST_BYTES = 300_000
 # The emulator counts sixteen kernels for it.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.errors import CompileError, Unsupported
-from mmcore.kernel.signature import signatures
+from mmcore_cuda.cuda_source.program import read_program
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.dependencies import unreadable
 from mmcore_cuda.nvrtc.device_half import DeviceHalf, DeviceHalfSearch
@@ -143,7 +143,7 @@ def _failure(source: Path, text: str, reasons: str, log: str, entries: tuple[str
 
 def _no_function(source: Path, text: str, missing: Iterable[str]) -> str:
     """That name expressions name nothing, and what there is."""
-    functions = {signature.name: signature.template for signature in signatures(text)}
+    functions = {function.word: function.template for function in read_program(text).functions}
     # NVRTC puts spaces around the signs that qualify a name.
     missing = list(dict.fromkeys(name.replace(" :: ", "::") for name in missing))
     templates = [name for name in missing if functions.get(name.rpartition("::")[2])]

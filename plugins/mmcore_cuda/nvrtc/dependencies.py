@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mmcore.files import TEXT_BYTES, Unreadable, read_bytes
-from mmcore_cuda.nvrtc.includes import Include, candidates, includes, option_values, search_folders
+from mmcore_cuda.cuda_source.includes import Include, candidates, includes, option_values, search_folders
 
 # NVRTC's options that have it read files that are no headers.
 _READS_OTHERS = re.compile("pch|options-file")

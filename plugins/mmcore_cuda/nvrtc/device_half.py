@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mmcore_cuda.cuda_source.entities import EditableSource, Entity, of_device
+from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.nvrtc.diagnostics import Diagnostic, diagnostics
-from mmcore_cuda.nvrtc.entities import Entity, Source, of_device, words
 from mmcore_cuda.nvrtc.project import Project
 from mmcore_cuda.nvrtc.stand_ins import FAMILIES, FULL_STD, PRELUDE, stand_in
 
@@ -173,7 +174,7 @@ class DeviceHalfSearch:
                 learnt = True
         return learnt
 
-    def _leave_out_of(self, source: Source, path: str, errors: list[Diagnostic]) -> bool:
+    def _leave_out_of(self, source: EditableSource, path: str, errors: list[Diagnostic]) -> bool:
         """Leave out of one file what the errors show; from its end, so that the places before remain."""
         chosen: dict[tuple[int, int], tuple[Entity, Diagnostic]] = {}
         for error in errors:

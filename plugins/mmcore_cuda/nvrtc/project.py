@@ -8,17 +8,23 @@ reads itself, and finds headers beside an edited one as it would beside the file
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mmcore.files import TEXT_BYTES, read_bytes, read_text
-from mmcore_cuda.nvrtc.directives import macros, opens
-from mmcore_cuda.nvrtc.entities import Source, words
-from mmcore_cuda.nvrtc.includes import Include, below, candidates, includes, search_folders
+from mmcore_cuda.cuda_source.brackets import opens
+from mmcore_cuda.cuda_source.entities import EditableSource
+from mmcore_cuda.cuda_source.includes import (
+    Include,
+    PlacedInclude,
+    below,
+    candidates,
+    includes,
+    placed_includes,
+    search_folders,
+)
+from mmcore_cuda.cuda_source.tokens import macros, words
 from mmcore_cuda.nvrtc.stand_ins import hides_installed, of_device_alone, own_headers, stand_in
-
-_DIRECTIVE = re.compile(rb'^([ \t]*#[ \t]*include[ \t]*)(["<])([^"<>\n]+)[">]', re.MULTILINE)
 
 
 class Project:
@@ -36,11 +42,11 @@ class Project:
         self._root = os.path.abspath(source)
         self._searched = search_folders(options)
         self._installed = tuple(installed)
-        self._files: dict[str, Source] = {self._root: Source(text.encode())}
+        self._files: dict[str, EditableSource] = {self._root: EditableSource(text.encode())}
         self._edited: set[str] = set()
         self.in_memory: dict[str, str] = {}
 
-    def file(self, path: str) -> Source | None:
+    def file(self, path: str) -> EditableSource | None:
         """The source or a header by NVRTC's name for it; None for CUDA's own headers and what cannot be read."""
         return self._file(self._root if path == self._named else os.path.abspath(path))
 
@@ -57,7 +63,7 @@ class Project:
         folder = os.path.dirname(self._root)
         return below(os.path.abspath(path), [each for each in self._searched if each != folder])
 
-    def files(self) -> Iterator[Source]:
+    def files(self) -> Iterator[EditableSource]:
         """Yield the source and the headers of the project."""
         yield from filter(None, map(self._file, self._reached()))
 
@@ -80,8 +86,8 @@ class Project:
         while more := {
             target
             for each, to in targets.items()
-            for found, target in to
-            if target not in within and (each in within or not files[each].at_file_scope(found.start()))
+            for directive, target in to
+            if target not in within and (each in within or not files[each].at_file_scope(directive.begin))
         }:
             within |= more
         asked = self._root if path == self._named else os.path.abspath(path)
@@ -135,9 +141,10 @@ class Project:
 
     def _redirected(self, path: str, given: set[str]) -> str:
         content = self._content(path)
-        for found, target in reversed(self._targets(path)):
+        for directive, target in reversed(self._targets(path)):
             if target in given:
-                content = content[: found.start(2)] + b'"' + os.fsencode(target) + b'"' + content[found.end() :]
+                name = b'"' + os.fsencode(target) + b'"'
+                content = content[: directive.name_begin] + name + content[directive.name_end :]
         return content.decode(errors="replace")
 
     def _reached(self) -> Iterator[str]:
@@ -150,24 +157,23 @@ class Project:
             seen.update(new)
             pending += new
 
-    def _targets(self, path: str) -> list[tuple[re.Match[bytes], str]]:
+    def _targets(self, path: str) -> list[tuple[PlacedInclude, str]]:
         """The directives of a file that lead to another of the project, and to which."""
         leading = []
-        for found in _DIRECTIVE.finditer(self._content(path)):
-            include = Include(os.fsdecode(found[3]), found[2] == b'"')
-            target = self._find(include, os.path.dirname(path))
+        for directive in placed_includes(self._content(path)):
+            target = self._find(directive.include, os.path.dirname(path))
             if target and not below(target, self._installed):
-                leading.append((found, target))
+                leading.append((directive, target))
         return leading
 
     def _content(self, path: str) -> bytes:
         file = self._file(path)
         return b"" if file is None else file.content
 
-    def _file(self, path: str) -> Source | None:
+    def _file(self, path: str) -> EditableSource | None:
         if path not in self._files and not below(path, self._installed):
             try:
-                self._files[path] = Source(read_bytes(path, TEXT_BYTES))
+                self._files[path] = EditableSource(read_bytes(path, TEXT_BYTES))
             except OSError:
                 return None
         return self._files.get(path)

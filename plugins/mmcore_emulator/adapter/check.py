@@ -20,10 +20,9 @@ from mmcore.verify.verify_launches import rows_of_product
 from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
-from mmcore_emulator.sanitizer.access_sizes import least_access_bytes
+from mmcore_emulator.sanitizer.array_access import least_access_bytes
 from mmcore_emulator.sanitizer.hazards import Checking
-from mmcore_emulator.sanitizer.recording import Recorder
-from mmcore_emulator.sanitizer.severity import hazards_and_warnings
+from mmcore_emulator.sanitizer.recording import Recorder, hazards_and_warnings
 from mmcore_emulator.sanitizer.shadow import GlobalShadows, Shadow
 from mmcore_emulator.sanitizer.undefined_values import UndefinedValues
 

@@ -19,8 +19,7 @@ from mmcore_emulator.executor.kernel_launch import KernelLaunch
 from mmcore_emulator.executor.translation.translate import Translation
 from mmcore_emulator.machine import violations
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
-from mmcore_emulator.machine.dim3 import Dim3
-from mmcore_emulator.machine.limits import MULTIPROCESSORS, BlockResources
+from mmcore_emulator.machine.limits import MULTIPROCESSORS, BlockResources, Dim3
 from mmcore_emulator.ptx.instructions import Function
 
 _CLUSTERS_SINCE = (9, 0)

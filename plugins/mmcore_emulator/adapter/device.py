@@ -26,10 +26,10 @@ from mmcore_emulator.api.geometry import check_launch_bounds
 from mmcore_emulator.errors import LaunchError, PtxError
 from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
 from mmcore_emulator.executor.module_variables import ModuleMemory
-from mmcore_emulator.executor.translation.shadow_domain import ShadowDomain
+from mmcore_emulator.executor.translation.shadow_code import ShadowDomain
 from mmcore_emulator.executor.translation.translate import Translation, translate
 from mmcore_emulator.isa.architectures import CAPABILITIES, architecture, described, ptx_runs
-from mmcore_emulator.machine.dim3 import Dim3
+from mmcore_emulator.machine.limits import Dim3
 from mmcore_emulator.machine.memory.arrays import Array, DeviceMemory, leftover, poisoned
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.profiler.result_figures import Figures

@@ -34,7 +34,7 @@ from mmcore_emulator.profiler.counters import (
     total,
 )
 from mmcore_emulator.profiler.over_read import OverReads
-from mmcore_emulator.ptx.blocks import Block
+from mmcore_emulator.ptx.instructions import Block
 
 # A profiler of compute capability 1.2 watched one of four texture-processor clusters, if there were several blocks.
 _CLUSTERS_CC1X = 4

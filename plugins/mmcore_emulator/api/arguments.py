@@ -1,9 +1,9 @@
-"""The arguments of a launch: numpy arrays in device memory, and numbers as the kernel's parameters hold them."""
+"""The arguments and variables of a launch: numpy arrays in device memory, and numbers in parameter memory."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.api.tensor_map import TensorMap
 from mmcore_emulator.errors import LaunchError
+from mmcore_emulator.executor.translation.layout import as_written
 from mmcore_emulator.machine.asynchronous.tensor_maps import MAP_BYTES
 from mmcore_emulator.machine.memory.arrays import Array, DeviceMemory
-from mmcore_emulator.ptx.instructions import Parameter
+from mmcore_emulator.ptx.instructions import Function, Parameter
 from mmcore_emulator.ptx.types import TYPE_BYTES
 
 Argument: TypeAlias = NDArray[np.generic] | np.generic | TensorMap | bytes | bool | int | float | None
@@ -216,3 +217,35 @@ def _described(parameter: Parameter) -> str:
     kind = kinds.get(parameter.type[0], "a number")
     pointer = "a pointer or " if parameter.nbytes == _POINTER_BYTES and not parameter.type.startswith("f") else ""
     return f"{pointer}{kind} of {8 * parameter.nbytes} bits"
+
+
+def set_variables(
+    function: Function,
+    addresses: Mapping[str, int],
+    memory: DeviceMemory,
+    arrays: HostArrays,
+    values: Mapping[str, NDArray[np.generic]],
+) -> None:
+    """Store arrays in variables of a module; those in ``__device__`` memory are copied back after the launch.
+
+    Args:
+        function: the kernel.
+        addresses: where the variables are that it uses, by symbol.
+        memory: device memory.
+        arrays: the arrays of the launch.
+        values: the arrays, by the variables' names in the source or their symbols.
+
+    Raises:
+        LaunchError: the kernel uses no such variable, or it is of another size.
+    """
+    used = {as_written(symbol): symbol for symbol in addresses if symbol in function.variables}
+    for name, host in values.items():
+        symbol = used.get(name, name)
+        if symbol not in used.values():
+            known = f"; it uses {', '.join(used)}" if used else ""
+            raise LaunchError(f"the kernel uses no variable {name}{known}")
+        variable, copy = function.variables[symbol], memory.at(addresses[symbol])
+        assert copy is not None
+        if host.nbytes != variable.nbytes:
+            raise LaunchError(f"variable {name} has {variable.nbytes} bytes, and its array {host.nbytes}")
+        arrays.bind(host, copy, f"variable {name}")

@@ -8,8 +8,7 @@ from typing import TypeAlias
 
 from mmcore_emulator.errors import LaunchError
 from mmcore_emulator.isa.architectures import CAPABILITIES, Capability
-from mmcore_emulator.machine.dim3 import Dim3
-from mmcore_emulator.machine.limits import BLOCKS_PER_CLUSTER, MULTIPROCESSORS
+from mmcore_emulator.machine.limits import BLOCKS_PER_CLUSTER, MULTIPROCESSORS, Dim3
 from mmcore_emulator.ptx.instructions import Function
 
 Extent: TypeAlias = int | Sequence[int]

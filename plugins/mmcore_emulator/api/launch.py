@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.api.arguments import Argument, HostArrays, argument_bytes
+from mmcore_emulator.api.arguments import Argument, HostArrays, argument_bytes, set_variables
 from mmcore_emulator.api.geometry import (
     Extent,
     capability_of,
@@ -24,7 +24,6 @@ from mmcore_emulator.api.geometry import (
 )
 from mmcore_emulator.api.report import Report
 from mmcore_emulator.api.source import find_kernel
-from mmcore_emulator.api.variables import set_variables
 from mmcore_emulator.errors import LaunchError, TimeLimit
 from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
 from mmcore_emulator.executor.module_variables import ModuleMemory
@@ -36,10 +35,9 @@ from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.profiler.by_line import Counting
 from mmcore_emulator.profiler.counters import total
 from mmcore_emulator.ptx.instructions import Function
-from mmcore_emulator.sanitizer.access_sizes import least_access_bytes
+from mmcore_emulator.sanitizer.array_access import least_access_bytes
 from mmcore_emulator.sanitizer.hazards import Checking
-from mmcore_emulator.sanitizer.recording import Recorder
-from mmcore_emulator.sanitizer.severity import hazards_and_warnings
+from mmcore_emulator.sanitizer.recording import Recorder, hazards_and_warnings
 from mmcore_emulator.sanitizer.shadow import GlobalShadows
 from mmcore_emulator.sanitizer.undefined_values import UndefinedValues
 

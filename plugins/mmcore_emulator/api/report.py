@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mmcore_emulator.machine.dim3 import Dim3
+from mmcore_emulator.machine.limits import Dim3
 from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.profiler.counters import Counters, Line
 

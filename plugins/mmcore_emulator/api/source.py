@@ -1,4 +1,4 @@
-"""A kernel by its name, out of PTX or CUDA C++."""
+"""A kernel by its name, out of PTX or CUDA C++, and the names of its parameters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mmcore_emulator.api.nvrtc import Compiled, compile_cuda
-from mmcore_emulator.api.signature import parameter_names
 from mmcore_emulator.errors import CompileError, LaunchError, PtxError
 from mmcore_emulator.isa.architectures import Capability, architecture, ptx_runs
 from mmcore_emulator.ptx.instructions import Function
@@ -26,17 +25,11 @@ _NAMELESS = ("_INTERNAL_", "_GLOBAL__N_")
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel to launch.
+    """A kernel to launch."""
 
-    Attributes:
-        function: its PTX.
-        name: what the source calls it.
-        parameters: what the source calls its parameters; empty where that is not known.
-    """
-
-    function: Function
-    name: str
-    parameters: tuple[str, ...]
+    function: Function  # its PTX
+    name: str  # what the source calls it
+    parameters: tuple[str, ...]  # what the source calls its parameters; empty where that is not known
 
 
 def find_kernel(source: str | Path, name: str, capability: Capability, options: Sequence[str]) -> Kernel:
@@ -137,3 +130,40 @@ def plain_name(symbol: str) -> str:
         if not found[1]:
             break
     return "::".join(name for name in names if not name.startswith(_NAMELESS)) or symbol
+
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_NAME = re.compile(r"(\w+)\s*(?:\[[^\]]*\])?\s*(?:=.*)?$", re.DOTALL)
+_CLOSED_BY = {"(": ")", "<": ">", "[": "]", "{": "}"}
+
+
+def parameter_names(source: str, kernel: str) -> tuple[str, ...]:
+    """Return the names of a kernel's parameters in order; none where they cannot be read off the source.
+
+    Args:
+        source: CUDA C++.
+        kernel: the kernel's name, without its namespace.
+    """
+    text = _COMMENT.sub(" ", source)
+    # The definition follows declarations, whose parameters may have no names.
+    *_, begin = [0, *(found.end() for found in re.finditer(rf"__global__[^;{{}}]*?\b{re.escape(kernel)}\s*\(", text))]
+    names = [_NAME.search(part.strip()) for part in _split(text[begin:])] if begin else []
+    return tuple(name[1] for name in names if name) if all(names) else ()
+
+
+def _split(text: str) -> list[str]:
+    """Return what commas separate in a text, up to the parenthesis that closes it."""
+    parts, part, open_ones = [], "", ""
+    for character in text:
+        if not open_ones and character in ",)":
+            parts.append(part)
+            part = ""
+            if character == ")":
+                break
+            continue
+        if character in _CLOSED_BY:
+            open_ones += _CLOSED_BY[character]
+        elif open_ones and character == open_ones[-1]:
+            open_ones = open_ones[:-1]
+        part += character
+    return parts if any(part.strip() for part in parts) else []

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
-from mmcore_emulator.machine.asynchronous.in_flight import BulkGroups, InFlight
-from mmcore_emulator.machine.asynchronous.thread_copies import ThreadCopies
+from mmcore_emulator.machine.asynchronous.in_flight import BulkGroups, InFlight, ThreadCopies
 from mmcore_emulator.machine.barriers import ClusterBarrier
 from mmcore_emulator.machine.formatted_output import Format
 from mmcore_emulator.machine.lanes import CLOCKS, Batch, Mask, uniform

@@ -18,8 +18,7 @@ from mmcore_emulator.machine.barriers import Arrival
 from mmcore_emulator.machine.lanes import Batch, Mask, add_waiting
 from mmcore_emulator.machine.memory.addresses import SHARED_WINDOW
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.blocks import EXIT, Block
-from mmcore_emulator.ptx.instructions import Register
+from mmcore_emulator.ptx.instructions import EXIT, Block, Register
 
 _POLLS = "waits here for a value in memory that nobody is left to write"
 

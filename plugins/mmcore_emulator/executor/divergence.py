@@ -18,7 +18,7 @@ import numpy as np
 
 from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.warps import BIT, PerWarp, Warps, groups
-from mmcore_emulator.ptx.blocks import Block
+from mmcore_emulator.ptx.instructions import Block
 
 _APART = (
     "comes to {} while others of its warp, which its mask names, come to {}: they must execute the same instruction"
@@ -29,17 +29,11 @@ _GONE = "comes to {} with the mask {:#010x}, and lane {}, which that names, goes
 
 @dataclass(frozen=True)
 class Site:
-    """An instruction that threads of warps execute together.
+    """An instruction that threads of warps execute together."""
 
-    Attributes:
-        block: the block that ends there.
-        lanes: the lanes that have arrived and continue now, as rows.
-        gone: the lanes that skipped it while others waited.
-    """
-
-    block: Block
-    lanes: PerWarp
-    gone: PerWarp
+    block: Block  # the block that ends there
+    lanes: PerWarp  # the lanes that have arrived and continue now, as rows
+    gone: PerWarp  # the lanes that skipped it while others waited
 
     @property
     def name(self) -> str:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from mmcore_emulator.errors import TimeLimit
 from mmcore_emulator.executor.translation.translate import Translation
 from mmcore_emulator.machine.accesses import LaneViolation
-from mmcore_emulator.machine.dim3 import Dim3
 from mmcore_emulator.machine.formatted_output import PrintBuffer
 from mmcore_emulator.machine.lanes import LANES_PER_BATCH, ONE_BLOCK, Batch, batches
+from mmcore_emulator.machine.limits import Dim3
 from mmcore_emulator.machine.memory.arrays import Array, DeviceMemory, poisoned
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.machine.violations import Violation
@@ -30,15 +30,10 @@ def to_stderr(text: str) -> None:
 
 
 class Deadline(Protocol):
-    """The time limit of a launch; both attributes may change while it runs.
+    """The time limit of a launch; both attributes may change while it runs."""
 
-    Attributes:
-        limit: seconds since the deadline was set; None for no limit.
-        end: end of the limit, by :func:`time.monotonic`.
-    """
-
-    limit: float | None
-    end: float
+    limit: float | None  # seconds since the deadline was set; None for no limit
+    end: float  # end of the limit, by :func:`time.monotonic`
 
 
 @dataclass
@@ -72,50 +67,31 @@ def _duration(seconds: float) -> str:
 
 @dataclass
 class KernelLaunch:
-    """One launch on the emulator, and its results.
+    """One launch on the emulator, and its results."""
 
-    Attributes:
-        translation: the kernel.
-        grid, block: the launch's geometry.
-        shared_bytes: dynamic shared memory of a block.
-        parameters: content of parameter memory.
-        device_memory: arrays in global memory.
-        deadline: time limit.
-        observers: observers of all events.
-        progress: progress of all the launches that this one belongs to.
-        resident_blocks: number of blocks that the device holds at once; the others begin as these end.
-        alone: true if each block runs by itself until it waits for others.
-        cluster: blocks of a cluster.
-        multiprocessors: multiprocessors of the device.
-        registers: registers of a thread at the launch, if the assembler knows them; else 0.
-        fresh: creates the content of shared or local memory from its size in bytes.
-        violations: first occurrence of each violation, by kind, array and line.
-        thread_instructions: executed PTX instructions, counted once per thread.
-        approximate_operations: results whose bits are not specified, counted once per thread.
-        printed: output of its threads.
-        write: receives the output at the end of the launch.
-    """
-
-    translation: Translation
+    translation: Translation  # the kernel
+    # The launch's geometry.
     grid: Dim3
     block: Dim3
-    shared_bytes: int
-    parameters: NDArray[np.uint8]
-    device_memory: DeviceMemory
-    deadline: Deadline
-    observers: tuple[Observer, ...]
-    progress: Progress
-    resident_blocks: int = 1
+    shared_bytes: int  # dynamic shared memory of a block
+    parameters: NDArray[np.uint8]  # content of parameter memory
+    device_memory: DeviceMemory  # arrays in global memory
+    deadline: Deadline  # time limit
+    observers: tuple[Observer, ...]  # observers of all events
+    progress: Progress  # progress of all the launches that this one belongs to
+    resident_blocks: int = 1  # number of blocks that the device holds at once; the others begin as these end
+    # Creates the content of shared or local memory from its size in bytes.
     fresh: Callable[[int], NDArray[np.uint8]] = poisoned
-    alone: bool = False
-    cluster: Dim3 = ONE_BLOCK
-    multiprocessors: int = 132
-    registers: int = 0
+    alone: bool = False  # true if each block runs by itself until it waits for others
+    cluster: Dim3 = ONE_BLOCK  # blocks of a cluster
+    multiprocessors: int = 132  # multiprocessors of the device
+    registers: int = 0  # registers of a thread at the launch, if the assembler knows them; else 0
+    # First occurrence of each violation, by kind, array and line.
     violations: dict[tuple[str, str | None, str | None, int | None], Violation] = field(default_factory=dict)
-    thread_instructions: int = 0
-    approximate_operations: int = 0
-    printed: PrintBuffer = field(default_factory=PrintBuffer)
-    write: Callable[[str], object] = to_stderr
+    thread_instructions: int = 0  # executed PTX instructions, counted once per thread
+    approximate_operations: int = 0  # results whose bits are not specified, counted once per thread
+    printed: PrintBuffer = field(default_factory=PrintBuffer)  # output of its threads
+    write: Callable[[str], object] = to_stderr  # receives the output at the end of the launch
 
     def batches(self) -> Iterable[Batch]:
         """Return the whole grid, in batches that fit the host's cache."""

@@ -19,7 +19,7 @@ from mmcore_emulator.machine.memory.arrays import CopiedMemory
 from mmcore_emulator.profiler.by_line import OTHERS, Counting, line_of
 from mmcore_emulator.profiler.coalescing import by_warp
 from mmcore_emulator.profiler.counters import Line
-from mmcore_emulator.ptx.blocks import Block
+from mmcore_emulator.ptx.instructions import Block
 
 _ROWS = 8  # of an operand, which are read together
 # The bits of an address inside a block; the emulator keeps the array's number in the other bits.

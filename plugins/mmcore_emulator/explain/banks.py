@@ -12,7 +12,7 @@ import numpy as np
 
 from mmcore_emulator.explain.picture import Cell, Picture
 from mmcore_emulator.isa.table import effect_of
-from mmcore_emulator.machine.asynchronous.swizzles import CHUNK, swizzled
+from mmcore_emulator.machine.asynchronous.tensor_maps import CHUNK, swizzled
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.profiler.coalescing import BANKS
 

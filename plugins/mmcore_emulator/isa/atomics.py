@@ -22,33 +22,23 @@ from mmcore_emulator.isa.entries import (
     Family,
     Opcode,
     OperandSpec,
-    of_opcode,
 )
 from mmcore_emulator.isa.memory import CACHE_HINTS, LARGEST_ACCESS, POLICY, SPACES, VECTORS
-from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.memory.operations import Combine
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.numerics.uint128 import swapped
-from mmcore_emulator.ptx.instructions import Instruction
 
 
 @dataclass(frozen=True)
 class Atomic:
-    """An atomic operation.
+    """An atomic operation."""
 
-    Attributes:
-        combine: maps the element in memory and the operands to the new element.
-        kind: PTX type of the element and the operands.
-        accumulates: true if it equals :data:`numpy.add`.
-        vectors: true if it exists for vectors.
-    """
-
-    combine: Combine
-    kind: str
-    accumulates: bool = False
-    vectors: bool = False
+    combine: Combine  # maps the element in memory and the operands to the new element
+    kind: str  # PTX type of the element and the operands
+    accumulates: bool = False  # true if it equals :data:`numpy.add`
+    vectors: bool = False  # true if it exists for vectors
 
 
 def _increased(old: Values, limit: Values) -> Values:
@@ -57,14 +47,6 @@ def _increased(old: Values, limit: Values) -> Values:
 
 def _decreased(old: Values, limit: Values) -> Values:
     return np.asarray(np.where((old == 0) | (old > limit), limit, old - 1).astype(old.dtype))
-
-
-def _exchanged(old: Values, new: Values) -> Values:
-    return new
-
-
-def _swapped(old: Values, expected: Values, new: Values) -> Values:
-    return np.asarray(np.where(old == expected, new, old))
 
 
 _WHOLE = ("u32", "s32", "u64", "s64")
@@ -78,8 +60,8 @@ _OPERATIONS: dict[str, tuple[Combine, tuple[str, ...]]] = {
     "and": (np.bitwise_and, ("b32", "b64")),
     "or": (np.bitwise_or, ("b32", "b64")),
     "xor": (np.bitwise_xor, ("b32", "b64")),
-    "exch": (_exchanged, ("b32", "b64", "b128")),
-    "cas": (_swapped, ("b16", "b32", "b64")),
+    "exch": (lambda old, new: new, ("b32", "b64", "b128")),
+    "cas": (lambda old, expected, new: np.asarray(np.where(old == expected, new, old)), ("b16", "b32", "b64")),
 }
 
 
@@ -124,61 +106,43 @@ def _instruction(opcode: Opcode) -> Execute | None:
     return Execute(combine if result else accumulate, operands, unread=accumulate)
 
 
+def _places(atomic: Atomic, space: str, count: int, execution: Execution, address: list[Values]) -> list[Values]:
+    """Return the addresses of the elements of a vector, after a check of its alignment."""
+    machine, mask, at = execution
+    size = NUMPY[atomic.kind].itemsize
+    if count > 1:
+        machine.memory.check_alignment(space, address[0], count * size, mask, at)
+    return [address[0] + np.uint64(number * size) if number else address[0] for number in range(count)]
+
+
 def _combine(
-    atomic: Atomic,
-    space: str,
-    count: int,
-    machine: Machine,
-    mask: Mask | None,
-    at: Instruction,
-    address: list[Values],
-    *sources: list[Values],
+    atomic: Atomic, space: str, count: int, execution: Execution, address: list[Values], *sources: list[Values]
 ) -> Sequence[Values]:
     """Return the previous elements, one for each register of a vector."""
-    dtype, before = NUMPY[atomic.kind], []
-    if count > 1:
-        machine.memory.check_alignment(space, address[0], count * dtype.itemsize, mask, at)
-    for number in range(count):
-        place = address[0] + np.uint64(number * dtype.itemsize) if number else address[0]
-        values = [source[number] for source in sources]
-        before.append(machine.memory.atomic(space, place, values, dtype, atomic.combine, mask, at))
-    return before
+    machine, mask, at = execution
+    dtype, combine = NUMPY[atomic.kind], atomic.combine
+    return [
+        machine.memory.atomic(space, place, values, dtype, combine, mask, at)
+        for place, *values in zip(_places(atomic, space, count, execution, address), *sources, strict=True)
+    ]
 
 
 def _accumulate(
-    atomic: Atomic,
-    space: str,
-    count: int,
-    machine: Machine,
-    mask: Mask | None,
-    at: Instruction,
-    address: list[Values],
-    values: list[Values],
-) -> tuple[()]:
+    atomic: Atomic, space: str, count: int, execution: Execution, address: list[Values], values: list[Values]
+) -> None:
     """Add without returning the previous elements."""
-    dtype = NUMPY[atomic.kind]
-    if count > 1:
-        machine.memory.check_alignment(space, address[0], count * dtype.itemsize, mask, at)
-    for number, value in enumerate(values):
-        place = address[0] + np.uint64(number * dtype.itemsize) if number else address[0]
-        machine.memory.accumulate(space, place, value, dtype, mask, at)
-    return ()
+    machine, mask, at = execution
+    for place, value in zip(_places(atomic, space, count, execution, address), values, strict=True):
+        machine.memory.accumulate(space, place, value, NUMPY[atomic.kind], mask, at)
 
 
 FAMILY = Family(
     "Atomic operations",
     (
-        Entry(
-            "atom", of_opcode(_instruction), r".*\.add\..*", Effect("atomic", "adds to", writes=True, polls="if read")
-        ),
-        Entry("atom", of_opcode(_instruction), effect=Effect("atomic", "changes", writes=True, polls="if read")),
-        Entry(
-            "red",
-            of_opcode(_instruction),
-            r"red\.(?!async)(.*\.)?add\..*",
-            Effect("atomic", "adds to", True, step="reduce"),
-        ),
-        Entry("red", of_opcode(_instruction), r"red\.(?!async).*", Effect("atomic", "changes", True, step="reduce")),
+        Entry("atom", _instruction, r".*\.add\..*", Effect("atomic", "adds to", writes=True, polls="if read")),
+        Entry("atom", _instruction, effect=Effect("atomic", "changes", writes=True, polls="if read")),
+        Entry("red", _instruction, r"red\.(?!async)(.*\.)?add\..*", Effect("atomic", "adds to", True, step="reduce")),
+        Entry("red", _instruction, r"red\.(?!async).*", Effect("atomic", "changes", True, step="reduce")),
     ),
     since=(((9, 0), r"(atom|red)\..*(bf16(x2)?|\.v[248].*|b128|(min|max)\.noftz.*)"), CLUSTER_SPACE, CACHE_HINT),
 )

@@ -4,21 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmcore_emulator.isa.entries import (
-    CLUSTER_SPACE,
-    Entry,
-    Execute,
-    Family,
-    Function,
-    Opcode,
-    OperandSpec,
-    Wait,
-    always,
-    of_opcode,
-)
+from mmcore_emulator.isa.entries import CLUSTER_SPACE, Entry, Execute, Family, Function, Opcode, OperandSpec, Wait
 from mmcore_emulator.machine.barriers import BarrierKind, Reduction
-from mmcore_emulator.machine.lanes import THREAD_AXES, Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.lanes import THREAD_AXES
 
 # The reductions, by name and result type.
 _FINDINGS: dict[tuple[str, str], Function] = {
@@ -60,21 +48,16 @@ def _block_barrier(opcode: Opcode) -> Wait | None:
 
 def _arrive_in_cluster(opcode: Opcode) -> Execute:
     relaxed = "relaxed" in opcode
-
-    def arrive(machine: Machine, mask: Mask | None, at: object) -> tuple[()]:
-        machine.cluster_barrier.arrive(mask, relaxed=relaxed)
-        return ()
-
-    return Execute(arrive)
+    return Execute(lambda execution: execution.machine.cluster_barrier.arrive(execution.mask, relaxed=relaxed))
 
 
 FAMILY = Family(
     "Barriers",
     (
-        Entry("bar.warp.sync", always(Wait("warp", (OperandSpec("source", "u32"),))), r"bar\.warp\.sync"),
-        Entry("bar|barrier", of_opcode(_block_barrier), r"bar(rier)?\.(?!cluster).*"),
-        Entry("barrier.cluster.arrive", of_opcode(_arrive_in_cluster), r"barrier\.cluster\.arrive.*"),
-        Entry("barrier.cluster.wait", always(Wait("cluster")), r"barrier\.cluster\.wait.*"),
+        Entry("bar.warp.sync", Wait("warp", (OperandSpec("source", "u32"),)), r"bar\.warp\.sync"),
+        Entry("bar|barrier", _block_barrier, r"bar(rier)?\.(?!cluster).*"),
+        Entry("barrier.cluster.arrive", _arrive_in_cluster, r"barrier\.cluster\.arrive.*"),
+        Entry("barrier.cluster.wait", Wait("cluster"), r"barrier\.cluster\.wait.*"),
     ),
     since=(CLUSTER_SPACE,),
 )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,12 +23,9 @@ from mmcore_emulator.isa.entries import (
     Move,
     Opcode,
     OperandSpec,
-    always,
     nothing,
-    of_opcode,
 )
-from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.memory.addresses import (
     LOCAL_WINDOW,
     MOST_RANK,
@@ -40,7 +36,6 @@ from mmcore_emulator.machine.memory.addresses import (
 )
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.types import NUMPY
-from mmcore_emulator.ptx.instructions import Instruction
 
 # An access's order has no effect on its value, because all accesses are made in order.
 CACHE_HINTS = {
@@ -62,15 +57,8 @@ _WINDOWS = {"global": 0, "const": 0, "shared": SHARED_WINDOW, "local": LOCAL_WIN
 _WINDOWS |= {"shared::cta": SHARED_WINDOW, "shared::cluster": SHARED_WINDOW, "param::entry": PARAMETER_WINDOW}
 
 
-class _Access(NamedTuple):
-    """A load's or store's vector of elements: its memory, its length and their type."""
-
-    space: str
-    elements: int
-    type: str
-
-
-def _access(opcode: Opcode) -> _Access | None:
+def _access(opcode: Opcode) -> Execute | None:
+    """Return the semantics of a load or store of a vector of elements."""
     space, count, kind = "generic", 1, ""
     for part in opcode[1:]:
         if part in SPACES:
@@ -81,56 +69,25 @@ def _access(opcode: Opcode) -> _Access | None:
             kind = part
         elif part not in CACHE_HINTS and part != POLICY:
             return None
-    return _Access(space, count, kind) if kind and count * NUMPY[kind].itemsize <= LARGEST_ACCESS else None
-
-
-def _load(opcode: Opcode) -> Execute | None:
-    access = _access(opcode)
-    if access is None:
+    if not kind or count * NUMPY[kind].itemsize > LARGEST_ACCESS:
         return None
-    policy = (IGNORED,) * (POLICY in opcode)
-    memory = MemoryAccess("load", access.space, NUMPY[access.type])
-    run = partial(_loaded, access.space, NUMPY[access.type], access.elements)
-    return Execute(
-        run, (OperandSpec("result", access.type, access.elements), OperandSpec("address"), *policy), memory=memory
-    )
+    dtype, address, policy = NUMPY[kind], OperandSpec("address"), (IGNORED,) * (POLICY in opcode)
 
+    def load(execution: Execution, address: list[Values]) -> Sequence[Values]:
+        machine, mask, at = execution
+        return machine.memory.load(space, address[0], dtype, count, mask, at)
 
-def _loaded(
-    space: str,
-    dtype: np.dtype[np.generic],
-    count: int,
-    machine: Machine,
-    mask: Mask | None,
-    at: Instruction,
-    address: list[Values],
-) -> Sequence[Values]:
-    return machine.memory.load(space, address[0], dtype, count, mask, at)
+    def store(execution: Execution, address: list[Values], values: list[Values]) -> None:
+        machine, mask, at = execution
+        machine.memory.store(space, address[0], values, dtype, mask, at)
 
-
-def _store(opcode: Opcode) -> Execute | None:
-    access = _access(opcode)
-    if access is None or access.space in ("param", "const"):
+    if opcode[0] != "st":
+        operands = (OperandSpec("result", kind, count), address, *policy)
+        return Execute(load, operands, memory=MemoryAccess("load", space, dtype))
+    if space in ("param", "const"):
         return None
-    policy = (IGNORED,) * (POLICY in opcode)
-    memory = MemoryAccess("store", access.space, NUMPY[access.type])
-    run = partial(_stored, access.space, NUMPY[access.type])
-    return Execute(
-        run, (OperandSpec("address"), OperandSpec("source", access.type, access.elements), *policy), memory=memory
-    )
-
-
-def _stored(
-    space: str,
-    dtype: np.dtype[np.generic],
-    machine: Machine,
-    mask: Mask | None,
-    at: Instruction,
-    address: list[Values],
-    values: list[Values],
-) -> tuple[()]:
-    machine.memory.store(space, address[0], values, dtype, mask, at)
-    return ()
+    operands = (address, OperandSpec("source", kind, count), *policy)
+    return Execute(store, operands, memory=MemoryAccess("store", space, dtype))
 
 
 def _move(opcode: Opcode) -> Move | None:
@@ -160,15 +117,15 @@ def _cluster_address(opcode: Opcode) -> Execute | None:
     return Execute(_rank_of, (OperandSpec("result", "u32"), address))
 
 
-def _mapped(machine: Machine, mask: object, at: object, address: list[Values], rank: list[Values]) -> list[Values]:
+def _mapped(execution: Execution, address: list[Values], rank: list[Values]) -> list[Values]:
     kind = address[0].dtype.type
     inside = address[0] & kind(RANK_BEGIN - 1 | (0 if kind is np.uint32 else 2**64 - 2**32))
     return [inside | ((np.minimum(rank[0], np.uint32(MOST_RANK)) + np.uint32(1)).astype(kind) << kind(RANK_SHIFT))]
 
 
-def _rank_of(machine: Machine, mask: object, at: object, address: list[Values]) -> list[Values]:
+def _rank_of(execution: Execution, address: list[Values]) -> list[Values]:
     rank = ((address[0] & address[0].dtype.type(2**32 - 1)) >> address[0].dtype.type(RANK_SHIFT)).astype(np.uint32)
-    return [np.where(rank, rank - np.uint32(1), machine.special("%cluster_ctarank"))]
+    return [np.where(rank, rank - np.uint32(1), execution.machine.special("%cluster_ctarank"))]
 
 
 def _is_in_space(opcode: Opcode) -> Execute | None:
@@ -178,13 +135,14 @@ def _is_in_space(opcode: Opcode) -> Execute | None:
     return Execute(partial(_leads_into, opcode[1]), (OperandSpec("result", "pred"), OperandSpec("source", "u64")))
 
 
-def _leads_into(space: str, machine: Machine, mask: object, at: object, address: list[Values]) -> list[Values]:
+def _leads_into(space: str, execution: Execution, address: list[Values]) -> list[Values]:
+    machine = execution.machine
     window = address[0] // np.uint64(SHARED_WINDOW) * np.uint64(SHARED_WINDOW)
     if space == "shared::cluster":
         return [window == SHARED_WINDOW]
     if space in ("shared", "shared::cta"):
         inside = (address[0] & np.uint64(SHARED_WINDOW - 1)).astype(np.uint32)
-        (rank,) = _rank_of(machine, mask, at, [inside])
+        (rank,) = _rank_of(execution, [inside])
         return [(window == SHARED_WINDOW) & (rank == machine.special("%cluster_ctarank"))]
     if space in ("local", "param", "param::entry"):
         return [window == (LOCAL_WINDOW if space == "local" else PARAMETER_WINDOW)]
@@ -195,31 +153,27 @@ def _leads_into(space: str, machine: Machine, mask: object, at: object, address:
     return [constant if space == "const" else ~constant & (window != SHARED_WINDOW) & (window != LOCAL_WINDOW)]
 
 
-def _policy(*_: object) -> list[Values]:
-    return [np.zeros((1,) * 6, np.uint64)]
-
-
 FAMILY = Family(
     "Loads, stores, moves and addresses",
     (
         # The order of a load decides if a thread polls with it.
-        Entry("ld", of_opcode(_load), r".*\.(volatile|relaxed|acquire)\..*", Effect("load", "reads", polls="always")),
-        Entry("ld|ldu", of_opcode(_load), effect=Effect("load", "reads")),
-        Entry("st", of_opcode(_store), r"st\.(?!async).*", Effect("store", "writes", writes=True)),
-        Entry("mov", of_opcode(_move), effect=Effect("move", passes=True)),
-        Entry("cvta", of_opcode(_convert_address)),
-        Entry("isspacep", of_opcode(_is_in_space)),
-        Entry("mapa", of_opcode(_cluster_address), effect=Effect("cluster address")),
-        Entry("getctarank", of_opcode(_cluster_address)),
+        Entry("ld", _access, r".*\.(volatile|relaxed|acquire)\..*", Effect("load", "reads", polls="always")),
+        Entry("ld|ldu", _access, effect=Effect("load", "reads")),
+        Entry("st", _access, r"st\.(?!async).*", Effect("store", "writes", writes=True)),
+        Entry("mov", _move, effect=Effect("move", passes=True)),
+        Entry("cvta", _convert_address),
+        Entry("isspacep", _is_in_space),
+        Entry("mapa", _cluster_address, effect=Effect("cluster address")),
+        Entry("getctarank", _cluster_address),
         Entry(
             "prefetch|prefetchu",
-            always(Execute(nothing, (IGNORED,) * 3, 0)),
+            Execute(nothing, (IGNORED,) * 3, 0),
             r"prefetchu?(\.(global|local|const|param))?(\.L[12]\S*|\.tensormap)?",
         ),
-        Entry("applypriority|discard", always(Execute(nothing, (IGNORED,) * 3, 0))),
+        Entry("applypriority|discard", Execute(nothing, (IGNORED,) * 3, 0)),
         Entry(
             "createpolicy",
-            always(Execute(_policy, (OperandSpec("result", "b64"), *(IGNORED,) * 4), 1)),
+            Execute(lambda *_: [np.zeros((1,) * 6, np.uint64)], (OperandSpec("result", "b64"), *(IGNORED,) * 4), 1),
             r"createpolicy\.(fractional|range|cvt)\.\S*",
         ),
     ),

@@ -23,18 +23,7 @@ from mmcore_emulator.isa.arithmetic import (
 )
 from mmcore_emulator.isa.asynchronous import mbarrier_actions, remote_stores, thread_copies, wgmma_actions
 from mmcore_emulator.isa.asynchronous.bulk import actions as bulk_actions
-from mmcore_emulator.isa.entries import (
-    Capability,
-    Compute,
-    Effect,
-    Entry,
-    Family,
-    Opcode,
-    OperandSpec,
-    Semantics,
-    Wait,
-    of_opcode,
-)
+from mmcore_emulator.isa.entries import Capability, Compute, Effect, Entry, Family, Opcode, OperandSpec, Semantics, Wait
 from mmcore_emulator.isa.matrix import mma, wmma
 from mmcore_emulator.isa.matrix import moves as matrix_moves
 from mmcore_emulator.ptx.instructions import Address, Instruction, Negated, Operand, Register, TensorAddress
@@ -86,7 +75,7 @@ def _gathering(opcode: Opcode) -> Wait:
     return Wait("warp", (OperandSpec("source", "u32"),), None, True, effect.elects, effect.members == "all")
 
 
-_GATHERINGS = Family("", (Entry(GATHER, of_opcode(_gathering)),))
+_GATHERINGS = Family("", (Entry(GATHER, _gathering),))
 _ORDERS = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel", "nc"))
 _SCOPES = ("cta", "cluster", "gpu", "gl", "sys")
 
@@ -122,7 +111,7 @@ def semantics_of(opcode: Opcode, results: int = 1) -> Semantics | None:
     if exact is not None:
         return exact[0] if results == 1 + bool(exact[0].also) else None
     for entry, _ in _matching(opcode):
-        semantics = entry.build(opcode, results)
+        semantics = entry.semantics(opcode, results)
         if semantics is not None:
             fits = not isinstance(semantics, Compute) or results == 1 + bool(semantics.also)
             return semantics if fits else None

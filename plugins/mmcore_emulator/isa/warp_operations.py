@@ -13,10 +13,9 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.entries import Effect, Entry, Execute, Family, Function, Opcode, OperandSpec, of_opcode
-from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.isa.entries import Effect, Entry, Execute, Family, Function, Opcode, OperandSpec
 from mmcore_emulator.machine.limits import WARP
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.warps import BIT, EVERY_LANE, PerWarp
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.types import NUMPY
@@ -29,13 +28,6 @@ EVERYBODY = Constant(int(EVERY_LANE))
 """The mask of all lanes of a warp."""
 
 
-def _together(
-    compute: Callable[..., tuple[PerWarp, ...]], machine: Machine, mask: Mask | None, at: object, *sources: list[Values]
-) -> list[Values]:
-    """Return the results of each warp, computed from the executing lanes and the sources as rows."""
-    return machine.warps.together(compute, [source for (source,) in sources], mask)
-
-
 def _shuffle(compute: Callable[..., tuple[PerWarp, ...]]) -> Execute:
     return replace(_execute(compute, ("b32", "u32", "u32", "u32"), "b32|pred"), shuffle=compute)
 
@@ -45,8 +37,13 @@ def _collective(opcode: Opcode) -> Execute | None:
 
 
 def _execute(compute: Callable[..., tuple[PerWarp, ...]], sources: tuple[str, ...], results: str) -> Execute:
+    """Return the semantics of an instruction that computes the results of each warp from its executing lanes."""
     operands = (OperandSpec("result", results, 0), *(OperandSpec("source", kind) for kind in sources))
-    return Execute(partial(_together, compute), operands)
+
+    def together(execution: Execution, *sources: list[Values]) -> list[Values]:
+        return execution.machine.warps.together(compute, [source for (source,) in sources], execution.mask)
+
+    return Execute(together, operands)
 
 
 @cache
@@ -143,9 +140,9 @@ _NAMED = Effect("compute", members="named")
 FAMILY = Family(
     "Warp operations",
     (
-        Entry("shfl|vote|redux|elect", of_opcode(_collective), effect=_NAMED),
+        Entry("shfl|vote|redux|elect", _collective, effect=_NAMED),
         # The lane that a match elects acts for all its members (the destructor of cuda::pipeline).
-        Entry("match", of_opcode(_collective), effect=Effect("compute", members="named", elects=True)),
+        Entry("match", _collective, effect=Effect("compute", members="named", elects=True)),
     ),
     since=(((9, 0), r"elect\..*"), ((8, 0), r"redux\..*")),
 )

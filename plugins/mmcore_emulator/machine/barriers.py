@@ -15,48 +15,32 @@ from mmcore_emulator.numerics.floats import Values
 
 @dataclass(frozen=True)
 class BarrierKind:
-    """The kind of a barrier instruction.
+    """The kind of a barrier instruction."""
 
-    Attributes:
-        action: "sync", "arrive" (do not wait) or "red" (wait, and reduce a predicate).
-        aligned: true if all threads of a warp must execute it together.
-        finding, kind: for "red", the reduction and the PTX type of its result.
-    """
-
-    action: str
-    aligned: bool = True
+    action: str  # "sync", "arrive" (do not wait) or "red" (wait, and reduce a predicate)
+    aligned: bool = True  # true if all threads of a warp must execute it together
+    # For "red", the reduction and the PTX type of its result.
     finding: str = ""
     kind: str = ""
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """The reduction of a barrier.
+    """The reduction of a barrier."""
 
-    Attributes:
-        of: maps the predicates of all lanes, and the lanes at the barrier, to the result of each block.
-        slot: the register of the result.
-    """
-
+    # Maps the predicates of all lanes, and the lanes at the barrier, to the result of each block.
     of: Callable[[Values, Values], Values]
-    slot: int
+    slot: int  # the register of the result
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """The operands of lanes at a barrier of their block, as lanes.
+    """The operands of lanes at a barrier of their block, as lanes."""
 
-    Attributes:
-        wanted: lanes that execute the instruction, if it is guarded.
-        number: number of the barrier.
-        count: threads that the barrier waits for; None for all that have not left the kernel.
-        vote: predicate of a reduction.
-    """
-
-    wanted: Values | None
-    number: Values
-    count: Values | None
-    vote: Values | None
+    wanted: Values | None  # lanes that execute the instruction, if it is guarded
+    number: Values  # number of the barrier
+    count: Values | None  # threads that the barrier waits for; None for all that have not left the kernel
+    vote: Values | None  # predicate of a reduction
 
 
 class BlockBarriers:

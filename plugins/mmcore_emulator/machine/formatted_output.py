@@ -36,17 +36,11 @@ Argument: TypeAlias = int | float | bytes | None
 
 @dataclass(frozen=True)
 class Conversion:
-    """A conversion in a format, for one argument ("%5.2f") or two ("%*d").
+    """A conversion in a format, for one argument ("%5.2f") or two ("%*d")."""
 
-    Attributes:
-        text: the conversion in C's syntax.
-        types: type of each argument.
-        takes_text: true if the last argument is the address of a string.
-    """
-
-    text: bytes
-    types: tuple[np.dtype[np.generic], ...]
-    takes_text: bool
+    text: bytes  # the conversion in C's syntax
+    types: tuple[np.dtype[np.generic], ...]  # type of each argument
+    takes_text: bool  # true if the last argument is the address of a string
 
     def of(self, arguments: Iterable[Argument]) -> bytes:
         """Return the arguments in the format of the conversion."""

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.dim3 import Dim3
-from mmcore_emulator.machine.limits import WARP
+from mmcore_emulator.machine.limits import WARP, Dim3
 from mmcore_emulator.numerics.floats import Values
 
 # A batch's arrays should fit the processor's second-level cache, but be long enough to hide Python's overhead.

@@ -15,9 +15,24 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
-from mmcore_emulator.machine.dim3 import Dim3
+
+class Dim3(NamedTuple):
+    """Extent of a block (in threads) or a grid (in blocks), or an index in one."""
+
+    x: int
+    y: int = 1
+    z: int = 1
+
+    @property
+    def size(self) -> int:
+        """Number of threads or blocks: x·y·z."""
+        return self.x * self.y * self.z
+
+    def __str__(self) -> str:
+        return "×".join(map(str, self if self.z > 1 else self[:2]))
+
 
 WARP = 32
 """Threads of a warp, on every GPU so far."""
@@ -26,42 +41,29 @@ BLOCKS_PER_CLUSTER = 16
 
 @dataclass(frozen=True)
 class Multiprocessor:
-    """The limits of one compute capability.
+    """The limits of one compute capability."""
 
-    Attributes:
-        capability: (major, minor).
-        multiprocessors: multiprocessors of the largest product.
-        warps, blocks: maximum number resident at a time.
-        threads_per_block: maximum threads of a block.
-        registers: 32-bit registers, all of which one block may take.
-        registers_per_thread: maximum registers of a thread.
-        register_unit: granularity of the allocation of registers.
-        registers_to_blocks: True if a block's registers are allocated as a whole (compute capability 1.x), not by warp.
-        warp_unit: granularity of a block's warps when its registers are checked; from compute capability 2.0 on, the
-            number of partitions that share the registers and warps.
-        shared_bytes: shared memory at the largest carve-out. The driver picks the carve-out that holds most blocks
-            unless a program asks for another.
-        shared_bytes_per_block: maximum shared memory of a block by default.
-        shared_bytes_per_block_optin: maximum shared memory that a block can ask for.
-        shared_unit: granularity of the allocation of shared memory.
-        shared_reserved: bytes that the system reserves in each block's shared memory.
-    """
-
-    capability: tuple[int, int]
-    multiprocessors: int
+    capability: tuple[int, int]  # (major, minor)
+    multiprocessors: int  # multiprocessors of the largest product
+    # Maximum number resident at a time.
     warps: int
     blocks: int
-    threads_per_block: int
-    registers: int
-    registers_per_thread: int
-    register_unit: int
+    threads_per_block: int  # maximum threads of a block
+    registers: int  # 32-bit registers, all of which one block may take
+    registers_per_thread: int  # maximum registers of a thread
+    register_unit: int  # granularity of the allocation of registers
+    # True if a block's registers are allocated as a whole (compute capability 1.x), not by warp.
     registers_to_blocks: bool
+    # Granularity of a block's warps when its registers are checked; from compute capability 2.0 on, the number of
+    # partitions that share the registers and warps.
     warp_unit: int
+    # Shared memory at the largest carve-out. The driver picks the carve-out that holds most blocks unless a program
+    # asks for another.
     shared_bytes: int
-    shared_bytes_per_block: int
-    shared_bytes_per_block_optin: int
-    shared_unit: int
-    shared_reserved: int
+    shared_bytes_per_block: int  # maximum shared memory of a block by default
+    shared_bytes_per_block_optin: int  # maximum shared memory that a block can ask for
+    shared_unit: int  # granularity of the allocation of shared memory
+    shared_reserved: int  # bytes that the system reserves in each block's shared memory
 
     @classmethod
     def from_row(cls, capability: str, **limits: str) -> Multiprocessor:
@@ -93,19 +95,12 @@ MULTIPROCESSORS = {limits.capability: limits for limits in (Multiprocessor.from_
 
 @dataclass(frozen=True)
 class BlockResources:
-    """The resources of a block, and the number of such blocks that a multiprocessor holds by each of them.
+    """The resources of a block, and the number of such blocks that a multiprocessor holds by each of them."""
 
-    Attributes:
-        of: the multiprocessor.
-        threads_per_block: threads of a block.
-        registers_per_thread: registers of a thread, as compiled; 0 if unknown.
-        shared_per_block: shared memory of a block, static and dynamic together, in bytes.
-    """
-
-    of: Multiprocessor
-    threads_per_block: int
-    registers_per_thread: int
-    shared_per_block: int
+    of: Multiprocessor  # the multiprocessor
+    threads_per_block: int  # threads of a block
+    registers_per_thread: int  # registers of a thread, as compiled; 0 if unknown
+    shared_per_block: int  # shared memory of a block, static and dynamic together, in bytes
 
     @property
     def warps_per_block(self) -> int:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from mmcore_emulator.machine.asynchronous.in_flight import BulkGroups, InFlight
-from mmcore_emulator.machine.asynchronous.thread_copies import ThreadCopies
+from mmcore_emulator.machine.asynchronous.in_flight import BulkGroups, InFlight, ThreadCopies
 from mmcore_emulator.machine.barriers import ClusterBarrier
 from mmcore_emulator.machine.formatted_output import Format
 from mmcore_emulator.machine.lanes import Batch, Mask
@@ -21,51 +20,34 @@ from mmcore_emulator.ptx.instructions import Instruction
 
 @dataclass
 class MbarrierLog:
-    """Facts about mbarrier objects for the reports of deadlocks.
+    """Facts about mbarrier objects for the reports of deadlocks."""
 
-    Attributes:
-        asked: last address and content that each waiting instruction read, as lanes, by the instruction's identity.
-        initialised_at: the instruction that initialised an object, by the object's offset in its block's shared memory.
-    """
-
+    # Last address and content that each waiting instruction read, as lanes, by the instruction's identity.
     asked: dict[int, tuple[Values, Values]] = field(default_factory=dict)
+    # The instruction that initialised an object, by the object's offset in its block's shared memory.
     initialised_at: dict[int, Instruction] = field(default_factory=dict)
 
 
 class Machine(Protocol):
-    """A batch of blocks that executes instructions.
+    """A batch of blocks that executes instructions."""
 
-    Attributes:
-        batch: its lanes, as an array of six axes.
-        memory: global, shared, local, constant and parameter memory.
-        warps: its lanes by warps.
-        observers: the observers of the launch.
-        thread_copies, in_flight, bulk_groups: asynchronous copies that have not arrived.
-        cluster_barrier: arrivals at the barrier of the cluster.
-        mbarriers: facts for reports of deadlocks.
-        register_pool: registers that ``setmaxnreg`` moves between warps.
-    """
+    batch: Batch  # its lanes, as an array of six axes
+    memory: AddressSpaces  # global, shared, local, constant and parameter memory
+    observers: Observers  # the observers of the launch
+    # Asynchronous copies that have not arrived.
+    thread_copies: ThreadCopies
+    in_flight: InFlight
+    bulk_groups: BulkGroups
+    cluster_barrier: ClusterBarrier  # arrivals at the barrier of the cluster
+    mbarriers: MbarrierLog  # facts for reports of deadlocks
 
     @property
-    def batch(self) -> Batch: ...
+    def warps(self) -> Warps:
+        """Its lanes by warps."""
+
     @property
-    def memory(self) -> AddressSpaces: ...
-    @property
-    def warps(self) -> Warps: ...
-    @property
-    def observers(self) -> Observers: ...
-    @property
-    def thread_copies(self) -> ThreadCopies: ...
-    @property
-    def in_flight(self) -> InFlight: ...
-    @property
-    def bulk_groups(self) -> BulkGroups: ...
-    @property
-    def cluster_barrier(self) -> ClusterBarrier: ...
-    @property
-    def mbarriers(self) -> MbarrierLog: ...
-    @property
-    def register_pool(self) -> RegisterPool: ...
+    def register_pool(self) -> RegisterPool:
+        """Registers that ``setmaxnreg`` moves between warps."""
 
     def special(self, name: str) -> Values:
         """Return a special register, as lanes."""
@@ -81,3 +63,20 @@ class Machine(Protocol):
 
     def refuse(self, mask: Mask | None, refusal: Exception) -> None:
         """Raise ``refusal`` if any lane executes an instruction that the emulator does not support."""
+
+
+class Execution(NamedTuple):
+    """One execution of an instruction by lanes of a batch."""
+
+    machine: Machine
+    mask: Mask | None  # the executing lanes; None for all
+    at: Instruction
+
+    @property
+    def idle(self) -> bool:
+        """True if no lane executes it."""
+        return self.mask is not None and not self.mask.count
+
+    def in_cluster(self, address: Values) -> Execution:
+        """Return it for the lanes whose shared addresses belong to a block of their cluster; report the others."""
+        return self._replace(mask=self.machine.memory.in_cluster(address, self.mask, self.at))

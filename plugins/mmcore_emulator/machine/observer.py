@@ -10,21 +10,16 @@ from mmcore_emulator.machine.accesses import Access, BulkTransfer, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import Event
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.blocks import Block
-from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.ptx.instructions import Block, Instruction
 
 _NONE: Values = np.zeros((1,) * 6, np.uint32)
 _MEMORIES = frozenset(("global", "const", "shared", "local", "param", "generic"))
 
 
 class Observer:
-    """An observer of a launch; each method is called before the event that it is about.
+    """An observer of a launch; each method is called before the event that it is about."""
 
-    Attributes:
-        ignores: memories whose accesses need not be reported to it.
-    """
-
-    ignores: frozenset[str] = frozenset()
+    ignores: frozenset[str] = frozenset()  # memories whose accesses need not be reported to it
 
     def begin(self, batch: Batch) -> Observer | None:
         """Return the observer of a batch of blocks, or None; several batches may run alternately."""
@@ -115,50 +110,17 @@ class Observers(Observer):
         self._record(violation)
         self.violation(violation)
 
-    def enter(self, block: Block, mask: Mask | None) -> None:
-        for observer in self._observers:
-            observer.enter(block, mask)
 
-    def guarded(self, at: Instruction, mask: Mask | None) -> None:
-        for observer in self._observers:
-            observer.guarded(at, mask)
+def _to_all(name: str) -> Callable[..., None]:
+    """Return a method that calls the method of that name of each observer."""
 
-    def access(self, access: Access) -> None:
-        for observer in self._observers:
-            observer.access(access)
+    def call(observers: Observers, *arguments: object) -> None:
+        for observer in observers._observers:
+            getattr(observer, name)(*arguments)
 
-    def copy(self, read: Access, written: Access) -> None:
-        for observer in self._observers:
-            observer.copy(read, written)
+    return call
 
-    def bulk_copy(self, transfer: BulkTransfer) -> None:
-        for observer in self._observers:
-            observer.bulk_copy(transfer)
 
-    def synchronise(self, left: Sequence[tuple[Block, Mask | None]], number: Values, count: Values) -> None:
-        for observer in self._observers:
-            observer.synchronise(left, number, count)
-
-    def arrive(self, number: Values, mask: Mask | None) -> None:
-        for observer in self._observers:
-            observer.arrive(number, mask)
-
-    def fence(self, scope: str, mask: Mask | None) -> None:
-        for observer in self._observers:
-            observer.fence(scope, mask)
-
-    def meet(self, lanes: Values, named: Values) -> None:
-        for observer in self._observers:
-            observer.meet(lanes, named)
-
-    def meet_cluster(self, left: Sequence[tuple[Block, Mask | None]], relaxed: Values) -> None:
-        for observer in self._observers:
-            observer.meet_cluster(left, relaxed)
-
-    def event(self, event: Event) -> None:
-        for observer in self._observers:
-            observer.event(event)
-
-    def violation(self, violation: LaneViolation) -> None:
-        for observer in self._observers:
-            observer.violation(violation)
+_FORWARDED = ("enter", "guarded", "access", "copy", "bulk_copy", "synchronise", "arrive", "fence", "meet", "event")
+for _name in (*_FORWARDED, "meet_cluster", "violation"):
+    setattr(Observers, _name, _to_all(_name))

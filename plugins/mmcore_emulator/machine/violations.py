@@ -1,10 +1,14 @@
-"""Violations and hazards of a launch."""
+"""Violations and hazards of a launch, and misuse of an instruction."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from mmcore_emulator.machine.dim3 import Dim3
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore_emulator.machine.limits import Dim3
 
 
 @dataclass(frozen=True)
@@ -40,3 +44,24 @@ class Violation:
         place = f"{self.source}:{self.line}"
         known = self.source is None or self.line is None or place in self.message
         return f"{self.kind}: {self.message}" + ("" if known else f" at {place}")
+
+
+Mask = NDArray[np.bool_]
+
+
+class Problem(NamedTuple):
+    """Lanes that misuse an instruction, as elements of the checked values, and a clause on what they do."""
+
+    lanes: Mask
+    clause: str
+
+
+def first_of(problems: list[Problem]) -> list[Problem]:
+    """Return the first problem of each lane."""
+    real: list[Problem] = []
+    for lanes, clause in problems:
+        for earlier in real:
+            lanes = lanes & ~earlier.lanes
+        if lanes.any():
+            real.append(Problem(lanes, clause))
+    return real

@@ -23,17 +23,11 @@ _NOTHING = np.zeros(())
 
 @dataclass(frozen=True)
 class Format:
-    """A floating-point format.
+    """A floating-point format."""
 
-    Attributes:
-        precision: bits of the significand, the leading one included.
-        least: exponent of the least normal number.
-        largest: the largest finite number.
-    """
-
-    precision: int
-    least: int
-    largest: float
+    precision: int  # bits of the significand, the leading one included
+    least: int  # exponent of the least normal number
+    largest: float  # the largest finite number
 
 
 FORMATS = {

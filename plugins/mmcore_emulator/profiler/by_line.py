@@ -14,11 +14,9 @@ from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.profiler import coalescing
-from mmcore_emulator.profiler.coalescing import BANKS, Active, Rows, requests, sectors
+from mmcore_emulator.profiler.coalescing import BANKS, PERIODS, Active, Patterns, Rows, requests, sectors
 from mmcore_emulator.profiler.counters import Counters, Line
-from mmcore_emulator.profiler.patterns import PERIODS, Patterns
-from mmcore_emulator.ptx.blocks import Block
-from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.ptx.instructions import Block, Instruction
 
 OTHERS = ("copy", "bulk copy", "mbarrier", "warpgroup")
 """Kinds of instructions with accesses that are neither loads, stores nor atomics."""

@@ -12,10 +12,9 @@ from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.observer import Observer
-from mmcore_emulator.profiler.coalescing import Active, Rows, sectors, sectors_of_runs
+from mmcore_emulator.profiler.coalescing import Active, Patterns, Rows, sectors, sectors_of_runs
 from mmcore_emulator.profiler.counters import SECTOR_BYTES, ratio
-from mmcore_emulator.profiler.patterns import Patterns
-from mmcore_emulator.ptx.blocks import Block
+from mmcore_emulator.ptx.instructions import Block
 
 # Launches with more patterns of accesses take longer to count than to run.
 _MOST_PATTERNS = 500

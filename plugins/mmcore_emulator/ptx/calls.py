@@ -57,19 +57,12 @@ def with_calls_expanded(function: Function, find: Callable[[str], Function | Non
 
 @dataclass(frozen=True)
 class _Copy:
-    """A copy of a function's body.
+    """A copy of a function's body."""
 
-    Attributes:
-        call: the call that it replaces.
-        suffix: distinguishes its registers and labels from those of other copies.
-        symbols: new names of its parameters and variables.
-        return_label: the label that it returns to.
-    """
-
-    call: Instruction
-    suffix: str
-    symbols: Mapping[str, str]
-    return_label: str
+    call: Instruction  # the call that it replaces
+    suffix: str  # distinguishes its registers and labels from those of other copies
+    symbols: Mapping[str, str]  # new names of its parameters and variables
+    return_label: str  # the label that it returns to
 
     def of(self, instruction: Instruction) -> Instruction:
         """Return an instruction of the function as it is in the copy; without a line, it gets the line of the call."""

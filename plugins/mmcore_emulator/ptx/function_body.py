@@ -48,21 +48,14 @@ _Place: TypeAlias = tuple[int, int, int]
 
 @dataclass
 class _Scope:
-    """A scope between two braces, and its declarations; inline assembly may reuse a name of another scope.
+    """A scope between two braces, and its declarations; inline assembly may reuse a name of another scope."""
 
-    Attributes:
-        suffix: distinguishes its registers from those of the same name in other scopes.
-        registers: registers declared one by one, and the used ones of ``families``.
-        families: (prefix, count, type) of ``.reg .b32 %r<5>``.
-        labels: names of its labels.
-        passed: names of its ``.param`` variables.
-    """
-
-    suffix: str
+    suffix: str  # distinguishes its registers from those of the same name in other scopes
+    # Registers declared one by one, and the used ones of ``families``.
     registers: dict[str, Register] = field(default_factory=dict)
-    families: list[tuple[str, int, str]] = field(default_factory=list)
-    labels: set[str] = field(default_factory=set)
-    passed: set[str] = field(default_factory=set)
+    families: list[tuple[str, int, str]] = field(default_factory=list)  # (prefix, count, type) of ``.reg .b32 %r<5>``
+    labels: set[str] = field(default_factory=set)  # names of its labels
+    passed: set[str] = field(default_factory=set)  # names of its ``.param`` variables
 
     def find(self, name: str) -> Register | None:
         """Return the register of that name in this scope."""

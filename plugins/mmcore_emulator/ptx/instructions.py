@@ -1,4 +1,7 @@
-"""Functions of PTX: instructions and their operands. Reference: NVIDIA, Parallel Thread Execution ISA."""
+"""Functions of PTX: instructions, their operands, and basic blocks.
+
+Reference: NVIDIA, Parallel Thread Execution ISA.
+"""
 
 from __future__ import annotations
 
@@ -86,31 +89,21 @@ class Parameter:
 
 @dataclass
 class Function:
-    """An ``.entry`` or ``.func``.
+    """An ``.entry`` or ``.func``."""
 
-    Attributes:
-        name: its symbol.
-        parameters: in order.
-        variables: the variables of the function and of the module.
-        threads: threads of a block, if the source limits them: at most ("maxntid") or exactly ("reqntid").
-        cluster: blocks of a cluster along x, y and z, if the source sets them.
-        bounds_registers: true if the source bounds a thread's registers (``.maxnreg``, or blocks of a multiprocessor).
-        returns: results of a ``.func``.
-        passed: ``.param`` variables of its body, for arguments and results of calls, by name.
-        body: instructions in order.
-        labels: the index in ``body`` of the instruction after each label.
-    """
-
-    name: str
-    parameters: list[Parameter]
-    variables: dict[str, Variable]
+    name: str  # its symbol
+    parameters: list[Parameter]  # in order
+    variables: dict[str, Variable]  # the variables of the function and of the module
+    # Threads of a block, if the source limits them: at most ("maxntid") or exactly ("reqntid").
     threads: dict[str, int] = field(default_factory=dict)
-    cluster: tuple[int, ...] = ()
+    cluster: tuple[int, ...] = ()  # blocks of a cluster along x, y and z, if the source sets them
+    # True if the source bounds a thread's registers (``.maxnreg``, or blocks of a multiprocessor).
     bounds_registers: bool = False
-    returns: list[Parameter] = field(default_factory=list)
+    returns: list[Parameter] = field(default_factory=list)  # results of a ``.func``
+    # ``.param`` variables of its body, for arguments and results of calls, by name.
     passed: dict[str, Parameter] = field(default_factory=dict)
-    body: list[Instruction] = field(default_factory=list)
-    labels: dict[str, int] = field(default_factory=dict)
+    body: list[Instruction] = field(default_factory=list)  # instructions in order
+    labels: dict[str, int] = field(default_factory=dict)  # the index in ``body`` of the instruction after each label
 
 
 def names(instruction: Instruction) -> Iterator[str]:
@@ -120,3 +113,40 @@ def names(instruction: Instruction) -> Iterator[str]:
             base = part.base if isinstance(part, Address) else part
             if isinstance(base, Symbol):
                 yield base.name
+
+
+EXIT = -1
+"""The number of the function's end, used in place of a block."""
+
+
+@dataclass
+class Block:
+    """A basic block: straight-line code."""
+
+    body: list[Instruction]  # its instructions, without the one that ends it
+    end: Instruction | None  # the branch, return or barrier that ends it; None where control falls through
+    taken: int | None  # number of the block that the ending branch leads to; EXIT for a return, None for none
+    following: int  # number of the block entered when the branch is not taken, or after the barrier; EXIT at the end
+    targets: tuple[int, ...] = ()  # numbers of the blocks that ``brx.idx`` leads to, by index
+    barrier: str = ""  # threads that wait at its end: those of a "warp", a "block" or a "cluster"; "" for no barrier
+    # True if a warp's threads meet at its end for the next instruction, without a barrier instruction.
+    gathers: bool = False
+    orders: bool = False  # true if its barrier orders accesses to memory
+    is_whole: bool = False  # true if it ends before an instruction that all threads of a warp execute together
+    writes: bool = False  # true if it writes to memory, or publishes something to other threads
+    live_in: frozenset[Register] = frozenset()  # registers whose value on entry may still be read
+    live_out: frozenset[Register] = frozenset()  # registers whose value on leaving may still be read
+    defines: frozenset[Register] = frozenset()  # registers that the body writes
+
+    @property
+    def instructions(self) -> list[Instruction]:
+        """The body, followed by the instruction that ends it."""
+        return [*self.body, *([self.end] if self.end and not self.gathers else [])]
+
+    @property
+    def successors(self) -> tuple[int, ...]:
+        """Numbers of the possible next blocks, without EXIT."""
+        conditional = self.taken is None or (self.end is not None and self.end.guard is not None)
+        targets = ((self.taken,) if self.taken is not None else ()) + ((self.following,) if conditional else ())
+        targets = self.targets or targets
+        return tuple(target for target in targets if target != EXIT)

@@ -60,19 +60,12 @@ def passed_in_registers(function: Function) -> Function:
 
 @dataclass(frozen=True)
 class _Access:
-    """An access to a ``.param`` variable.
+    """An access to a ``.param`` variable."""
 
-    Attributes:
-        place: name of the variable.
-        stores: true for a store, false for a load.
-        kind: type of an element.
-        elements: offset of each element, and the operand that it is loaded to or stored from.
-    """
-
-    place: str
-    stores: bool
-    kind: str
-    elements: list[tuple[int, Operand]]
+    place: str  # name of the variable
+    stores: bool  # true for a store, false for a load
+    kind: str  # type of an element
+    elements: list[tuple[int, Operand]]  # offset of each element, and the operand that it is loaded to or stored from
 
 
 def _access(instruction: Instruction, passed: Mapping[str, Parameter]) -> _Access | None:

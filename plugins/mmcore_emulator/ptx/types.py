@@ -21,15 +21,10 @@ _DECIMAL = re.compile(r"-?\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
 
 @dataclass(frozen=True)
 class Constant:
-    """A literal.
+    """A literal."""
 
-    Attributes:
-        bits: its value, or the bits of a floating-point number.
-        type: "int", "f32", "f64", or "decimal" for a number of any float type, stored as float64.
-    """
-
-    bits: int
-    type: str = "int"
+    bits: int  # its value, or the bits of a floating-point number
+    type: str = "int"  # "int", "f32", "f64", or "decimal" for a number of any float type, stored as float64
 
 
 def whole_number(digits: str, base: int = 10) -> int:

@@ -1,8 +1,8 @@
-"""Accesses of one instruction to one array, and their description in messages."""
+"""Accesses of one instruction to one array: their description in messages, and their sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -12,8 +12,8 @@ from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.instructions import Instruction
-from mmcore_emulator.ptx.types import TYPE_BYTES
+from mmcore_emulator.ptx.instructions import Function, Instruction
+from mmcore_emulator.ptx.types import TYPE_BYTES, Constant
 from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices
 from mmcore_emulator.sanitizer.shadow import Accesses, Shadow
 
@@ -65,3 +65,20 @@ class ArrayAccess:
 def verb(at: Instruction) -> str:
     """Return what an instruction does to memory."""
     return effect(at).verb or "writes"
+
+
+_ACCESSES = ("load", "store", "atomic", "remote store", "fragment move", "bulk copy", "mbarrier")
+
+
+def least_access_bytes(function: Function) -> int:
+    """Return the bytes of the smallest element that a function loads, stores or adds to; 1 if it has no access."""
+    return min((size for instruction in function.body for size in _sizes(instruction)), default=1)
+
+
+def _sizes(instruction: Instruction) -> Iterator[int]:
+    does = effect(instruction)
+    if does.kind in _ACCESSES and does.type in TYPE_BYTES:
+        yield TYPE_BYTES[does.type]
+    elif does.kind == "copy" and len(instruction.operands) > 2:  # cp.async [to], [from], bytes
+        size = instruction.operands[2]
+        yield size.bits if isinstance(size, Constant) and size.bits else 1

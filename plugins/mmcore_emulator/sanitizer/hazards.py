@@ -18,7 +18,7 @@ from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.machine.observer import Observer, Observers
 from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.blocks import Block
+from mmcore_emulator.ptx.instructions import Block
 from mmcore_emulator.sanitizer.asynchronous.asynchrony import Asynchrony
 from mmcore_emulator.sanitizer.asynchronous.wgmma_registers import RegisterUse, WgmmaHazards
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks

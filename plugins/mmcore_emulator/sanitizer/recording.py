@@ -1,11 +1,11 @@
-"""A recorder of violations: one for each kind, array and line, with the number of threads that it concerns."""
+"""A recorder of violations: one for each kind, array and line, with the number of threads, and its severity."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -107,3 +107,39 @@ class SharedReport:
 def at_line(at: Instruction | None) -> str:
     """Return the place of an instruction as the end of a clause; an empty string if it has no line."""
     return f" at {at.source}:{at.line}" if at is not None and at.line else ""
+
+
+WARNINGS = (
+    "overwritten-output",
+    "skipped-barrier",
+    "split-barrier",
+    "phase-waited-twice",
+    "unawaited-copy",
+    "unfenced-mbarrier",
+    "misplaced-array",
+)
+"""Kinds of violations that are warnings."""
+
+
+class _Violation(Protocol):
+    @property
+    def kind(self) -> str: ...
+    @property
+    def source(self) -> str | None: ...
+    @property
+    def line(self) -> int | None: ...
+
+
+V = TypeVar("V", bound=_Violation)
+
+
+def hazards_and_warnings(violations: Iterable[V]) -> tuple[tuple[V, ...], tuple[V, ...]]:
+    """Return the hazards and the warnings among violations, each sorted by source and line.
+
+    Deadlocks come last, because they follow from another hazard more often than they cause one.
+    """
+    found = sorted(violations, key=lambda each: (each.kind == "deadlock", each.source or "~", each.line or 0))
+    if any(each.kind == "deadlock" for each in found):
+        found = [each for each in found if each.kind != "unawaited-copy"]
+    hazards = tuple(each for each in found if each.kind not in WARNINGS)
+    return hazards, tuple(each for each in found if each.kind in WARNINGS)

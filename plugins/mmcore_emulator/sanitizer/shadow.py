@@ -255,7 +255,7 @@ class GlobalShadows:
     """Shadows of all arrays in device memory, which outlive a launch.
 
     Attributes:
-        piece: bytes of a piece; see :func:`mmcore_emulator.sanitizer.access_sizes.least_access_bytes`.
+        piece: bytes of a piece; see :func:`mmcore_emulator.sanitizer.array_access.least_access_bytes`.
         output: the array in which each element should be stored once; None for none.
     """
 

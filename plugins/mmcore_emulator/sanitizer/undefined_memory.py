@@ -9,16 +9,37 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.executor.translation.shadow_domain import ExecuteRule, Operands, Shadow, Shadows
+from mmcore_emulator.executor.translation.shadow_code import ExecuteRule, Operands, Shadow, Shadows
 from mmcore_emulator.isa.entries import MemoryAccess
 from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory import operations
 from mmcore_emulator.machine.memory.arrays import UNWRITTEN_HALFWORD, Array, Space
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
-from mmcore_emulator.sanitizer.undefined_bits import all_bits, bits_of, known, resized
+
+
+def bits_of(dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:
+    """Return the type of the mask of a type's undefined bits."""
+    return np.dtype(np.bool_) if dtype.kind == "b" else np.dtype(f"u{dtype.itemsize}")
+
+
+def all_bits(flags: Values, dtype: np.dtype[np.generic]) -> Values:
+    """Return masks of a type with all bits where ``flags`` is true."""
+    ones = np.full(1, 0xFF, np.uint8) if dtype.kind != "b" else np.ones(1, np.bool_)
+    return np.where(flags, np.repeat(ones, dtype.itemsize).view(bits_of(dtype))[0], bits_of(dtype).type(0))
+
+
+def known(shadow: Values) -> Shadow:
+    """Return a mask, or None if no bit is set."""
+    return shadow if shadow.any() else None
+
+
+def resized(shadow: Shadow, dtype: np.dtype[np.generic]) -> Values:
+    """Return a mask of a type's size."""
+    return np.zeros((1,) * 6, bits_of(dtype)) if shadow is None else shadow.astype(bits_of(dtype), copy=False)
+
 
 _BRANCHES = "branches by a value that depends on one that was never set"
 _STORES = "stores to {} a value that depends on one that was never set"
@@ -27,19 +48,13 @@ _STORES_LATER = "reads a value that was never set, and stores to {}{} one that d
 
 @dataclass
 class _BatchState:
-    """The undefined bytes of a batch's memory, and where its lanes last read an undefined value.
+    """The undefined bytes of a batch's memory, and where its lanes last read an undefined value."""
 
-    Attributes:
-        bytes: masks of the bytes of an array's content, by the identity of the content.
-        origins: instructions that have read undefined values.
-        latest: number of the instruction that each lane executed last among them, plus one.
-        from_host: numbers of the instructions that read memory of the host.
-    """
-
+    # Masks of the bytes of an array's content, by the identity of the content.
     bytes: dict[int, tuple[NDArray[np.uint8], NDArray[np.uint8]]] = field(default_factory=dict)
-    origins: list[Instruction] = field(default_factory=list)
-    latest: Values | None = None
-    from_host: set[int] = field(default_factory=set)
+    origins: list[Instruction] = field(default_factory=list)  # instructions that have read undefined values
+    latest: Values | None = None  # number of the instruction that each lane executed last among them, plus one
+    from_host: set[int] = field(default_factory=set)  # numbers of the instructions that read memory of the host
 
 
 class _ShadowSpace:
@@ -116,14 +131,10 @@ class UndefinedMemory:
         unwritten = np.full(8, UNWRITTEN_HALFWORD, np.uint16).view(bits)[0] if bits.itemsize > 1 else None
 
         def loaded(
-            machine: Machine,
-            mask: Mask | None,
-            at: Instruction,
-            operands: Operands,
-            shadows: Shadows,
-            results: Sequence[Values],
+            execution: Execution, operands: Operands, shadows: Shadows, results: Sequence[Values]
         ) -> Sequence[Shadow]:
-            found: list[Shadow] = []
+            machine, mask, at = execution
+            loaded_shadows: list[Shadow] = []
             for number, value in enumerate(results):
                 address, shadow = operands[0][0] + np.uint64(number * bits.itemsize), None
                 for name, space, places, lanes in machine.memory.resolved(memory.space, address, mask):
@@ -132,8 +143,8 @@ class UndefinedMemory:
                         self._note(machine, at, part, lanes, from_host=name in ("global", "const"))
                         every = np.ones((1,) * 6, np.bool_) if lanes is None else lanes.lanes
                         shadow = _merged(every, part, shadow)
-                found.append(shadow)
-            return found
+                loaded_shadows.append(shadow)
+            return loaded_shadows
 
         return loaded
 
@@ -162,9 +173,8 @@ class UndefinedMemory:
     def store(self, memory: MemoryAccess) -> ExecuteRule:
         bits = bits_of(memory.dtype)
 
-        def stored(
-            machine: Machine, mask: Mask | None, at: Instruction, operands: Operands, shadows: Shadows, results: object
-        ) -> Sequence[Shadow]:
+        def stored(execution: Execution, operands: Operands, shadows: Shadows, results: object) -> Sequence[Shadow]:
+            machine, mask, at = execution
             for number, shadow in enumerate(shadows[1]):
                 address = operands[0][0] + np.uint64(number * bits.itemsize)
                 if shadow is None and not self._state(machine).bytes and memory.space not in ("local", "generic"):

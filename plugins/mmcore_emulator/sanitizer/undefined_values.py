@@ -10,16 +10,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mmcore_emulator.executor.translation.shadow_domain import ComputeRule, ExecuteRule, Operands, Shadow, Shadows
+from mmcore_emulator.executor.translation.shadow_code import ComputeRule, ExecuteRule, Operands, Shadow, Shadows
 from mmcore_emulator.isa.entries import Compute, Execute
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.ptx.instructions import Instruction
-from mmcore_emulator.sanitizer.undefined_bits import all_bits, bits_of, known, resized
-from mmcore_emulator.sanitizer.undefined_memory import UndefinedMemory
+from mmcore_emulator.sanitizer.undefined_memory import UndefinedMemory, all_bits, bits_of, known, resized
 
 
 class UndefinedValues:
@@ -113,13 +112,11 @@ class UndefinedValues:
             return None
         shuffle = semantics.shuffle
 
-        def shuffled(
-            machine: Machine, mask: Mask | None, at: Instruction, operands: Operands, shadows: Shadows, results: object
-        ) -> Sequence[Shadow]:
+        def shuffled(execution: Execution, operands: Operands, shadows: Shadows, results: object) -> Sequence[Shadow]:
             if shadows[0][0] is None:
                 return [None, None]
             sources = [shadows[0][0], *(each[0] for each in operands[1:])]
-            return [known(machine.warps.together(shuffle, sources, mask)[0]), None]
+            return [known(execution.machine.warps.together(shuffle, sources, execution.mask)[0]), None]
 
         return shuffled
 

@@ -5,9 +5,9 @@ A tensor core aligns the products of a step and C to the largest exponent among 
 and subnormal factors have the least exponent of their type: nothing is normalised before the sum.
 
 Sources: Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores, 2021; microsoft/MMA-Sim and
-north-numerical-computing/MATLAB-tensor-core, with which ``python -m bench.mmasim_comparison`` and
-``bench.published_outputs`` compare; and for compute capability 9.0 measurements on an H200, which
-``python -m bench.tensor_cores`` repeats.
+north-numerical-computing/MATLAB-tensor-core, with which ``python -m bench.studies.mmasim_comparison`` and
+``bench.studies.published_outputs`` compare; and for compute capability 9.0 measurements on an H200, which
+``python -m bench.studies.tensor_cores`` repeats.
 """
 
 from __future__ import annotations
@@ -41,34 +41,24 @@ _HALVES = ("f16", "f16 of float22")
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """Arithmetic of one instruction on one architecture.
+    """Arithmetic of one instruction on one architecture."""
 
-    Attributes:
-        result: "f32" and "float22", cut off to 24 and 14 significant bits; "f16", rounded to nearest even, and "f16 of
-            float22", cut off before; "f64", a chain of fused multiply-adds; "s32".
-        kept: bits below 2^E that every product and C keep.
-        at_once: products of one step; the next step adds to its result.
-        least: the least exponents of A's, B's and C's elements.
-        floor: the least E: zeros count with it.
-        zero, zero_of_c: the exponents of a zero in A or B, and in C; None for the least of its type.
-        signed_zeros: a negative sum too small for a float32 gives −0; else +0.
-        unpacked: the instruction is two steps from zero, over the k with k mod 4 < 2 and over the others, and an
-            ordinary addition of C.
-        subroutine: the compiler calls a subroutine of float32 multiply-adds instead of a tensor core.
-        saturate: integers are clamped to 32 bits; else they wrap around.
-    """
-
+    # "f32" and "float22", cut off to 24 and 14 significant bits; "f16", rounded to nearest even, and "f16 of float22",
+    # cut off before; "f64", a chain of fused multiply-adds; "s32".
     result: str
-    kept: int = 0
-    at_once: int = 1
-    least: tuple[int, int, int] = (0, 0, 0)
-    floor: int = -133
+    kept: int = 0  # bits below 2^E that every product and C keep
+    at_once: int = 1  # products of one step; the next step adds to its result
+    least: tuple[int, int, int] = (0, 0, 0)  # the least exponents of A's, B's and C's elements
+    floor: int = -133  # the least E: zeros count with it
+    # The exponents of a zero in A or B, and in C; None for the least of its type.
     zero: int | None = NEVER
     zero_of_c: int | None = NEVER
-    signed_zeros: bool = False
+    signed_zeros: bool = False  # a negative sum too small for a float32 gives −0; else +0
+    # The instruction is two steps from zero, over the k with k mod 4 < 2 and over the others, and an ordinary addition
+    # of C.
     unpacked: bool = False
-    subroutine: bool = False
-    saturate: bool = False
+    subroutine: bool = False  # the compiler calls a subroutine of float32 multiply-adds instead of a tensor core
+    saturate: bool = False  # integers are clamped to 32 bits; else they wrap around
 
 
 def arithmetic_of(

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from tree_sitter import Node
-
-from mmcore_sources.cuda_file.source import Function, initialised, text_of, walk
+from mmcore_cuda.cuda_source.program import Function
+from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
 
 Term: TypeAlias = tuple[str, ...]
 """A product of names, numbers and texts; an index is a sum of such terms."""
@@ -42,7 +41,7 @@ class Body:
         found: dict[str, list[Node]] = {}
         for node in self._nodes:
             if node.type == "declaration":
-                for name, value in initialised(node):
+                for name, value in initializers(node):
                     found.setdefault(name, []).append(value)
             elif _is_assignment(node) and text_of(node.children[1]) in ("=", "+="):
                 found.setdefault(text_of(node.children[0]), []).append(node.children[2])
@@ -66,7 +65,7 @@ class Body:
         found = {each.name: each.name for each in self.function.parameters if each.pointer}
         for node in self._nodes:
             if node.type == "declaration" and "*" in text_of(node).partition("=")[0]:
-                for name, value in initialised(node):
+                for name, value in initializers(node):
                     made_of = [found[word] for word in _WORD.findall(text_of(value)) if word in found]
                     if len(set(made_of)) == 1:
                         found[name] = made_of[0]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from mmcore.errors import InvalidKernel
+from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
 from mmcore_sources.cuda_file.notes import Note
 from mmcore_sources.cuda_file.roles import is_product
-from mmcore_sources.cuda_file.source import Function, HostLaunch, Source
 
 
-def chosen_function(file: str, source: Source, entry: str) -> tuple[Function, HostLaunch | None, tuple[Note, ...]]:
+def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, HostLaunch | None, tuple[Note, ...]]:
     """The function that is meant, the first launch of it in the file, and what to say of the choice.
 
     Raises:
@@ -38,5 +38,5 @@ def chosen_function(file: str, source: Source, entry: str) -> tuple[Function, Ho
     return likely[0], _launch(source, likely[0]), (Note("function", likely[0].name, why, "--entry"),)
 
 
-def _launch(source: Source, function: Function) -> HostLaunch | None:
+def _launch(source: Program, function: Function) -> HostLaunch | None:
     return next((each for each in source.launches if each.name in (function.name, function.word)), None)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from mmcore.kernel.configs import Config
 from mmcore.kernel.problem import Problem
+from mmcore_cuda.cuda_source.program import Program
 from mmcore_sources.cuda_file.body import Body, strides_of
 from mmcore_sources.cuda_file.host_code import Reader, Unreadable, constant, parse_expression
-from mmcore_sources.cuda_file.source import Source
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class FixedSizes:
         return f"{problem} is not what the source fixes, {fixed}"
 
 
-def fixed_sizes(source: Source, body: Body, matrices: Mapping[str, str]) -> tuple[dict[str, str], FixedSizes] | None:
+def fixed_sizes(source: Program, body: Body, matrices: Mapping[str, str]) -> tuple[dict[str, str], FixedSizes] | None:
     """The role of each name that the source steps by, and the sizes that it fixes; None where it fixes none."""
     known: dict[str, int] = {}
     for name in (*source.macros, *source.constants):

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmcore.errors import InvalidKernel
+from mmcore_cuda.cuda_source.program import HostLaunch, Program
+from mmcore_cuda.cuda_source.tree import text_of, walk
 from mmcore_sources.cuda_file.body import BUILT_IN, Body, Layout
 from mmcore_sources.cuda_file.expressions import EXTENTS, evaluate, names_in
 from mmcore_sources.cuda_file.host_code import Reader, Unreadable, constant, parse_expression, reader_of_launch
 from mmcore_sources.cuda_file.roles import Roles
-from mmcore_sources.cuda_file.source import HostLaunch, Source, text_of, walk
 
 _MOST_THREADS = 1024
 _AXIS = {axis: name for name, axis in EXTENTS.items()}
@@ -34,7 +35,7 @@ class Geometry:
 
 
 def launched(
-    source: Source,
+    source: Program,
     launch: HostLaunch,
     roles: Roles,
     order: Sequence[str],
@@ -71,7 +72,7 @@ def launched(
     return block, grid, None if shared is not None and constant(shared) == 0 else shared
 
 
-def _block_names(source: Source, launch: HostLaunch) -> dict[str, ast.expr]:
+def _block_names(source: Program, launch: HostLaunch) -> dict[str, ast.expr]:
     """What the host calls the block's extents, so that the grid follows when a user asks for another block."""
     name = text_of(launch.geometry[1])
     if launch.geometry[1].type != "identifier" or name in source.macros or name in source.constants:
@@ -113,7 +114,7 @@ def _role(several: list[str], axis: str, layout: Layout | None) -> str:
 
 
 def by_body(
-    source: Source, body: Body, layout: Layout, names: Mapping[str, ast.expr]
+    source: Program, body: Body, layout: Layout, names: Mapping[str, ast.expr]
 ) -> tuple[Geometry | None, Geometry | None]:
     """Block and grid of a kernel that nothing launches, as its index into C has them; None where that does not tell."""
     try:
@@ -136,7 +137,7 @@ def _tiles(size: ast.expr, tile: ast.expr) -> ast.expr:
     return size if constant(tile) == 1 else ast.Call(ast.Name("ceil"), [ast.BinOp(size, ast.Div(), tile)], [])
 
 
-def _product(factors: Sequence[str], source: Source, names: Mapping[str, ast.expr]) -> ast.expr:
+def _product(factors: Sequence[str], source: Program, names: Mapping[str, ast.expr]) -> ast.expr:
     result: ast.expr | None = None
     for factor in factors:
         built_in = BUILT_IN.fullmatch(factor)
@@ -154,7 +155,7 @@ def _flat_block(width: ast.expr, why: str) -> Geometry | None:
 
 
 def _block(
-    source: Source, body: Body, layout: Layout, height: ast.expr, width: ast.expr, names: Mapping[str, ast.expr]
+    source: Program, body: Body, layout: Layout, height: ast.expr, width: ast.expr, names: Mapping[str, ast.expr]
 ) -> Geometry | None:
     """A thread for each element of a tile, where the body's threads are used like that."""
     any_size = bool((names_in(height) | names_in(width)) & set(EXTENTS))
@@ -182,7 +183,7 @@ def _divided(side: ast.expr, by: ast.expr | None) -> ast.expr:
     return side if by is None else ast.BinOp(side, ast.FloorDiv(), by)
 
 
-def _square_array(source: Source, body: Body, names: Mapping[str, ast.expr]) -> ast.expr | None:
+def _square_array(source: Program, body: Body, names: Mapping[str, ast.expr]) -> ast.expr | None:
     """The edge of the square arrays in shared memory."""
     for node in walk(body.function.body):
         if node.type == "declaration" and "__shared__" in text_of(node):
@@ -198,7 +199,7 @@ def _square_array(source: Source, body: Body, names: Mapping[str, ast.expr]) -> 
 
 
 def within_bounds(
-    source: Source, body: Body, block: Geometry | None, names: Mapping[str, ast.expr], values: Mapping[str, Any]
+    source: Program, body: Body, block: Geometry | None, names: Mapping[str, ast.expr], values: Mapping[str, Any]
 ) -> Geometry | None:
     """The block of a kernel that nothing launches: as many threads along x as its ``__launch_bounds__`` allow, where
     the body uses no other axis, and tells no block that is as small as that.

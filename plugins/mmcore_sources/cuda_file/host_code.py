@@ -8,11 +8,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tree_sitter import Node
-
 from mmcore.errors import InvalidKernel
+from mmcore_cuda.cuda_source.program import HostLaunch, Program
+from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, walk
 from mmcore_sources.cuda_file.expressions import evaluate
-from mmcore_sources.cuda_file.source import HostLaunch, Source, initialised, parse, text_of, walk
 
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9']*\.?[0-9]*(?:[eE][-+]?\d+)?)([uUlLfF]*)")
 _SIZEOF = {"char": 1, "half": 2, "__half": 2, "__nv_bfloat16": 2, "short": 2, "int": 4, "float": 4, "double": 8}
@@ -37,7 +36,7 @@ class Reader:
         line: the line where they stand; what is assigned later does not count.
     """
 
-    source: Source
+    source: Program
     names: Mapping[str, ast.expr] = field(default_factory=dict)
     scope: Node | None = None
     line: int = 0
@@ -175,7 +174,7 @@ class Reader:
             return self._typed(parse_expression(macro.text), depth + 1)
         for node in reversed(list(walk(self.scope)) if self.scope is not None else []):
             before = not self.line or node.start_point.row < self.line
-            if before and node.type == "declaration" and name in (values := dict(initialised(node))):
+            if before and node.type == "declaration" and name in (values := dict(initializers(node))):
                 return self._typed(values[name], depth + 1)
         if name in self.source.constants:
             return self._typed(self.source.constants[name], depth + 1)
@@ -188,7 +187,7 @@ _CEILING = re.compile(r"ceil|div.?up|round.?up|i?cdiv|idiv", re.IGNORECASE)
 
 def parse_expression(text: str) -> Node:
     """The syntax tree of one expression of C."""
-    for node in walk(parse(f"int _ = ({text});")):
+    for node in walk(parse(f"int _ = ({text});".encode())):
         if node.type == "parenthesized_expression" and len(node.named_children) == 1:
             return node.named_children[0]
     raise Unreadable(text)
@@ -244,6 +243,6 @@ def rounded_up(number: ast.expr, step: ast.expr) -> ast.expr:
     return ast.BinOp(number, ast.FloorDiv(), step)
 
 
-def reader_of_launch(source: Source, launch: HostLaunch, names: Mapping[str, ast.expr]) -> Reader:
+def reader_of_launch(source: Program, launch: HostLaunch, names: Mapping[str, ast.expr]) -> Reader:
     """The reader of what stands in a launch, where ``names`` has meanings for names of the host."""
     return Reader(source, names, launch.scope, launch.line)

@@ -15,6 +15,7 @@ from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint, Square
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import dim3, parse_shape
+from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program, read_program
 from mmcore_sources.cuda_file import geometry
 from mmcore_sources.cuda_file.body import Body, layout_of
 from mmcore_sources.cuda_file.entry import chosen_function
@@ -33,7 +34,6 @@ from mmcore_sources.cuda_file.host_code import constant
 from mmcore_sources.cuda_file.notes import Note
 from mmcore_sources.cuda_file.parameters import Open, open_parameters, parameter_names
 from mmcore_sources.cuda_file.roles import ELEMENTS, Roles, adds_to_c, given_arguments, roles_of, with_arguments
-from mmcore_sources.cuda_file.source import Function, HostLaunch, Source, read_source
 
 _NARROW = re.compile(r"\b__h(?:fma|add|mul)2?\b|\bh(?:fma|add)2?\b")
 
@@ -64,7 +64,7 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     Raises:
         InvalidKernel: it has no kernel, or several, or nothing tells what is needed; the text names the option.
     """
-    source = functools.reduce(lambda found, header: found.with_header(*header), headers, read_source(text))
+    source = functools.reduce(lambda found, header: found.with_header(*header), headers, read_program(text))
     function, launch, notes = chosen_function(path.name, source, str(given.get("entry", "")))
     body = Body(function)
     parameters, defines = dict(given.get("parameters", {})), dict(given.get("defines", {}))
@@ -90,7 +90,7 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
         role_notes.append(Note("storage", "by columns", "as the source steps over A, B and C", "--column-major ''"))
     block, grid, shared, launch_notes = _geometry(source, function, body, roles, launch, chosen, given)
     # Blocks that wait for each other have to be there at once.
-    rule = LaunchText(grid, str(shared), cooperative=source.whole_grid)
+    rule = LaunchText(grid, str(shared), cooperative=source.cooperative)
     config: dict[str, Any] = {
         "block": block,
         **{name: chosen.values[name] for name in chosen.values if name not in given.get("defines", {})},
@@ -115,7 +115,7 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
 
 
 def _roles(
-    source: Source, function: Function, body: Body, given: Mapping[str, Any]
+    source: Program, function: Function, body: Body, given: Mapping[str, Any]
 ) -> tuple[Roles, list[Note], tuple[Constraint, ...]]:
     """What the parameters get, what to say of it, and what follows for the sizes."""
     if "args" in given:
@@ -150,7 +150,7 @@ def _shown(argument: Any, parameter: str) -> str:
 
 
 def _types(
-    source: Source, function: Function, roles: Roles, chosen: Open, given: Mapping[str, Any]
+    source: Program, function: Function, roles: Roles, chosen: Open, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[Note]]:
     """The element types, by the pointers' own."""
     types = {each.name: each.type for each in function.parameters}
@@ -184,7 +184,7 @@ def _types(
 
 
 def _geometry(
-    source: Source,
+    source: Program,
     function: Function,
     body: Body,
     roles: Roles,

@@ -21,8 +21,8 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.measure import Phases
 from mmcore.planning.plan import plan_cell
 from mmcore.registry import registry
+from mmcore_cuda.cuda_source.entities import EditableSource
 from mmcore_cuda.nvrtc.device_half import LeftOut
-from mmcore_cuda.nvrtc.entities import Source
 
 _MOST_NAMES, _MOST_PLACES = 3, 3
 # What a file of the device's half alone contains, besides what is annotated as the device's.
@@ -50,7 +50,7 @@ def for_show(kernel: Kernel) -> str:
 
 def may_have_a_host_half(text: str) -> bool:
     """Return whether anything in a source or in its own headers may be the host's, so that NVRTC must be asked."""
-    found = Source(text.encode()).entities  # none where the grammar makes nothing of it
+    found = EditableSource(text.encode()).entities  # none where the grammar makes nothing of it
     others = any(not each.of_device and not _OF_BOTH.match(each.text) for each in found)
     return not found or others or _OWN_HEADER.search(text.encode()) is not None
 

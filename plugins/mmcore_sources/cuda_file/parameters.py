@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mmcore.errors import InvalidKernel
+from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
+from mmcore_cuda.cuda_source.tree import text_of, walk
 from mmcore_sources.cuda_file.host_code import Reader, Unreadable, constant, parse_expression, reader_of_launch
 from mmcore_sources.cuda_file.notes import Note
 from mmcore_sources.cuda_file.roles import ELEMENTS
-from mmcore_sources.cuda_file.source import Function, HostLaunch, Source, text_of, walk
 
 _CAPITALS = re.compile(r"[A-Z][A-Z0-9_]*[A-Z0-9]|[A-Z]")
 _OF_BLOCK = re.compile(r"TILE|TILE_?(WIDTH|SIZE|DIM)|BLOCK_?(SIZE|DIM|WIDTH)?|TS|BS|BLK|BLOCK_?(DIM_?)?[XYMN]?")
@@ -42,7 +43,7 @@ class Open:
 
 
 def open_parameters(
-    source: Source, function: Function, launch: HostLaunch | None, given: Mapping[str, Any], entry: str, element: str
+    source: Program, function: Function, launch: HostLaunch | None, given: Mapping[str, Any], entry: str, element: str
 ) -> Open:
     """Choose what is open: as given or in the entry (``f<32>``), else as the launch has it, else by its default.
 
@@ -101,12 +102,12 @@ def open_parameters(
     return Open({**values, **given}, entry, types, tuple(notes), linked, tuple(undefined))
 
 
-def _type(text: str, source: Source) -> str:
+def _type(text: str, source: Program) -> str:
     word = source.types.get(text, text)
     return text if word in ELEMENTS else ""
 
 
-def _value(text: str, source: Source, launch: HostLaunch | None) -> int | None:
+def _value(text: str, source: Program, launch: HostLaunch | None) -> int | None:
     reader = Reader(source) if launch is None else reader_of_launch(source, launch, {})
     try:
         return constant(reader.number(parse_expression(text)))

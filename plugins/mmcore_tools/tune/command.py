@@ -23,7 +23,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.messages import say
 from mmcore.registry import registry
-from mmcore.tuning import Tuned, file_of, own_folder
+from mmcore_cuda.tuned_configs.files import Tuned, file_of, own_folder
 from mmcore_tools.plots.files import picture_path, require_matplotlib
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _tuning(
     most = count if trials is None else trials or max(_LEAST_TRIALS, math.ceil(count / 3))
     # A change of the source, its package, the driver or the configs begins another study.
     facts = {name: value for name, value in described["facts"].items() if name in ("name", "driver")}
-    package = registry().told(kernel.name, registry().kernels)
+    package = registry().provenance(kernel.name, registry().kernels)
     identity = json.dumps([facts, package, kernel.source_text(), sorted(space.configs)], sort_keys=True, default=str)
     digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
     name = f"{kernel.name} {problem} {described['description']} {digest}"

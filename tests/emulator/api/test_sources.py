@@ -11,8 +11,7 @@ import pytest
 
 from mmcore_emulator import CompileError, LaunchError, PtxError, launch
 from mmcore_emulator.api import nvrtc
-from mmcore_emulator.api.signature import parameter_names
-from mmcore_emulator.api.source import plain_name
+from mmcore_emulator.api.source import parameter_names, plain_name
 from tests.emulation import ptx_kernel
 from tests.emulator.api.launching import COPY, PTX, one, refusal
 

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from mmcore_emulator.explain import banks
 from mmcore_emulator.explain.fragments import Held, has_pictures, pictures_of
-from mmcore_emulator.explain.picture import WIDTH, Cell, Picture
-from mmcore_emulator.explain.svg import svg_of
-from mmcore_emulator.machine.asynchronous.swizzles import SPANS, swizzled
+from mmcore_emulator.explain.picture import WIDTH, Cell, Picture, svg_of
+from mmcore_emulator.machine.asynchronous.tensor_maps import SPANS, swizzled
 from mmcore_emulator.profiler.coalescing import matrix_wavefronts, wavefronts
 
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"

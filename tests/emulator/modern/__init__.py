@@ -1,10 +1,8 @@
-"""Kernels that ask of the plugin interface what the lectures never do."""
+"""Kernels that use parts of the plugin interface that the lectures' kernels do not use."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from mmcore import (
     Config,
@@ -19,7 +17,6 @@ from mmcore import (
     TensorMap,
     Workspace,
     ceil_div,
-    hookimpl,
 )
 from mmcore.kernel.arguments import Argument
 
@@ -29,38 +26,30 @@ _PANEL_ROWS = 32
 
 
 def split_k_launches(problem: Problem, config: Config, device: DeviceProperties) -> tuple[Launch, Launch]:
-    """Partial sums over quarters of k, then their sum."""
+    """Return a launch for the sums over quarters of k, and one that adds these."""
     block, count = config.block, problem.m * problem.n
-    parts = Workspace("parts", 4 * _SPLITS * count)
-    splits = Scalar(_SPLITS)
+    parts, splits = Workspace("parts", 4 * _SPLITS * count), Scalar(_SPLITS)
+    grid = ceil_div(problem.n, block.x), ceil_div(problem.m, block.y), _SPLITS
     return (
-        Launch(
-            grid=(ceil_div(problem.n, block.x), ceil_div(problem.m, block.y), _SPLITS),
-            block=block,
-            entry="partial",
-            arguments=("A", "B", parts, "m", "n", "k", splits),
-        ),
-        Launch(
-            grid=(ceil_div(count, 256),), block=(256,), entry="add_parts", arguments=(parts, "C", Scalar(count), splits)
-        ),
+        Launch(grid, block, entry="partial", arguments=("A", "B", parts, "m", "n", "k", splits)),
+        Launch((ceil_div(count, 256),), (256,), entry="add_parts", arguments=(parts, "C", Scalar(count), splits)),
     )
 
 
 def panel_launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
-    """One block for 32 rows and as many columns as it has threads; the rows of A stay in shared memory."""
-    grid = (ceil_div(problem.n, config.block.x), ceil_div(problem.m, _PANEL_ROWS))
-    return Launch(grid=grid, block=config.block, shared_bytes=2 * _PANEL_ROWS * problem.k)
+    """Return a launch whose blocks compute 32 rows, a column in each thread, with A's rows in shared memory."""
+    grid = ceil_div(problem.n, config.block.x), ceil_div(problem.m, _PANEL_ROWS)
+    return Launch(grid, config.block, shared_bytes=2 * _PANEL_ROWS * problem.k)
 
 
 def tensor_map_launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
-    """Whole tiles over C, two blocks side by side in a cluster."""
-    grid = (2 * ceil_div(problem.n, 2 * config.TILE), ceil_div(problem.m, config.TILE))
-    return Launch(grid=grid, block=config.block, cluster=(2, 1))
+    """Return a launch of tiles of C in clusters of two blocks side by side."""
+    grid = 2 * ceil_div(problem.n, 2 * config.TILE), ceil_div(problem.m, config.TILE)
+    return Launch(grid, config.block, cluster=(2, 1))
 
 
 SPLIT_K = Kernel(
     name="modern.split_k",
-    title="partial sums over quarters of k, added by a second launch",
     source=_HERE / "split_k.cu",
     entry="partial",
     launch=split_k_launches,
@@ -70,7 +59,6 @@ SPLIT_K = Kernel(
 
 BF16_PANEL = Kernel(
     name="modern.bf16_panel",
-    title="bfloat16 inputs, float32 sums, a panel of A in dynamic shared memory",
     source=_HERE / "bf16_panel.cu",
     arguments=("A", "B", "C", "m", "n", "k", "lda", "ldb", "ldc", Scalar(_PANEL_ROWS)),
     launch=panel_launch,
@@ -82,7 +70,6 @@ BF16_PANEL = Kernel(
 
 TENSOR_MAP = Kernel(
     name="modern.tensor_map",
-    title="tiles brought in by bulk tensor copies, blocks in clusters",
     source=_HERE / "tensor_map.cu",
     arguments=(TensorMap("A", (16, 16)), TensorMap("B", (16, 16)), "C", "m", "n", "k"),
     launch=tensor_map_launch,
@@ -93,28 +80,17 @@ TENSOR_MAP = Kernel(
 )
 
 
-def panel_maps(*, pointer: bool = False) -> Callable[[Problem], tuple[TensorMap, TensorMap]]:
-    """The maps of panels.cu: A as panels of eight columns, B as it lies, by columns."""
-
-    def maps(problem: Problem) -> tuple[TensorMap, TensorMap]:
-        m, n, k = problem.m, problem.n, problem.k
-        a = TensorMap("A", (2, 16, 8), extents=(k // 8, m, 8), strides=(8, problem.lda, 1), pointer=pointer)
-        b = TensorMap("B", (1, 16, 16), extents=(1, n, k), strides=(n * problem.ldb, problem.ldb, 1), pointer=pointer)
-        return a, b
-
-    return maps
-
-
-def _panels(entry: str, *rest: Argument, **map_options: Any) -> Kernel:
-    maps = panel_maps(**map_options)
+def _panels(entry: str, *rest: Argument, pointer: bool = False) -> Kernel:
+    """Return a kernel that reads A as panels of eight columns, and B by columns, through tensor maps of three axes."""
 
     def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
-        grid = ceil_div(problem.n, 16), ceil_div(problem.m, 16)
-        return Launch(grid=grid, block=config.block, arguments=(*maps(problem), *rest), dependent=True)
+        m, n, k, lda, ldb = problem.m, problem.n, problem.k, problem.lda, problem.ldb
+        a = TensorMap("A", (2, 16, 8), extents=(k // 8, m, 8), strides=(8, lda, 1), pointer=pointer)
+        b = TensorMap("B", (1, 16, 16), extents=(1, n, k), strides=(n * ldb, ldb, 1), pointer=pointer)
+        return Launch((ceil_div(n, 16), ceil_div(m, 16)), config.block, arguments=(a, b, *rest), dependent=True)
 
     return Kernel(
         name=f"modern.{entry}",
-        title="tiles brought in through tensor maps of three axes, B stored by columns",
         source=_HERE / "panels.cu",
         entry=entry,
         launch=launch,
@@ -133,7 +109,6 @@ PANELS = (
 
 FROM_STRUCTURE = Kernel(
     name="modern.from_structure",
-    title="pointers and sizes in a structure, by value",
     source=_HERE / "operands.cu",
     entry="from_structure",
     arguments=(Struct(("A", "m", "n", "k", "B", "C", b"x")),),
@@ -142,19 +117,10 @@ FROM_STRUCTURE = Kernel(
 
 ADD_SLICES = Kernel(
     name="modern.add_slices",
-    title="slices of k added to a C of zeros by blocks that wait for each other",
     source=_HERE / "operands.cu",
     entry="add_slices",
     arguments=("A", "B", "C", "m", "n", "k", Workspace("arrived", content=bytes(4))),
-    launch=lambda problem, config, device: Launch(grid=(4,), block=config.block, cooperative=True),
+    launch=lambda problem, config, device: Launch((4,), config.block, cooperative=True),
     configs=[{"block": (128,)}],
     initial_c="zeros",
 )
-
-MODERN = (SPLIT_K, BF16_PANEL, TENSOR_MAP, FROM_STRUCTURE, ADD_SLICES, *PANELS)
-
-
-@hookimpl
-def mmcore_kernels() -> tuple[Kernel, ...]:
-    """The modern kernels."""
-    return MODERN

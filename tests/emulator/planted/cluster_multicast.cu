@@ -1,4 +1,12 @@
 // C = A·B, bfloat16, float32 C, B by columns: a cluster of two blocks shares the tiles of B by multicast.
+// read too early: one warp of the warpgroup waits for all: if `warp == 0` #wait-full ==> #wgmma
+// wgmma.wait_group: the products are not committed: drop #commit ==> #store #wgmma
+// phase: no wait for full: drop #wait-full ==> #wgmma
+// transaction count: the other block's half of B is not expected: `TX = (BM + BN)` -> `TX = (BM + BN / CLUSTER)`
+//     ==> #expect #load-b #wait-full
+// descriptor: 512 bytes from eight rows to the next: `1024ull / 16 << 32` -> `512ull / 16 << 32` ==> #wgmma
+// cluster left: no cluster barrier at the end: drop #stay ==> #arrive-empty #load-b
+// deadlock: stages are released in the same block only: `lane < CLUSTER` -> `lane == rank` ==> #wait-empty
 #include <cuda.h>
 #include <cuda_bf16.h>
 
@@ -92,7 +100,7 @@ extern "C" __global__ void __cluster_dims__(1, CLUSTER, 1) __launch_bounds__((WA
             asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); // #fence
             for (int p = 0; p < BK; p += 16)
                 WGMMA(d, a + p * 2 / 16, b + p * 2 / 16); // #wgmma
-            asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+            asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); // #commit
             asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); // #wait-wgmma
             if (lane < CLUSTER)
                 ARRIVE_REMOTE(shared.empty[stage], lane); // #arrive-empty

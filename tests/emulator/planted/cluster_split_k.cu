@@ -1,4 +1,9 @@
 // C = A·B, float16, B by columns: blocks of a cluster of two sum half of k each, and add in distributed shared memory.
+// read too early: no cluster barrier before the other part is read: drop #parts-there ==> #read-part #write-part
+// cluster left: no cluster barrier at the end: drop #stay ==> #read-part
+// cluster left: one block waits at the end, the other exits: if `rank == 0` #stay ==> #read-part
+// deadlock: one block skips the cluster barrier: if `rank == 0` #parts-there ==> #parts-there #read-part
+//     #write-part
 #include <cuda_fp16.h>
 
 constexpr int TILE = 32, CLUSTER = 2, THREADS = 128;

@@ -1,4 +1,12 @@
 // C = A·B, bfloat16, B by columns: a warp copies by cp.async and arrives on mbarriers, four others multiply by mma.sync.
+// read too early: the arrival does not wait for the copies: `COPIES_ARRIVE(full` -> `ARRIVE(full` ==> #read-a
+//     #read-b #arrive-full
+// overwrite in flight: the second round of stage 0 does not wait until it is empty: `step >= STAGES` -> `step >
+//     STAGES` ==> #copy-a #copy-b #read-a #read-b
+// phase: empty has the other parity: `(step / STAGES - 1) % 2` -> `step / STAGES % 2` ==> #wait-empty #copy-a
+//     #copy-b
+// barrier count: full expects one arrival instead of the warp's: `INIT(full[stage], 32)` -> `INIT(full[stage], 1)`
+//     ==> #init-full #arrive-full
 #include <cuda_bf16.h>
 
 typedef unsigned long long Barrier;

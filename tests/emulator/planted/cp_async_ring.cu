@@ -1,4 +1,10 @@
 // C = A·B, float16 inputs, float32 C: tiles come by cp.async into a ring of three stages; ldmatrix, mma.sync.
+// read too early: one group more stays in flight: `STAGES - 2)` -> `STAGES - 1)` ==> #read-a #read-b
+// read too early: copies in the loop are not committed: drop #commit ==> #read-a #read-b
+// overwrite in flight: the next copies begin before the barrier: move #barrier after #load-next ==> #copy #copy-a
+//     #copy-b #read-a #read-b
+// deadlock: one warp skips the barrier: if `warp < 3` #barrier ==> #barrier
+// harmless: every copy is waited for: `"n"(STAGES - 2)` -> `"n"(0)` ==> nothing
 #include <cuda_fp16.h>
 
 constexpr int BM = 64, BN = 64, BK = 32, STAGES = 3, THREADS = 128;
@@ -49,8 +55,8 @@ extern "C" __global__ void cp_async_ring(const __half *A, const __half *B, float
         __syncthreads(); // #barrier
         // The barrier also says that every warp is done with the stage before, which is filled next.
         if (step + STAGES - 1 < steps)
-            load(step + STAGES - 1);
-        asm volatile("cp.async.commit_group;" ::: "memory");
+            load(step + STAGES - 1); // #load-next
+        asm volatile("cp.async.commit_group;" ::: "memory"); // #commit
 
         const int stage = step % STAGES;
         for (int p = 0; p < BK; p += 16) {

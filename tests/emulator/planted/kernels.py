@@ -5,20 +5,54 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, TensorMap, hookimpl
+from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, TensorMap
 
-RING_BYTES = 1024  # room for the mbarriers behind the tiles
+RING_BYTES = 1024  # room for the mbarriers after the tiles
+SIZES = {
+    "cp_async_ring": (128, 128, 192),
+    "cp_async_mbarrier": (128, 64, 256),
+    "tma_ring": (256, 128, 448),
+    "wgmma_registers": (128, 128, 512),
+    "cluster_multicast": (256, 128, 448),
+    "cluster_split_k": (64, 64, 128),
+    "tma_store": (128, 192, 320),
+}
+"""The m, n and k of each kernel: several blocks, and at least two rounds of every ring."""
 
 
-def _kernel(name: str, title: str, *, tile: tuple[int, int, int], threads: int, **declared: Any) -> Kernel:
-    m, n, k = tile
+def _kernel(
+    name: str,
+    tile: tuple[int, int, int],
+    threads: int,
+    *,
+    in_block: tuple[int, int] | None = None,
+    blocks: int = 0,
+    shared_bytes: int = 0,
+    **declared: Any,
+) -> Kernel:
+    """Return a kernel.
+
+    Args:
+        name: its file.
+        tile: numbers that m, n and k are multiples of.
+        threads: the threads of a block.
+        in_block: rows and columns of C in a block, where not those of the tile.
+        blocks: the number of blocks, where it is the same for every product.
+        shared_bytes: bytes of dynamic shared memory.
+        declared: other attributes of :class:`mmcore.Kernel`.
+    """
+    rows, columns = in_block or tile[:2]
+
+    def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+        grid = (blocks,) if blocks else (problem.n // columns, problem.m // rows)
+        return Launch(grid, config.block, shared_bytes)
+
     usual: dict[str, Any] = {
         "name": f"planted.{name}",
-        "title": title,
         "source": Path(__file__).parent / f"{name}.cu",
         "configs": [{"block": (threads,)}],
-        "grid": lambda problem, config: (problem.n // n, problem.m // m),
-        "constraints": (Multiple("m", m), Multiple("n", n), Multiple("k", k)),
+        "launch": launch,
+        "constraints": [Multiple(size, of) for size, of in zip("mnk", tile, strict=True)],
         "dtype": "float16",
         "accumulator": "float32",
         "output": declared.get("dtype", "float16"),
@@ -29,80 +63,40 @@ def _kernel(name: str, title: str, *, tile: tuple[int, int, int], threads: int, 
     return Kernel(**usual | declared)
 
 
-def _tma_ring(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
-    return Launch((problem.n // 64, problem.m // 128), config.block, 3 * (128 + 64) * 64 * 2 + RING_BYTES)
+def _map(matrix: str, rows: int = 64) -> TensorMap:
+    return TensorMap(matrix, box=(rows, 64), swizzle=128)
 
 
-def _cluster_multicast(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
-    return Launch((problem.n // 64, problem.m // 64), config.block, 3 * (64 + 64) * 64 * 2 + RING_BYTES)
-
-
-def _tma_store(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
-    return Launch((2,), config.block, (4 * (64 + 64) + 64) * 64 * 2 + RING_BYTES)
-
-
-@hookimpl
-def mmcore_kernels() -> list[Kernel]:
-    a_map, b_map = TensorMap("A", box=(64, 64), swizzle=128), TensorMap("B", box=(64, 64), swizzle=128)
-    return [
-        _kernel(
-            "cp_async_ring",
-            "cp.async in three stages, ldmatrix, mma.sync",
-            tile=(64, 64, 32),
-            threads=128,
-            output="float32",
-            column_major="",
-        ),
-        _kernel(
-            "cp_async_mbarrier",
-            "a warp copies by cp.async and arrives on mbarriers, mma.sync",
-            tile=(64, 64, 32),
-            threads=160,
-            dtype="bfloat16",
-        ),
-        _kernel(
-            "tma_ring",
-            "TMA and a ring of mbarriers, two warpgroups of wgmma",
-            tile=(128, 64, 64),
-            threads=288,
-            output="float32",
-            grid=None,
-            launch=_tma_ring,
-            arguments=(TensorMap("A", box=(128, 64), swizzle=128), b_map, "C", "n", "k"),
-        ),
-        _kernel(
-            "wgmma_registers",
-            "wgmma, A in registers, B stored by the threads, two groups in flight",
-            tile=(64, 64, 128),
-            threads=128,
-            dtype="bfloat16",
-            output="float32",
-        ),
-        _kernel(
-            "cluster_multicast",
-            "clusters of two, tiles of B by multicast, wgmma",
-            tile=(128, 64, 64),
-            threads=160,
-            dtype="bfloat16",
-            output="float32",
-            grid=None,
-            launch=_cluster_multicast,
-            arguments=(a_map, TensorMap("B", box=(32, 64), swizzle=128), "C", "n", "k"),
-        ),
-        _kernel(
-            "cluster_split_k",
-            "clusters of two that share k, sums in distributed shared memory",
-            tile=(32, 32, 32),
-            threads=128,
-            grid=lambda problem, config: (problem.n // 32 * 2, problem.m // 32),
-        ),
-        _kernel(
-            "tma_store",
-            "blocks that stay for several tiles, stored by stmatrix and TMA",
-            tile=(64, 64, 64),
-            threads=160,
-            grid=None,
-            launch=_tma_store,
-            arguments=(a_map, b_map, TensorMap("C", box=(64, 64), swizzle=128), "m", "n", "k"),
-        ),
-    ]
+_KERNELS = (
+    _kernel("cp_async_ring", (64, 64, 32), 128, output="float32", column_major=""),
+    _kernel("cp_async_mbarrier", (64, 64, 32), 160, dtype="bfloat16"),
+    _kernel(
+        "tma_ring",
+        (128, 64, 64),
+        288,
+        shared_bytes=3 * (128 + 64) * 64 * 2 + RING_BYTES,
+        output="float32",
+        arguments=(_map("A", 128), _map("B"), "C", "n", "k"),
+    ),
+    _kernel("wgmma_registers", (64, 64, 128), 128, dtype="bfloat16", output="float32"),
+    _kernel(
+        "cluster_multicast",
+        (128, 64, 64),
+        160,
+        in_block=(64, 64),
+        shared_bytes=3 * (64 + 64) * 64 * 2 + RING_BYTES,
+        dtype="bfloat16",
+        output="float32",
+        arguments=(_map("A"), _map("B", 32), "C", "n", "k"),
+    ),
+    _kernel("cluster_split_k", (32, 32, 32), 128, in_block=(32, 16)),
+    _kernel(
+        "tma_store",
+        (64, 64, 64),
+        160,
+        blocks=2,
+        shared_bytes=(4 * (64 + 64) + 64) * 64 * 2 + RING_BYTES,
+        arguments=(_map("A"), _map("B"), _map("C"), "m", "n", "k"),
+    ),
+)
+KERNELS = {kernel.name.removeprefix("planted."): kernel for kernel in _KERNELS}

@@ -1,4 +1,28 @@
 // C = A·B, float16 inputs, float32 C, B by columns: TMA fills a ring of three stages, two warpgroups multiply by wgmma.
+// read too early: every step waits for stage 0: `full[stage], step` -> `full[0], step` ==> #wgmma
+// overwrite in flight: the stage is released before wgmma ends: move #wait-wgmma after #arrive-empty ==> #load-a
+//     #load-b #wgmma #arrive-empty
+// fence.proxy.async: no proxy fence after mbarrier.init: drop #fence-init ==> #init-full #load-a #load-b
+// wgmma.fence: no wgmma.fence after the zeros: drop #fence ==> #wgmma
+// wgmma.wait_group: one group stays in flight: `wait_group.sync.aligned 0` -> `wait_group.sync.aligned 1` ==>
+//     #store #wgmma
+// phase: the parity of full stays 0: `full[stage], step / STAGES % 2` -> `full[stage], 0` ==> #wait-full
+// transaction count: the bytes of B are not expected: `full[stage], TX` -> `full[stage], BM * BK * 2` ==> #expect
+//     #load-a #load-b #wait-full
+// descriptor: a swizzle of 64 bytes: `1ull << 62` -> `2ull << 62` ==> #wgmma
+// barrier count: empty expects one warpgroup: `empty[stage], WARPGROUPS` -> `empty[stage], 1` ==> #init-empty
+//     #arrive-empty #load-a #load-b
+// barrier missing: the mbarriers are used before they are initialised: drop #initialised ==> #init-full #init-empty
+//     #wait-full #expect
+// deadlock: one warpgroup does not release stages: `thread % 128 == 0` -> `thread == 0` ==> #wait-empty
+// deadlock: bytes are expected without an arrival: `EXPECT(shared.full[stage], TX)` -> `asm
+//     volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"::"r"(address(&shared.full[stage])),
+//     "r"(TX) : "memory")` ==> #wait-full
+// harmless: wgmma.fence after the zeros, but not between products of the same shape: if `step == 0` #fence ==>
+//     nothing
+// harmless: another thread of the warpgroup releases the stage: `thread % 128 == 0` -> `thread % 128 == 64` ==>
+//     nothing
+// harmless: two stages: `STAGES = 3` -> `STAGES = 2` ==> nothing
 #include <cuda.h>
 #include <cuda_fp16.h>
 

@@ -1,4 +1,24 @@
 // C = A·B, float16, B by columns: blocks that stay for several tiles of C, which leave by stmatrix and TMA stores.
+// overwrite in flight: the last store may still read the tile of C: `wait_group.read 0` -> `wait_group.read 1` ==>
+//     #write-c #store-c
+// overwrite in flight: only the storing thread waits until the tile of C is free: drop #c-free ==> #write-c
+//     #store-c
+// overwrite in flight: the store is not committed: drop #commit-c ==> #write-c #store-c
+// overwrite in flight: the block ends while its last store may still read: drop #wait-c ==> #store-c
+// fence.proxy.async: no proxy fence between stmatrix and the TMA store: drop #fence-c ==> #write-c #store-c
+// wgmma.fence: wgmma.fence in the first tile only: if `tile == blockIdx.x` #fence ==> #wgmma
+// wgmma.wait_group: no wgmma.wait_group: drop #wait-wgmma ==> #write-c #packed #wgmma
+// phase: the parity does not change: drop #toggle ==> #wait-full #wait-empty
+// transaction count: 16 bytes too many are expected: `full[stage], TX` -> `full[stage], TX + 16` ==> #expect
+//     #wait-full
+// descriptor: B's descriptor steps over rows instead of along k: `&shared.b[stage][p]` -> `&shared.b[stage][p *
+//     BK]` ==> #wgmma
+// barrier count: bar.sync counts the copying warp, which never arrives: `WARPS * 32); // #c-written` -> `(WARPS +
+//     1) * 32); // #c-written` ==> #c-written
+// barrier count: bar.sync counts half of the threads: `WARPS * 32); // #c-written` -> `WARPS * 16); // #c-written`
+//     ==> #c-written #store-c #write-c
+// harmless: the store has also written C before the tile is reused: `wait_group.read 0` -> `wait_group 0` ==>
+//     nothing
 #include <cuda.h>
 #include <cuda_fp16.h>
 

@@ -1,4 +1,13 @@
 // C = A·B, bfloat16, float32 C, B by columns: wgmma with A in registers and B stored by the threads, two groups in flight.
+// overwrite in flight: one buffer for products of two steps: `BUFFERS = 3` -> `BUFFERS = 1` ==> #write-b #wgmma
+// fence.proxy.async: no proxy fence after the stores of B: drop #fence-proxy ==> #write-b #wgmma
+// fence.proxy.async: one thread's proxy fence for all threads' stores: if `thread == 0` #fence-proxy ==> #write-b
+//     #wgmma
+// wgmma.fence: no wgmma.fence after the loads of A: drop #fence ==> #wgmma #write-a
+// wgmma.wait_group: no wait for the last group: drop #wait-0 ==> #store #store-8
+// descriptor: leading and stride offset exchanged: `128ull / 16 << 32 | BN * 16ull / 16 << 16` -> `BN * 16ull / 16
+//     << 32 | 128ull / 16 << 16` ==> #wgmma #descriptor
+// harmless: four buffers: `BUFFERS = 3` -> `BUFFERS = 4` ==> nothing
 #include <cuda_bf16.h>
 
 constexpr int BM = 64, BN = 64, BK = 64, BUFFERS = 3, THREADS = 128;

@@ -31,6 +31,7 @@ from typing import Any
 import mmcore_emulator
 from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, Workspace
 from mmcore.devices.violations import Violation
+from tests.emulator.marked_source import header, marked_lines, without_header
 
 FOLDER = Path(__file__).parent / "corpus"
 LAUNCH_ATTRIBUTES = ("grid", "cluster", "dependent")
@@ -77,7 +78,7 @@ class Case:
 
     def check(self, folder: Path) -> tuple[list[Violation], Lines]:
         """Return the hazards that a check reports, and the numbers of the marked lines."""
-        source = re.sub(r"\A(//.*\n)+", lambda header: "\n" * header[0].count("\n"), self.file.read_text())
+        source = without_header(self.file.read_text())
         for mark, old, new in self.edits:
             pattern = rf"(?m)^.*(?= // {mark}$)" if mark else re.escape(old)
             source, count = re.subn(pattern, new.replace("\\", r"\\"), source)
@@ -88,12 +89,10 @@ class Case:
         options = {"n": "32", **self.options}
         sizes = {name: int(options.pop(name, options["n"])) for name in "mkn"}
         checked = mmcore_emulator.check(kernel(folder / self.file.name, options), **sizes, device="emulator")
-        lines: Lines = {}
-        for number, line in enumerate(source.splitlines(), 1):
-            for mark in re.findall(r"#[\w-]+", line.partition("//")[2]):
-                lines.setdefault(mark, set()).add(number)
         ignored = {"unwritten-output"} - {each.kind for each in self.expected}
-        return [each for each in (*checked.violations, *checked.warnings) if each.kind not in ignored], lines
+        return [each for each in (*checked.violations, *checked.warnings) if each.kind not in ignored], marked_lines(
+            source
+        )
 
 
 def kernel(path: Path, options: dict[str, str]) -> Kernel:
@@ -131,8 +130,7 @@ def value(text: str) -> Any:
 def cases(file: Path) -> Iterator[Case]:
     """Yield the cases that the comment at the top of a file describes."""
     launch: dict[str, str] = {}
-    for line in re.sub(r"\n//  +", " ", file.read_text().partition("\n#")[0].partition("\nextern")[0]).splitlines():
-        text = line.removeprefix("// ")
+    for text in header(file.read_text()):
         if text.startswith("launch: "):
             launch = dict(each.split("=") for each in text.split()[1:])
         elif text == "right":

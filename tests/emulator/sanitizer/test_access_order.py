@@ -10,9 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.dim3 import Dim3
 from mmcore_emulator.machine.lanes import Batch
-from mmcore_emulator.machine.limits import WARP
+from mmcore_emulator.machine.limits import WARP, Dim3
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
 from mmcore_emulator.sanitizer.happens_before.vector_clocks import HappensBefore
 from mmcore_emulator.sanitizer.shadow import Accesses, LastAccess

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.tensor_cores import (
+from bench.studies.tensor_cores import (
     CASES,
     FORMATS,
     Case,
@@ -25,7 +25,7 @@ from bench.tensor_cores import (
     operands,
     result_of,
 )
-from bench.tensor_cores import hypotheses as hypotheses_of
+from bench.studies.tensor_cores import hypotheses as hypotheses_of
 from mmcore_emulator.errors import UnsupportedInstruction
 from mmcore_emulator.tensor_cores.arithmetic import NEVER, Arithmetic, arithmetic_of
 from mmcore_emulator.tensor_cores.elements import BITS, values

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.isa.asynchronous import wgmma_operands
 from mmcore_emulator.isa.asynchronous.wgmma_operands import WgmmaKind, parse_wgmma
-from mmcore_emulator.machine.asynchronous import boxes, swizzles, tensor_maps
+from mmcore_emulator.machine.asynchronous import boxes, tensor_maps
 from mmcore_emulator.tensor_cores import layouts
 from tests.tables import table, words_of
 
@@ -101,7 +101,7 @@ def test_layouts_are_those_of_the_table_of_canonical_layouts(swizzle: int, major
             far_row, far_column = (leading, stride) if swizzle else (stride, leading)
             offset = row % t * 2 + row // t % wide * 2 * t + row // (t * wide) * far_row
             offset += column % 8 * wide * 2 * t + column // 8 * far_column
-        assert addresses[row, column] == swizzles.swizzled(np.array([1024 + offset], np.uint64), swizzle)[0]
+        assert addresses[row, column] == tensor_maps.swizzled(np.array([1024 + offset], np.uint64), swizzle)[0]
 
 
 def test_descriptors_of_several_warpgroups_at_once() -> None:
@@ -124,7 +124,7 @@ def test_fields_of_a_descriptor() -> None:
     assert (read(memory, descriptor, 64, "K") == matrix[:, :16]).all()
 
 
-@pytest.mark.parametrize("span", swizzles.SPANS)
+@pytest.mark.parametrize("span", tensor_maps.SPANS)
 @pytest.mark.parametrize("major", ["K", "MN"])
 @pytest.mark.parametrize("start", [0, 128, 1024 + 384])
 def test_eight_lines_of_an_operand_are_in_all_banks(span: int, major: str, start: int) -> None:

@@ -9,16 +9,14 @@ from __future__ import annotations
 from mmcore_emulator.errors import PtxError
 from mmcore_emulator.executor.translation.compiled_block import CompiledBlock, Registers
 from mmcore_emulator.executor.translation.operand_code import NOWHERE, OperandCode
-from mmcore_emulator.executor.translation.shadow_code import ShadowCode
-from mmcore_emulator.executor.translation.shadow_domain import ShadowDomain
+from mmcore_emulator.executor.translation.shadow_code import ShadowCode, ShadowDomain
 from mmcore_emulator.isa.barriers import reduction
 from mmcore_emulator.isa.entries import Capability, Compute, Execute, Move, OperandSpec, Wait
 from mmcore_emulator.isa.table import check_supported, decode, destinations, effect, unsupported
 from mmcore_emulator.machine.barriers import Arrival, Reduction
 from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.numerics.uint128 import joined, parts_of
-from mmcore_emulator.ptx.blocks import Block
-from mmcore_emulator.ptx.instructions import Instruction, Operand, Register
+from mmcore_emulator.ptx.instructions import Block, Instruction, Operand, Register
 from mmcore_emulator.ptx.types import Constant
 
 
@@ -213,10 +211,11 @@ class CodeGenerator:
         run = semantics.run if semantics.bound is None else semantics.bound(self._capability)
         if semantics.unread is not None and self._read.isdisjoint(register for register, _ in results):
             run, results = semantics.unread, []
-        arguments = ("machine", self._mask(instruction), code.value(instruction), *sources_given)
-        code.lines.append(f"results = {code.value(run)}({', '.join(arguments)})")
+        at, mask = code.value(instruction), self._mask(instruction)
+        code.lines.append(f"execution = Execution(machine, {mask}, {at})")
+        code.lines.append(f"results = {code.value(run)}({', '.join(('execution', *sources_given))})")
         if self._shadows is not None:
-            self._shadows.execute(instruction, semantics, arguments, results)
+            self._shadows.execute(instruction, semantics, sources_given, results)
         for position, (register, kind) in enumerate(results):
             code.assign(instruction, register, f"results[{position}]", kind)
             if self._shadows is not None:

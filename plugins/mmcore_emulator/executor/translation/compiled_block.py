@@ -10,8 +10,7 @@ from mmcore_emulator.machine.barriers import BarrierKind, Reduction
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.blocks import Block
-from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.ptx.instructions import Block, Instruction
 
 
 class Registers(list[Values]):
@@ -35,24 +34,16 @@ Translated: TypeAlias = Callable[[Registers, Mask | None, bool, Machine], Any]
 
 @dataclass(frozen=True)
 class CompiledBlock:
-    """A basic block, ready to run.
+    """A basic block, ready to run."""
 
-    Attributes:
-        run: ``run(registers, mask, keep, machine)``; ``keep`` preserves register values that other lanes still need. It
-            returns the predicate of the branch at the block's end, the mask that a warp's barrier names, or the
-            :class:`~mmcore_emulator.machine.barriers.Arrival` at a block's barrier.
-        block: the original block.
-        instructions: number of instructions that each lane executes in it.
-        barrier: the barrier of a block of threads at its end, or None.
-        reduction: the reduction at that barrier, or None.
-        polling_at: its first instruction that polls a value which other threads may write, or None.
-        live_slots: numbers of the registers whose values on entry may still be read.
-    """
-
+    # ``run(registers, mask, keep, machine)``; ``keep`` preserves register values that other lanes still need. It
+    # returns the predicate of the branch at the block's end, the mask that a warp's barrier names, or the
+    # :class:`~mmcore_emulator.machine.barriers.Arrival` at a block's barrier.
     run: Translated
-    block: Block
-    instructions: int
-    barrier: BarrierKind | None = None
-    reduction: Reduction | None = None
+    block: Block  # the original block
+    instructions: int  # number of instructions that each lane executes in it
+    barrier: BarrierKind | None = None  # the barrier of a block of threads at its end, or None
+    reduction: Reduction | None = None  # the reduction at that barrier, or None
+    # Its first instruction that polls a value which other threads may write, or None.
     polling_at: Instruction | None = None
-    live_slots: tuple[int, ...] = ()
+    live_slots: tuple[int, ...] = ()  # numbers of the registers whose values on entry may still be read

@@ -9,8 +9,7 @@ from mmcore_emulator.errors import PtxError
 from mmcore_emulator.isa.entries import Jump, Wait
 from mmcore_emulator.isa.table import GATHER, decode, destinations, effect, reads
 from mmcore_emulator.isa.warp_operations import EVERYBODY
-from mmcore_emulator.ptx.blocks import EXIT, Block
-from mmcore_emulator.ptx.instructions import Function, Instruction, Operand, Register, Symbol
+from mmcore_emulator.ptx.instructions import EXIT, Block, Function, Instruction, Operand, Register, Symbol
 
 
 def _ends_block(instruction: Instruction) -> bool:

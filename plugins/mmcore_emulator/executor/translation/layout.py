@@ -22,27 +22,16 @@ _LARGEST = 512 << 10
 
 @dataclass(frozen=True)
 class Layout:
-    """The addresses and sizes of a function's variables and parameters.
+    """The addresses and sizes of a function's variables and parameters."""
 
-    Attributes:
-        addresses: address of each shared and local variable, by name.
-        shared: address and bytes of each shared array that the source declares.
-        dynamic_shared: address of the dynamic shared memory, after these arrays.
-        local_bytes: local memory of a thread.
-        parameters: offset of each parameter in parameter memory, by name.
-        parameter_bytes: size of parameter memory.
-        shared_begin: begin of a block's shared memory.
-        misplaced: shared arrays whose address does not have the requested alignment: name in the source, address,
-            alignment.
-    """
-
-    addresses: dict[str, int]
-    shared: tuple[tuple[int, int], ...]
-    dynamic_shared: int
-    local_bytes: int
-    parameters: dict[str, int]
-    parameter_bytes: int
-    shared_begin: int = 0
+    addresses: dict[str, int]  # address of each shared and local variable, by name
+    shared: tuple[tuple[int, int], ...]  # address and bytes of each shared array that the source declares
+    dynamic_shared: int  # address of the dynamic shared memory, after these arrays
+    local_bytes: int  # local memory of a thread
+    parameters: dict[str, int]  # offset of each parameter in parameter memory, by name
+    parameter_bytes: int  # size of parameter memory
+    shared_begin: int = 0  # begin of a block's shared memory
+    # Shared arrays whose address does not have the requested alignment: name in the source, address, alignment.
     misplaced: tuple[tuple[str, int, int], ...] = ()
 
     @property

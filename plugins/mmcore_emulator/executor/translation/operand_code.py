@@ -9,6 +9,7 @@ import numpy as np
 from mmcore_emulator.errors import PtxError
 from mmcore_emulator.isa.table import unsupported
 from mmcore_emulator.machine.lanes import CLOCKS, SPECIAL_REGISTERS
+from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.types import NUMPY
 from mmcore_emulator.ptx.instructions import Address, Instruction, Negated, Operand, Register, Symbol, TensorAddress
@@ -34,7 +35,7 @@ class OperandCode:
         self._symbols = symbols
         self._constants: dict[tuple[int, str], str] = {}
         self.slots: dict[Register, int] = {}
-        self.namespace: dict[str, Any] = {"np": np}
+        self.namespace: dict[str, Any] = {"np": np, "Execution": Execution}
         self.lines: list[str] = []
 
     def initial_registers(self) -> list[Values]:

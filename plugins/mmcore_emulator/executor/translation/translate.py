@@ -10,12 +10,11 @@ from mmcore_emulator.executor.translation.codegen import CodeGenerator
 from mmcore_emulator.executor.translation.compiled_block import CompiledBlock, Registers
 from mmcore_emulator.executor.translation.control_flow import behind, blocks_of, gathered
 from mmcore_emulator.executor.translation.layout import Layout, lay_out
-from mmcore_emulator.executor.translation.shadow_domain import ShadowDomain
+from mmcore_emulator.executor.translation.shadow_code import ShadowDomain
 from mmcore_emulator.isa.architectures import shared_begin
 from mmcore_emulator.isa.table import reads
-from mmcore_emulator.ptx.blocks import Block
 from mmcore_emulator.ptx.carry_flag import with_carries
-from mmcore_emulator.ptx.instructions import Function
+from mmcore_emulator.ptx.instructions import Block, Function
 
 
 @dataclass(frozen=True)

@@ -182,7 +182,10 @@ def _of_sign(a: Values, b: Values, c: Values) -> Values:
 
 FAMILY = Family(
     "Comparison and selection",
-    (Entry("setp", _comparison, effect=Effect("compare")), Entry("set", _comparison)),
+    (
+        Entry("setp", _comparison, effect=Effect("compare"), counts_results=True),
+        Entry("set", _comparison, counts_results=True),
+    ),
     exact=_selections,
     since=(((9, 0), r"(set|setp)\..*bf16.*"),),
 )

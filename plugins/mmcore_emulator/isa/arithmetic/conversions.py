@@ -11,9 +11,8 @@ from functools import partial
 
 import numpy as np
 
-from mmcore_emulator.isa.arithmetic.float_operations import in_halves, saturated, without_negative
-from mmcore_emulator.isa.arithmetic.subnormals import flushing
-from mmcore_emulator.isa.entries import Compute, Effect, Entry, Family, Function, of_opcode
+from mmcore_emulator.isa.arithmetic.float_operations import flushing, in_halves, saturated, without_negative
+from mmcore_emulator.isa.entries import Compute, Effect, Entry, Family, Function
 from mmcore_emulator.numerics import floats
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.rounding import FORMATS, rounded
@@ -284,7 +283,7 @@ def _packing(modifiers: tuple[str, ...]) -> Compute | None:
 
 FAMILY = Family(
     "Conversion",
-    (Entry("cvt", of_opcode(lambda opcode: conversion(opcode[1:])), effect=Effect(passes=True)),),
+    (Entry("cvt", lambda opcode: conversion(opcode[1:]), effect=Effect(passes=True)),),
     since=(
         ((9, 0), r"cvt\.r[nz]\..*tf32\.f32|cvt\.(?!(\w+\.)*bf16(x2)?\.f32$|(r[nzmp]\.)?f32\.bf16$).*bf16.*"),
         ((8, 9), r"cvt\..*e[45]m[23]x2.*"),

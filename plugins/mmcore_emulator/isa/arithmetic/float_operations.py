@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
-from mmcore_emulator.isa.arithmetic.subnormals import flushing
-from mmcore_emulator.isa.entries import Compute, Entry, Family, Function, of_opcode
+from mmcore_emulator.isa.entries import Compute, Entry, Family, Function
 from mmcore_emulator.numerics import floats
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.numerics.rounding import DIRECTIONS, directed
+from mmcore_emulator.numerics.floats import LEAST_NORMAL, Values, flushed
+from mmcore_emulator.numerics.rounding import DIRECTIONS, EXACT, directed
 from mmcore_emulator.numerics.types import NUMPY
 
 _SUM = r"(rn\.)?(ftz\.)?(sat\.)?f16(x2)?|(rn\.)?bf16(x2)?|(r[nzmp]\.)?(ftz\.)?(sat\.)?f32|(r[nzmp]\.)?f64"
@@ -181,7 +181,7 @@ def in_halves(compute: Function, dtype: np.dtype[np.generic], *sources: Values) 
 
 FAMILY = Family(
     "Floating-point arithmetic",
-    (Entry("|".join(_FORMS), of_opcode(lambda opcode: float_operation(opcode[0], opcode[1:]))),),
+    (Entry("|".join(_FORMS), lambda opcode: float_operation(opcode[0], opcode[1:])),),
     since=(
         ((9, 0), r"(add|sub|mul)\..*bf16.*|fma\..*\.oob\..*"),
         ((8, 6), r"(min|max)\..*xorsign\.abs.*"),
@@ -190,3 +190,58 @@ FAMILY = Family(
     passes=("abs", "add", "sub"),
     flops={"fma": 2, "mad": 2, **dict.fromkeys(("add", "sub", "mul", "div", "rcp", "sqrt"), 1)},
 )
+
+
+Exact: TypeAlias = Callable[..., tuple[Values, Values]]
+
+# From here on, 24 bits with an unbounded exponent round up to 2^-126; a bounded one does so from 2^-126 - 2^-150 on.
+_LEAST_ROUNDED_UP = 2.0**-126 - 2.0**-151
+# Beyond this, numbers round up to 2^-126 in the other rounding modes.
+_LARGEST_BELOW = 2.0**-126 - 2.0**-150
+_NOTHING = np.zeros(())
+
+
+def flushing(name: str, plain: Compute, *, nearest: bool = True) -> Compute | None:
+    """Return the semantics of ``name`` with .ftz, from ``plain`` without; None if there is no such instruction.
+
+    A result counts as subnormal if it is below 2^-126 after rounding to 24 bits with an unbounded exponent. NVIDIA's
+    assembler does the same when it evaluates an instruction. A few results therefore become zero although they round up
+    to 2^-126 without ``.ftz``. ``nearest`` is true if the instruction rounds to nearest.
+    """
+    if name not in _FLUSHING or "f32" not in (*plain.sources, plain.result):
+        return None
+    exact = _FLUSHING[name]
+
+    def compute(*sources: Values) -> Values:
+        kinds = zip(sources, plain.sources, strict=True)
+        operands = [flushed(operand) if kind == "f32" else operand for operand, kind in kinds]
+        result = plain.compute(*operands)
+        if plain.result != "f32":
+            return np.asarray(result)
+        least = np.abs(result) == LEAST_NORMAL
+        if exact is not None and least.any():
+            short = _falls_short(*exact(*(operand.astype(np.float64) for operand in operands)), nearest=nearest)
+            result = np.where(least & short, np.copysign(np.float32(0), result), result)
+        return flushed(result)
+
+    return Compute(compute, plain.sources, plain.result)
+
+
+def _falls_short(high: Values, low: Values, *, nearest: bool) -> Values:
+    """Return True where ``high`` + ``low`` does not round up to 2^-126; ``low`` only decides between equals."""
+    magnitude, rest = np.abs(high), np.where(np.signbit(high), -low, low)
+    if nearest:
+        return np.asarray((magnitude < _LEAST_ROUNDED_UP) | ((magnitude == _LEAST_ROUNDED_UP) & (rest < 0)))
+    return np.asarray((magnitude < _LARGEST_BELOW) | ((magnitude == _LARGEST_BELOW) & (rest <= 0)))
+
+
+def _same(a: Values) -> tuple[Values, Values]:
+    return a, _NOTHING
+
+
+# The exact form of results that may have been rounded up; None if none may.
+_FLUSHING: dict[str, Exact | None] = {
+    **dict.fromkeys(("add", "sub", "min", "max", "abs", "neg", "sqrt", "setp", "set")),
+    **{name: EXACT[name] for name in ("mul", "fma", "mad", "div", "rcp")},
+    "cvt": _same,
+}

@@ -17,13 +17,12 @@ from mmcore_emulator.isa.asynchronous.mbarriers import (
     init,
     pending_count,
 )
-from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec, of_opcode
-from mmcore_emulator.machine.accesses import LaneViolation
+from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
+from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, ArrivalSent, Arrived, Made, Passed
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.instructions import Instruction
 
 _OBJECT = np.dtype(np.uint64)
 _ONE = np.ones((1,) * 6, np.uint32)
@@ -51,7 +50,7 @@ def _mbarrier(opcode: Opcode) -> Execute | None:
             return Execute(partial(_wait, kind), (OperandSpec("result", "pred"), address, phase, number), required=3)
         case "pending_count":
             return Execute(
-                lambda machine, mask, at, state: [pending_count(state[0])],
+                lambda execution, state: [pending_count(state[0])],
                 (OperandSpec("result", "u32"), OperandSpec("source", "b64")),
             )
         case "copies_arrive":
@@ -59,96 +58,67 @@ def _mbarrier(opcode: Opcode) -> Execute | None:
     return None
 
 
-def _init(
-    kind: MbarrierKind,
-    machine: Machine,
-    mask: Mask | None,
-    at: Instruction,
-    address: list[Values],
-    number: list[Values],
-) -> Sequence[Values]:
+def _init(kind: MbarrierKind, execution: Execution, address: list[Values], number: list[Values]) -> None:
     """Initialise objects."""
+    execution = execution.in_cluster(address[0])
+    machine, mask, at = execution
     space, nothing = _SPACES[kind.space], np.zeros(number[0].shape, _OBJECT)
-    mask = machine.memory.in_cluster(address[0], mask, at)
-    _report_misuse(kind, machine, mask, at, machine.memory.peek(space, address[0], _OBJECT, mask), number[0])
+    _report_misuse(kind, execution, machine.memory.peek(space, address[0], _OBJECT, mask), number[0])
     for place in np.unique(np.broadcast_to(address[0], machine.batch.shape)[machine.batch.spread(mask)]).tolist():
         machine.mbarriers.initialised_at[place & (BLOCK_BYTES - 1)] = at
     machine.memory.store(space, address[0], [init(nothing, number[0])], _OBJECT, mask, at)
     if machine.observers:
         machine.observers.event(Made(machine.memory.places(address[0]), mask))
-    return ()
 
 
-def change(
-    kind: MbarrierKind,
-    machine: Machine,
-    mask: Mask | None,
-    at: Instruction,
-    address: list[Values],
-    *number: list[Values],
-) -> Sequence[Values]:
+def change(kind: MbarrierKind, execution: Execution, address: list[Values], *number: list[Values]) -> Sequence[Values]:
     """Change objects; return their previous words."""
+    execution = execution.in_cluster(address[0])
+    machine, mask, at = execution
     operand = number[0][0] if number else _ONE
     of = combine(kind)
     assert of is not None
-    mask = machine.memory.in_cluster(address[0], mask, at)
     if kind.semantics == "release":
         machine.observers.fence(_fenced(kind), mask)
-    before = machine.memory.atomic(
-        _SPACES[kind.space], address[0], [] if kind.action == "inval" else [operand], _OBJECT, of, mask, at
-    )
-    _report_misuse(kind, machine, mask, at, before, operand)
+    operands = [] if kind.action == "inval" else [operand]
+    before = machine.memory.atomic(_SPACES[kind.space], address[0], operands, _OBJECT, of, mask, at)
+    _report_misuse(kind, execution, before, operand)
     if machine.observers and kind.action in ("arrive", "arrive_drop"):
-        sent = ArrivalSent(
-            machine.memory.places(address[0]), mask, at, _fenced(kind) if kind.semantics == "relaxed" else ""
-        )
+        relaxed = _fenced(kind) if kind.semantics == "relaxed" else ""
+        sent = ArrivalSent(machine.memory.places(address[0]), mask, at, relaxed)
         machine.observers.event(sent)
         machine.observers.event(Arrived(sent))
     return [before]
 
 
-def _report_misuse(
-    kind: MbarrierKind, machine: Machine, mask: Mask | None, at: Instruction, words: Values, operand: Values
-) -> None:
+def _report_misuse(kind: MbarrierKind, execution: Execution, words: Values, operand: Values) -> None:
     """Report misuse of the objects that lanes access."""
+    machine, mask, at = execution
     for problem in problems(kind, words, operand):
         lanes = machine.batch.spread(machine.batch.narrow(mask, problem.lanes))
         if lanes.any():
-            machine.observers.report(
-                LaneViolation("mbarrier-misuse", "shared", at, lanes, partial(_misuse, problem.clause, at))
-            )
-
-
-def _misuse(clause: str, at: Instruction, lane: tuple[int, ...]) -> str:
-    return f"uses an mbarrier wrongly: {clause}, for {at.mnemonic}"
+            text = f"uses an mbarrier wrongly: {problem.clause}, for {at.mnemonic}"
+            machine.observers.report(LaneViolation("mbarrier-misuse", "shared", at, lanes, always(text)))
 
 
 def _wait(
-    kind: MbarrierKind,
-    machine: Machine,
-    mask: Mask | None,
-    at: Instruction,
-    address: list[Values],
-    phase: list[Values],
-    *time: list[Values],
+    kind: MbarrierKind, execution: Execution, address: list[Values], phase: list[Values], *time: list[Values]
 ) -> Sequence[Values]:
     """Return True for lanes whose phase is over; operations on their way to the object arrive first, until it is."""
+    execution = execution.in_cluster(address[0])
+    machine, mask, at = execution
     over = completed if kind.parity else completed_of_state
     space = _SPACES[kind.space]
-    mask = machine.memory.in_cluster(address[0], mask, at)
 
     def asking() -> Mask | None:
-        still: Mask | None = machine.batch.narrow(
-            mask, ~over(machine.memory.peek(space, address[0], _OBJECT, mask), phase[0])
-        )
-        return still
+        return machine.batch.narrow(mask, ~over(machine.memory.peek(space, address[0], _OBJECT, mask), phase[0]))
 
     machine.in_flight.land_at(address[0], asking)
     words = machine.memory.atomic(space, address[0], [], _OBJECT, lambda old: old, mask, at)
     relaxed = kind.semantics == "relaxed"
     if not relaxed:
         machine.observers.fence(_fenced(kind), mask)
-    _report_misuse(kind, machine, mask, at, words, _ONE)
+    _report_misuse(kind, execution, words, _ONE)
     done = over(words, phase[0])
     if machine.observers:
         passed = machine.batch.narrow(mask, done)
@@ -161,12 +131,10 @@ def _fenced(kind: MbarrierKind) -> str:
     return "gpu" if kind.scope == "cluster" else "cta"
 
 
-def _copies_arrive(
-    kind: MbarrierKind, machine: Machine, mask: Mask | None, at: Instruction, address: list[Values]
-) -> Sequence[Values]:
+def _copies_arrive(kind: MbarrierKind, execution: Execution, address: list[Values]) -> None:
     """Make the lanes' copies so far arrive at the object when they complete."""
+    machine, mask, at = execution.in_cluster(address[0])
     space, groups = _SPACES[kind.space], machine.thread_copies.committed
-    mask = machine.memory.in_cluster(address[0], mask, at)
     if kind.increments:
         machine.memory.atomic(space, address[0], [_ONE], _OBJECT, expect_arrival, mask, at)
     copies = machine.thread_copies
@@ -182,7 +150,6 @@ def _copies_arrive(
             machine.observers.event(Arrived(sent))
 
     machine.in_flight.send(address[0], mask, land)
-    return ()
 
 
 def _effect(verb: str = "uses", polls: str = "", step: str = "") -> Effect:
@@ -192,14 +159,14 @@ def _effect(verb: str = "uses", polls: str = "", step: str = "") -> Effect:
 FAMILY = Family(
     "mbarrier objects",
     (
-        Entry("mbarrier.init", of_opcode(_mbarrier), r"mbarrier\.init\..*", _effect("makes", step="init")),
-        Entry("mbarrier.inval", of_opcode(_mbarrier), r"mbarrier\.inval\..*", _effect("gives up", step="inval")),
-        Entry("mbarrier.test_wait", of_opcode(_mbarrier), r"mbarrier\.test_wait\..*", _effect(polls="always")),
-        Entry("mbarrier.try_wait", of_opcode(_mbarrier), r"mbarrier\.try_wait\..*", _effect(polls="always")),
-        Entry("mbarrier", of_opcode(_mbarrier), effect=_effect()),
+        Entry("mbarrier.init", _mbarrier, r"mbarrier\.init\..*", _effect("makes", step="init")),
+        Entry("mbarrier.inval", _mbarrier, r"mbarrier\.inval\..*", _effect("gives up", step="inval")),
+        Entry("mbarrier.test_wait", _mbarrier, r"mbarrier\.test_wait\..*", _effect(polls="always")),
+        Entry("mbarrier.try_wait", _mbarrier, r"mbarrier\.try_wait\..*", _effect(polls="always")),
+        Entry("mbarrier", _mbarrier, effect=_effect()),
         Entry(
             "cp.async.mbarrier.arrive",
-            of_opcode(_mbarrier),
+            _mbarrier,
             r"cp\.async\.mbarrier\.arrive.*",
             Effect("copy", writes=True, step="arrive"),
         ),

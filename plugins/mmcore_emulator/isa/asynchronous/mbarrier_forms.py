@@ -21,36 +21,26 @@ from mmcore_emulator.isa.asynchronous.mbarriers import (
     inval,
     signed,
 )
-from mmcore_emulator.machine.asynchronous.problem import Problem, first_of
 from mmcore_emulator.machine.memory.operations import Combine
+from mmcore_emulator.machine.violations import Problem, first_of
 from mmcore_emulator.numerics.floats import Values
 
 
 @dataclass(frozen=True)
 class MbarrierKind:
-    """The kind of an instruction on an mbarrier object.
+    """The kind of an instruction on an mbarrier object."""
 
-    Attributes:
-        action: "init", "inval", "arrive", "arrive_drop", "expect_tx", "complete_tx", "test_wait", "try_wait",
-            "pending_count"; "copies_arrive" for ``cp.async.mbarrier.arrive``.
-        parity: true if a wait names the phase by its parity instead of a state.
-        tx: true if an arrival expects bytes, which replace the count as its operand.
-        completes: true if an arrival may be the phase's last; false with ``.noComplete``.
-        increments: for "copies_arrive", true if it adds a pending arrival first (no ``.noinc``).
-        space: "cta", "cluster" (shared memory of the block, or of the cluster), "generic", or "" without an
-            access.
-        semantics: "release", "acquire", "relaxed", or "".
-        scope: "cta" or "cluster".
-    """
-
+    # "init", "inval", "arrive", "arrive_drop", "expect_tx", "complete_tx", "test_wait", "try_wait", "pending_count";
+    # "copies_arrive" for ``cp.async.mbarrier.arrive``.
     action: str
-    parity: bool = False
-    tx: bool = False
-    completes: bool = True
-    increments: bool = False
+    parity: bool = False  # true if a wait names the phase by its parity instead of a state
+    tx: bool = False  # true if an arrival expects bytes, which replace the count as its operand
+    completes: bool = True  # true if an arrival may be the phase's last; false with ``.noComplete``
+    increments: bool = False  # for "copies_arrive", true if it adds a pending arrival first (no ``.noinc``)
+    # "cta", "cluster" (shared memory of the block, or of the cluster), "generic", or "" without an access.
     space: str = "generic"
-    semantics: str = ""
-    scope: str = "cta"
+    semantics: str = ""  # "release", "acquire", "relaxed", or ""
+    scope: str = "cta"  # "cta" or "cluster"
 
 
 _SPACES = {"shared": "cta", "shared::cta": "cta", "shared::cluster": "cluster"}

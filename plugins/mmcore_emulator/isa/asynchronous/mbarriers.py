@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mmcore_emulator.machine.asynchronous.problem import Mask
+from mmcore_emulator.machine.violations import Mask
 from mmcore_emulator.numerics.floats import Values
 
 MOST_ARRIVALS = 2**16 - 1
@@ -33,19 +33,12 @@ _INVALID = np.uint64(0xFFFD_FFFD_FFFD_FFFD)
 
 
 class Contents(NamedTuple):
-    """The content of words, as int64 arrays of one shape.
+    """The content of words, as int64 arrays of one shape."""
 
-    Attributes:
-        parity: parity of the current phase, 0 or 1.
-        tx: bytes that copies have still to bring; negative if they came before they were expected.
-        expected: arrivals that each phase from the next on waits for.
-        pending: arrivals that the current phase still waits for.
-    """
-
-    parity: Values
-    tx: Values
-    expected: Values
-    pending: Values
+    parity: Values  # parity of the current phase, 0 or 1
+    tx: Values  # bytes that copies have still to bring; negative if they came before they were expected
+    expected: Values  # arrivals that each phase from the next on waits for
+    pending: Values  # arrivals that the current phase still waits for
 
 
 def initialised(word: Values) -> Mask:

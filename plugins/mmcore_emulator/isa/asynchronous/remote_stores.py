@@ -6,7 +6,7 @@ They arrive when a thread waits for the mbarrier, as bulk copies do. Reference: 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -16,15 +16,14 @@ from mmcore_emulator.isa.asynchronous.mbarrier_actions import change
 from mmcore_emulator.isa.asynchronous.mbarrier_forms import MbarrierKind
 from mmcore_emulator.isa.asynchronous.mbarriers import contents
 from mmcore_emulator.isa.atomics import atomic_operation
-from mmcore_emulator.isa.entries import Effect, Entry, Execute, Family, Opcode, OperandSpec, of_opcode
+from mmcore_emulator.isa.entries import Effect, Entry, Execute, Family, Opcode, OperandSpec
 from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Transfer
-from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory.addresses import RANK_BEGIN, RANK_SHIFT, SHARED_WINDOW
+from mmcore_emulator.machine.memory.operations import Combine
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.types import NUMPY
-from mmcore_emulator.ptx.instructions import Instruction
 
 _STORE = re.compile(
     r"st\.async(\.weak)?(?P<space>\.shared::cluster)?\.mbarrier::complete_tx::bytes(\.v(?P<count>[24]))?"
@@ -45,16 +44,14 @@ def _remote(opcode: Opcode) -> Execute | None:
         count, dtype = int(match["count"] or 1), NUMPY[match["kind"]]
         if count * dtype.itemsize > _LARGEST:
             return None
-        run = partial(_send, _space(match), partial(_store, dtype), count * dtype.itemsize)
-        return Execute(
-            run, (OperandSpec("address"), OperandSpec("source", match["kind"], count), OperandSpec("address"))
-        )
+        operands = (OperandSpec("address"), OperandSpec("source", match["kind"], count), OperandSpec("address"))
+        return Execute(partial(_send, _space(match), dtype, None), operands)
     if match := _REDUCTION.fullmatch(name):
         kind, operation = match["kind"], atomic_operation(frozenset((match["name"], match["kind"])))
         if operation is None or (kind == "u64" and match["name"] != "add"):
             return None
-        run = partial(_send, _space(match), partial(_reduce, NUMPY[kind], operation.combine), NUMPY[kind].itemsize)
-        return Execute(run, (OperandSpec("address"), OperandSpec("source", kind), OperandSpec("address")))
+        operands = (OperandSpec("address"), OperandSpec("source", kind), OperandSpec("address"))
+        return Execute(partial(_send, _space(match), NUMPY[kind], operation.combine), operands)
     return None
 
 
@@ -73,42 +70,41 @@ def block_at(machine: Machine, address: Values) -> Values:
 
 def _send(
     space: str,
-    write: Callable[..., None],
-    nbytes: int,
-    machine: Machine,
-    mask: Mask | None,
-    at: Instruction,
+    dtype: np.dtype[np.generic],
+    combine: Combine | None,
+    execution: Execution,
     address: list[Values],
     values: list[Values],
     mbarrier: list[Values],
-) -> Sequence[Values]:
-    for target in (address[0], mbarrier[0]):
-        mask = machine.memory.in_cluster(target, mask, at)
-    if mask is not None and not mask.count:
-        return ()
+) -> None:
+    execution = execution.in_cluster(address[0]).in_cluster(mbarrier[0])
+    machine, mask, at = execution
+    if execution.idle:
+        return
+    nbytes = len(values) * dtype.itemsize
     completes = MbarrierKind("complete_tx", space=space, scope="cluster")
 
     def land() -> None:
-        write(machine, space, address[0], values, mask, at)
+        if combine is None:
+            machine.memory.store(space, address[0], values, dtype, mask, at)
+        else:
+            machine.memory.atomic(space, address[0], values, dtype, combine, mask, at)
         before = machine.memory.peek(space, mbarrier[0], np.dtype(np.uint64), mask)
-        (previous,) = change(completes, machine, mask, at, mbarrier, [np.full((1,) * 6, nbytes, np.uint32)])
+        (previous,) = change(completes, execution, mbarrier, [np.full((1,) * 6, nbytes, np.uint32)])
         late = machine.batch.spread(machine.batch.narrow(mask, contents(previous).parity != contents(before).parity))
         if late.any():
             machine.observers.report(LaneViolation("mbarrier-misuse", "shared", at, late, always(_LATE)))
 
     inside = mbarrier[0] & np.uint64(RANK_BEGIN - 1)
     lands: Callable[[], None] = land
-    for transfer in _transfers(machine, mask, at, address[0], nbytes, mbarrier[0]) if machine.observers else ():
+    for transfer in _transfers(execution, address[0], nbytes, mbarrier[0]) if machine.observers else ():
         lands = partial(landed, lands, transfer, machine)
     machine.in_flight.send(inside, mask, lands, block_at(machine, mbarrier[0]))
-    return ()
 
 
-def _transfers(
-    machine: Machine, mask: Mask | None, at: Instruction, address: Values, nbytes: int, mbarrier: Values
-) -> Iterator[Transfer]:
+def _transfers(execution: Execution, address: Values, nbytes: int, mbarrier: Values) -> Iterator[Transfer]:
     """Yield the stores as transfers for observers, one for each offset of an mbarrier in its block."""
-    sent = sent_by(machine, mask, at, address, nbytes)
+    machine, sent = execution.machine, sent_by(execution, address, nbytes)
     blocks, objects = (
         each_of(machine, sent.lanes, values) for values in (block_at(machine, address), machine.memory.places(mbarrier))
     )
@@ -117,44 +113,12 @@ def _transfers(
         yield issued(sent, which, blocks, sent.transfer(which, blocks, writes=True, mbarriers=objects[which]))
 
 
-def _store(
-    dtype: np.dtype[np.generic],
-    machine: Machine,
-    space: str,
-    address: Values,
-    values: list[Values],
-    mask: Mask | None,
-    at: Instruction,
-) -> None:
-    machine.memory.store(space, address, values, dtype, mask, at)
-
-
-def _reduce(
-    dtype: np.dtype[np.generic],
-    combine: Callable[..., Values],
-    machine: Machine,
-    space: str,
-    address: Values,
-    values: list[Values],
-    mask: Mask | None,
-    at: Instruction,
-) -> None:
-    machine.memory.atomic(space, address, values, dtype, combine, mask, at)
-
-
 FAMILY = Family(
     "Stores to other blocks of a cluster",
     (
-        Entry("st.async", of_opcode(_remote), r"st\.async\..*", Effect("remote store", "writes", writes=True)),
-        Entry(
-            "red.async",
-            of_opcode(_remote),
-            r"red\.async\..*\.add\..*",
-            Effect("remote store", "adds to", True, step="reduce"),
-        ),
-        Entry(
-            "red.async", of_opcode(_remote), r"red\.async\..*", Effect("remote store", "changes", True, step="reduce")
-        ),
+        Entry("st.async", _remote, r"st\.async\..*", Effect("remote store", "writes", writes=True)),
+        Entry("red.async", _remote, r"red\.async\..*\.add\..*", Effect("remote store", "adds to", True, step="reduce")),
+        Entry("red.async", _remote, r"red\.async\..*", Effect("remote store", "changes", True, step="reduce")),
     ),
     since=(((9, 0), r"(st|red)\.async\..*"),),
 )

@@ -7,29 +7,16 @@ group, or another for their mbarrier. So a thread that does not wait reads the p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
-from mmcore_emulator.isa.entries import (
-    CACHE_HINT,
-    CLUSTER_SPACE,
-    Effect,
-    Entry,
-    Execute,
-    Family,
-    Opcode,
-    OperandSpec,
-    always,
-    of_opcode,
-)
+from mmcore_emulator.isa.entries import CACHE_HINT, CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
 from mmcore_emulator.machine.accesses import Access
 from mmcore_emulator.machine.asynchronous.events import Issued, Transfer, words_of
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.instructions import Instruction
 
 _WORD = np.dtype(np.uint32)
 _PREFETCHES = {f"L2::{size}" for size in ("64B", "128B", "256B")}
@@ -52,31 +39,24 @@ def _copies(opcode: Opcode) -> Execute | None:
     )
 
 
-def _commit(machine: Machine, mask: Mask | None, at: object) -> tuple[()]:
-    machine.thread_copies.commit(mask)
-    return ()
+def _commit(execution: Execution) -> None:
+    execution.machine.thread_copies.commit(execution.mask)
 
 
-def _wait_for_all(machine: Machine, mask: Mask | None, at: Instruction) -> Sequence[Values]:
-    machine.thread_copies.land(np.full((1,) * 6, np.iinfo(np.int64).max), mask)
-    return ()
+def _wait_for_all(execution: Execution) -> None:
+    execution.machine.thread_copies.land(np.full((1,) * 6, np.iinfo(np.int64).max), execution.mask)
 
 
-def _wait_for_groups(machine: Machine, mask: Mask | None, at: Instruction, most: list[Values]) -> Sequence[Values]:
+def _wait_for_groups(execution: Execution, most: list[Values]) -> None:
     """Wait until at most ``most`` of the latest groups are under way."""
-    machine.thread_copies.land(machine.thread_copies.committed - most[0], mask)
-    return ()
+    copies = execution.machine.thread_copies
+    copies.land(copies.committed - most[0], execution.mask)
 
 
 def _copy(
-    machine: Machine,
-    mask: Mask | None,
-    at: Instruction,
-    target: list[Values],
-    source: list[Values],
-    size: list[Values],
-    *further: list[Values],
-) -> Sequence[Values]:
+    execution: Execution, target: list[Values], source: list[Values], size: list[Values], *further: list[Values]
+) -> None:
+    machine, mask, at = execution
     nbytes = int(size[0].item())
     read_bytes = next(iter(further[: len(further) - (_POLICY in at.opcode)]), [])
     if read_bytes and read_bytes[0].dtype == np.bool_:
@@ -85,39 +65,30 @@ def _copy(
     machine.memory.check_alignment("shared", target[0], nbytes, mask, at)
     reading = machine.batch.narrow(mask, read_bytes[0] > 0) if len(read_bytes) else mask
     if machine.observers:
-        _report_copy(machine, source[0], target[0], nbytes, reading, mask, at)
+        _report_copy(execution, source[0], target[0], nbytes, reading)
     if not len(read_bytes):
         words = machine.memory.load("global", source[0], _WORD, count, mask, at)
     else:
-        words = _part(machine, mask, at, source[0], count, np.minimum(read_bytes[0], np.uint32(nbytes)))
+        words = _part(execution, source[0], count, np.minimum(read_bytes[0], np.uint32(nbytes)))
     machine.thread_copies.send(target[0], words, mask, at)
     if machine.observers:
         # Bytes that are not read have no origin.
         origin = np.where(read_bytes[0] > 0, source[0], np.uint64(0)) if len(read_bytes) else source[0]
-        _report_issued(machine, mask, at, target[0], origin, nbytes)
-    return ()
+        _report_issued(execution, target[0], origin, nbytes)
 
 
-def _report_copy(
-    machine: Machine,
-    source: Values,
-    target: Values,
-    nbytes: int,
-    reading: Mask | None,
-    mask: Mask | None,
-    at: Instruction,
-) -> None:
+def _report_copy(execution: Execution, source: Values, target: Values, nbytes: int, reading: Mask | None) -> None:
     """Report copies from global to shared memory; only the lanes of ``reading`` read anything."""
-    if mask is None or mask.count:
+    machine, mask, at = execution
+    if not execution.idle:
         read = Access("copy", "global", machine.memory.spaces["global"], source, nbytes, reading, at)
         machine.observers.copy(
             read, Access("copy", "shared", machine.memory.spaces["shared"], target, nbytes, mask, at)
         )
 
 
-def _report_issued(
-    machine: Machine, mask: Mask | None, at: Instruction, target: Values, origin: Values, nbytes: int
-) -> None:
+def _report_issued(execution: Execution, target: Values, origin: Values, nbytes: int) -> None:
+    machine, mask, at = execution
     lanes = np.flatnonzero(machine.batch.spread(mask))
     origins = np.broadcast_to(origin, machine.batch.shape).reshape(-1)[lanes].astype(np.int64) if nbytes == 16 else None
     words = words_of(machine.memory.places(target).reshape(-1)[lanes], nbytes)
@@ -127,13 +98,11 @@ def _report_issued(
     )
 
 
-def _part(
-    machine: Machine, mask: Mask | None, at: Instruction, source: Values, count: int, nbytes: Values
-) -> list[Values]:
-    """Return the words of the first ``given`` bytes, padded with zeros."""
+def _part(execution: Execution, source: Values, count: int, nbytes: Values) -> list[Values]:
+    """Return the words of the first ``nbytes`` bytes, padded with zeros."""
     words: list[Values] = [np.zeros((1,) * 6, np.uint32)] * count
     full = nbytes == np.uint32(4 * count)
-    load = partial(_loaded_where, machine, mask, at)
+    load = partial(_loaded_where, execution)
     if full.any():
         words = [np.where(full, new, old) for new, old in zip(load(source, count, full, _WORD), words, strict=True)]
     if not (full | (nbytes == 0)).all():
@@ -151,14 +120,9 @@ def _part(
 
 
 def _loaded_where(
-    machine: Machine,
-    mask: Mask | None,
-    at: Instruction,
-    source: Values,
-    count: int,
-    lanes: Values,
-    dtype: np.dtype[np.generic],
+    execution: Execution, source: Values, count: int, lanes: Values, dtype: np.dtype[np.generic]
 ) -> list[Values]:
+    machine, mask, at = execution
     narrowed = machine.batch.narrow(mask, lanes)
     if narrowed is not None and not narrowed.count:
         return [np.zeros((1,) * 6, dtype)] * count
@@ -170,15 +134,15 @@ _COPY = Effect("copy", "writes", writes=True)
 FAMILY = Family(
     "Copies of threads (cp.async)",
     (
-        Entry("cp.async.commit_group", always(Execute(_commit)), r"cp\.async\.commit_group", _COPY),
-        Entry("cp.async.wait_all", always(Execute(_wait_for_all)), r"cp\.async\.wait_all", _COPY),
+        Entry("cp.async.commit_group", Execute(_commit), r"cp\.async\.commit_group", _COPY),
+        Entry("cp.async.wait_all", Execute(_wait_for_all), r"cp\.async\.wait_all", _COPY),
         Entry(
             "cp.async.wait_group",
-            always(Execute(_wait_for_groups, (OperandSpec("source", "s32"),))),
+            Execute(_wait_for_groups, (OperandSpec("source", "s32"),)),
             r"cp\.async\.wait_group",
             _COPY,
         ),
-        Entry("cp.async", of_opcode(_copies), r"cp\.async\.c[ag]\..*", _COPY),
+        Entry("cp.async", _copies, r"cp\.async\.c[ag]\..*", _COPY),
     ),
     since=(((8, 0), r"cp\.async\..*"), CLUSTER_SPACE, CACHE_HINT),
 )

@@ -9,23 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.isa.asynchronous.wgmma_operands import WgmmaKind, chunk_addresses, decode, parse_wgmma
-from mmcore_emulator.isa.entries import (
-    Capability,
-    Effect,
-    Entry,
-    Execute,
-    Family,
-    Opcode,
-    OperandSpec,
-    Run,
-    always,
-    nothing,
-    of_opcode,
-)
+from mmcore_emulator.isa.entries import Capability, Effect, Entry, Execute, Family, Opcode, OperandSpec, Run, nothing
 from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Committed, Issued, Transfer, Waited
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.tensor_cores.arithmetic import Arithmetic, arithmetic_of
@@ -47,36 +35,33 @@ def _product(opcode: Opcode) -> Execute | None:
     a, b = OperandSpec("source", "", 0), OperandSpec("source", "b64")
     constants = (OperandSpec("source", "s32"),) * (4 if kind.transposable else 2)
     operands = (registers, a, b, OperandSpec("source", "pred"), *constants)
-    return Execute(None, operands, required=4, bound=partial(_multiply, kind))
+
+    def bound(capability: Capability) -> Run:
+        types = kind.a, kind.b, kind.accumulator
+        return partial(_multiplied, kind, arithmetic_of(capability, "wgmma", *types, kind.k, saturate=kind.saturates))
+
+    return Execute(None, operands, required=4, bound=bound)
 
 
-def _multiply(kind: WgmmaKind, capability: Capability) -> Run:
-    arithmetic = arithmetic_of(capability, "wgmma", kind.a, kind.b, kind.accumulator, kind.k, saturate=kind.saturates)
-    return partial(_multiplied, kind, arithmetic)
+def _commit(execution: Execution) -> None:
+    execution.machine.observers.event(Committed("wgmma", execution.mask))
 
 
-def _commit(machine: Machine, mask: Mask | None, at: object) -> tuple[()]:
-    machine.observers.event(Committed("wgmma", mask))
-    return ()
-
-
-def _wait(machine: Machine, mask: Mask | None, at: Instruction, most: list[Values]) -> Sequence[Values]:
-    machine.observers.event(Waited("wgmma", int(most[0].item()), mask))
-    return ()
+def _wait(execution: Execution, most: list[Values]) -> None:
+    execution.machine.observers.event(Waited("wgmma", int(most[0].item()), execution.mask))
 
 
 def _multiplied(
     kind: WgmmaKind,
     arithmetic: Arithmetic,
-    machine: Machine,
-    mask: Mask | None,
-    at: Instruction,
+    execution: Execution,
     d: list[Values],
     a: list[Values],
     b: list[Values],
     scale_d: list[Values],
     *constants: list[Values],
 ) -> Sequence[Values]:
+    machine, mask, at = execution
     in_registers = len(a) > 1
     settings = dict(
         zip(
@@ -201,12 +186,12 @@ def _effect(step: str) -> Effect:
 FAMILY = Family(
     "Matrices of a warpgroup",
     (
-        Entry("wgmma.mma_async", of_opcode(_product), r"wgmma\.mma_async\..*", _effect("product")),
-        Entry("wgmma.fence", always(Execute(nothing)), r"wgmma\.fence\.sync\.aligned", _effect("fence")),
-        Entry("wgmma.commit_group", always(Execute(_commit)), r"wgmma\.commit_group\.sync\.aligned", _effect("commit")),
+        Entry("wgmma.mma_async", _product, r"wgmma\.mma_async\..*", _effect("product")),
+        Entry("wgmma.fence", Execute(nothing), r"wgmma\.fence\.sync\.aligned", _effect("fence")),
+        Entry("wgmma.commit_group", Execute(_commit), r"wgmma\.commit_group\.sync\.aligned", _effect("commit")),
         Entry(
             "wgmma.wait_group",
-            always(Execute(_wait, (OperandSpec("source", "s32"),))),
+            Execute(_wait, (OperandSpec("source", "s32"),)),
             r"wgmma\.wait_group\.sync\.aligned",
             _effect("wait"),
         ),

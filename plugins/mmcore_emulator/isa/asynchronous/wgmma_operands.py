@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.asynchronous.swizzles import CHUNK, swizzled
+from mmcore_emulator.machine.asynchronous.tensor_maps import CHUNK, swizzled
 from mmcore_emulator.numerics.floats import Values
 
 WARPGROUP = 128
@@ -40,20 +40,16 @@ _SHAPE = re.compile(r"m64n(\d+)k(\d+)")
 
 @dataclass(frozen=True)
 class WgmmaKind:
-    """One form of ``wgmma.mma_async``: D = A·B + D, or A·B, with A of M×K and B of K×N elements.
+    """One form of ``wgmma.mma_async``: D = A·B + D, or A·B, with A of M×K and B of K×N elements."""
 
-    Attributes:
-        n, k: columns of B, and elements of a product's sum; A has 64 rows.
-        accumulator, a, b: PTX types.
-        saturates: true if sums of integers saturate (``.satfinite``).
-    """
-
+    # Columns of B, and elements of a product's sum; A has 64 rows.
     n: int
     k: int
+    # PTX types.
     accumulator: str
     a: str
     b: str
-    saturates: bool = False
+    saturates: bool = False  # true if sums of integers saturate (``.satfinite``)
 
     @property
     def registers(self) -> int:
@@ -117,21 +113,13 @@ def a_places(element_bytes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 class Descriptor(NamedTuple):
-    """The content of matrix descriptors, as arrays of one shape (PTX ISA, "Matrix Descriptor Format").
+    """The content of matrix descriptors, as arrays of one shape (PTX ISA, "Matrix Descriptor Format")."""
 
-    Attributes:
-        start: address of the first chunk, in bytes, its lowest 18 bits; uint64, as are the next two.
-        leading: leading dimension byte offset.
-        stride: stride dimension byte offset.
-        base_offset: number of the 128 bytes with which the swizzle's pattern starts, modulo 8.
-        swizzle: bytes within which chunks change places: 0, 32, 64 or 128.
-    """
-
-    start: Values
-    leading: Values
-    stride: Values
-    base_offset: Values
-    swizzle: Values
+    start: Values  # address of the first chunk, in bytes, its lowest 18 bits; uint64, as are the next two
+    leading: Values  # leading dimension byte offset
+    stride: Values  # stride dimension byte offset
+    base_offset: Values  # number of the 128 bytes with which the swizzle's pattern starts, modulo 8
+    swizzle: Values  # bytes within which chunks change places: 0, 32, 64 or 128
 
 
 def decode(descriptor: Values) -> Descriptor:

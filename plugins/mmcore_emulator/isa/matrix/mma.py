@@ -10,12 +10,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mmcore_emulator.isa.entries import Capability, Effect, Entry, Execute, Family, Opcode, OperandSpec, Run, of_opcode
-from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.isa.entries import Capability, Effect, Entry, Execute, Family, Opcode, OperandSpec, Run
+from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.warps import PerWarp
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
 from mmcore_emulator.tensor_cores.elements import bits_of, values
 from mmcore_emulator.tensor_cores.fragments import Fragment
@@ -28,24 +26,17 @@ Multiply: TypeAlias = Callable[[Values, Values, Values], Values]
 
 @dataclass(frozen=True)
 class MmaKind:
-    """What an ``mma.sync`` multiplies.
+    """What an ``mma.sync`` multiplies."""
 
-    Attributes:
-        shape: M, N and K.
-        layouts: of A and of B, "row" or "col".
-        d, a, b, c: types of elements.
-        satfinite: whether a sum of whole numbers stops at the limits of s32 instead of wrapping around.
-        rounding: of f64: "rn", "rz", "rm" or "rp".
-    """
-
-    shape: Shape
-    layouts: tuple[str, str]
+    shape: Shape  # M, N and K
+    layouts: tuple[str, str]  # of A and of B, "row" or "col"
+    # Types of elements.
     d: str
     a: str
     b: str
     c: str
-    satfinite: bool = False
-    rounding: str = "rn"
+    satfinite: bool = False  # whether a sum of whole numbers stops at the limits of s32 instead of wrapping around
+    rounding: str = "rn"  # of f64: "rn", "rz", "rm" or "rp"
 
     def fragments(self) -> tuple[Fragment, Fragment, Fragment, Fragment]:
         """Of the operands, in the order in which they are written: D, A, B, C."""
@@ -154,9 +145,8 @@ def register_type(fragment: Fragment) -> str:
     return "f64" if fragment.bits == 64 else "b32"
 
 
-def _multiplied(
-    kind: MmaKind, multiply: Multiply, machine: Machine, mask: Mask | None, at: Instruction, *operands: list[Values]
-) -> list[Values]:
+def _multiplied(kind: MmaKind, multiply: Multiply, execution: Execution, *operands: list[Values]) -> list[Values]:
+    machine, mask, _ = execution
     d, *fragments = kind.fragments()
     ends = np.cumsum([len(each) for each in operands])
 
@@ -189,7 +179,7 @@ def _build(opcode: Opcode) -> Execute | None:
 PRODUCT = Effect("product", members="all")
 FAMILY = Family(
     "Products of matrices of a warp",
-    (Entry("mma", of_opcode(_build), effect=PRODUCT),),
+    (Entry("mma", _build, effect=PRODUCT),),
     since=(
         ((9, 0), r"mma\..*\.m16n8k\d+\..*f64.*"),
         ((8, 9), r"mma\..*\.e[45]m[23]\..*"),

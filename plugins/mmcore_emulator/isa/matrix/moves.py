@@ -9,22 +9,10 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.entries import (
-    CLUSTER_SPACE,
-    Effect,
-    Entry,
-    Execute,
-    Family,
-    Opcode,
-    OperandSpec,
-    always,
-    of_opcode,
-)
-from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
+from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.warps import PerWarp
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.tensor_cores.fragments import Registers
 
 _WORD = np.dtype(np.uint32)
@@ -32,17 +20,11 @@ _WORD = np.dtype(np.uint32)
 
 @dataclass(frozen=True)
 class MatrixMove:
-    """What an ``ldmatrix`` loads, or a ``stmatrix`` stores: matrices of 8 rows of 8 halfwords.
+    """What an ``ldmatrix`` loads, or a ``stmatrix`` stores: matrices of 8 rows of 8 halfwords."""
 
-    Attributes:
-        count: of matrices, and of registers.
-        transposed: whether a thread holds neighbours in a column.
-        space: "shared", or "generic" where the opcode does not say.
-    """
-
-    count: int
-    transposed: bool
-    space: str
+    count: int  # of matrices, and of registers
+    transposed: bool  # whether a thread holds neighbours in a column
+    space: str  # "shared", or "generic" where the opcode does not say
 
 
 @cache
@@ -85,10 +67,9 @@ def _matrices(opcode: Opcode) -> Execute | None:
     return Execute(partial(_load_matrices, move), (registers, address))
 
 
-def _load_matrices(
-    move: MatrixMove, machine: Machine, mask: Mask | None, at: Instruction, address: list[Values]
-) -> Sequence[Values]:
+def _load_matrices(move: MatrixMove, execution: Execution, address: list[Values]) -> Sequence[Values]:
     """Each thread of those that name rows loads 16 bytes, which are then dealt out."""
+    machine, mask, at = execution
     naming = machine.batch.narrow(mask, machine.special("%laneid") < np.uint32(8 * move.count))
     words = machine.memory.load(move.space, address[0], _WORD, 4, naming, at)
 
@@ -101,13 +82,10 @@ def _load_matrices(
 
 
 def _store_matrices(
-    move: MatrixMove,
-    machine: Machine,
-    mask: Mask | None,
-    at: Instruction,
-    address: list[Values],
-    registers: list[Values],
+    move: MatrixMove, execution: Execution, address: list[Values], registers: list[Values]
 ) -> Sequence[Values]:
+    machine, mask, at = execution
+
     def collect(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:
         lines = np.ascontiguousarray(rows_of_registers(rows, move.transposed)).view(np.uint32)
         every = np.zeros((len(taking), 32, 4), np.uint32)
@@ -120,8 +98,10 @@ def _store_matrices(
     return ()
 
 
-def _transpose(machine: Machine, mask: Mask | None, at: Instruction, register: list[Values]) -> list[Values]:
+def _transpose(execution: Execution, register: list[Values]) -> list[Values]:
     """A matrix of 8×8 in the registers of a warp, and the same with rows for columns."""
+
+    machine, mask, _ = execution
 
     def transpose(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:
         return registers_of_rows(np.ascontiguousarray(rows_of_registers(rows)), transposed=True)
@@ -138,9 +118,9 @@ _TRANSPOSED = Execute(_transpose, (OperandSpec("result"), OperandSpec("source"))
 FAMILY = Family(
     "Matrices that a warp moves",
     (
-        Entry("ldmatrix", of_opcode(_matrices), effect=_move_effect("ldmatrix", "reads")),
-        Entry("stmatrix", of_opcode(_matrices), effect=_move_effect("stmatrix", "writes")),
-        Entry("movmatrix", always(_TRANSPOSED), r"movmatrix\.sync\.aligned\.m8n8\.trans\.b16", Effect(members="all")),
+        Entry("ldmatrix", _matrices, effect=_move_effect("ldmatrix", "reads")),
+        Entry("stmatrix", _matrices, effect=_move_effect("stmatrix", "writes")),
+        Entry("movmatrix", _TRANSPOSED, r"movmatrix\.sync\.aligned\.m8n8\.trans\.b16", Effect(members="all")),
     ),
     since=(((9, 0), r"stmatrix\..*"), CLUSTER_SPACE),
 )

@@ -15,17 +15,11 @@ from mmcore_emulator.tensor_cores.layouts import Shape
 
 
 class Product(NamedTuple):
-    """One form of such an instruction.
+    """One form of such an instruction."""
 
-    Attributes:
-        kind: "mma", "wmma" or "wgmma".
-        shape: M, N and K.
-        types: PTX types of D, A and B.
-    """
-
-    kind: str
-    shape: Shape
-    types: tuple[str, ...]
+    kind: str  # "mma", "wmma" or "wgmma"
+    shape: Shape  # M, N and K
+    types: tuple[str, ...]  # PTX types of D, A and B
 
     @property
     def name(self) -> str:

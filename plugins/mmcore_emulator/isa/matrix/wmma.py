@@ -10,7 +10,7 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec, of_opcode
+from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
 from mmcore_emulator.isa.matrix.mma import (
     PRODUCT,
     SUMS,
@@ -22,10 +22,8 @@ from mmcore_emulator.isa.matrix.mma import (
     sound_types,
     without_modifiers,
 )
-from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.tensor_cores.arithmetic import Arithmetic
 from mmcore_emulator.tensor_cores.elements import BITS, join_parts, split_parts
 from mmcore_emulator.tensor_cores.fragments import Fragment
@@ -76,23 +74,14 @@ def wmma_mma_kind(opcode: tuple[str, ...]) -> WmmaKind | None:
 
 @dataclass(frozen=True)
 class WmmaMove:
-    """What a ``wmma.load`` loads, or a ``wmma.store`` stores.
+    """What a ``wmma.load`` loads, or a ``wmma.store`` stores."""
 
-    Attributes:
-        matrix: "A", "B" or "C"; D is called "C".
-        store: whether it is stored.
-        layout: "row" where a row's elements lie side by side in memory, "col" where a column's do.
-        shape: M, N and K of the product.
-        space: "shared", "global" or "generic".
-        type: of the elements.
-    """
-
-    matrix: Matrix
-    store: bool
-    layout: str
-    shape: Shape
-    space: str
-    type: str
+    matrix: Matrix  # "A", "B" or "C"; D is called "C"
+    store: bool  # whether it is stored
+    layout: str  # "row" where a row's elements lie side by side in memory, "col" where a column's do
+    shape: Shape  # M, N and K of the product
+    space: str  # "shared", "global" or "generic"
+    type: str  # of the elements
 
     @property
     def fragment(self) -> Fragment:
@@ -180,9 +169,8 @@ def _addresses(move: WmmaMove, machine: Machine, address: Values, stride: list[V
     return found
 
 
-def _load_fragment(
-    move: WmmaMove, machine: Machine, mask: Mask | None, at: Instruction, address: list[Values], *stride: list[Values]
-) -> list[Values]:
+def _load_fragment(move: WmmaMove, execution: Execution, address: list[Values], *stride: list[Values]) -> list[Values]:
+    machine, mask, at = execution
     dtype, parts = _element(move)
     given = stride[0] if stride else []
     loaded = [
@@ -196,14 +184,9 @@ def _load_fragment(
 
 
 def _store_fragment(
-    move: WmmaMove,
-    machine: Machine,
-    mask: Mask | None,
-    at: Instruction,
-    address: list[Values],
-    registers: list[Values],
-    *stride: list[Values],
+    move: WmmaMove, execution: Execution, address: list[Values], registers: list[Values], *stride: list[Values]
 ) -> Sequence[Values]:
+    machine, mask, at = execution
     dtype, parts = _element(move)
     held = registers[: move.fragment.distinct]
     if parts > 1:
@@ -235,9 +218,9 @@ _LOADS, _STORES = (Effect("fragment move", verb, verb == "writes", members="all"
 FAMILY = Family(
     "Fragments of a warp",
     (
-        Entry("wmma.mma", of_opcode(_product), r"wmma\.mma\..*", PRODUCT),
-        Entry("wmma.load", of_opcode(_fragment_move), r"wmma\.load\..*", _LOADS),
-        Entry("wmma.store", of_opcode(_fragment_move), r"wmma\.store\..*", _STORES),
+        Entry("wmma.mma", _product, r"wmma\.mma\..*", PRODUCT),
+        Entry("wmma.load", _fragment_move, r"wmma\.load\..*", _LOADS),
+        Entry("wmma.store", _fragment_move, r"wmma\.store\..*", _STORES),
     ),
     since=(((8, 0), r"wmma\..*\.(bf16|tf32|f64)(\..*)?|wmma\.mma\.and\..*"), CLUSTER_SPACE),
 )

@@ -8,23 +8,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.asynchronous.problem import Mask
-from mmcore_emulator.machine.asynchronous.swizzles import CHUNK, swizzled
-from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
+from mmcore_emulator.machine.asynchronous.tensor_maps import CHUNK, TensorLayout, swizzled
+from mmcore_emulator.machine.violations import Mask
 from mmcore_emulator.numerics.floats import Values
 
 
 class BoxElements(NamedTuple):
-    """Where the elements of boxes lie, in the order in which they are in shared memory but for the swizzle.
+    """Where the elements of boxes lie, in the order in which they are in shared memory but for the swizzle."""
 
-    Attributes:
-        global_offsets: bytes from the tensor's address, int64 [..., elements].
-        inside: which elements the tensor has, [..., elements]; only these may be accessed in global memory.
-        shared_offsets: bytes from the box's address in shared memory, int64 [..., elements]; never negative.
-    """
-
-    global_offsets: NDArray[np.int64]
-    inside: Mask
+    global_offsets: NDArray[np.int64]  # bytes from the tensor's address, int64 [..., elements]
+    inside: Mask  # which elements the tensor has, [..., elements]; only these may be accessed in global memory
+    # Bytes from the box's address in shared memory, int64 [..., elements]; never negative.
     shared_offsets: NDArray[np.int64]
 
 

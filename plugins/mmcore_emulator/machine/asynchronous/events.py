@@ -24,27 +24,17 @@ NOWHERE = -1
 
 @dataclass(frozen=True, eq=False)
 class Transfer:
-    """An asynchronous access to shared memory, one for each of some threads or groups of threads.
+    """An asynchronous access to shared memory, one for each of some threads or groups of threads."""
 
-    Attributes:
-        at: the instruction.
-        lanes: numbers in the batch of the lanes that issue it together, [transfers, threads].
-        words: places of the accessed 4-byte words, [transfers, words]; NOWHERE for none.
-        writes: true if it writes them.
-        origin: address in global memory of each written 16 bytes, 0 for none, [transfers, words / 4].
-        mbarriers: place of each transfer's mbarrier, in bytes; NOWHERE for none.
-        shape: lines of the matrix that it reads, and 16-byte chunks of a line, in order.
-        layout: layout of the matrix by its descriptor or tensor map, for messages.
-    """
-
-    at: Instruction
-    lanes: NDArray[np.int64]
-    words: NDArray[np.int64]
-    writes: bool
+    at: Instruction  # the instruction
+    lanes: NDArray[np.int64]  # numbers in the batch of the lanes that issue it together, [transfers, threads]
+    words: NDArray[np.int64]  # places of the accessed 4-byte words, [transfers, words]; NOWHERE for none
+    writes: bool  # true if it writes them
+    # Address in global memory of each written 16 bytes, 0 for none, [transfers, words / 4].
     origin: NDArray[np.int64] | None = None
-    mbarriers: NDArray[np.int64] | None = None
-    shape: tuple[int, int] = (0, 0)
-    layout: str = ""
+    mbarriers: NDArray[np.int64] | None = None  # place of each transfer's mbarrier, in bytes; NOWHERE for none
+    shape: tuple[int, int] = (0, 0)  # lines of the matrix that it reads, and 16-byte chunks of a line, in order
+    layout: str = ""  # layout of the matrix by its descriptor or tensor map, for messages
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,41 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmcore_emulator.machine.asynchronous.problem import Problem, first_of
-from mmcore_emulator.machine.asynchronous.swizzles import CHUNK, SPANS
+from mmcore_emulator.machine.violations import Problem, first_of
 from mmcore_emulator.numerics.floats import Values
+
+CHUNK = 16
+"""Bytes that stay together."""
+_LINE_BIT, _CHUNK_BIT = 7, 4
+# The address bits that may change, by the span in bytes.
+_CHANGING = {0: 0, 32: 0b001 << _CHUNK_BIT, 64: 0b011 << _CHUNK_BIT, 128: 0b111 << _CHUNK_BIT}
+SPANS = tuple(_CHANGING)
+"""Spans in bytes within which chunks change places; 0 for no swizzle."""
+
+
+def period(span: int) -> int:
+    """Return the bytes after which the pattern of a swizzle repeats: eight spans."""
+    return 8 * span or CHUNK
+
+
+def swizzled(address: Values, span: int, first_line: Values | int = 0) -> Values:
+    """Return the swizzled addresses (any 64-bit type).
+
+    Within each 128 bytes, chunks of 16 bytes change places, by the number of the 128 bytes in the pattern, so that
+    columns spread over the banks. The hardware flips bits of the absolute address, both for writes by a tensor map and
+    for reads by a matrix descriptor. Reference: PTX ISA, "Swizzling Modes".
+
+    Args:
+        address: in shared memory, absolute.
+        span: bytes within which chunks change places: 0, 32, 64 or 128.
+        first_line: number of the 128 bytes that the pattern starts with, modulo 8 (a descriptor's base offset).
+    """
+    if not span:
+        return address
+    kind = address.dtype.type
+    line = (address >> kind(_LINE_BIT)) + (8 - np.asarray(first_line)).astype(kind)
+    return np.asarray(address ^ ((line << kind(_CHUNK_BIT)) & kind(_CHANGING[span])))
+
 
 MAP_BYTES = 128
 DESTINATION_ALIGNMENT = 128
@@ -37,29 +69,20 @@ _CHECKSUM = struct.Struct("<I")
 
 @dataclass(frozen=True)
 class TensorLayout:
-    """A tensor in global memory, and the boxes in which it is copied.
+    """A tensor in global memory, and the boxes in which it is copied."""
 
-    Attributes:
-        address: of its first element.
-        kind: element type, by numpy's name or "bfloat16"; "V16" where 16 bytes count as one element.
-        extents: of the tensor, in elements, fastest axis first.
-        strides: bytes from one index to the next along each axis; the first is the element's size.
-        box: elements that a box spans along each axis; in im2col mode channels per pixel and pixels per column.
-        swizzle: bytes in which chunks of 16 change places in shared memory: 0, 32, 64 or 128.
-        steps: indices from one element of a box to the next along each axis; that of the first axis is taken for 1.
-        nan: whether what lies out of bounds is NaN in shared memory, instead of zero.
-        corners: in im2col mode, the lower and the upper corner of the bounding box of pixels along W, H and D, as many
-            as the tensor has: distances from the tensor's first and last index. None in tiled mode.
-    """
-
-    address: int
-    kind: str
-    extents: tuple[int, ...]
-    strides: tuple[int, ...]
+    address: int  # of its first element
+    kind: str  # element type, by numpy's name or "bfloat16"; "V16" where 16 bytes count as one element
+    extents: tuple[int, ...]  # of the tensor, in elements, fastest axis first
+    strides: tuple[int, ...]  # bytes from one index to the next along each axis; the first is the element's size
+    # Elements that a box spans along each axis; in im2col mode channels per pixel and pixels per column.
     box: tuple[int, ...]
-    swizzle: int = 0
+    swizzle: int = 0  # bytes in which chunks of 16 change places in shared memory: 0, 32, 64 or 128
+    # Indices from one element of a box to the next along each axis; that of the first axis is taken for 1.
     steps: tuple[int, ...] = ()
-    nan: bool = False
+    nan: bool = False  # whether what lies out of bounds is NaN in shared memory, instead of zero
+    # In im2col mode, the lower and the upper corner of the bounding box of pixels along W, H and D, as many as the
+    # tensor has: distances from the tensor's first and last index. None in tiled mode.
     corners: tuple[tuple[int, ...], tuple[int, ...]] | None = None
 
     @property

@@ -44,31 +44,19 @@ def _zeros(nbytes: int) -> NDArray[np.uint8]:
 
 @dataclass
 class Array:
-    """Bytes, and their addresses in a kernel.
+    """Bytes, and their addresses in a kernel."""
 
-    Attributes:
-        label: name in violations.
-        base: address of its first byte.
-        readable: bytes that may be read.
-        writable: bytes that may be written.
-        content: the bytes; with several copies, all of them.
-        copies: offset of each lane's copy in ``content``, in bytes; None if there is only one.
-        stride: bytes from one copy to the next.
-        uploaded: bytes from its start that the host has written.
-        name: name in the source, if different from the label.
-        read_only: true if kernels must not write to it.
-    """
-
-    label: str
-    base: int
-    readable: int
-    writable: int
-    content: NDArray[np.uint8]
+    label: str  # name in violations
+    base: int  # address of its first byte
+    readable: int  # bytes that may be read
+    writable: int  # bytes that may be written
+    content: NDArray[np.uint8]  # the bytes; with several copies, all of them
+    # Offset of each lane's copy in ``content``, in bytes; None if there is only one.
     copies: NDArray[np.uint64] | None = None
-    stride: int = 0
-    uploaded: int = 0
-    name: str = ""
-    read_only: bool = False
+    stride: int = 0  # bytes from one copy to the next
+    uploaded: int = 0  # bytes from its start that the host has written
+    name: str = ""  # name in the source, if different from the label
+    read_only: bool = False  # true if kernels must not write to it
     _views: dict[np.dtype[np.generic], Values] = field(default_factory=dict)
 
     def __str__(self) -> str:

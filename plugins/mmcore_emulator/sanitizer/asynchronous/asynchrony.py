@@ -13,8 +13,7 @@ from mmcore_emulator.machine.asynchronous import events
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.blocks import Block
-from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.ptx.instructions import Block, Instruction
 from mmcore_emulator.sanitizer.asynchronous.in_flight import InFlight
 from mmcore_emulator.sanitizer.asynchronous.proxies import Proxies
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks

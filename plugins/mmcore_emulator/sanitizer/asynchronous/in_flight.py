@@ -18,9 +18,8 @@ from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, BLOCK_WORDS, Transfer
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.ptx.instructions import Instruction
-from mmcore_emulator.sanitizer.asynchronous.origins import Origins
 from mmcore_emulator.sanitizer.happens_before.event_clocks import EventClocks, Kind
-from mmcore_emulator.sanitizer.happens_before.numbering import Indices
+from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices
 from mmcore_emulator.sanitizer.recording import SharedReport
 
 _WARPGROUP = 4 * WARP
@@ -238,3 +237,46 @@ class InFlight:
 
     def _named(self, text: str, words: Indices) -> str:
         return text.format(self._report.name(int(words[words >= 0][0])))
+
+
+_CHUNK_WORDS = 4  # The 16 bytes that a descriptor or a swizzle moves at least.
+
+
+class Origins:
+    """The origin of each 16 bytes of the shared memory of a batch's blocks; 0 for none, negative until it lands."""
+
+    def __init__(self, blocks: int) -> None:
+        self._origin = np.zeros(blocks * BLOCK_WORDS // _CHUNK_WORDS, np.int64)
+
+    def send(self, words: Indices, origin: Indices) -> None:
+        """Note that threads issue copies."""
+        self._origin[words[:, ::_CHUNK_WORDS] // _CHUNK_WORDS] = -origin
+
+    def land(self, words: Indices) -> None:
+        """Note that copies by threads land; a copy of less than 16 bytes has no origin."""
+        chunks = words[:, ::_CHUNK_WORDS] // _CHUNK_WORDS
+        self._origin[chunks] = abs(self._origin[chunks]) if words.shape[1] == _CHUNK_WORDS else 0
+
+    def land_in_bulk(self, words: Indices, origin: Indices) -> None:
+        """Note that bulk copies land; words less than 0 are none."""
+        chunks = words[:, ::_CHUNK_WORDS]
+        self._origin[chunks[chunks >= 0] // _CHUNK_WORDS] = origin[:, : chunks.shape[1]][chunks >= 0]
+
+    def forget(self, words: Indices) -> None:
+        """Note that threads write words."""
+        self._origin[words // _CHUNK_WORDS] = 0
+
+    def misread(self, transfer: Transfer) -> tuple[Flags, int] | None:
+        """Return which matrices have neighbours that were none in global memory, and the first such word.
+
+        Only matrices with an origin of every chunk count. None means that there is no such matrix.
+        """
+        chunks = transfer.words[:, ::_CHUNK_WORDS].reshape(-1, *transfer.shape) // _CHUNK_WORDS
+        origin = self._origin[chunks]
+        if not (origin > 0).any():
+            return None
+        lines, along = np.arange(transfer.shape[0])[:, np.newaxis], np.arange(transfer.shape[1])
+        step = origin[:, 1:2, :1] - origin[:, :1, :1] if transfer.shape[0] > 1 else 0
+        differs = origin != origin[:, :1, :1] + lines * step + along * 16
+        wrong = differs.any(axis=(1, 2)) & (origin > 0).all(axis=(1, 2))
+        return (wrong, int(chunks[wrong][differs[wrong]][0]) * _CHUNK_WORDS) if wrong.any() else None

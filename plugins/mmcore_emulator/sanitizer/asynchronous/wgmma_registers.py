@@ -18,8 +18,7 @@ from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.observer import Observer
-from mmcore_emulator.ptx.blocks import Block
-from mmcore_emulator.ptx.instructions import Instruction, Operand, Register
+from mmcore_emulator.ptx.instructions import Block, Instruction, Operand, Register
 from mmcore_emulator.ptx.types import Constant
 from mmcore_emulator.sanitizer.happens_before.numbering import Indices, LaneNumbers
 from mmcore_emulator.sanitizer.recording import Record, at_line
@@ -51,16 +50,12 @@ class _Flight(NamedTuple):
 
 @dataclass
 class _State:
-    """The registers of a thread.
+    """The registers of a thread."""
 
-    Attributes:
-        written: registers written since the last ``wgmma.fence``.
-        flying: registers of products in flight.
-        fenced, fenced_in_block: whether there has been a ``wgmma.fence``, and one in the current basic block.
-    """
-
+    # Registers written since the last ``wgmma.fence``.
     written: dict[Register, Instruction] = field(default_factory=dict)
-    flying: dict[Register, _Flight] = field(default_factory=dict)
+    flying: dict[Register, _Flight] = field(default_factory=dict)  # registers of products in flight
+    # Whether there has been a ``wgmma.fence``, and one in the current basic block.
     fenced: bool = False
     fenced_in_block: bool = False
 

@@ -53,19 +53,14 @@ class Flag:
 
 @dataclass
 class ThreadClocks:
-    """The vector clocks of a thread.
+    """The vector clocks of a thread."""
 
-    Attributes:
-        acquired: the clock of what happens before the thread's next access.
-        fenced: what it had acquired at its latest fence, by scope.
-        near, far: clocks that it has read in flags, to be acquired by a fence of scope "cta" or "gpu".
-        seen: the two clocks that it has read last in each flag.
-    """
-
-    acquired: VectorClock = field(default_factory=dict)
-    fenced: dict[str, VectorClock] = field(default_factory=dict)
+    acquired: VectorClock = field(default_factory=dict)  # the clock of what happens before the thread's next access
+    fenced: dict[str, VectorClock] = field(default_factory=dict)  # what it had acquired at its latest fence, by scope
+    # Clocks that it has read in flags, to be acquired by a fence of scope "cta" or "gpu".
     near: VectorClock = field(default_factory=dict)
     far: VectorClock = field(default_factory=dict)
+    # The two clocks that it has read last in each flag.
     seen: dict[tuple[int, ...], tuple[VectorClock, VectorClock]] = field(default_factory=dict)
 
     def acquire(self, scope: str) -> None:

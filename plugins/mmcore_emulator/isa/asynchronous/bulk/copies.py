@@ -1,18 +1,23 @@
-"""Bulk copies: what each instruction of ``cp.async.bulk`` and its relatives asks for.
+"""Bulk copies: the forms of ``cp.async.bulk`` and its relatives, and the operations of their reductions.
 
 Reference: PTX ISA, "Data Movement and Conversion Instructions: Bulk copy" and "Tensor copy".
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
+from mmcore_emulator.isa.atomics import atomic_operation
 from mmcore_emulator.isa.entries import OperandSpec
-from mmcore_emulator.machine.asynchronous.problem import Problem, first_of
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.machine.memory.operations import Combine
+from mmcore_emulator.machine.violations import Problem, first_of
+from mmcore_emulator.numerics.floats import Values, flushed
+from mmcore_emulator.numerics.types import NUMPY
 
 BULK_ALIGNMENT = 16
 """Bytes that addresses and sizes of bulk copies without a tensor map are multiples of."""
@@ -30,35 +35,24 @@ OPERANDS = {
 
 @dataclass(frozen=True)
 class BulkCopy:
-    """What a bulk copy does.
+    """What a bulk copy does."""
 
-    Attributes:
-        action: "copy", "reduce", "prefetch" (to the second-level cache), "prefetch_map" (of a tensor map itself),
-            "commit_group" or "wait_group".
-        axes: of the tensor; 0 of a copy of plain bytes.
-        source, target: "global", "cta" or "cluster" (shared memory), or "" where there is none.
-        completion: what is told of its end: "mbarrier" (as many bytes on an mbarrier), "bulk_group", or "".
-        multicast: whether it goes to all blocks of the cluster that a mask names.
-        reduction: "add", "min", "max", "inc", "dec", "and", "or" or "xor".
-        kind: PTX type of the elements of a reduction of plain bytes; a tensor's is in its map.
-        read: of "wait_group", whether it only waits until the sources have been read.
-        im2col: whether the tensor's elements are those of a column of pixels, instead of a box.
-        operands: what its operands are, in order: "target", "source" (addresses), "tensor" (a map's address and
-            coordinates), "offsets" (along W, H and D), "size" (bytes), "mbarrier" (address), "mask" (16 bits, one for
-            each block of the cluster), "policy" (of the cache), "bytes" (16 bits, which bytes of each 16), "count" (of
-            groups).
-    """
-
+    # "copy", "reduce", "prefetch" (to the second-level cache), "prefetch_map" (of a tensor map itself), "commit_group"
+    # or "wait_group".
     action: str
-    axes: int = 0
+    axes: int = 0  # of the tensor; 0 of a copy of plain bytes
+    # "global", "cta" or "cluster" (shared memory), or "" where there is none.
     source: str = ""
     target: str = ""
-    completion: str = ""
-    multicast: bool = False
-    reduction: str = ""
-    kind: str = ""
-    read: bool = False
-    im2col: bool = False
+    completion: str = ""  # what is told of its end: "mbarrier" (as many bytes on an mbarrier), "bulk_group", or ""
+    multicast: bool = False  # whether it goes to all blocks of the cluster that a mask names
+    reduction: str = ""  # "add", "min", "max", "inc", "dec", "and", "or" or "xor"
+    kind: str = ""  # PTX type of the elements of a reduction of plain bytes; a tensor's is in its map
+    read: bool = False  # of "wait_group", whether it only waits until the sources have been read
+    im2col: bool = False  # whether the tensor's elements are those of a column of pixels, instead of a box
+    # What its operands are, in order: "target", "source" (addresses), "tensor" (a map's address and coordinates),
+    # "offsets" (along W, H and D), "size" (bytes), "mbarrier" (address), "mask" (16 bits, one for each block of the
+    # cluster), "policy" (of the cache), "bytes" (16 bits, which bytes of each 16), "count" (of groups).
     operands: tuple[str, ...] = ()
 
     @property
@@ -192,3 +186,55 @@ def bulk_problems(target: Values, source: Values, size: Values) -> list[Problem]
         rest = values & values.dtype.type(BULK_ALIGNMENT - 1)
         found.append(Problem(rest != 0, f"its {name} is no multiple of {BULK_ALIGNMENT} bytes"))
     return first_of(found)
+
+
+Merge: TypeAlias = Callable[[Values, Values], Values]
+"""From what is there and what comes, in elements of any size, to what is there then."""
+
+_OF_GLOBAL = {
+    "add": ("u32", "s32", "u64", "f16", "bf16", "f32", "f64"),
+    **dict.fromkeys(("min", "max"), ("u32", "s32", "u64", "s64", "f16", "bf16")),
+    **dict.fromkeys(("inc", "dec"), ("u32",)),
+    **dict.fromkeys(("and", "or", "xor"), ("b32", "b64")),
+}
+_OF_SHARED = {
+    "add": ("u32", "s32", "u64"),
+    **dict.fromkeys(("min", "max"), ("u32", "s32")),
+    **dict.fromkeys(("inc", "dec"), ("u32",)),
+    **dict.fromkeys(("and", "or", "xor"), ("b32",)),
+}
+_OF_TENSORS = {
+    "uint32": "u32",
+    "int32": "s32",
+    "uint64": "u64",
+    "int64": "s64",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float32": "f32",
+    "float64": "f64",
+}
+
+
+def merge_of(reduction: str, kind: str, target: str = "global") -> Merge | None:
+    """What a reduction of elements of a PTX type does to "global" or other memory; None where there is none such."""
+    if kind not in (_OF_GLOBAL if target == "global" else _OF_SHARED)[reduction]:
+        return None
+    found = atomic_operation(frozenset((reduction, kind, *(("noftz",) if kind in ("f16", "bf16") else ()))))
+    assert found is not None
+    return partial(_merged, found.combine, found.kind)
+
+
+def merge_of_tensor(reduction: str, kind: str) -> Merge | None:
+    """The same of a tensor's elements, whose type is named as in its map."""
+    element = _OF_TENSORS.get(kind, "")
+    bits = f"b{element[1:]}" if element and element[0] in "us" else element
+    return merge_of(reduction, bits if reduction in ("and", "or", "xor") else element)
+
+
+def _merged(combine: Combine, kind: str, there: Values, coming: Values) -> Values:
+    """Both as elements of the type; float32 flushes subnormal numbers, as atomic additions do."""
+    one, other = (np.ascontiguousarray(each).view(NUMPY[kind]) for each in (there, coming))
+    if kind == "f32":
+        one, other = flushed(one), flushed(other)
+    result = np.asarray(combine(one, other))
+    return np.ascontiguousarray(flushed(result) if kind == "f32" else result).view(there.dtype)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Issued, Landed, Transfer, words_of
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory.addresses import RANK_BEGIN
 from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.ptx.instructions import Instruction
@@ -20,23 +20,15 @@ from mmcore_emulator.ptx.instructions import Instruction
 
 @dataclass(frozen=True)
 class Sent:
-    """What some threads have sent with one instruction; arrays have an element for each of them.
-
-    Attributes:
-        lanes: index of each along the six axes.
-        block: number of its block in the batch.
-        shared: address in shared memory of what is copied.
-        nbytes: of each copy.
-        span: bytes of shared memory from the first to the last of each copy.
-    """
+    """What some threads have sent with one instruction; arrays have an element for each of them."""
 
     machine: Machine
     at: Instruction
-    lanes: NDArray[np.int64]
-    block: NDArray[np.int64]
-    shared: NDArray[np.uint64]
-    nbytes: NDArray[np.int64]
-    span: NDArray[np.int64]
+    lanes: NDArray[np.int64]  # index of each along the six axes
+    block: NDArray[np.int64]  # number of its block in the batch
+    shared: NDArray[np.uint64]  # address in shared memory of what is copied
+    nbytes: NDArray[np.int64]  # of each copy
+    span: NDArray[np.int64]  # bytes of shared memory from the first to the last of each copy
 
     def among_lanes(self, which: Any) -> NDArray[np.bool_]:
         """Some of them, among all lanes of the batch."""
@@ -66,10 +58,9 @@ def each_of(machine: Machine, lanes: NDArray[np.int64], values: Values) -> Value
     return np.asarray(np.broadcast_to(values, machine.batch.shape)[tuple(lanes.T)])
 
 
-def sent_by(
-    machine: Machine, mask: Mask | None, at: Instruction, shared: Values, nbytes: Values | int, span: int | None = None
-) -> Sent:
+def sent_by(execution: Execution, shared: Values, nbytes: Values | int, span: int | None = None) -> Sent:
     """Return the copies that the lanes of a mask issue, of addresses in shared memory and bytes as lanes."""
+    machine, mask, at = execution
     lanes = np.argwhere(machine.batch.spread(mask))
     every = np.broadcast_to(np.asarray(nbytes, np.int64), machine.batch.shape)
     block = each_of(machine, lanes, machine.batch.block_index())

@@ -5,42 +5,35 @@ They land when some thread waits for their mbarrier: as late as they may. What t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.asynchronous.bulk.copies import BulkCopy, bulk_problems
+from mmcore_emulator.isa.asynchronous.bulk.copies import BulkCopy, Merge, bulk_problems
 from mmcore_emulator.isa.asynchronous.bulk.issue import Sent, each_of, issued, landed
-from mmcore_emulator.isa.asynchronous.bulk.memory import read_global, read_shared, write_shared
-from mmcore_emulator.isa.asynchronous.bulk.placement import Placement, issue
-from mmcore_emulator.isa.asynchronous.bulk.reductions import Merge
+from mmcore_emulator.isa.asynchronous.bulk.placement import Placement, issue, read_global, read_shared, write_shared
 from mmcore_emulator.isa.asynchronous.mbarriers import complete_tx, contents, initialised
 from mmcore_emulator.isa.asynchronous.remote_stores import block_at
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
-from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.memory.addresses import RANK_BEGIN
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.instructions import Instruction
 
 _NO_BLOCK = "copies to the block of rank {} of its cluster, which has fewer"
 _LATE = "copies in bulk to an mbarrier whose phase is over before this has come: it was told of fewer bytes"
 
 
-def to_shared(
-    copy: BulkCopy, merge: Merge | None, machine: Machine, mask: Mask | None, at: Instruction, *operands: list[Values]
-) -> Sequence[Values]:
+def to_shared(copy: BulkCopy, merge: Merge | None, execution: Execution, *operands: list[Values]) -> None:
     """Copy from global or shared memory to blocks of the cluster."""
     named = copy.named(operands)
     target, mbarrier = named["target"][0], named["mbarrier"][0]
-    for each in (target, mbarrier):
-        mask = machine.memory.in_cluster(each, mask, at)
-    copies = None if mask is not None and not mask.count else issue(copy, machine, mask, at, named)
+    execution = execution.in_cluster(target).in_cluster(mbarrier)
+    copies = None if execution.idle else issue(copy, execution, named)
     if copies is None:
-        return ()
-    sent, placed = copies
+        return
+    machine, (sent, placed) = execution.machine, copies
     _report_misaligned(sent, placed)
     masks = each_of(machine, sent.lanes, named["mask"][0]) if "mask" in named else None
     said = f"swizzle {placed.layout.swizzle}" if placed.layout else "bytes in order"
@@ -65,7 +58,6 @@ def to_shared(
         machine.in_flight.send(mbarrier & np.uint64(RANK_BEGIN - 1), sent.mask(which), land, block)
     if copy.source == "global":
         machine.observers.bulk_copy(placed.transfer("load", sent, delivered))
-    return ()
 
 
 def _report_misaligned(sent: Sent, placed: Placement) -> None:

@@ -1,4 +1,4 @@
-"""Bulk copies that threads issue, and the places of what they copy in global and in shared memory."""
+"""Bulk copies that threads issue: the places of their elements, and how they read and write memory."""
 
 from __future__ import annotations
 
@@ -7,39 +7,30 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.asynchronous.bulk.copies import BulkCopy
+from mmcore_emulator.isa.asynchronous.bulk.copies import BulkCopy, Merge
 from mmcore_emulator.isa.asynchronous.bulk.issue import Sent, each_of, sent_by
 from mmcore_emulator.machine.accesses import BulkTransfer, LaneViolation
 from mmcore_emulator.machine.asynchronous.boxes import box_elements, box_rows, widened
 from mmcore_emulator.machine.asynchronous.tensor_maps import MAP_BYTES, TensorLayout, decode
-from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.machine import Execution
+from mmcore_emulator.machine.memory.addresses import RANK_BEGIN
+from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.ptx.instructions import Instruction
 
 
 @dataclass(frozen=True)
 class Placement:
-    """The places of the elements of copies; of plain bytes, 16 are an element.
+    """The places of the elements of copies; of plain bytes, 16 are an element."""
 
-    Attributes:
-        base: address that the offsets in global memory are from.
-        itemsize: bytes of an element.
-        offsets: bytes from the base to each element in the memory outside, [copies, elements].
-        inside: which elements there are outside, [copies, elements].
-        shared: bytes from the copy's address in shared memory to each element, [copies, elements].
-        begin, nbytes: address and bytes of each run of neighbouring bytes outside, [copies, runs].
-        layout: of the tensor; None of plain bytes.
-    """
-
-    base: int
-    itemsize: int
-    offsets: NDArray[np.int64]
-    inside: NDArray[np.bool_]
-    shared: NDArray[np.int64]
+    base: int  # address that the offsets in global memory are from
+    itemsize: int  # bytes of an element
+    offsets: NDArray[np.int64]  # bytes from the base to each element in the memory outside, [copies, elements]
+    inside: NDArray[np.bool_]  # which elements there are outside, [copies, elements]
+    shared: NDArray[np.int64]  # bytes from the copy's address in shared memory to each element, [copies, elements]
+    # Address and bytes of each run of neighbouring bytes outside, [copies, runs].
     begin: NDArray[np.int64]
     nbytes: NDArray[np.int64]
-    layout: TensorLayout | None = None
+    layout: TensorLayout | None = None  # of the tensor; None of plain bytes
 
     def transfer(self, action: str, sent: Sent, delivered: int) -> BulkTransfer:
         """Return what observers see of the copies as they are sent."""
@@ -60,19 +51,18 @@ class Placement:
         return found
 
 
-def issue(
-    copy: BulkCopy, machine: Machine, mask: Mask | None, at: Instruction, named: dict[str, list[Values]]
-) -> tuple[Sent, Placement] | None:
+def issue(copy: BulkCopy, execution: Execution, named: dict[str, list[Values]]) -> tuple[Sent, Placement] | None:
     """Return the copies that the lanes of a mask issue; None, and a violation, where no tensor map fits."""
+    machine = execution.machine
     inside, outside = ("source", "target") if copy.target == "global" else ("target", "source")
     if not copy.axes:
-        sent = sent_by(machine, mask, at, named[inside][0], named["size"][0])
+        sent = sent_by(execution, named[inside][0], named["size"][0])
         return sent, _of_bytes(sent, each_of(machine, sent.lanes, named[outside][0]))
     address, *places = named["tensor"]
-    layout = _layout(machine, mask, at, address)
+    layout = _layout(execution, address)
     if layout is None:
         return None
-    sent = sent_by(machine, mask, at, named[inside][0], layout.nbytes, layout.span)
+    sent = sent_by(execution, named[inside][0], layout.nbytes, layout.span)
     coordinates = np.stack([each_of(machine, sent.lanes, each) for each in places], axis=-1)
     problems = layout.copy_problems(copy.axes, coordinates)
     for problem in problems:
@@ -80,7 +70,8 @@ def issue(
     return None if problems else (sent, _of_boxes(sent, layout, coordinates))
 
 
-def _layout(machine: Machine, mask: Mask | None, at: Instruction, address: Values) -> TensorLayout | None:
+def _layout(execution: Execution, address: Values) -> TensorLayout | None:
+    machine, mask, at = execution
     lanes = machine.batch.spread(mask)
     (named,) = np.unique(each_of(machine, np.argwhere(lanes), address))[:1]
     content = machine.memory.content("generic", int(named), MAP_BYTES)
@@ -103,3 +94,100 @@ def _of_bytes(sent: Sent, addresses: NDArray[np.uint64]) -> Placement:
     begin, nbytes = addresses.astype(np.int64)[:, np.newaxis], sent.nbytes[:, np.newaxis]
     offsets, inside = begin - base + steps, steps < nbytes
     return Placement(base, 16, offsets, inside, np.broadcast_to(steps, inside.shape), begin, nbytes)
+
+
+def read_global(sent: Sent, placed: Placement) -> NDArray[np.generic]:
+    """Return the elements of copies from global memory, [copies, elements]; the map's fill for those not inside."""
+    array, itemsize, dtype = sent.machine.memory.spaces["global"].at(placed.base), placed.itemsize, _dtype(placed)
+    if array is None:
+        sent.report("out-of-bounds-read", None, f"copies from address {placed.base:#x}, far from every array")
+        return np.zeros(placed.offsets.shape, dtype)
+    places = placed.base - array.base + placed.offsets
+    inside = placed.inside
+    stray = inside & ((places < 0) | (places + itemsize > array.readable))
+    if stray.any():
+        past = int(np.max(places[stray])) + itemsize - array.readable
+        text = f"copies {past} bytes past the end of {array}"
+        sent.report("out-of-bounds-read", array.label, text, stray.any(axis=1))
+        inside = inside & ~stray
+    found = array.view(dtype)[np.where(inside, places // itemsize, 0)]
+    fill = np.frombuffer(placed.layout.fill, dtype)[0] if placed.layout and placed.layout.nan else dtype.type(0)
+    return np.asarray(np.where(inside, found, fill))
+
+
+def read_shared(sent: Sent, placed: Placement) -> NDArray[np.generic]:
+    """Return plain bytes of the shared memory of the threads' own blocks, [copies, elements]."""
+    content = np.zeros(placed.inside.shape, _dtype(placed))
+    for number, source in enumerate(placed.begin[:, 0]):
+        inside = placed.inside[number]
+        found = _shared(sent, number, placed, int(source), int(sent.block[number]), "read")
+        if found is not None:
+            array, first = found
+            content[number, inside] = array.view(content.dtype)[(first + placed.shared[number][inside]) // 16]
+    return content
+
+
+def read_shared_elements(sent: Sent, number: int, placed: Placement) -> NDArray[np.generic] | None:
+    """Return what one thread copies from shared memory, the elements that the tensor has; None out of bounds."""
+    found = _shared(sent, number, placed, int(sent.shared[number]), int(sent.block[number]), "read")
+    if found is None:
+        return None
+    array, first = found
+    places = first + placed.shared[number][placed.inside[number]]
+    return np.asarray(array.view(_dtype(placed))[places // placed.itemsize])
+
+
+def write_shared(
+    sent: Sent, number: int, placed: Placement, content: NDArray[np.generic], merge: Merge | None, block: int
+) -> None:
+    """Write what one thread copies into the shared memory of a block."""
+    found = _shared(sent, number, placed, int(sent.shared[number]), block, "write")
+    if found is None:
+        return
+    array, first = found
+    places, coming = placed.shared[number], content[number]
+    if placed.layout is None:
+        places, coming = places[placed.inside[number]], coming[placed.inside[number]]
+    view, index = array.view(content.dtype), (first + places) // placed.itemsize
+    view[index] = coming if merge is None else merge(view[index], coming)
+
+
+def _shared(
+    sent: Sent, number: int, placed: Placement, address: int, block: int, access: str
+) -> tuple[Array, int] | None:
+    """Return an array of shared memory and a block's place in it; None, and a violation, past its end."""
+    address &= RANK_BEGIN - 1
+    kind, array = f"out-of-bounds-{access}", sent.machine.memory.spaces["shared"].at(address)
+    if array is None:
+        sent.report(kind, "shared", f"copies at address {address:#x}, far from every array", [number])
+        return None
+    past = address - array.base + placed.reach(sent, number) - array.writable
+    if past > 0 or address < array.base:
+        sent.report(kind, array.label, f"copies {past} bytes past the end of {array}", [number])
+        return None
+    return array, address - array.base + block * array.stride
+
+
+def write_global(
+    sent: Sent, number: int, placed: Placement, content: NDArray[np.generic], merge: Merge | None
+) -> tuple[Array, NDArray[np.int64]] | None:
+    """Write what one thread copies; return the array and the places of the elements in it, None far from every one."""
+    target, itemsize = sent.machine.memory.spaces["global"].at(placed.base), placed.itemsize
+    if target is None:
+        text = f"copies to address {placed.base:#x}, far from every array"
+        sent.report("out-of-bounds-write", None, text, [number])
+        return None
+    places = placed.base - target.base + placed.offsets[number][placed.inside[number]]
+    stray = (places < 0) | (places + itemsize > target.permits("write"))
+    if stray.any():
+        past = int(places[stray].max()) + itemsize - target.writable
+        sent.report("out-of-bounds-write", target.label, f"copies {past} bytes past the end of {target}", [number])
+    places, content = places[~stray], content[~stray]
+    view, index = target.view(content.dtype), places // itemsize
+    view[index] = content if merge is None else merge(view[index], content)
+    sent.machine.memory.changed()
+    return target, places
+
+
+def _dtype(placed: Placement) -> np.dtype[np.generic]:
+    return np.dtype(np.complex128 if placed.itemsize == 16 else f"u{placed.itemsize}")

@@ -1,5 +1,0 @@
-"""Kernels of public repositories, declared for mmcore and measured from checkouts of them.
-
-Nothing of theirs is here: each module holds our declarations of one repository's kernels, read off its host code, and
-names the files by their paths in a checkout. ``python -m bench.public_kernels`` measures them.
-"""

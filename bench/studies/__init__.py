@@ -1,0 +1,1 @@
+"""How each published figure was measured."""

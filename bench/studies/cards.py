@@ -1,0 +1,240 @@
+"""``pytest bench/`` on each of two cards alone, on both together, on a Ray of two nodes, and with one taken away.
+
+``python -m bench.studies.cards RESULTS.json RUN…`` adds runs to the results, of which docs/scale.md's table is made:
+
+warm           both cards, as briefly as possible: what the others need is compiled then
+first, second  one card alone
+again          the first card alone, once more: how much its medians differ from run to run
+both           both cards
+killed         both, and each worker process of the second card is killed once a third of the cells is measured
+ray            a Ray of two nodes on this machine, with a card each
+ray-killed     likewise, and all processes of the second node are killed once a third of the cells is measured
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.studies.results_file import results_text
+
+PORT = 6391
+_POLL_SECONDS = 0.05
+_NODE_SECONDS = 60.0
+_RAY_MEMORY = "200000000"
+_SAID = "^measured | cards differ by | than the median card$| is left out: "
+
+
+def main() -> None:
+    """Make the runs that are asked for, and write the results after each."""
+    parser = argparse.ArgumentParser(prog="python -m bench.studies.cards", description=__doc__)
+    parser.add_argument("results", type=Path)
+    parser.add_argument("run", nargs="+", choices=RUNS)
+    parser.add_argument("--devices", default="cuda:0,cuda:1", help="the two cards")
+    parser.add_argument("--options", default="--mm-size 1024 --mm-spread", help="of pytest bench/")
+    asked = parser.parse_args()
+    first, second = asked.devices.split(",")
+    for name in asked.run:
+        add(asked.results, name, asked.options, RUNS[name](first, second, asked.options.split()))
+
+
+def add(path: Path, name: str, options: str, made: Mapping[str, Any]) -> None:
+    """Put a run among the results, in place of an earlier one of that name."""
+    document = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"runs": [], "cells": []}
+    runs = [run for run in document["runs"] if run["run"] != name]
+    runs.append(
+        {
+            "run": name,
+            "options": options,
+            **{key: value for key, value in made.items() if key not in ("cells", "machine_info")},
+        }
+    )
+    rows = {row["test"]: row for row in document["cells"]}
+    for row in rows.values():
+        row.pop(name, None)
+    for test, measured in made["cells"].items():
+        rows.setdefault(test, {"test": test})[name] = measured
+    head = {"machine_info": made["machine_info"]}
+    path.write_text(results_text(head, runs=runs, cells=rows.values()), encoding="utf-8")
+
+
+def bench(
+    options: Sequence[str], place: Callable[[str], str] = str, kill: Callable[[], None] | None = None
+) -> dict[str, Any]:
+    """``pytest bench/`` with options: its seconds, what it said, and each cell's card, median in µs and clock in MHz.
+
+    Args:
+        options: of pytest.
+        place: the card, by the name of a worker.
+        kill: is called again and again once a third of the cells is measured.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        saved, printed = Path(folder, "saved.json"), Path(folder, "printed")
+        own = ["-o", f"cache_dir={folder}/cache", f"--benchmark-json={saved}", "-rf"]
+        command = [sys.executable, "-m", "pytest", "bench/", *own, *options]
+        began = time.monotonic()
+        with printed.open("w") as file:
+            process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT)
+            while process.poll() is None:
+                time.sleep(_POLL_SECONDS)
+                if kill is not None and _measured(folder) > _collected(printed) / 3 > 0:
+                    kill()
+        seconds = time.monotonic() - began
+        text = printed.read_text()
+        print(text, flush=True)
+        document = json.loads(saved.read_text(encoding="utf-8"))
+    cells = {each["name"]: _cell(each, place) for each in document["benchmarks"]}
+    return {
+        "seconds": round(seconds, 1),
+        "outcomes": re.findall(r"^=+ (.*) in [\d.]+s.* =+$", text, re.MULTILINE)[-1],
+        "results": len(document["benchmarks"]),
+        "said": [line for line in text.splitlines() if re.search(_SAID, line)],
+        "machine_info": {"mmcore": document["machine_info"]["mmcore"]},
+        "cells": cells,
+    }
+
+
+def _cell(saved: Mapping[str, Any], place: Callable[[str], str]) -> list[Any]:
+    info = saved["extra_info"]
+    median = round(1e6 * saved["stats"]["median"], 3)
+    return [place(info.get("place") or info["device"]), median, info["conditions"].get("clock_mhz")]
+
+
+def _measured(folder: str) -> int:
+    """How many cells the journal has."""
+    return sum(len(path.read_bytes().splitlines()) for path in Path(folder, "cache", "d", "mmcore").glob("*.jsonl"))
+
+
+def _collected(printed: Path) -> int:
+    found = re.search(r"^collected (\d+) items", printed.read_text(), re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+def warm(first: str, second: str, options: Sequence[str]) -> dict[str, Any]:
+    brief = ("--benchmark-max-time", "0.001", "--mm-baseline", "none", "--mm-spread")
+    return bench(["--mm-device", f"{first},{second}", *brief, *options])
+
+
+def alone(number: int, first: str, second: str, options: Sequence[str]) -> dict[str, Any]:
+    return bench(["--mm-device", (first, second)[number], *(each for each in options if each != "--mm-spread")])
+
+
+def both(first: str, second: str, options: Sequence[str]) -> dict[str, Any]:
+    return bench(["--mm-device", f"{first},{second}", *options])
+
+
+def killed(first: str, second: str, options: Sequence[str]) -> dict[str, Any]:
+    return bench(["--mm-device", f"{first},{second}", *options], kill=lambda: _kill_workers(second))
+
+
+def _kill_workers(device: str) -> None:
+    """Kill each process that measures on a device."""
+    for number, _, words in _processes():
+        if words[2:5] == ["-m", "mmcore.executor", device]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+
+
+def on_ray(kills: bool, first: str, second: str, options: Sequence[str]) -> dict[str, Any]:
+    """The bench on a Ray that has a node for each of the two devices."""
+    device = first.partition(":")[0]
+    where = ["--mm-engine", "ray", "--mm-engine-address", f"127.0.0.1:{PORT}", "--mm-device", device]
+    with _nodes(first, second) as nodes:
+        cards = {node.identity: node.device for node in nodes}
+        kill = partial(_kill_node, nodes[1].process) if kills else None
+        return bench([*where, *options], lambda worker: _card(worker, cards), kill)
+
+
+class _Node(NamedTuple):
+    device: str
+    identity: str
+    process: subprocess.Popen[bytes]
+
+
+def _card(worker: str, cards: Mapping[str, str]) -> str:
+    """The card of a worker, whose name has the beginning of its node's identity."""
+    host = worker.partition(" ")[0]
+    return next(card for identity, card in cards.items() if host.endswith(f"-{identity[:6]}"))
+
+
+@contextlib.contextmanager
+def _nodes(*devices: str) -> Iterator[list[_Node]]:
+    """Ray's nodes, the first of which is the head; each sees one of the devices."""
+    nodes: list[_Node] = []
+    with contextlib.ExitStack() as running:
+        for device in devices:
+            kind, _, number = device.partition(":")
+            gpus = 1 if kind == "cuda" else 0
+            head = ["--head", "--port", str(PORT), "--include-dashboard", "false"]
+            place = ["--address", f"127.0.0.1:{PORT}"] if nodes else head
+            counts = ["--num-gpus", str(gpus), "--num-cpus", str(2 if gpus else 1)]
+            counts += ["--object-store-memory", _RAY_MEMORY, "--disable-usage-stats", "--block"]
+            seen = {"CUDA_VISIBLE_DEVICES": number} if gpus else {}
+            command = [sys.executable, "-m", "ray.scripts.scripts", "start", *place, *counts]
+            process = subprocess.Popen(command, env={**os.environ, **seen}, stdout=subprocess.DEVNULL)
+            running.callback(_kill_node, process)
+            nodes.append(_Node(device, _new_identity({node.identity for node in nodes}), process))
+        yield nodes
+
+
+def _new_identity(known: Set[str]) -> str:
+    """The identity of the node that has joined, once it has."""
+    asked = (
+        f"import ray; ray.init('127.0.0.1:{PORT}', logging_level='ERROR'); print(*(n['NodeID'] for n in ray.nodes()))"
+    )
+    end = time.monotonic() + _NODE_SECONDS
+    while time.monotonic() < end:
+        answer = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=False)
+        for identity in set(answer.stdout.split()) - known:
+            return identity
+        time.sleep(0.5)
+    raise SystemExit(f"no node has joined Ray after {_NODE_SECONDS:g} s: {answer.stderr[-500:]}")
+
+
+def _kill_node(node: subprocess.Popen[bytes]) -> None:
+    """Kill a node's processes, all at once; nothing where it was done before."""
+    for number in (*_descendants(node.pid), node.pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
+    node.wait()
+
+
+def _processes() -> Iterator[tuple[int, int, list[str]]]:
+    """The number of each process of this machine, its parent's, and the words of its command."""
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            yield int(path.name), parent, (path / "cmdline").read_text(errors="replace").split("\0")
+
+
+def _descendants(number: int) -> list[int]:
+    children = [child for child, parent, _ in _processes() if parent == number]
+    return [each for child in children for each in (*_descendants(child), child)]
+
+
+RUNS: dict[str, Callable[[str, str, Sequence[str]], dict[str, Any]]] = {
+    "warm": warm,
+    "first": partial(alone, 0),
+    "second": partial(alone, 1),
+    "again": partial(alone, 0),
+    "both": both,
+    "killed": killed,
+    "ray": partial(on_ray, False),
+    "ray-killed": partial(on_ray, True),
+}
+
+
+if __name__ == "__main__":
+    main()

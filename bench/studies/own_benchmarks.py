@@ -1,0 +1,191 @@
+"""Kernels by mmcore's clock and by the benchmark function that comes with their compiler or their repository.
+
+``python -m bench.studies.own_benchmarks RESULTS.json [--checkouts FOLDER --program NAME=PATH…]`` measures in turns, and
+writes the figures; it needs a GPU, PyTorch, and Triton or CuTe DSL. ``triton.testing.do_bench`` empties the L2 cache
+before each launch and times that launch by two events; ``do_bench_cudagraph`` times the launches of a CUDA graph.
+``cutlass.testing.benchmark`` times many launches by two events around all of them, queued by the host or by a graph. A
+PROGRAM is fast.cu's, built by its Makefile from the checkout in FOLDER, as it is or with other inputs: it times eight
+launches of each kernel after a pause of five seconds. The table in docs/measuring.md is made from the committed results
+by ``python -m bench.studies.tables``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import functools
+import json
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from bench.studies.public_kernels.declared import CHECKOUTS
+from mmcore import Config, Problem, ceil_div
+from mmcore.cell import LIBRARY, Cell, Timing
+from mmcore.devices.base import Device
+from mmcore.executor.choose_device import open_device
+from mmcore.measure import measure
+from mmcore.registry import referenced_kernel
+from mmcore_pytest.saved_results import describe
+
+SIZES = (1024, 4096, 8192)
+SECONDS = 0.3
+REPETITIONS = 3
+FAST_CU, FAST_CU_SIZE = "bench.studies.public_kernels.worker:fast_cu.matmul_12", 8192
+_PRINTED = re.compile(r"KERNEL (\d+)\n.*?elapsed time: \(([\d.]+)\) s", re.DOTALL)
+
+Clocks = Mapping[str, Callable[[], float]]
+"""What measures a kernel, by name: functions that return seconds."""
+
+
+def main() -> None:
+    """Measure what is installed and write the results."""
+    parser = argparse.ArgumentParser(prog="python -m bench.studies.own_benchmarks", description=__doc__)
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--kernel", default="*", help="name or pattern of the kernels; the rows of others are kept")
+    parser.add_argument("--checkouts", type=Path, help="folder with a checkout of fast.cu")
+    parser.add_argument(
+        "--program", action="append", metavar="NAME=PATH", help="fast.cu's program, by a name for its row"
+    )
+    asked = parser.parse_args()
+    device = open_device("cuda")
+    before = json.loads(asked.results.read_text(encoding="utf-8"))["rows"] if asked.results.exists() else []
+    rows: list[dict[str, Any]] = [row for row in before if not fnmatch.fnmatch(row["kernel"], asked.kernel)]
+    for name, clocks in (("triton.matmul_f16", triton_clocks), ("cutedsl.matmul", cute_clocks)):
+        kernel = referenced_kernel(name)
+        for n in SIZES if fnmatch.fnmatch(name, asked.kernel) else ():
+            try:
+                theirs = clocks(kernel.square_problem(n), kernel.usual_configs[0])
+            except ImportError as error:
+                print(f"{name} is left out: {error}")
+                break
+            rows += measured(
+                name, n, {**_mmcore(device, name, n, "warm"), **_mmcore(device, name, n, "cold"), **theirs}
+            )
+            rows[-1]["percent_of_cublas"] = _percent_of_cublas(device, name, n)
+    if asked.program:
+        os.environ[CHECKOUTS] = str(asked.checkouts.resolve())
+        ours = _mmcore(device, FAST_CU, FAST_CU_SIZE, "warm")
+        rested = _mmcore(device, FAST_CU, FAST_CU_SIZE, "warm", "after a pause", pause=5, max_seconds=0.012)
+        programs = dict(each.split("=", 1) for each in asked.program)
+        theirs = {name: functools.partial(program_seconds, Path(path), 12) for name, path in programs.items()}
+        rows += measured(FAST_CU, FAST_CU_SIZE, {**ours, **rested, **theirs})
+        rows[-1]["percent_of_cublas"] = _percent_of_cublas(device, FAST_CU, FAST_CU_SIZE)
+    machine: dict[str, Any] = {}
+    describe(machine, device.facts)
+    asked.results.write_text(json.dumps({"machine_info": machine, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+
+
+def measured(kernel: str, n: int, clocks: Clocks) -> list[dict[str, Any]]:
+    """A row for each clock: the median, in microseconds, of a few repetitions in turns with the other clocks."""
+    found: dict[str, list[float]] = {clock: [] for clock in clocks}
+    for _ in range(REPETITIONS):
+        for clock, seconds in clocks.items():
+            found[clock].append(1e6 * seconds())
+    name = kernel.rpartition(":")[2]
+    rows = [
+        {"kernel": name, "n": n, "clock": clock, "microseconds": median(each), "repetitions": each}
+        for clock, each in found.items()
+    ]
+    print(*(json.dumps(row) for row in rows), sep="\n", flush=True)
+    return rows
+
+
+def _mmcore(device: Device, kernel: str, n: int, how: str, *words: str, pause: float = 0, **limits: Any) -> Clocks:
+    def seconds() -> float:
+        time.sleep(pause)
+        timing = Timing("kernel", how, **{"max_seconds": SECONDS, **limits})
+        result = measure(Cell(kernel, n, n, n, timings=(timing,)), device)
+        if not result.verified or result.kernel_seconds is None:
+            raise SystemExit(f"{result}: {result.failures()}")
+        return result.kernel_seconds
+
+    return {", ".join(["mmcore", how, *words]): seconds}
+
+
+def _percent_of_cublas(device: Device, kernel: str, n: int) -> float | None:
+    timings = (Timing("kernel", "warm", max_seconds=SECONDS),)
+    percent: float | None = measure(Cell(kernel, n, n, n, timings=timings, baseline=LIBRARY), device).to_json()[
+        "percent_of_baseline"
+    ]
+    return percent
+
+
+def triton_clocks(problem: Problem, config: Config) -> Clocks:
+    """Triton's benchmark functions on ``triton.matmul_f16``; ImportError where Triton is not installed."""
+    from triton.testing import do_bench, do_bench_cudagraph
+
+    from mmcore_sources.triton.matmul_kernel import matmul
+
+    operands = *_operands(problem, "float16"), problem.m, problem.n, problem.k, problem.lda, problem.ldb, problem.ldc
+    grid = ceil_div(problem.n, config.BN), ceil_div(problem.m, config.BM)
+    constants = {name: config[name] for name in ("BM", "BN", "BK", "num_warps", "num_stages")}
+
+    def timed_by(function: Any) -> Callable[[], float]:
+        launch = lambda: matmul[grid](*operands, **constants)  # noqa: E731
+        return lambda: float(function(launch, rep=round(1000 * SECONDS), return_mode="median")) / 1e3
+
+    return {"do_bench": timed_by(do_bench), "do_bench_cudagraph": timed_by(do_bench_cudagraph)}
+
+
+def cute_clocks(problem: Problem, config: Config) -> Clocks:
+    """CuTe DSL's benchmark function on ``cutedsl.matmul``; ImportError where the DSL is not installed."""
+    import cutlass
+    from cuda.bindings import driver
+    from cutlass import cute
+    from cutlass.cute.runtime import make_ptr
+    from cutlass.testing import JitArguments, benchmark
+
+    from mmcore_sources.cutedsl.matmul_kernel import matmul
+
+    grid, tile = (ceil_div(problem.n, config.TILE), ceil_div(problem.m, config.TILE), 1), config.TILE
+
+    @cute.jit
+    def launch(a, b, c, m, n, k, stream):  # type: ignore[no-untyped-def]
+        matmul(a, b, c, m, n, k, k, n, n, tile).launch(grid=grid, block=(tile, tile, 1), stream=stream)
+
+    matrices = list(_operands(problem, "float32"))
+    global_memory = cute.AddressSpace.gmem
+    pointers = [make_ptr(cutlass.Float32, each.data_ptr(), global_memory, assumed_align=16) for each in matrices]
+    _, stream = driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_NON_BLOCKING)
+    arguments = *pointers, *map(cutlass.Int32, (problem.m, problem.n, problem.k)), stream
+    compiled = cute.compile(launch, *arguments)
+
+    def seconds(*, graphs: bool) -> float:
+        assert matrices  # whose memory the pointers point to
+        taken = JitArguments(*arguments)
+        options = {"warmup_iterations": 3, "iterations": 20, "use_cuda_graphs": graphs}
+        return float(benchmark(compiled, stream=stream, kernel_arguments=taken, **options)) / 1e6
+
+    return {
+        "cutlass.testing.benchmark": lambda: seconds(graphs=False),
+        "cutlass.testing.benchmark, graph": lambda: seconds(graphs=True),
+    }
+
+
+def _operands(problem: Problem, dtype: str) -> Any:
+    """A, B and C in PyTorch's memory: magnitudes in [0.5, 1) and random signs, as mmcore times kernels with."""
+    import torch
+
+    kept = {"device": "cuda", "dtype": getattr(torch, dtype)}
+    made = torch.Generator("cuda").manual_seed(1)
+    for shape in ((problem.m, problem.k), (problem.k, problem.n)):
+        magnitudes = torch.rand(shape, device="cuda", generator=made) / 2 + 0.5
+        signs = torch.randint(2, shape, device="cuda", generator=made) * 2 - 1
+        yield (magnitudes * signs).to(**kept)
+    yield torch.empty((problem.m, problem.n), **kept)
+
+
+def program_seconds(program: Path, number: int) -> float:
+    """What fast.cu's program prints of a kernel, in seconds."""
+    printed = subprocess.run([program], capture_output=True, text=True, check=True, timeout=300).stdout
+    return float(dict(_PRINTED.findall(printed))[str(number)])
+
+
+if __name__ == "__main__":
+    main()

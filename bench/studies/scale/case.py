@@ -1,0 +1,116 @@
+"""One case, measured in its own process: ``python -m bench.studies.scale.case CASE``; case and figures are JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from bench.studies.scale import pytest_case, stand_in
+from mmcore.result import Result
+from mmcore_engines import Engine, Request, Spread, connect
+from mmcore_engines.tasks import MEASURE
+
+AT_ONCE = "bench.studies.scale.stand_in:at_once"
+
+
+def main() -> None:
+    """Measure the case of the command line and print its figures."""
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    case = json.loads(sys.argv[1])
+    print(json.dumps(pytest_case.measured(case) if "pytest" in case else measured(case)))
+
+
+def measured(case: Mapping[str, Any]) -> dict[str, Any]:
+    """What a case costs the head.
+
+    Args:
+        case: ``{"engine", "workers", "cells", "group"}``: the engine's name, or "stand-ins" for those of Ray; how many
+            workers, and cells; how many cells are compared with each other, and so have one worker.
+    """
+    engine, target = _engine(case)
+    spread = Spread(engine, lambda text: print(text, file=sys.stderr))
+    spread.start().result()
+    while spread.workers < case["workers"]:
+        time.sleep(0.01)
+    several = stand_in.cells(case["cells"])
+    before = _resident()
+    futures = [spread.add(cell, str(number // case["group"]), target) for number, cell in enumerate(several)]
+    queued = _resident()
+    with tempfile.TemporaryDirectory() as folder:
+        journal = Path(folder) / "journal.jsonl"
+        began, processor, waited = time.monotonic(), time.process_time(), _waited()
+        spread.begin(journal)
+        results = [future.result() for future in futures]
+        ended, spent = time.monotonic(), time.process_time() - processor
+        waited = _waited() - waited
+        kept = journal.stat().st_size
+        resident = _resident()
+        spread.close()
+    count = len(results)
+    found = {
+        "seconds": ended - began,
+        "head_cpu_ms": 1e3 * spent / count,
+        "waited_ms": 1e3 * waited / count,
+        "queued_kib": (queued - before) / count / 1024,
+        "held_kib": (resident - queued) / count / 1024,
+        "peak_mib": _peak_kib() / 1024,
+        "journal_bytes": kept / count,
+    }
+    return found | (_of_gpus(case, results, began) if case["engine"] == "stand-ins" else {})
+
+
+def _engine(case: Mapping[str, Any]) -> tuple[Engine, str]:
+    if case["engine"] == "stand-ins":
+        seconds = stand_in.durations(case["cells"], case.get("slower", 1))
+        return stand_in.RayStandIns(case["workers"], seconds), MEASURE
+    if case["engine"] == "instant":
+        rounds = case.get("rounds", stand_in.ROUNDS)
+        return stand_in.Instant(Request(address=f"{case['workers']},{rounds}")), MEASURE
+    if case["engine"] == "ray":
+        import ray
+
+        ray.init(num_cpus=case["workers"], include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        return connect("ray", Request("emulator")), AT_ONCE
+    return connect(case["engine"], Request(",".join(["emulator"] * case["workers"]))), AT_ONCE
+
+
+def _of_gpus(case: Mapping[str, Any], results: Sequence[Result], began: float) -> dict[str, Any]:
+    """Makespan, and the time from a GPU's being free to its next cell; ``ideal`` is the makespan without any cost."""
+    free = [1e3 * value for result in results if (value := result.figures["free"])]
+    slept = [float(each.figures["ended"] or 0) - float(each.figures["began"] or 0) for each in results]
+    return {
+        "makespan": max(float(result.figures["ended"] or 0) for result in results) - began,
+        "asleep": sum(slept) / case["workers"],
+        "free_ms": median(free),
+        "free_ms_95": sorted(free)[int(0.95 * len(free))],
+    }
+
+
+def _peak_kib() -> int:
+    """The most memory that this process has had; of getrusage, what its parent had when it was forked counts too."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")))
+
+
+def _waited() -> float:
+    """Seconds that this process's threads have been ready to run, while others had the processors."""
+    found = Path("/proc/self/task").glob("*/schedstat")
+    return sum(int(each.read_text(encoding="ascii").split()[1]) for each in found) / 1e9
+
+
+def _resident() -> int:
+    """Bytes of this process that are in memory."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,10 @@
+"""``python -m bench.studies.tables``."""
+
+from __future__ import annotations
+
+from bench.studies.tables.pages import TABLES, with_tables
+from bench.studies.tables.sources import ROOT
+
+for page in TABLES:
+    path = ROOT / page
+    path.write_text(with_tables(page, path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,79 @@
+"""The emulator beside GPUs: bits of instructions and of whole kernels, and what is found in faulty ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from bench.studies.tables import sources
+from bench.studies.tables.markdown import markdown
+from bench.studies.tables.sources import results
+
+
+def tensor_cores() -> str:
+    """How many dot products of each instruction were compared on either card, and how many differ in any bit."""
+    header, columns = ["instruction"], []
+    for card, folder in (("H200", sources.H200), ("H100", sources.H100)):
+        header += [f"dot products, {card}", "differ", "NaN of other bits"]
+        with results(folder / "tensor_core_comparison.json") as document:
+            columns.append({row["instruction"]: _compared(row) for row in document["rows"]})
+    first, second = columns
+    return markdown(header, [[f"`{name}`", *cells, *second[name]] for name, cells in first.items()])
+
+
+def _compared(row: Mapping[str, Any]) -> list[str]:
+    differ = row["differ"] - row["signs of zeros"] - row["bits of NaN"]
+    return [f"{row['dot products']:,}", str(differ), str(row["bits of NaN"])]
+
+
+def independent_models() -> str:
+    """Compare the emulator with mmasim and with published outputs of cards, by compute capability."""
+    header = ("compute capability", "instructions", "dot products", "differ", "NaN of other bits")
+    with results(sources.RESULTS / "emulator" / "mmasim.json") as document:
+        models = document["rows"]
+    with results(sources.RESULTS / "emulator" / "published_outputs.json") as document:
+        outputs = document["rows"]
+    rows = []
+    for capability in dict.fromkeys(row["capability"] for row in models):
+        of_model = [row for row in models if row["capability"] == capability]
+        of_cards = [row for row in outputs if row["capability"] == capability]
+        sums = [sum(row[name] for row in of_model) for name in ("dot products", "differ", "NaN")]
+        cards = ", ".join(dict.fromkeys(row["card"] for row in of_cards))
+        published = [sum(row[name] for row in of_cards) for name in ("dot products", "differ")] if of_cards else []
+        cells = [len(of_model), *sums, *(published or ("", ""))]
+        rows.append([capability, *(f"{cell:,}" if cell != "" else "" for cell in cells), cards])
+    return markdown((*header, "published outputs", "differ", "of cards"), rows)
+
+
+def emulated_bits() -> str:
+    """How many kernels of public repositories have the same bits of C on both."""
+    counts: dict[str, Counter[str]] = {}
+    with results(sources.H200 / "emulated_bits.json") as document:
+        for row in document["rows"]:
+            differing = row["differing"]
+            counts.setdefault(row["family"], Counter()).update(
+                ["not run" if differing is None else "other bits" if differing else "same bits"]
+            )
+    header = ("same bits", "other bits", "not run")
+    return markdown(
+        ("family", *header), [[name, *(str(each[word]) for word in header)] for name, each in counts.items()]
+    )
+
+
+def planted_faults() -> str:
+    """How many planted faults of each kind ``mmcore check`` and compute-sanitizer find."""
+    counts: dict[str, Counter[str]] = {}
+    with results(sources.H200 / "planted_faults.json") as document:
+        for row in document["rows"]:
+            count = counts.setdefault(row["kind"].replace("none", "none: the kernels as they are"), Counter())
+            judged = isinstance(row["sanitizer"], list)
+            count.update(
+                faults=1,
+                check=int(bool(row["check"])),
+                sanitizer=int(judged and bool(row["sanitizer"])),
+                not_ended=int(not judged),
+            )
+    header = ("fault", "kernels", "mmcore check", "compute-sanitizer", "had not ended there")
+    names = ("faults", "check", "sanitizer", "not_ended")
+    return markdown(header, [[kind, *(str(count[name]) for name in names)] for kind, count in counts.items()])

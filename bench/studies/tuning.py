@@ -1,0 +1,157 @@
+"""``mmcore tune`` beside exhaustive search and Kernel Tuner, for kernels whose every config was measured.
+
+``python -m bench.studies.tuning measure RESULTS.json SIZE KERNEL…`` has every config of each kernel measured by
+``mmcore tune --all``, and then searches anew as a user would; it needs a GPU. ``python -m bench.studies.tuning replay
+RESULTS.json`` needs none: with the times that were measured in the place of measurements it repeats the search with
+twenty seeds, and lets Kernel Tuner search the same space, in its simulation mode, with as many evaluations.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import math
+import statistics
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import mmcore
+from bench.studies.results_file import results_text
+from mmcore.executor import run as executed
+from mmcore.kernel.properties import DeviceProperties
+from mmcore_pytest.saved_results import describe
+from mmcore_tools.tune.space import SearchSpace
+
+SEEDS = range(20)
+NEAR = 1.02
+"""How much slower than the fastest config of all what a search finds may be."""
+
+STRATEGIES = ("random_sample", "bayes_opt", "genetic_algorithm", "simulated_annealing", "greedy_mls")
+"""Kernel Tuner's that are replayed."""
+
+
+def measure(path: Path, size: str, kernels: list[str]) -> None:
+    """Measure every config, and search; what is measured is written after each kernel."""
+    document: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"machine_info": {}, "kernels": []}
+    describe(document["machine_info"], executed("cuda", "mmcore.executor.worker:describe")["facts"])
+    for kernel in kernels:
+        with tempfile.TemporaryDirectory() as folder:
+            every = _tuned(kernel, size, folder, "--all", "--storage", f"{folder}/all.log")
+            searched = _tuned(kernel, size, folder, "--seed", "1", "--storage", f"{folder}/searched.log")
+        document["kernels"].append({"kernel": kernel, "size": size, "every": every, "searched": searched})
+        head = {"machine_info": document["machine_info"]}
+        path.write_text(results_text(head, kernels=document["kernels"]), encoding="utf-8")
+
+
+def _tuned(kernel: str, size: str, folder: str, *options: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "mmcore", "tune", kernel, "--size", size, "--json", "-o", folder, *options]
+    (found,) = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return {name: value for name, value in found.items() if name != "file"}
+
+
+def replay(path: Path) -> None:
+    """Add the replayed searches to the results: how slow what each seed found is, and after how many evaluations."""
+    document = json.loads(path.read_text())
+    for row in document["kernels"]:
+        space, seconds = _measured(row)
+        evaluations = math.ceil(len(seconds) / 3)
+        row["replayed"] = {
+            "evaluations": evaluations,
+            "mmcore": [_search(space, seconds, evaluations, seed) for seed in SEEDS],
+        }
+        with contextlib.suppress(ImportError):
+            for strategy in STRATEGIES:
+                row["replayed"][strategy] = [_by_kernel_tuner(space, seconds, evaluations, strategy, s) for s in SEEDS]
+        for name, found in row["replayed"].items():
+            if isinstance(found, list):
+                near = sum(each["slower"] <= NEAR for each in found)
+                print(row["kernel"], name, f"{near} of {len(found)} within 2 %, median", _median(found), flush=True)
+    head = {"machine_info": document["machine_info"]}
+    path.write_text(results_text(head, kernels=document["kernels"]), encoding="utf-8")
+
+
+def _median(found: list[dict[str, Any]]) -> float:
+    return round(float(statistics.median(each["slower"] for each in found)), 4)
+
+
+def _measured(row: Mapping[str, Any]) -> tuple[SearchSpace, dict[str, float | None]]:
+    """The space of a kernel, and the time of each config in it; None of those that failed."""
+    kernel, size = mmcore.kernels()[row["kernel"]], int(row["size"])
+    space = SearchSpace(kernel, kernel.problem(size, size, size), DeviceProperties())
+    return space, {id: row["every"]["trials"].get(id) for id in space.configs}
+
+
+def _search(space: SearchSpace, seconds: Mapping[str, float | None], evaluations: int, seed: int) -> dict[str, Any]:
+    """What mmcore's search finds, with five configs at a time as a worker has them."""
+    import optuna
+
+    from mmcore_tools.tune.search import Search
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    search = Search("replayed", space, optuna.storages.InMemoryStorage(), "tpe", seed)
+    pending: list[Any] = []
+    while True:
+        while len(pending) < 5 and len(search.seconds) + len(pending) < evaluations and (asked := search.ask()):
+            pending.append(asked)
+        if not pending:
+            break
+        trial, id = pending.pop(0)
+        search.tell(trial, seconds[id])
+    return _found((search.seconds[id] for id in search.seconds), seconds)
+
+
+def _by_kernel_tuner(
+    space: SearchSpace, seconds: Mapping[str, float | None], evaluations: int, strategy: str, seed: int
+) -> dict[str, Any]:
+    """What a strategy of Kernel Tuner's finds with as many evaluations."""
+    import kernel_tuner
+
+    parameters = {name: list(values) for name, values in space.parameters.items()}
+    host_times = ("compile_time", "verification_time", "benchmark_time", "strategy_time", "framework_time")
+
+    def entry(id: str, value: float | None) -> dict[str, Any]:
+        measured = {"time": "RuntimeFailedConfig" if value is None else value, "times": [value or 0], "timestamp": ""}
+        return {**space.point(id), **measured, **dict.fromkeys(host_times, 0)}
+
+    def allowed(point: Any) -> bool:
+        return space.at(point) is not None
+
+    cache = {",".join(map(str, space.point(id).values())): entry(id, value) for id, value in seconds.items()}
+    about = {"device_name": "replayed", "kernel_name": "f", "problem_size": [1], "objective": "time"}
+    keys = {"tune_params_keys": list(parameters), "tune_params": parameters}
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        file = Path(folder, "cache.json")
+        file.write_text(json.dumps({**about, **keys, "cache": cache}))
+        found, _ = kernel_tuner.tune_kernel(
+            "f", "__global__ void f() {}", 1, [], parameters, restrictions=[allowed],
+            strategy=strategy, strategy_options={"max_fevals": evaluations}, simulation_mode=True, cache=str(file),
+            seed=seed, lang="CUDA",
+        )  # fmt: skip
+    return _found((each["time"] if isinstance(each["time"], float) else None for each in found), seconds)
+
+
+def _found(tried: Iterator[float | None], seconds: Mapping[str, float | None]) -> dict[str, Any]:
+    least = min(value for value in seconds.values() if value is not None)
+    times = list(tried)
+    best = min(value for value in times if value is not None)
+    near = next((count for count, value in enumerate(times, 1) if value is not None and value <= NEAR * least), None)
+    return {"slower": best / least, "near_after": near, "evaluated": len(times)}
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["measure", path, size, *kernels] if kernels:
+            measure(Path(path), size, kernels)
+        case ["replay", path]:
+            replay(Path(path))
+        case _:
+            raise SystemExit(
+                "usage: python -m bench.studies.tuning measure RESULTS.json SIZE KERNEL… | replay RESULTS.json"
+            )

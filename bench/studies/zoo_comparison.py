@@ -1,0 +1,184 @@
+"""What is said of bad plugins, and whether they change what is measured of the others: tests/zoo beside the lectures.
+
+``python -m bench.studies.zoo_comparison RESULTS.json [DEVICE [KERNEL…]]`` measures every kernel, or those that the
+names and patterns select: without the zoo, with it, and without it again. It writes what was reported of each plugin
+and the medians of all other cells, and exits with 1 where such a cell is missing in one of the runs, or its median
+beside the zoo is more than 3 % from the mean of the two without. A device without timing has no medians to compare. The
+table in docs/trust.md is made from the committed results by ``python -m bench.studies.tables``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bench.studies.results_file import results_text
+from mmcore.cell import Cell, Timing
+from mmcore.cli.output import keep_stdout_for_json
+from mmcore.errors import MmcoreError
+from mmcore.executor import end_workers, measure_cell
+from mmcore.executor import run as executed
+from mmcore.executor.choose_device import chosen, device_name
+from mmcore.registry import registry
+from mmcore_pytest.collection import EMULATED_SIZES, GPU_SIZES
+from mmcore_pytest.saved_results import describe
+from tests.command_line import installed
+from tests.zoo.installation import GOOD, install
+from tests.zoo.table import INSTALLED, MEASURED, ZOO
+
+ROOT = Path(__file__).parents[2]
+MOST = 0.03
+"""By how much of its time a cell may be faster or slower beside the zoo."""
+NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of measuring every kernel beside some plugins.
+
+    Attributes:
+        warnings: what was said of plugins when they were loaded.
+        reports: by cell, what is wrong with its kernel, or that nothing is.
+        medians: by cell that was measured, seconds; None on a device without timing.
+    """
+
+    warnings: Sequence[str]
+    reports: Mapping[str, str]
+    medians: Mapping[str, float | None]
+
+    def said_of(self, kernel: str) -> str:
+        """What is wrong with a kernel or its plugin, or that nothing is, as far as was seen; or :data:`NOT_RUN`."""
+        about = [text for text in self.warnings if f" {kernel} of " in text]
+        about += [text for cell, text in self.reports.items() if cell.startswith(f"{kernel}-")]
+        return next((text for text in about if text != MEASURED), about[0] if about else NOT_RUN)
+
+    def of_others(self) -> dict[str, float | None]:
+        """The medians of the cells that are no bad plugin's."""
+        bad = tuple(f"zoo.{plugin.name}-" for plugin in INSTALLED)
+        return {cell: median for cell, median in self.medians.items() if not cell.startswith(bad)}
+
+
+def measured(device: str, site: Path, kernels: Sequence[str] = (), seconds: float = 20) -> Run:
+    """Measure kernels in all their usual configs beside the plugins in ``site``, each cell for ``seconds`` at most."""
+    reports: dict[str, str] = {}
+    medians: dict[str, float | None] = {}
+    with keep_stdout_for_json(), installed(site):  # they print megabytes
+        end_workers()
+        for name, cell in cells(device, kernels):
+            try:
+                result = measure_cell(replace(cell, timeout=seconds))
+            except MmcoreError as error:
+                reports[name] = _anywhere(cause(str(error)), site)
+                continue
+            reports[name] = MEASURED if result.verified else _anywhere(result.failures()[0], site)
+            if result.verified:
+                medians[name] = result.kernel_seconds
+        warnings = [_anywhere(warning, site) for warning in registry().warnings()]
+    end_workers()
+    return Run(warnings, reports, medians)
+
+
+def cells(device: str, kernels: Sequence[str]) -> Iterator[tuple[str, Cell]]:
+    """The cells that are measured, by their test ids."""
+    sizes = GPU_SIZES if chosen(device)[0].supports_timing else EMULATED_SIZES
+    timings = (Timing(max_seconds=0.3),)
+    for kernel in registry().matching(kernels)[0]:
+        for config in kernel.usual_configs:
+            for n in dict.fromkeys(kernel.square_problem(size, config).n for size in sizes):
+                cell = Cell(kernel.name, n, n, n, config=config.to_json(), device=device, seed=1, timings=timings)
+                yield f"{kernel.name}-{n}x{n}x{n}-{config.id}", cell
+
+
+def cause(error: str) -> str:
+    """An error's first line, and the next one where it leads there."""
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    first = next((index for index, line in enumerate(lines) if not line.endswith(":")), 0)
+    return " ".join(lines[: first + 1]) or "no reason"
+
+
+def _anywhere(text: str, site: Path) -> str:
+    """The text without the folders that mmcore and the plugins happen to lie in."""
+    return text.replace(f"{site}{os.sep}", "").replace(f"{ROOT}{os.sep}", "")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A run with the zoo between two without: the medians of the cells that are no bad plugin's."""
+
+    before: Mapping[str, float | None]
+    beside: Mapping[str, float | None]
+    after: Mapping[str, float | None]
+
+    @property
+    def differences(self) -> dict[str, float]:
+        """How much longer a cell took beside the zoo, as a share of the mean of its times without."""
+        found = {}
+        for cell, beside in self.beside.items():
+            before, after = self.before.get(cell), self.after.get(cell)
+            if before is not None and beside is not None and after is not None:
+                found[cell] = 2 * beside / (before + after) - 1
+        return found
+
+    @property
+    def failures(self) -> list[str]:
+        """One sentence for each cell to which the zoo made a difference."""
+        runs = (self.before, self.beside, self.after)
+        missing = [cell for cell in dict.fromkeys(c for run in runs for c in run) if not all(cell in r for r in runs)]
+        changed = {cell: share for cell, share in self.differences.items() if abs(share) > MOST}
+        return [
+            *(f"{cell} was not measured in every run" for cell in missing),
+            *(f"{cell} took {100 * share:+.1f} % beside the zoo" for cell, share in changed.items()),
+        ]
+
+    @property
+    def conclusion(self) -> str:
+        """What the comparison comes to, in a sentence."""
+        conclusion = f"{len(self.beside)} other cells are measured beside the zoo"
+        if not self.differences:
+            return conclusion
+        return f"{conclusion}, {100 * max(map(abs, self.differences.values())):.1f} % at most from their times without"
+
+
+def written(machine: Mapping[str, Any], zoo: Run, comparison: Comparison) -> str:
+    """The results as JSON, a plugin or a cell on each line."""
+    plugins = [
+        {
+            "plugin": f"zoo.{plugin.name}",
+            "does": plugin.does,
+            "reported": f"every command: {plugin.harm}" if plugin.harm else zoo.said_of(f"zoo.{plugin.name}"),
+            "command": plugin.command,
+        }
+        for plugin in ZOO
+    ]
+    runs = (comparison.before, comparison.beside, comparison.after)
+    rows = [{"cell": cell, "seconds": [run.get(cell) for run in runs]} for cell in comparison.beside]
+    return results_text({"machine_info": machine}, plugins=plugins, before_beside_after=rows)
+
+
+def main(path: Path, device: str = "cuda", *kernels: str) -> None:
+    """Measure, write the results, and exit with 1 if the zoo makes a difference to others."""
+    with tempfile.TemporaryDirectory() as temporary:
+        alone = install(Path(temporary) / "alone", (GOOD,))
+        zoo = install(Path(temporary) / "zoo", (GOOD, *(plugin.name for plugin in INSTALLED)))
+        before, beside, after = (measured(device, site, kernels) for site in (alone, zoo, alone))
+    machine: dict[str, Any] = {}
+    describe(machine, executed(device_name(device), "mmcore.executor.worker:describe")["facts"])
+    comparison = Comparison(before.of_others(), beside.of_others(), after.of_others())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(written(machine, beside, comparison), encoding="utf-8")
+    for plugin in INSTALLED:
+        print(f"zoo.{plugin.name}: {beside.said_of(f'zoo.{plugin.name}')}")
+    print(comparison.conclusion)
+    if comparison.failures:
+        raise SystemExit("\n".join(comparison.failures))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        raise SystemExit("usage: python -m bench.studies.zoo_comparison RESULTS.json [DEVICE [KERNEL…]]")
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -1,5 +1,0 @@
-"""The documentation's tables of figures, made from the committed results.
-
-``python -m bench.tables`` writes them between their markers in README.md and docs/; a test tells when a table and the
-results part company.
-"""

@@ -1,0 +1,8 @@
+"""The reader of CUDA C++ source, which everything that looks into a .cu file or a header uses.
+
+- ``tokens`` finds comments, strings and preprocessor directives, ``brackets`` the unmatched ones.
+- ``conditionals`` removes the directives that the grammar cannot read. ``tree`` parses the rest with tree-sitter.
+- ``includes`` lists the headers that a file names.
+- ``program`` lists kernels, launches, macros and constants.
+- ``entities`` finds the declarations that can be removed from a source, and removes them.
+"""

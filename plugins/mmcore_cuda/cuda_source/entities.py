@@ -1,0 +1,228 @@
+"""The entities of a CUDA source, functions, classes, members, variables, by tree-sitter's grammar of CUDA."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from mmcore_cuda.cuda_source.brackets import closes, in_body, opens
+from mmcore_cuda.cuda_source.conditionals import readable
+from mmcore_cuda.cuda_source.tokens import blank, code, is_renumbered
+from mmcore_cuda.cuda_source.tree import Node, parse
+
+# What holds entities, one beside the other.
+_SCOPES = (
+    *("translation_unit", "declaration_list", "field_declaration_list"),
+    *("preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "preproc_elifdef"),
+)
+_BODIES = ("compound_statement", "initializer_list")
+_NO_ENTITIES = ("comment", "access_specifier", "preproc_def", "preproc_function_def", "static_assert_declaration")
+_NAMES = (
+    *("identifier", "field_identifier", "type_identifier", "namespace_identifier"),
+    *("destructor_name", "operator_name", "operator_cast"),
+)
+_DEVICE = re.compile(rb"\b__(?:global|device|constant|shared|managed)__\b")
+_GLOBAL = re.compile(rb"\b__global__\b")
+# A macro may say so too: CUTLASS_CONSTEXPR_IF_CXX17.
+_CONSTEXPR = re.compile(rb"constexpr|consteval", re.IGNORECASE)
+_TEMPLATE = re.compile(rb"template\s*<")
+_NO_RESULT = re.compile(rb"\bvoid\s+\w+\s*\(")
+_SPACES = b"__host__ __device__ "
+_CONDITIONAL = re.compile(rb"^[ \t]*#[ \t]*(?:if|el|endif|define|undef)(?:\\\r?\n|[^\n])*", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Entity:
+    """A part of a source that can be left out without the others becoming nonsense.
+
+    Attributes:
+        name: what it declares; the first words of it where it declares no name.
+        begin: its first byte.
+        end: the byte behind its last.
+        text: the bytes from the one to the other.
+        function: the byte at which a function's specifiers begin; -1 where it is no function.
+        specialised: whether it specialises a template, so that another entity would take its place.
+        head: whether the place that it was found at is outside its body.
+        parsed: whether it is something that the grammar knows.
+    """
+
+    name: str
+    begin: int
+    end: int
+    text: bytes
+    function: int
+    specialised: bool
+    head: bool
+    parsed: bool
+
+    @property
+    def of_device(self) -> bool:
+        """Whether something in it is annotated as the device's."""
+        return of_device(self.text)
+
+    @property
+    def of_kernel(self) -> bool:
+        """Whether a ``__global__`` function is in it."""
+        return _GLOBAL.search(self.text) is not None
+
+    @property
+    def of_both(self) -> bool:
+        """Whether it is a ``constexpr`` function, which the device may call as the host may."""
+        return self.function >= 0 and _CONSTEXPR.search(self._head) is not None
+
+    @property
+    def for_its_type(self) -> bool:
+        """Whether it is a function without a body that may be there for the type of its result alone."""
+        told = _TEMPLATE.match(self.text) is not None or b"->" in self._head
+        return self.function >= 0 and told and b"{" not in self.text and _NO_RESULT.search(self._head) is None
+
+    @property
+    def _head(self) -> bytes:
+        return self.text[max(0, self.function - self.begin) :].partition(b"{")[0]
+
+
+class EditableSource:
+    """A source, from which entities are taken step by step; lines keep their numbers."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    @cached_property
+    def _root(self) -> Node:
+        return parse(self.content)
+
+    @cached_property
+    def code(self) -> bytes:
+        """The content without comments, strings and directives."""
+        return code(self.content)
+
+    @cached_property
+    def opens(self) -> bool:
+        """Whether a bracket other than a namespace's remains open at the end."""
+        return opens(self._readable_code)
+
+    @cached_property
+    def closes(self) -> bool:
+        """Whether a bracket is closed that was open at the beginning."""
+        return closes(self._readable_code)
+
+    @cached_property
+    def _readable_code(self) -> bytes:
+        return code(readable(self.content))
+
+    def at_file_scope(self, place: int) -> bool:
+        """Return whether only namespaces are around a byte."""
+        node = self._root.named_descendant_for_byte_range(place, place)
+        while node is not None and (_is_scope(node) or node.type.startswith("preproc")):
+            node = node.parent
+        return node is None
+
+    def entity(self, line: int, column: int) -> Entity | None:
+        """The innermost entity at a place, lines counted from 1; the line's first one where the column is -1."""
+        lines = self.content.split(b"\n")
+        if not 0 < line <= len(lines) or is_renumbered(self.content):
+            return None
+        text = lines[line - 1]
+        column = min(column if column >= 0 else len(text) - len(text.lstrip()), max(0, len(text) - 1))
+        node = self._root.descendant_for_point_range((line - 1, column), (line - 1, column))
+        found, head = None, True
+        while node is not None and node.parent is not None:
+            if node.type in _BODIES:
+                found, head = None, False  # what stands in a body is a statement
+            elif found is None and node.parent.type in _SCOPES and _may_go(node):
+                found = node
+            node = node.parent
+        # The grammar may take what is in a body for a declaration, behind something that it does not know.
+        outside = found is not None and not in_body(self._readable_code, found.start_byte)
+        return self._made(found, head) if found is not None and outside else None
+
+    @cached_property
+    def entities(self) -> list[Entity]:
+        """The entities that are in no other."""
+        return list(self._entities())
+
+    def _entities(self) -> Iterator[Entity]:
+        pending = [self._root]
+        while pending:
+            parent = pending.pop()  # which a node itself only finds by going through all before it
+            for node in parent.named_children:
+                if _is_scope(node):
+                    pending.append(node)
+                elif parent.type in _SCOPES and _may_go(node):
+                    yield self._made(node)
+
+    def leave_out(self, entity: Entity) -> tuple[int, int]:
+        """Replace an entity by blanks, its lines remaining; the numbers of its first and last line."""
+        text, parts, end = self.content[entity.begin : entity.end], [], 0
+        for kept in _CONDITIONAL.finditer(text):  # the other half of a conditional may be outside
+            parts += [blank(text[end : kept.start()]), kept[0]]
+            end = kept.end()
+        first = self.content.count(b"\n", 0, entity.begin) + 1
+        self._edit(entity.begin, entity.end, b"".join([*parts, blank(text[end:])]))
+        return first, first + text.count(b"\n")
+
+    def give_to_device(self, entity: Entity) -> None:
+        """Annotate a function that host and device can call."""
+        self._edit(entity.function, entity.function, _SPACES)
+
+    def _edit(self, begin: int, end: int, text: bytes) -> None:
+        self.content = self.content[:begin] + text + self.content[end:]
+        for known in ("_root", "_readable_code", "code", "opens", "closes", "entities"):
+            self.__dict__.pop(known, None)
+
+    def _made(self, node: Node, head: bool = True) -> Entity:
+        inner = node
+        while inner.type in ("template_declaration", "linkage_specification") and inner.named_children:
+            inner = inner.named_children[-1]
+        heads = [child for child in inner.named_children if child.type not in ("compound_statement", *_SCOPES)]
+        function = inner.type == "function_definition" or any(map(_declares_function, heads))
+        text = self._readable_code[node.start_byte : node.end_byte]
+        return Entity(
+            name=_name(inner) or " ".join(text.decode(errors="replace").split())[:40],
+            begin=node.start_byte,
+            end=node.end_byte,
+            text=text,
+            function=inner.start_byte if function else -1,
+            specialised=any(child.type == "template_type" for child in inner.children),
+            head=head,
+            parsed=node.type != "ERROR",
+        )
+
+
+def of_device(text: bytes) -> bool:
+    """Return whether something in a text is annotated as the device's."""
+    return _DEVICE.search(text) is not None
+
+
+def _may_go(node: Node) -> bool:
+    """Whether a node can be left out alone: a data member cannot, as it gives a class its layout."""
+    if _is_scope(node) or not node.is_named or node.type in _NO_ENTITIES:
+        return False
+    apart = any(map(_declares_function, node.named_children)) or (node.text or b"").startswith(b"static")
+    return node.type != "field_declaration" or apart
+
+
+def _is_scope(node: Node) -> bool:
+    """Whether a node only holds entities: a namespace, ``extern "C" {``, what stands behind ``#if``."""
+    body = node.child_by_field_name("body")
+    holds = node.type in ("namespace_definition", "linkage_specification")
+    return node.type in _SCOPES or (holds and body is not None and body.type == "declaration_list")
+
+
+def _declares_function(node: Node) -> bool:
+    while node.type in ("pointer_declarator", "reference_declarator") and node.named_children:
+        node = node.named_children[-1]
+    return node.type == "function_declarator"
+
+
+def _name(node: Node) -> str:
+    """What a declaration declares."""
+    named: Node | None = node
+    while named is not None and named.type not in _NAMES:
+        inner = named.child_by_field_name("declarator") or named.child_by_field_name("name")
+        kinds = (*_NAMES, "qualified_identifier")
+        others = [child for child in named.named_children if child.type in kinds or "declarator" in child.type]
+        named = inner or (others[-1] if others else None)
+    return "" if named is None or named.text is None else named.text.decode(errors="replace")

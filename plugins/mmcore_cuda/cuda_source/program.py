@@ -1,0 +1,264 @@
+"""The program in a CUDA source: its kernels, launches, macros, constants and types."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+
+from mmcore_cuda.cuda_source.tokens import without_comments
+from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, walk
+
+_POINTERS = ("pointer_declarator", "array_declarator", "reference_declarator")
+# Nodes all of whose children are names, although the grammar has no field for them.
+_NAMES_ONLY = (
+    *("reference_declarator", "structured_binding_declarator", "variadic_declarator", "preproc_params"),
+    *("type_parameter_declaration", "variadic_type_parameter_declaration"),
+)
+
+
+@dataclass(frozen=True)
+class Macro:
+    """A macro.
+
+    Attributes:
+        name: its name.
+        parameters: None unless it is a macro with parameters.
+        text: its replacement, without comments.
+        place: its line, and its file if that is a header.
+        guarded: whether ``#ifndef`` lets the user define it first.
+    """
+
+    name: str
+    parameters: tuple[str, ...] | None
+    text: str
+    place: str
+    guarded: bool
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a function or template.
+
+    Attributes:
+        name: empty if it has none.
+        type: without qualifiers and stars; "typename" for a type.
+        pointer: whether it is a pointer, an array or a reference.
+        const: whether its type is const.
+        default: its default.
+        row: the length of the rows of an array of arrays, N in ``float a[N][N]``.
+    """
+
+    name: str
+    type: str
+    pointer: bool = False
+    const: bool = False
+    default: str = ""
+    row: str = ""
+
+    def __str__(self) -> str:
+        return f"{'const ' * self.const}{self.type}{'*' * self.pointer} {self.name}".strip()
+
+
+@dataclass(frozen=True)
+class Function:
+    """A ``__global__`` function with a body; ``name`` includes namespaces, ``bounds`` is the threads of its block."""
+
+    name: str
+    template: tuple[Parameter, ...]
+    parameters: tuple[Parameter, ...]
+    body: Node
+    bounds: str = ""
+
+    @property
+    def word(self) -> str:
+        """Its name without namespaces."""
+        return self.name.rpartition("::")[2]
+
+
+@dataclass(frozen=True)
+class HostLaunch:
+    """A launch in the host code: ``name<template><<<grid, block, shared>>>(arguments)``, its line and its function."""
+
+    name: str
+    template: tuple[str, ...]
+    geometry: tuple[Node, ...]
+    arguments: tuple[Node, ...]
+    line: int
+    scope: Node
+
+
+@dataclass(frozen=True)
+class Program:
+    """The content of a source.
+
+    Attributes:
+        functions, launches, macros, constants, types: what it defines, by name.
+        error_line: the first line that is not C++; 0 if there is none.
+        cooperative: whether it synchronises the whole grid.
+        declared: all names that it declares.
+    """
+
+    functions: tuple[Function, ...]
+    launches: tuple[HostLaunch, ...]
+    macros: dict[str, Macro]
+    constants: dict[str, Node]
+    types: dict[str, str]
+    error_line: int
+    cooperative: bool
+    declared: frozenset[str]
+
+    def with_header(self, name: str, text: str) -> Program:
+        """Return the program with a header's macros, constants and types; its own definitions win."""
+        header = read_program(text)
+        placed = {each.name: replace(each, place=f"{each.place} of {name}") for each in header.macros.values()}
+        return replace(
+            self,
+            macros=placed | self.macros,
+            constants=header.constants | self.constants,
+            types=header.types | self.types,
+            declared=header.declared | self.declared,
+        )
+
+
+@functools.lru_cache(maxsize=32)
+def read_program(text: str) -> Program:
+    """Return the program in a source."""
+    functions: dict[str, Function] = {}
+    launches: list[HostLaunch] = []
+    macros: dict[str, Macro] = {}
+    constants: dict[str, Node] = {}
+    types: dict[str, str] = {}
+    error_line, cooperative = 0, False
+    declared = set[str]()
+    for node in walk(parse(text.encode())):
+        declared |= set(map(text_of, _declared(node)))
+        if not error_line and (node.is_missing or node.type == "ERROR"):
+            error_line = node.start_point.row + 1
+        match node.type:
+            case "function_definition" if any(child.type == "__global__" for child in node.children):
+                if (function := _function(node)) is not None:
+                    functions.setdefault(function.name, function)
+            case "call_expression" if any(child.type == "kernel_call_syntax" for child in node.children):
+                launches.append(_launch(node))
+            case "call_expression":
+                cooperative |= text_of(node.children[0]).rpartition("::")[2] == "this_grid"
+            case "preproc_def" | "preproc_function_def":
+                macro = _macro(node)
+                macros.setdefault(macro.name, macro)
+            case "declaration" if _is_const(node) and _scope(node).type == "translation_unit":
+                constants |= dict(initializers(node))
+            case "enumerator" if (value := node.child_by_field_name("value")) is not None:
+                constants.setdefault(text_of(node.children[0]), value)
+            case "type_definition" if len(words := text_of(node).rstrip(";").split()) == 3:
+                types[words[2]] = words[1]
+            case "alias_declaration" if len(words := text_of(node).rstrip(";").split()) == 4:
+                types[words[1]] = words[3]
+    content = tuple(functions.values()), tuple(launches), macros, constants, types
+    return Program(*content, error_line, cooperative, frozenset(declared))
+
+
+def _declared(node: Node) -> list[Node]:
+    """Return the names that a node declares; ``#ifdef`` only tests a name."""
+    if node.type == "preproc_ifdef":
+        return []
+    fields = [*node.children_by_field_name("name"), *node.children_by_field_name("declarator")]
+    return [each for each in (node.named_children if node.type in _NAMES_ONLY else fields)
+            if each.type.endswith("identifier")]  # fmt: skip
+
+
+def _is_const(node: Node) -> bool:
+    return any(child.type == "type_qualifier" and text_of(child) in ("const", "constexpr") for child in node.children)
+
+
+def _scope(node: Node) -> Node:
+    """Return the function or file that contains a node."""
+    while node.parent is not None and node.type != "function_definition":
+        node = node.parent
+    return node
+
+
+def _function(node: Node) -> Function | None:
+    declarator, body = node.child_by_field_name("declarator"), node.child_by_field_name("body")
+    if declarator is None or body is None or declarator.type != "function_declarator":
+        return None
+    named, parameters = declarator.child_by_field_name("declarator"), declarator.child_by_field_name("parameters")
+    if named is None or parameters is None:
+        return None
+    names, above, template = [text_of(named)], node.parent, None
+    while above is not None:
+        if above.type == "template_declaration" and template is None:
+            template = above.child_by_field_name("parameters")
+        namespace = above.child_by_field_name("name") if above.type == "namespace_definition" else None
+        names += [] if namespace is None else [text_of(namespace)]
+        above = above.parent
+    bounds = next((child.named_children for child in node.children if child.type == "launch_bounds"), [])
+    return Function(
+        "::".join(reversed(names)),
+        tuple(map(_parameter, template.named_children)) if template is not None else (),
+        tuple(_parameter(each) for each in parameters.named_children if each.type.endswith("parameter_declaration")),
+        body,
+        text_of(bounds[0]) if bounds else "",
+    )
+
+
+def _parameter(node: Node) -> Parameter:
+    if node.type.endswith("type_parameter_declaration"):
+        word, _, usual = text_of(node).partition("=")
+        return Parameter(word.split()[-1], "typename", default=usual.strip())
+    declarators = [each for each in _declarators(node) if each.type in _POINTERS]
+    written, default = node.child_by_field_name("type"), node.child_by_field_name("default_value")
+    names = [text_of(each) for each in _declarators(node) if each.type == "identifier"]
+    array = next((each for each in declarators if each.type == "array_declarator"), None)
+    row = ""
+    if array is not None and array.children[0].type in ("array_declarator", "parenthesized_declarator"):
+        size = array.child_by_field_name("size")
+        row = "" if size is None else text_of(size)
+    return Parameter(
+        names[0] if names else "",
+        "" if written is None else text_of(written).removeprefix("struct "),
+        bool(declarators),
+        _is_const(node),
+        "" if default is None else text_of(default),
+        row,
+    )
+
+
+def _declarators(node: Node) -> list[Node]:
+    """Return the declarators of a parameter from the outermost to its name."""
+    found: list[Node] = []
+    kinds = (*_POINTERS, "parenthesized_declarator", "identifier")
+    inner = node.child_by_field_name("declarator")
+    while inner is not None:
+        found.append(inner)
+        inner = inner.child_by_field_name("declarator") or next(
+            (child for child in inner.named_children if child.type in kinds), None
+        )
+    return found
+
+
+def _launch(node: Node) -> HostLaunch:
+    called, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+    template: tuple[str, ...] = ()
+    name = "" if called is None else text_of(called)
+    if called is not None and (listed := called.child_by_field_name("arguments")) is not None:
+        template = tuple(map(text_of, listed.named_children))
+        name = name.partition("<")[0]
+    geometry = next(child for child in node.children if child.type == "kernel_call_syntax")
+    passed = () if arguments is None else tuple(each for each in arguments.named_children if each.type != "comment")
+    return HostLaunch(name, template, tuple(geometry.named_children), passed, node.start_point.row + 1, _scope(node))
+
+
+def _macro(node: Node) -> Macro:
+    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+    listed, above = node.child_by_field_name("parameters"), node.parent
+    word = "" if name is None else text_of(name)
+    text = b"" if value is None or value.text is None else without_comments(value.text)
+    condition = text_of(above).splitlines()[0] if above is not None and above.type == "preproc_ifdef" else ""
+    parameters = None if listed is None else tuple(map(text_of, listed.named_children))
+    return Macro(
+        word,
+        parameters,
+        " ".join(text.decode(errors="replace").split()).replace("\\ ", " "),
+        f"line {node.start_point.row + 1}",
+        condition.startswith(f"#ifndef {word} "),
+    )

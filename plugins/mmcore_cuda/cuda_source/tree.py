@@ -1,0 +1,56 @@
+"""The syntax tree of a CUDA source, by tree-sitter's grammar of CUDA."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import tree_sitter_cuda
+from tree_sitter import Language, Node, Parser
+
+from mmcore_cuda.cuda_source.conditionals import readable
+from mmcore_cuda.cuda_source.tokens import blank
+
+__all__ = ["Node", "identifiers", "initializers", "parse", "text_of", "walk"]
+
+# Attributes that the grammar does not know, with their arguments, which have parentheses up to three deep.
+_ATTRIBUTE = re.compile(rb"\b__(?:cluster_dims|block_size|maxnreg)__\s*\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+\)")
+
+
+def parse(content: bytes) -> Node:
+    """Return the root of a source's syntax tree; text that is not C++ becomes nodes of type ERROR."""
+    known = _ATTRIBUTE.sub(lambda attribute: blank(attribute[0]), readable(content))
+    return Parser(Language(tree_sitter_cuda.language())).parse(known).root_node
+
+
+def text_of(node: Node) -> str:
+    """Return the text of a node in one line."""
+    return " ".join((node.text or b"").decode(errors="replace").split())
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield a node and its descendants in order, skipping code that ``#if 0`` disables."""
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        condition = each.child_by_field_name("condition") if each.type == "preproc_if" else None
+        if condition is not None and text_of(condition) in ("0", "false"):
+            alternative = each.child_by_field_name("alternative")
+            waiting += [] if alternative is None else [alternative]
+            continue
+        yield each
+        waiting += reversed(each.children)
+
+
+def identifiers(node: Node) -> list[str]:
+    """Return the identifiers of variables and functions below a node, in order."""
+    return [text_of(each) for each in walk(node) if each.type == "identifier"]
+
+
+def initializers(declaration: Node) -> Iterator[tuple[str, Node]]:
+    """Yield the name and the initial value of each variable that a declaration initialises."""
+    for child in declaration.named_children:
+        if child.type == "init_declarator":
+            name, value = child.child_by_field_name("declarator"), child.child_by_field_name("value")
+            if name is not None and value is not None:
+                yield text_of(name).lstrip("*& "), value
