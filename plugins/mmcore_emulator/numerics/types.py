@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
+
+DType: TypeAlias = np.dtype[np.generic]
 
 NUMPY = {
     "pred": np.dtype(np.bool_),

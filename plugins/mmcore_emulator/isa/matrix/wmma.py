@@ -24,6 +24,7 @@ from mmcore_emulator.isa.matrix.mma import (
 )
 from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import DType
 from mmcore_emulator.tensor_cores.arithmetic import Arithmetic
 from mmcore_emulator.tensor_cores.elements import BITS, join_parts, split_parts
 from mmcore_emulator.tensor_cores.fragments import Fragment
@@ -147,7 +148,7 @@ def _fragment_move(opcode: Opcode) -> Execute | None:
     return Execute(partial(run, move), (*order, stride), required=2)
 
 
-def _element(move: WmmaMove) -> tuple[np.dtype[np.generic], int]:
+def _element(move: WmmaMove) -> tuple[DType, int]:
     """What is moved at a time, and how many of these a register is made of."""
     bits, parts = move.fragment.bits, max(1, 32 // move.fragment.bits)
     if move.side_by_side:

@@ -16,6 +16,7 @@ from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.memory.addresses import RANK_BEGIN
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import DType
 
 
 @dataclass(frozen=True)
@@ -189,5 +190,5 @@ def write_global(
     return target, places
 
 
-def _dtype(placed: Placement) -> np.dtype[np.generic]:
+def _dtype(placed: Placement) -> DType:
     return np.dtype(np.complex128 if placed.itemsize == 16 else f"u{placed.itemsize}")
