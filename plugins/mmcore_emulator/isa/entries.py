@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from mmcore_emulator.machine.barriers import BarrierKind
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.numerics.types import DType
+from mmcore_emulator.numerics.types import DType, Values
 
 Opcode: TypeAlias = tuple[str, ...]
 """The parts of an opcode, such as ("ld", "global", "f32")."""

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.numerics.types import DType
-
-Values: TypeAlias = NDArray[Any]
+from mmcore_emulator.numerics.types import DType, Values
 
 _LOW_28_BITS = np.int64(0x0FFFFFFF)
 LEAST_NORMAL = np.float32(2.0**-126)

@@ -11,7 +11,7 @@ import numpy as np
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.memory.arrays import Array
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Function, Instruction
 from mmcore_emulator.ptx.types import TYPE_BYTES, Constant
 from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices

@@ -16,8 +16,7 @@ from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory import operations
 from mmcore_emulator.machine.memory.arrays import UNWRITTEN_HALFWORD, Array, Space
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.numerics.types import DType
+from mmcore_emulator.numerics.types import DType, Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 

@@ -15,8 +15,7 @@ from mmcore_emulator.isa.entries import Compute, Execute
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory.arrays import Array
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.numerics.types import NUMPY, DType
+from mmcore_emulator.numerics.types import NUMPY, DType, Values
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.undefined_memory import UndefinedMemory, all_bits, bits_of, known, resized
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mmcore_emulator.numerics.floats import Values, float8_values, from_bfloat16
+from mmcore_emulator.numerics.floats import float8_values, from_bfloat16
+from mmcore_emulator.numerics.types import Values
 
 BITS = {"b1": 1, "s4": 4, "u4": 4} | {"s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8} | {"f16": 16, "bf16": 16}
 BITS |= {"tf32": 32, "f32": 32, "s32": 32, "f64": 64}

@@ -18,7 +18,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.tensor_cores.elements import BITS, join_parts, split_parts
 
 Registers: TypeAlias = list[NDArray[np.generic]]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mmcore_emulator.numerics import floats
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.tensor_cores.arithmetic import Arithmetic
 
 Tile = tuple[slice, slice, slice]

@@ -10,8 +10,7 @@ from mmcore_emulator.errors import PtxError
 from mmcore_emulator.isa.table import unsupported
 from mmcore_emulator.machine.lanes import CLOCKS, SPECIAL_REGISTERS
 from mmcore_emulator.machine.machine import Execution
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.numerics.types import NUMPY, DType
+from mmcore_emulator.numerics.types import NUMPY, DType, Values
 from mmcore_emulator.ptx.instructions import Address, Instruction, Negated, Operand, Register, Symbol, TensorAddress
 from mmcore_emulator.ptx.types import TYPE_BYTES, Constant, float_value
 

@@ -9,8 +9,7 @@ from mmcore_emulator.executor.translation.operand_code import NOWHERE, OperandCo
 from mmcore_emulator.isa.entries import Compute, Execute, Wait
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.numerics.types import NUMPY, DType
+from mmcore_emulator.numerics.types import NUMPY, DType, Values
 from mmcore_emulator.ptx.instructions import Instruction, Operand, Register
 
 Shadow: TypeAlias = Values | None

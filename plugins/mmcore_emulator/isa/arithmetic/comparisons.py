@@ -13,8 +13,8 @@ import numpy as np
 
 from mmcore_emulator.isa.arithmetic.float_operations import flushed_half
 from mmcore_emulator.isa.entries import Compute, Effect, Entry, Family, Function
-from mmcore_emulator.numerics.floats import Values, flushed, from_bfloat16
-from mmcore_emulator.numerics.types import NUMPY, DType
+from mmcore_emulator.numerics.floats import flushed, from_bfloat16
+from mmcore_emulator.numerics.types import NUMPY, DType, Values
 from mmcore_emulator.ptx.types import BITS, FLOATS, INTEGERS
 
 _OF_BITS: dict[str, Function] = {"eq": np.equal, "ne": np.not_equal}

@@ -15,9 +15,9 @@ import numpy as np
 
 from mmcore_emulator.isa.entries import Compute, Entry, Family, Function
 from mmcore_emulator.numerics import floats
-from mmcore_emulator.numerics.floats import LEAST_NORMAL, Values, flushed
+from mmcore_emulator.numerics.floats import LEAST_NORMAL, flushed
 from mmcore_emulator.numerics.rounding import DIRECTIONS, EXACT, directed
-from mmcore_emulator.numerics.types import NUMPY, DType
+from mmcore_emulator.numerics.types import NUMPY, DType, Values
 
 _SUM = r"(rn\.)?(ftz\.)?(sat\.)?f16(x2)?|(rn\.)?bf16(x2)?|(r[nzmp]\.)?(ftz\.)?(sat\.)?f32|(r[nzmp]\.)?f64"
 _WIDE_FUSED = r"r[nzmp]\.(ftz\.)?(sat\.)?f32|r[nzmp]\.f64"

@@ -13,8 +13,7 @@ import numpy as np
 
 from mmcore_emulator.isa.arithmetic.float_operations import in_halves
 from mmcore_emulator.isa.entries import Compute, Family, Function
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.numerics.types import NUMPY, DType
+from mmcore_emulator.numerics.types import NUMPY, DType, Values
 from mmcore_emulator.ptx.types import BITS, INTEGERS
 
 _Row = tuple[str, Function, tuple[str, ...], str]

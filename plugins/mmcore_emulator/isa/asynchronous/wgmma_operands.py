@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.machine.asynchronous.tensor_maps import CHUNK, swizzled
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 
 WARPGROUP = 128
 """Threads that execute the instruction together."""

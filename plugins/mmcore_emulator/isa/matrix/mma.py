@@ -13,7 +13,7 @@ import numpy as np
 from mmcore_emulator.isa.entries import Capability, Effect, Entry, Execute, Family, Opcode, OperandSpec, Run
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.warps import PerWarp
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
 from mmcore_emulator.tensor_cores.elements import bits_of, values
 from mmcore_emulator.tensor_cores.fragments import Fragment

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.warps import PerWarp
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.tensor_cores.fragments import Registers
 
 _WORD = np.dtype(np.uint32)

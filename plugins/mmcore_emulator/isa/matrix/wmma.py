@@ -23,8 +23,7 @@ from mmcore_emulator.isa.matrix.mma import (
     without_modifiers,
 )
 from mmcore_emulator.machine.machine import Execution, Machine
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.numerics.types import DType
+from mmcore_emulator.numerics.types import DType, Values
 from mmcore_emulator.tensor_cores.arithmetic import Arithmetic
 from mmcore_emulator.tensor_cores.elements import BITS, join_parts, split_parts
 from mmcore_emulator.tensor_cores.fragments import Fragment

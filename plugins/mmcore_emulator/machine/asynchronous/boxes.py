@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.machine.asynchronous.tensor_maps import CHUNK, TensorLayout, swizzled
 from mmcore_emulator.machine.violations import Mask
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 
 
 class BoxElements(NamedTuple):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmcore_emulator.machine.violations import Problem, first_of
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 
 CHUNK = 16
 """Bytes that stay together."""

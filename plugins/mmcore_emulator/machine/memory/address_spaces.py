@@ -12,12 +12,21 @@ from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.memory import operations
-from mmcore_emulator.machine.memory.addresses import MOST_RANK, RANK_BEGIN, RANK_SHIFT, SHARED_WINDOW, WINDOWS
-from mmcore_emulator.machine.memory.arrays import Array, CopiedMemory, Report, Space, StrayAccess
+from mmcore_emulator.machine.memory.arrays import (
+    MOST_RANK,
+    RANK_BEGIN,
+    RANK_SHIFT,
+    SHARED_WINDOW,
+    WINDOWS,
+    Array,
+    CopiedMemory,
+    Report,
+    Space,
+    StrayAccess,
+)
 from mmcore_emulator.machine.memory.operations import Combine
 from mmcore_emulator.machine.observer import Observers
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.numerics.types import DType
+from mmcore_emulator.numerics.types import DType, Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 _VERBS = {"out-of-bounds-read": "reads", "out-of-bounds-write": "writes"}

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.memory.arrays import Array, Report, Space, StrayAccess, poisoned
-from mmcore_emulator.numerics.floats import Values, flushed
-from mmcore_emulator.numerics.types import DType
+from mmcore_emulator.numerics.floats import flushed
+from mmcore_emulator.numerics.types import DType, Values
 
 Combine = Callable[..., Values]
 """A map from the element in memory and an instruction's operands to the new element."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mmcore_emulator.machine.lanes import THREAD_AXES, Batch
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.warps import BIT, groups
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.sanitizer.happens_before.event_clocks import EventClocks, Released
 from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices, LaneNumbers
 from mmcore_emulator.sanitizer.happens_before.vector_clocks import SCOPES, HappensBefore, VectorClock, join

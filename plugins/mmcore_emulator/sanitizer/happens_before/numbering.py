@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.warps import BIT, Warps
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 Indices = NDArray[np.int64]

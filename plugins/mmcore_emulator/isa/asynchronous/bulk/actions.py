@@ -26,7 +26,7 @@ from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.asynchronous.events import Committed, Issued, Waited
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.memory.arrays import Array
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 
 
 def to_global(copy: BulkCopy, merge: Merge | None, execution: Execution, *operands: list[Values]) -> None:

@@ -16,8 +16,8 @@ from mmcore_emulator.isa.atomics import atomic_operation
 from mmcore_emulator.isa.entries import OperandSpec
 from mmcore_emulator.machine.memory.operations import Combine
 from mmcore_emulator.machine.violations import Problem, first_of
-from mmcore_emulator.numerics.floats import Values, flushed
-from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.numerics.floats import flushed
+from mmcore_emulator.numerics.types import NUMPY, Values
 
 BULK_ALIGNMENT = 16
 """Bytes that addresses and sizes of bulk copies without a tensor map are multiples of."""

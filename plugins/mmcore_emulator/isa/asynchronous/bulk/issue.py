@@ -13,8 +13,8 @@ from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Issued, Landed, Transfer, words_of
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
-from mmcore_emulator.machine.memory.addresses import RANK_BEGIN
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.machine.memory.arrays import RANK_BEGIN
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 

@@ -18,8 +18,8 @@ from mmcore_emulator.isa.asynchronous.mbarriers import complete_tx, contents, in
 from mmcore_emulator.isa.asynchronous.remote_stores import block_at
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.machine import Execution
-from mmcore_emulator.machine.memory.addresses import RANK_BEGIN
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.machine.memory.arrays import RANK_BEGIN
+from mmcore_emulator.numerics.types import Values
 
 _NO_BLOCK = "copies to the block of rank {} of its cluster, which has fewer"
 _LATE = "copies in bulk to an mbarrier whose phase is over before this has come: it was told of fewer bytes"

@@ -13,10 +13,8 @@ from mmcore_emulator.machine.accesses import BulkTransfer, LaneViolation
 from mmcore_emulator.machine.asynchronous.boxes import box_elements, box_rows, widened
 from mmcore_emulator.machine.asynchronous.tensor_maps import MAP_BYTES, TensorLayout, decode
 from mmcore_emulator.machine.machine import Execution
-from mmcore_emulator.machine.memory.addresses import RANK_BEGIN
-from mmcore_emulator.machine.memory.arrays import Array
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.numerics.types import DType
+from mmcore_emulator.machine.memory.arrays import RANK_BEGIN, Array
+from mmcore_emulator.numerics.types import DType, Values
 
 
 @dataclass(frozen=True)
