@@ -73,7 +73,7 @@ class _ShadowSpace:
 
 
 def _by_chance(space: Space, places: Values) -> Values:
-    """Return which addresses may be read but hold no data: gaps of what the host has uploaded, and what is behind it.
+    """Return the addresses that may be read but hold no data: gaps in the host's data, and the area behind it.
 
     Elements that a kernel should have written, and addresses out of bounds, are reported where they are read.
     """

@@ -1,4 +1,4 @@
-"""Values that were never set: bits of registers and memory that hold what was there by chance.
+"""Values that were never set: bits of registers and memory with arbitrary contents.
 
 Each register and each byte of memory has a mask of its undefined bits beside it. An undefined value may be read and
 copied; it is a hazard where the output, or control flow, depends on it.

@@ -50,7 +50,7 @@ class LaneNumbers:
 
 
 class InstructionNumbers:
-    """Numbers of instructions, which arrays can hold, from 0 in the order in which they are asked for."""
+    """Numbers of instructions for use in arrays, from 0 in the order of first use."""
 
     def __init__(self) -> None:
         self._instructions: list[Instruction] = []

@@ -1,8 +1,8 @@
-"""Vector clocks of a launch's threads, and the flags in memory by which threads synchronise.
+"""Vector clocks of a launch's threads, and the flags in memory that synchronise them.
 
 Time advances with every event that orders accesses. A time in a vector clock means that all accesses before that time
-happen before what follows. A thread releases its clock by a strong write (with a release, or after a fence), and
-another acquires it by a strong read (with an acquire, or before a fence). Reference: PTX ISA, "Memory Consistency
+happen before what follows. A thread releases its clock by a strong write, with a release or after a fence. Another
+acquires it by a strong read, with an acquire or before a fence. Reference: PTX ISA, "Memory Consistency
 Model" (release and acquire patterns, causality order).
 """
 
@@ -92,7 +92,7 @@ class HappensBefore:
 
     @property
     def any_acquired(self) -> bool:
-        """Whether any thread has read a flag, or has acquired a clock."""
+        """True if any thread has read a flag, or has acquired a clock."""
         return bool(self._threads)
 
     def tick(self) -> int:
@@ -168,7 +168,7 @@ class HappensBefore:
             clocks.fenced |= dict.fromkeys(SCOPES["gpu"], clocks.acquired)
 
     def has_acquired(self, thread: int, epoch: Epoch) -> bool:
-        """Return whether a thread has acquired clocks that include accesses of others."""
+        """Return True if a thread has acquired clocks that include accesses of others."""
         clock, time = self.acquired(thread), epoch.time
         if epoch.block < 0:
             own_block = (thread - 1) // self.block_size

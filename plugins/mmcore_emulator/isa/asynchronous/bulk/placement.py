@@ -19,17 +19,17 @@ from mmcore_emulator.numerics.types import DType, Values
 
 @dataclass(frozen=True)
 class Placement:
-    """The places of the elements of copies; of plain bytes, 16 are an element."""
+    """The places of the elements of copies; an element of plain bytes is 16 bytes."""
 
-    base: int  # address that the offsets in global memory are from
+    base: int  # address that offsets in global memory start at
     itemsize: int  # bytes of an element
     offsets: NDArray[np.int64]  # bytes from the base to each element in the memory outside, [copies, elements]
-    inside: NDArray[np.bool_]  # which elements there are outside, [copies, elements]
+    inside: NDArray[np.bool_]  # elements that exist in the memory outside, [copies, elements]
     shared: NDArray[np.int64]  # bytes from the copy's address in shared memory to each element, [copies, elements]
     # Address and bytes of each run of neighbouring bytes outside, [copies, runs].
     begin: NDArray[np.int64]
     nbytes: NDArray[np.int64]
-    layout: TensorLayout | None = None  # of the tensor; None of plain bytes
+    layout: TensorLayout | None = None  # layout of the tensor; None for plain bytes
 
     def transfer(self, action: str, sent: Sent, delivered: int) -> BulkTransfer:
         """Return what observers see of the copies as they are sent."""
