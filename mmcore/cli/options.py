@@ -15,16 +15,15 @@ from mmcore.deadline import USUAL_SECONDS, parse_seconds
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.configs import BLOCK, Config, parse_config
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.sizes import LARGEST_SIZE, Sizes, parse_size
 from mmcore.messages import quoted
 from mmcore.registry import registry
 
 USUAL_SIZE = 640  # the lectures' own first example
-_LARGEST_INT = 2**31 - 1
 _Option = Callable[[Any], Any]
-_Sizes = tuple[int, int, int]
 
 
-def number_type(least: float, most: float = _LARGEST_INT, kind: type[int] | type[float] = int) -> Callable[[str], Any]:
+def number_type(least: float, most: float = LARGEST_SIZE, kind: type[int] | type[float] = int) -> Callable[[str], Any]:
     """Return the type of an option that takes a number from ``least`` to ``most``; a whole one unless of kind float."""
 
     def read(text: str) -> Any:
@@ -43,13 +42,12 @@ size_type = number_type(1)  # a number of rows, columns or elements, which kerne
 seed_type = number_type(0, 2**64 - 1)
 
 
-def sizes_type(text: str) -> _Sizes:
-    """m, n and k of "640" or "64x65x66"."""
-    parts = text.lower().replace("×", "x").split("x")
-    if len(parts) not in (1, 3):
-        raise click.BadParameter(f"{quoted(text)} is not a size: give N, or all of MxNxK")
-    m, n, k = map(size_type, parts * (3 // len(parts)))
-    return m, n, k
+def sizes_type(text: str) -> Sizes:
+    """Return m, n and k of "640" or "64x65x66"."""
+    try:
+        return parse_size(text)
+    except InvalidProblem as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def _with(*options: _Option) -> _Option:
@@ -102,16 +100,16 @@ def timeout_option(what: str) -> _Option:
     return click.option("--timeout", type=parse_seconds, default=usual, metavar="S", show_default=True, help=text)
 
 
-def requested_sizes(kernel: Kernel, asked: Mapping[str, Any], usual: int, config: Config | None) -> _Sizes:
+def requested_sizes(kernel: Kernel, asked: Mapping[str, Any], usual: int, config: Config | None) -> Sizes:
     """m, n and k that a user asks for (or InvalidProblem); by default the usual, or the next that the kernel allows."""
-    size: _Sizes | None = asked.get("size")
+    size: Sizes | None = asked.get("size")
     given = [asked[name] for name in "mnk" if asked.get(name) is not None]
     if size is not None and given:
         raise InvalidProblem("give either one size or m, n and k, not both")
     if given and len(given) < 3:
         raise InvalidProblem("give one size, or all of m, n and k")
     m, n, k = size or given or [kernel.square_problem(usual, *([config] if config else [])).n] * 3
-    return m, n, k
+    return Sizes(m, n, k)
 
 
 def requested_config(kernel: Kernel, asked: Mapping[str, Any]) -> Config | None:

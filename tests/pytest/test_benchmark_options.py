@@ -19,12 +19,15 @@ from hypothesis import strategies as st
 from pytest_benchmark.storage.file import FileStorage
 
 from mmcore import Config, Dim3, Kernel, Launch, Problem, Result, Space
-from mmcore.cell import BASELINE, Timing
+from mmcore.baseline_comparison import BaselineComparison
+from mmcore.cell import LIBRARY, Timing
 from mmcore.cli.output import rendered
-from mmcore.compared import Compared
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem, MmcoreError
-from mmcore.registry import Origin, Registered, registry
+from mmcore.kernel.sizes import Sizes, parse_sizes
+from mmcore.messages import quoted
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import registry
 from mmcore.result import LaunchRecord
 from mmcore.timing import Time
 from mmcore.verify.outcome import Verification
@@ -36,7 +39,6 @@ from mmcore_pytest.fixture import DeviceClock, Measured, _what_is_wrong, options
 from mmcore_pytest.options import Selection
 from mmcore_pytest.report import by_group, complete, line, tables, time_spent, write_csv
 from mmcore_pytest.session import Session
-from mmcore_pytest.sizes import Sizes, parse_sizes
 
 USUAL = Selection(
     (), (), (), (), False, (), "auto", ("kernel",), ("pageable",), ("warm",), 60, "", "", "usual", "", "", False
@@ -73,7 +75,7 @@ EVERY_OPTION = {
 
 
 def test_without_options_the_usual_is_measured(pytester: pytest.Pytester) -> None:
-    assert Selection.of(pytester.parseconfig()) == replace(USUAL, baseline=BASELINE)
+    assert Selection.of(pytester.parseconfig()) == replace(USUAL, baseline=LIBRARY)
     assert EVERY_OPTION.keys() == vars(USUAL).keys()
 
 
@@ -139,7 +141,7 @@ def test_sizes_are_read(text: str, sizes: list[tuple[int, int, int]]) -> None:
         ("1e3", "'1e3' is not a whole number from 1 to 2147483647"),
         ("٣", "'٣' is not a whole number from 1 to 2147483647"),
         ("2147483648", "'2147483648' is not a whole number from 1 to 2147483647"),
-        ("9" * 5000, f"'{'9' * 5000}' is not a whole number from 1 to 2147483647"),
+        ("9" * 5000, f"{quoted('9' * 5000)} is not a whole number from 1 to 2147483647"),
         ("8x8", "'8x8' is not a size: give N, or all of MxNxK"),
         ("8xax8", "'a' in '8xax8' is not a whole number from 1 to 2147483647"),
         ("1:2:3:4", "'1:2:3:4' is not a range of sizes: give START:STOP or START:STOP:STEP"),
@@ -441,8 +443,10 @@ def test_the_table_says_which_products_were_sampled_and_what_block_was_launched(
     assert " ".join(ends["hpsee.simple"]).endswith("(8×4 launched) all")
 
 
-def beside(kernel: str, seconds: float, faster: float, **changes: Any) -> Compared:
-    return Compared(kernel, kernel, Time(Timing(), (seconds,), 1, "made up"), "", faster, (faster, faster), **changes)
+def beside(kernel: str, seconds: float, faster: float, **changes: Any) -> BaselineComparison:
+    return BaselineComparison(
+        kernel, kernel, Time(Timing(), (seconds,), 1, "made up"), "", faster, (faster, faster), **changes
+    )
 
 
 def test_the_table_and_the_csv_have_the_fastest_baseline(tmp_path: Path) -> None:
@@ -467,7 +471,7 @@ def test_the_table_and_the_csv_have_the_fastest_baseline(tmp_path: Path) -> None
 
 
 def test_a_line_says_what_the_kernel_was_compared_with_and_not_what_it_was_not() -> None:
-    with_two = (beside("acme.fast", 1e-3, 0.5), Compared("acme.lost", "", reason="it is lost"))
+    with_two = (beside("acme.fast", 1e-3, 0.5), BaselineComparison("acme.lost", "", reason="it is lost"))
     _, result, _ = done("upc.kernel01", 64, times=(2e-3,), compared_with=with_two)
     assert line(result) == ("verified, 2000.00 µs ±0.00 %, 0.262 GFLOP/s, 50.0 % of acme.fast (50.0–50.0 %)")
 

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmcore.executor import worker
-from mmcore.registry import Origin, Registered, registry
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import registry
 from tests.command_line import mmcore
 from tests.made_up_results import DEVICE, EMULATOR, MACHINE, benchmark, document, emulated
 from tests.strategies import JSON, put_anywhere

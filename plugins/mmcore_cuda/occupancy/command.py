@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from mmcore.cell import KernelReference
 from mmcore.cli.options import (
     USUAL_SIZE,
     block_option,
@@ -22,6 +21,7 @@ from mmcore.cli.output import json_option, loaded_registry, render, write_json
 from mmcore.errors import ConstraintViolation
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3, dim3, parse_shape
+from mmcore.kernel_reference import KernelReference
 from mmcore_cuda.occupancy.theoretical import Occupancy, multiprocessor
 from mmcore_cuda.occupancy.theoretical import occupancy as theoretical
 from mmcore_emulator.machine.limits import MULTIPROCESSORS

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mmcore.baseline_comparison import BaselineComparison
 from mmcore.cell import WAYS
-from mmcore.compared import Compared
 from mmcore.errors import MmcoreError
 from mmcore.kernel.geometry import dim3
 from mmcore.messages import all_visible
@@ -112,7 +112,7 @@ def _baseline(info: Mapping[str, Any], cell: Entry) -> tuple[str, dict[str, floa
     """What the fastest baseline is called, its GFLOP/s and the kernel's percent of it; nothing where there is none."""
     if info.get("baseline") is None:
         return "", {}
-    compared = {each["kernel"]: Compared.from_json(each) for each in info["compared"]}[info["baseline"]]
+    compared = {each["kernel"]: BaselineComparison.from_json(each) for each in info["compared"]}[info["baseline"]]
     seconds = _number({"time": compared.time and compared.time.seconds}, "time")
     if not seconds:
         raise ValueError(f"{compared.kernel} takes no time")

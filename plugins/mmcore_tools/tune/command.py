@@ -22,7 +22,7 @@ from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
 from mmcore.messages import say
 from mmcore.registry import registry
-from mmcore.tuning import Tuned, file_of, own_folder
+from mmcore_cuda.tuned_configs.files import Tuned, file_of, own_folder
 from mmcore_tools.plots.files import PICTURES, require_matplotlib
 
 _LEAST_TRIALS = 20  # below that a sampler has nothing to learn from
@@ -155,7 +155,7 @@ def _tuning(
     # Other code, of the kernel's source or of the package that brings it, another driver or other configs make another
     # study.
     facts = {name: value for name, value in described["facts"].items() if name in ("name", "driver")}
-    package = registry().told(kernel.name, registry().kernels)
+    package = registry().provenance(kernel.name, registry().kernels)
     known_by = json.dumps([facts, package, kernel.source_text(), sorted(space.configs)], sort_keys=True, default=str)
     digest = hashlib.sha256(known_by.encode()).hexdigest()[:8]
     name = f"{kernel.name} {problem} {described['description']} {digest}"

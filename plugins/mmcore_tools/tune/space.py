@@ -13,7 +13,7 @@ from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import plan
 from mmcore.registry import registry
-from mmcore.tuning import Tuned, all_tuned
+from mmcore_cuda.tuned_configs.files import Tuned, all_tuned
 
 Value: TypeAlias = int | float | str
 Point: TypeAlias = Mapping[str, Value]

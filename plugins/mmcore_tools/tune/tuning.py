@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import mmcore
-from mmcore.cell import BASELINE, Cell, Timing
+from mmcore.cell import LIBRARY, Cell, Timing
 from mmcore.errors import MmcoreError
 from mmcore.files import write as write_file
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.registry import registry
 from mmcore.result import Result
-from mmcore.tuning import PROPERTIES, SCHEMA, Tuned, file_of, read
+from mmcore_cuda.tuned_configs.files import PROPERTIES, SCHEMA, Tuned, file_of, read
 from mmcore_engines import Spread
 from mmcore_engines.file_locks import Lock
 from mmcore_engines.place import AHEAD
@@ -137,7 +137,7 @@ def run_final(tuning: Tuning, spread: Spread, timeout: float) -> None:
         finalists = [id for id in search.best[:_FINALISTS] if (search.seconds[id] or 0.0) <= _NEAR * fastest]
         tuning.times = _in_turns(tuning, finalists, spread, timeout)
         tuning.winner = next(iter(tuning.times))
-        beside = tuning.cell(tuning.winner, FINAL, timeout=timeout, baseline=BASELINE)
+        beside = tuning.cell(tuning.winner, FINAL, timeout=timeout, baseline=LIBRARY)
         tuning.beside = spread.add(beside, f"{tuning.label} final").result()
         if tuning.beside.verified and tuning.beside.kernel_seconds is not None:
             return
