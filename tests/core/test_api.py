@@ -100,7 +100,7 @@ def test_matmul_without_out_starts_an_accumulating_kernel_from_zero(device: Devi
         (normal(16, 16), normal(16, 16), {"out": np.empty((16, 16))}, "no kernel is tuned for float32→float64 on"),
         ([[1.0]], normal(1, 1), {}, "A is a list, not an array"),
         (None, normal(1, 1), {}, "A is a NoneType, not an array"),
-        (normal(16, 16).astype(">f4"), normal(16, 16), {}, "A holds >f4 elements, whose bytes are in another order"),
+        (normal(16, 16).astype(">f4"), normal(16, 16), {}, "A holds >f4 elements, whose byte order is not this"),
         (normal(16, 16), normal(16, 16), {"out": np.empty((16, 16), ">f4")}, "out holds >f4 elements"),
         (np.ma.ones((16, 16)), normal(16, 16), {}, "A is a MaskedArray, not an array"),
         (normal(16, 16), normal(16, 16), {"kernel": 3}, "a kernel is known by its name, not by 3"),

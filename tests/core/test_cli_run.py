@@ -17,7 +17,8 @@ from mmcore.cli.options import requested_cell, requested_config, requested_sizes
 from mmcore.cli.output import rendered
 from mmcore.cli.run import report
 from mmcore.devices.violations import Violation
-from mmcore.registry import Origin, Registered, registry
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import registry
 from mmcore.result import LaunchRecord
 from mmcore.timing import Time
 from mmcore_cuda import CudaProvider
@@ -88,11 +89,11 @@ def test_every_plugins_hazards_are_reported(tmp_path: Path, monkeypatch: pytest.
             return "none elsewhere", ()
 
     name = register_staged(tmp_path, monkeypatch, "")
-    registry().manager.register(other := Content())
+    registry().add(Content(), "content", "tests")
     try:
         result = mmcore("run", name, "--size", "64", *EMULATOR)
     finally:
-        registry().manager.unregister(other)
+        registry().manager.unregister(name="tests:content")
     assert (result.exit_code, "shared-race" in result.stdout) == (1, True)
     assert "none elsewhere" in result.stdout
 

@@ -25,7 +25,8 @@ from mmcore import (
     Workspace,
 )
 from mmcore.cli.show import examples
-from mmcore.registry import Origin, Registry
+from mmcore.plugin_table import Origin
+from mmcore.registry import Registry
 from tests.command_line import install, kernel_module, mmcore
 from tests.core.test_cli_list_kernels import ENTRIES
 

@@ -17,8 +17,8 @@ import pytest
 
 import mmcore
 from mmcore import Dim3, KernelError, Launch, Multiple, kernels
+from mmcore.baseline_comparison import BaselineComparison
 from mmcore.cell import Cell, Timing
-from mmcore.compared import Compared
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.devices.base import BoundLaunch, Call, Refresh
 from mmcore.devices.loaded_kernel import LoadedKernel
@@ -536,7 +536,7 @@ def test_the_interval_of_a_ratio_holds_the_median_as_often_as_it_says(count: int
 
     kernel, rounds = kernels()["upc.kernel01"], [1 + number / 100 for number in range(count)]
     own, theirs = (Time(Timing(), tuple(each), 1, "made up") for each in ([1.0] * count, rounds))
-    low, high = Compared.of(kernel, own, theirs).interval or (0, 0)
+    low, high = BaselineComparison.of(kernel, own, theirs).interval or (0, 0)
     (left_out,) = (number for number, each in enumerate(rounds) if each == pytest.approx(low / 0.999))
     assert high == pytest.approx(rounds[-1 - left_out] * 1.001)
     assert coverage(left_out) >= 0.95 > coverage(left_out + 1)

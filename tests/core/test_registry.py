@@ -19,7 +19,10 @@ import pytest
 import mmcore
 from mmcore import Dim3, Kernel, Launch, Multiple, Scalar, Square, Workspace, hookimpl, hookspec
 from mmcore.cli.list_kernels import descriptions
-from mmcore.registry import DISTRIBUTION, GROUP, Origin, Registered, Registry, _distributions, registry
+from mmcore.entry_points import plugin_distributions
+from mmcore.plugin_table import Origin, Registered
+from mmcore.plugins import GROUP
+from mmcore.registry import DISTRIBUTION, Registry, registry
 from tests.command_line import install, installed, kernel_module
 
 NOTHING: Any = None
@@ -75,8 +78,8 @@ def test_nothing_of_mmcores_own_fails_to_load() -> None:
         (plugin(mmcore_kernels=7), "mmcore_kernels returned int, not a list"),
         (plugin(mmcore_devices=[object()]), "AttributeError: 'object' object has no attribute 'name'"),
         (plugin(mmcore_commands=["tune"]), "ValueError: too many values to unpack"),
-        (plugin(mmcore_commands={"tune": "tune"}), "the command 'tune' is to be a \"module:function\", not 'tune'"),
-        (plugin(mmcore_commands={"tune": len}), "the command 'tune' is to be a \"module:function\", not <built-in"),
+        (plugin(mmcore_commands={"tune": "tune"}), "the command 'tune' needs a \"module:function\", not 'tune'"),
+        (plugin(mmcore_commands={"tune": len}), "the command 'tune' needs a \"module:function\", not <built-in"),
         (plugin(mmcore_commands={"show": "acme:show"}), "the command 'show' is mmcore's own"),
         (plugin(mmcore_kernel=[]), "there is no hook mmcore_kernel"),
         (plugin(), "it implements no hook of mmcore"),
@@ -86,7 +89,7 @@ def test_a_plugin_that_fails_to_load_is_reported_with_its_reason(broken: ModuleT
     registry = Registry()
     registry.add(broken, "acme.fast", "acme-kernels")
     registry.add(plugin(mmcore_kernels=[kernel("good.one")]), "good", "good-kernels")
-    registry.finish()
+    registry.finish_loading()
     assert set(registry.kernels) == {"good.one"}
     (warning,) = registry.warnings()
     assert warning.startswith("plugin acme.fast of acme-kernels failed to load: ")
@@ -109,7 +112,7 @@ def test_a_plugin_declares_a_hook_that_others_implement() -> None:
     tuners.mmcore_tuners = hookspec(mmcore_tuners)  # type: ignore[attr-defined]
     registry.add(plugin(mmcore_tuners=["random", "annealing"]), "acme", "acme-tuners")
     registry.add(tuners, "tuners", "tuners")
-    registry.finish()
+    registry.finish_loading()
     assert registry.warnings() == []
     assert [(each.item, str(each.origin)) for each in registry.collected("mmcore_tuners")] == [
         ("random", "acme of acme-tuners"),
@@ -454,7 +457,7 @@ def distribution(site: Path, name: str, entry_points: str, version: str = "1.0")
 
 def acme() -> set[tuple[str, str, str]]:
     """The plugins of distributions called acme: the distribution, its version, and what an entry point names."""
-    found = {name: each for name, each in _distributions().items() if name.startswith("acme")}
+    found = {name: each for name, each in plugin_distributions(GROUP).items() if name.startswith("acme")}
     brought = {
         (name, each.version, entry.value)
         for name, each in found.items()
@@ -492,7 +495,7 @@ def test_the_first_of_two_distributions_counts(nearer: str, tmp_path: Path, monk
     for name, folder, text in (("acme.fast", "far", f"[{GROUP}]\na = far\n"), ("Acme_Fast", "near", nearer)):
         distribution(tmp_path / folder, name, text).rename(tmp_path / folder / "acme_fast-1.0.dist-info")
         monkeypatch.syspath_prepend(tmp_path / folder)
-    found = [each for name, each in _distributions().items() if name.casefold().startswith("acme")]
+    found = [each for name, each in plugin_distributions(GROUP).items() if name.casefold().startswith("acme")]
     values = [entry.value for each in found for entry in each.entry_points.select(group=GROUP)]
     assert values == (["near"] if GROUP in nearer else [])
 

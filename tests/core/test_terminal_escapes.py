@@ -130,7 +130,7 @@ def test_what_a_kernel_prints_and_its_file_says_is_shown() -> None:
 def test_what_a_tuning_file_says_is_shown(
     content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from mmcore.tuning import all_tuned
+    from mmcore_cuda.tuned_configs.files import all_tuned
 
     monkeypatch.setenv("MMCORE_TUNING_DIR", str(tmp_path))
     (tmp_path / f"{EVIL.replace('/', '')}.json").write_text(content)

@@ -32,7 +32,8 @@ from mmcore.executor import IN_PROCESS, end_workers, measure_cell, run, worker_c
 from mmcore.executor import worker as worker_module
 from mmcore.executor.choose_device import device_name
 from mmcore.executor.worker_client import WorkerProcess
-from mmcore.registry import DISTRIBUTION, Origin, Registry
+from mmcore.plugin_table import Origin
+from mmcore.registry import Registry
 from mmcore.result import Result
 from tests.command_line import install, installed
 from tests.kernel_sources import kernel_source
@@ -364,7 +365,7 @@ def test_a_device_has_a_while_to_stop_a_kernel_itself_and_to_say_where(monkeypat
     ("phase", "said"),
     [
         ("plan", "its launch rule or a constraint had not answered after 2.5 s, at test_worker.py:"),
-        ("compile", "NVRTC had not ended after 2.5 s"),
+        ("compile", "the compiler had not ended after 2.5 s"),
         ("verify", "the kernel had not ended after 2.5 s"),
         ("time", "the kernel had not ended, launched to be timed, after 2.5 s"),
         ("allocate", "the phase 'allocate' had not ended after 2.5 s"),
@@ -501,11 +502,16 @@ def test_a_device_is_described_by_its_name_its_facts_and_its_peaks() -> None:
         ({"slow": 0, "theirs": 1}, None),
     ],
 )
-def test_auto_prefers_device_time(monkeypatch: pytest.MonkeyPatch, counts: dict[str, int], name: str | None) -> None:
+def test_auto_is_the_highest_priority(
+    monkeypatch: pytest.MonkeyPatch, counts: dict[str, int], name: str | None
+) -> None:
     found = Registry()
     for kind, count in counts.items():
-        provider: Any = SimpleNamespace(name=kind, supports_timing=kind != "slow", count=lambda count=count: count)
-        found.providers.enter(kind, provider, Origin(kind, "acme" if kind == "theirs" else DISTRIBUTION))
+        priority = {"fast": 1, "slow": 0}.get(kind)
+        provider: Any = SimpleNamespace(
+            name=kind, supports_timing=kind != "slow", auto_priority=priority, count=lambda count=count: count
+        )
+        found.providers.enter(kind, provider, Origin(kind, "acme"))
     monkeypatch.setattr("mmcore.executor.choose_device.registry", lambda: found)
     if name is None:
         with pytest.raises(NoDevice, match="no device was found; mmcore doctor says why"):

@@ -41,6 +41,16 @@ def compiled(source: Path, value: str = "1.0f") -> CompiledModule:
     return compiler.compile_plan(planned(source, value), "90")
 
 
+def then(*steps: Callable[[Path], object]) -> Damage:
+    """Return a damage of several steps."""
+
+    def damage(path: Path, whole: bytes) -> None:
+        for step in steps:
+            step(path)
+
+    return damage
+
+
 DAMAGES: dict[str, Damage] = {
     "empty": lambda path, whole: path.write_bytes(b""),
     "a checksum of nothing": lambda path, whole: path.write_bytes(hashlib.sha256(b"").digest()),
@@ -49,14 +59,14 @@ DAMAGES: dict[str, Damage] = {
     "zeros": lambda path, whole: path.write_bytes(bytes(len(whole))),
     "twice as long": lambda path, whole: path.write_bytes(whole * 2),
     "unreadable": lambda path, whole: path.chmod(0),
-    "a directory": lambda path, whole: (path.unlink(), path.mkdir()),
-    "a directory with something in it": lambda path, whole: (path.unlink(), path.mkdir(), (path / "file").touch()),
-    "a file for its directory": lambda path, whole: (shutil.rmtree(path.parent), path.parent.write_text("in the way")),
-    "a pipe": lambda path, whole: (path.unlink(), os.mkfifo(path)),
-    "a device": lambda path, whole: (path.unlink(), path.symlink_to("/dev/zero")),
-    "larger than any": lambda path, whole: os.truncate(path, DATA_BYTES + 1),
-    "a link to nowhere": lambda path, whole: (path.unlink(), path.symlink_to("nowhere")),
-    "a link to itself": lambda path, whole: (path.unlink(), path.symlink_to(path)),
+    "a directory": then(Path.unlink, Path.mkdir),
+    "a directory with something in it": then(Path.unlink, Path.mkdir, lambda path: (path / "file").touch()),
+    "a file for its directory": then(lambda path: shutil.rmtree(path.parent), lambda path: path.parent.touch()),
+    "a pipe": then(Path.unlink, os.mkfifo),
+    "a device": then(Path.unlink, lambda path: path.symlink_to("/dev/zero")),
+    "larger than any": then(lambda path: os.truncate(path, DATA_BYTES + 1)),
+    "a link to nowhere": then(Path.unlink, lambda path: path.symlink_to("nowhere")),
+    "a link to itself": then(Path.unlink, lambda path: path.symlink_to(path)),
 }
 
 

@@ -15,8 +15,9 @@ import pytest
 from mmcore.errors import DeviceError
 from mmcore.executor import worker
 from mmcore.kernel.properties import DeviceProperties
-from mmcore.registry import DISTRIBUTION, Origin, Registered, registry
-from mmcore.tuning import PROPERTIES
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import DISTRIBUTION, registry
+from mmcore_cuda.tuned_configs.files import PROPERTIES
 from tests.timed_emulator import TimedEmulator, TimedProvider
 
 BENCH_FILE = """
@@ -183,7 +184,8 @@ INTERRUPTED = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
 from mmcore.executor import worker
-from mmcore.registry import Origin, Registered, registry
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import registry
 from tests.timed_emulator import TimedEmulator, TimedProvider
 
 readings = 0
