@@ -171,9 +171,9 @@ def _scalar(parameter: Parameter, argument: object, place: str) -> bytes:
     if argument is None and parameter.nbytes == _POINTER_BYTES:
         return bytes(_POINTER_BYTES)
     if not isinstance(argument, int | float) or _is_structure(parameter):
-        given = "None" if argument is None else f"{_article(argument)} {type(argument).__name__}"
+        what = "None" if argument is None else f"{_article(argument)} {type(argument).__name__}"
         advice = "; pass bytes or a numpy.void" if _is_structure(parameter) else ""
-        raise LaunchError(f"{place} is {given}, and the parameter {_described(parameter)}{advice}")
+        raise LaunchError(f"{place} is {what}, and the parameter {_described(parameter)}{advice}")
     if isinstance(argument, int) and not parameter.type.startswith("f"):
         return _integer(argument, parameter.nbytes, place)
     if parameter.type[0] in "us" or parameter.nbytes not in _FORMATS:

@@ -71,9 +71,9 @@ class Races:
             yield self._instructions[number], chosen & (numbers == number)
 
     def _race(self, accesses: ArrayAccess, last: LastAccess, earlier: Instruction, entry: int) -> str:
-        own, one = int(accesses.threads.thread[entry]), np.array([entry])
+        own_thread, one = int(accesses.threads.thread[entry]), np.array([entry])
         block, thread = self._batch.of_number(last.unordered_thread(accesses.index[one], accesses.threads[one]) - 1)
-        between = "barrier" if block == self._batch.of_number(own - 1)[0] else "order"
+        between = "barrier" if block == self._batch.of_number(own_thread - 1)[0] else "order"
         return (
             f", which {place(block, thread)} {verb(earlier)}{at_line(earlier)}, "
             f"with no {between} between them: which comes first is open"

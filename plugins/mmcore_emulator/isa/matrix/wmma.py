@@ -159,21 +159,21 @@ def _addresses(move: WmmaMove, machine: Machine, address: Values, stride: list[V
     one = int(stride[0].flat[0]) if stride else move.default_stride
     offsets = move.offsets(machine.warps.rows(stride[0])[:, 0] if varies else one)
     _, parts = _element(move)
-    found = []
+    addresses = []
     for register in offsets * move.fragment.bits // 8:
         for part in range(parts):
             rows = np.broadcast_to(register[:, :, part], (machine.warps.count, register.shape[1]))
-            found.append(address + machine.warps.lanes(rows).astype(np.uint64))
-    return found
+            addresses.append(address + machine.warps.lanes(rows).astype(np.uint64))
+    return addresses
 
 
 def _load_fragment(move: WmmaMove, execution: Execution, address: list[Values], *stride: list[Values]) -> list[Values]:
     machine, mask, at = execution
     dtype, parts = _element(move)
-    given = stride[0] if stride else []
+    given_stride = stride[0] if stride else []
     loaded = [
         machine.memory.load(move.space, each, dtype, 1, mask, at)[0]
-        for each in _addresses(move, machine, address[0], given)
+        for each in _addresses(move, machine, address[0], given_stride)
     ]
     if parts > 1:
         grouped = [loaded[start : start + parts] for start in range(0, len(loaded), parts)]

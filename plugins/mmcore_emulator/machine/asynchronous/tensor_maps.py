@@ -179,11 +179,11 @@ class TensorLayout:
         outside = np.zeros(coordinates.shape[:-1], np.bool_)
         for axis, (low, high) in enumerate(self.pixel_bounds, start=1):
             outside |= (coordinates[..., axis] < low) | (coordinates[..., axis] > high)
-        found = [Problem(outside, "begins at a pixel outside the bounding box of its tensor map")]
+        misuses = [Problem(outside, "begins at a pixel outside the bounding box of its tensor map")]
         if self.corners:
             crooked = coordinates[..., 0] * self.itemsize % CHUNK != 0
-            found.append(Problem(crooked, f"begins at a channel whose place is no multiple of {CHUNK} bytes"))
-        return first_of(found)
+            misuses.append(Problem(crooked, f"begins at a channel whose place is no multiple of {CHUNK} bytes"))
+        return first_of(misuses)
 
     @property
     def pixel_bounds(self) -> tuple[tuple[int, int], ...]:
@@ -199,8 +199,8 @@ class TensorLayout:
 
 
 def _padded(numbers: Iterable[int]) -> list[int]:
-    found = list(numbers)
-    return [*found, *[0] * (MOST_AXES - len(found))]
+    padded = list(numbers)
+    return [*padded, *[0] * (MOST_AXES - len(padded))]
 
 
 def decode(content: bytes) -> TensorLayout | None:

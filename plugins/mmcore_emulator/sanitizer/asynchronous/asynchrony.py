@@ -175,9 +175,9 @@ class Asynchrony(Observer):
         if lands or (access.kind != "load" and (does.kind != "mbarrier" or does.step == "init")):
             self._proxies.write(words, lanes, access.at, now)
 
-    def violation(self, found: LaneViolation) -> None:
-        if found.kind == "deadlock":
-            self._deadlocked.update(self._numbers.block_in_batch[self._numbers.flat(found.lanes)].tolist())
+    def violation(self, violation: LaneViolation) -> None:
+        if violation.kind == "deadlock":
+            self._deadlocked.update(self._numbers.block_in_batch[self._numbers.flat(violation.lanes)].tolist())
 
     def _check_phases(self, lanes: Indices, places: Indices, parity: Values, at: Instruction) -> None:
         """Report lanes that have waited for the same phases of their mbarriers before."""
@@ -198,7 +198,7 @@ class Asynchrony(Observer):
             self._events.acquire(reaching, self._numbers.block_in_batch[reaching], _REMOTE, self._order.now)
             self._remote_accesses[owner, block] = int(reaching[0]), at, self._order.now
 
-    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
+    def ran(self, batch: Batch, thread_instructions: int, watcher: Observer | None) -> None:
         for (owner, block), (lane, at, time) in self._remote_accesses.items():
             lanes = np.flatnonzero(self._numbers.block_in_batch == owner)
             times = self._events.of_kind(lanes, np.full(len(lanes), block), _REMOTE)

@@ -118,7 +118,7 @@ class WgmmaHazards(Observer):
                 text = always(f"{misuse.clause} (there{at_line(misuse.other)})")
                 self._record(LaneViolation("wgmma-order", None, misuse.at, entering, text, misuse.other))
 
-    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
+    def ran(self, batch: Batch, thread_instructions: int, watcher: Observer | None) -> None:
         # The four warps of a warpgroup must execute each product together.
         per_block = self._warps.per_block
         for at, times in self._times.values():

@@ -199,8 +199,8 @@ class BatchClocks:
             times = np.maximum(times, np.repeat(self._warp_times[slot // WARP], WARP, axis=1))
         in_block = slot % times.shape[1]
         rows, own_warp = np.arange(len(lanes)), (in_block // WARP * WARP)[:, np.newaxis] + np.arange(WARP)
-        own = rows[:, np.newaxis], own_warp
-        times[own] = np.maximum(times[own], self._lane_times[slot // WARP, slot % WARP])
+        of_warp = rows[:, np.newaxis], own_warp
+        times[of_warp] = np.maximum(times[of_warp], self._lane_times[slot // WARP, slot % WARP])
         times[rows, in_block] = now
         return times[:, : self._batch.block.size]
 

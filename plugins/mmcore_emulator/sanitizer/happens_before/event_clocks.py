@@ -107,8 +107,8 @@ class EventClocks:
         if self._first_thread is None:
             self._first_thread = self._add_columns(self._ranks * self._block_size)
         first = self._first_thread + self.numbers.rank[self.numbers.block_in_batch[lanes]] * self._block_size
-        own = lanes[:, np.newaxis], first[:, np.newaxis] + np.arange(self._block_size)
-        self.clock[own] = np.maximum(self.clock[own], times)
+        of_block = lanes[:, np.newaxis], first[:, np.newaxis] + np.arange(self._block_size)
+        self.clock[of_block] = np.maximum(self.clock[of_block], times)
         return self.clock[lanes]
 
     def acquire_released(self, released: Released, lanes: Indices, keys: Indices) -> None:

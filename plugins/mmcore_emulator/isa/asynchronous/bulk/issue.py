@@ -68,7 +68,7 @@ def sent_by(execution: Execution, shared: Values, nbytes: Values | int, span: in
     return Sent(machine, at, lanes, block, each_of(machine, lanes, shared), counts, spans)
 
 
-def issued(sent: Sent, which: NDArray[np.bool_], blocks: NDArray[np.int64], told: Transfer) -> Transfer:
+def issued(sent: Sent, which: NDArray[np.bool_], blocks: NDArray[np.int64], transfer: Transfer) -> Transfer:
     """Report to observers that copies to shared memory begin."""
     machine = sent.machine
     address, owner = np.zeros(machine.batch.shape, np.uint64), np.zeros(machine.batch.shape, np.int64)
@@ -78,13 +78,13 @@ def issued(sent: Sent, which: NDArray[np.bool_], blocks: NDArray[np.int64], told
     machine.observers.access(
         Access("copy", "shared", machine.memory.shared_of(owner), address, nbytes, sent.mask(which), sent.at)
     )
-    machine.observers.event(Issued(told))
-    return told
+    machine.observers.event(Issued(transfer))
+    return transfer
 
 
-def landed(land: Callable[[], None], told: Transfer, machine: Machine) -> None:
+def landed(land: Callable[[], None], transfer: Transfer, machine: Machine) -> None:
     """Complete copies, and report that to observers."""
-    machine.observers.event(Landed(told))
+    machine.observers.event(Landed(transfer))
     land()
 
 

@@ -44,10 +44,10 @@ class Placement:
 
     def origins(self, sent: Sent) -> NDArray[np.int64]:
         """Return the address in global memory of each 16 bytes in shared memory, [copies, chunks]; 0 for none."""
-        found = np.zeros((len(sent.lanes), -(-int(sent.span.max(initial=0)) // 16)), np.int64)
-        here = self.inside & (self.shared % 16 == 0) & (self.shared < sent.span[:, np.newaxis])
-        found[np.nonzero(here)[0], self.shared[here] // 16] = self.base + self.offsets[here]
-        return found
+        origins = np.zeros((len(sent.lanes), -(-int(sent.span.max(initial=0)) // 16)), np.int64)
+        chunks = self.inside & (self.shared % 16 == 0) & (self.shared < sent.span[:, np.newaxis])
+        origins[np.nonzero(chunks)[0], self.shared[chunks] // 16] = self.base + self.offsets[chunks]
+        return origins
 
 
 def issue(copy: BulkCopy, execution: Execution, named: dict[str, list[Values]]) -> tuple[Sent, Placement] | None:
@@ -109,9 +109,9 @@ def read_global(sent: Sent, placed: Placement) -> NDArray[np.generic]:
         text = f"copies {past} bytes past the end of {array}"
         sent.report("out-of-bounds-read", array.label, text, stray.any(axis=1))
         inside = inside & ~stray
-    found = array.view(dtype)[np.where(inside, places // itemsize, 0)]
+    elements = array.view(dtype)[np.where(inside, places // itemsize, 0)]
     fill = np.frombuffer(placed.layout.fill, dtype)[0] if placed.layout and placed.layout.nan else dtype.type(0)
-    return np.asarray(np.where(inside, found, fill))
+    return np.asarray(np.where(inside, elements, fill))
 
 
 def read_shared(sent: Sent, placed: Placement) -> NDArray[np.generic]:
@@ -119,19 +119,19 @@ def read_shared(sent: Sent, placed: Placement) -> NDArray[np.generic]:
     content = np.zeros(placed.inside.shape, _dtype(placed))
     for number, source in enumerate(placed.begin[:, 0]):
         inside = placed.inside[number]
-        found = _shared(sent, number, placed, int(source), int(sent.block[number]), "read")
-        if found is not None:
-            array, first = found
+        place = _shared(sent, number, placed, int(source), int(sent.block[number]), "read")
+        if place is not None:
+            array, first = place
             content[number, inside] = array.view(content.dtype)[(first + placed.shared[number][inside]) // 16]
     return content
 
 
 def read_shared_elements(sent: Sent, number: int, placed: Placement) -> NDArray[np.generic] | None:
     """Return what one thread copies from shared memory, the elements that the tensor has; None out of bounds."""
-    found = _shared(sent, number, placed, int(sent.shared[number]), int(sent.block[number]), "read")
-    if found is None:
+    place = _shared(sent, number, placed, int(sent.shared[number]), int(sent.block[number]), "read")
+    if place is None:
         return None
-    array, first = found
+    array, first = place
     places = first + placed.shared[number][placed.inside[number]]
     return np.asarray(array.view(_dtype(placed))[places // placed.itemsize])
 
@@ -140,10 +140,10 @@ def write_shared(
     sent: Sent, number: int, placed: Placement, content: NDArray[np.generic], merge: Merge | None, block: int
 ) -> None:
     """Write what one thread copies into the shared memory of a block."""
-    found = _shared(sent, number, placed, int(sent.shared[number]), block, "write")
-    if found is None:
+    place = _shared(sent, number, placed, int(sent.shared[number]), block, "write")
+    if place is None:
         return
-    array, first = found
+    array, first = place
     places, coming = placed.shared[number], content[number]
     if placed.layout is None:
         places, coming = places[placed.inside[number]], coming[placed.inside[number]]
