@@ -33,7 +33,6 @@ from mmcore_emulator.machine.memory.arrays import DeviceMemory
 from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.profiler.by_line import Counting
 from mmcore_emulator.profiler.counters import total
-from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.sanitizer.array_access import least_access_bytes
 from mmcore_emulator.sanitizer.hazards import Checking
 from mmcore_emulator.sanitizer.recording import Recorder, hazards_and_warnings
@@ -125,7 +124,9 @@ def launch(
     values, arrays = argument_bytes(function.parameters, source_kernel.parameters, args, memory)
     set_variables(function, addresses, memory, arrays, variables or {})
     counting, recorder, printed = Counting(translation.blocks), Recorder(), list[str]()
-    checking = Checking(_shadows(function, arrays), recorder, translation) if check else None
+    # Shadows are as fine as the smallest element that the kernel, or TMA, accesses.
+    shadows = GlobalShadows(min({least_access_bytes(function), *arrays.alignments}), inputs=arrays.inputs)
+    checking = Checking(shadows, recorder, translation) if check else None
     run = KernelLaunch(
         translation,
         blocks,
@@ -160,11 +161,6 @@ def launch(
         "".join(printed),
         run.approximate_operations,
     )
-
-
-def _shadows(function: Function, arrays: HostArrays) -> GlobalShadows:
-    """Return shadows as fine as the smallest element that the kernel, or TMA, accesses."""
-    return GlobalShadows(min({least_access_bytes(function), *arrays.alignments}), inputs=arrays.inputs)
 
 
 def _violations(run: KernelLaunch, recorder: Recorder | None, arrays: HostArrays) -> list[Violation]:

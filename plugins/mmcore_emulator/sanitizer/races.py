@@ -11,9 +11,10 @@ import numpy as np
 from mmcore_emulator.executor.kernel_launch import place
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.lanes import Batch
+from mmcore_emulator.numerics.types import Flags
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.array_access import ArrayAccess, verb
-from mmcore_emulator.sanitizer.happens_before.numbering import Flags, InstructionNumbers
+from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers
 from mmcore_emulator.sanitizer.recording import Record, at_line
 from mmcore_emulator.sanitizer.shadow import LastAccess
 

@@ -16,8 +16,9 @@ from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.lanes import Batch
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.violations import Violation
+from mmcore_emulator.numerics.types import Flags, Integers
 from mmcore_emulator.ptx.instructions import Instruction
-from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices, LaneNumbers
+from mmcore_emulator.sanitizer.happens_before.numbering import LaneNumbers
 
 Record: TypeAlias = Callable[[LaneViolation], None]
 """A function that records a violation."""
@@ -78,7 +79,7 @@ class SharedReport:
         self._numbers, self._layout, self._record = numbers, layout, record
 
     def add(
-        self, kind: str, at: Instruction, lanes: Indices | list[int], text: str, other: Instruction | None = None
+        self, kind: str, at: Instruction, lanes: Integers | list[int], text: str, other: Instruction | None = None
     ) -> None:
         """Report what lanes do in an instruction, and the other instruction that is involved."""
         batch = self._numbers.batch

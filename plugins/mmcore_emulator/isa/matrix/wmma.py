@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
 from mmcore_emulator.isa.matrix.mma import (
@@ -23,7 +22,7 @@ from mmcore_emulator.isa.matrix.mma import (
     without_modifiers,
 )
 from mmcore_emulator.machine.machine import Execution, Machine
-from mmcore_emulator.numerics.types import DType, Values
+from mmcore_emulator.numerics.types import DType, Integers, Values
 from mmcore_emulator.tensor_cores.arithmetic import Arithmetic
 from mmcore_emulator.tensor_cores.elements import BITS, join_parts, split_parts
 from mmcore_emulator.tensor_cores.fragments import Fragment
@@ -99,7 +98,7 @@ class WmmaMove:
         """True if the parts of each register are neighbours in memory, so that a register is a word there."""
         return bool((np.diff(self.offsets(self.default_stride)) == 1).all())
 
-    def offsets(self, stride: int | NDArray[np.int64]) -> NDArray[np.int64]:
+    def offsets(self, stride: int | Integers) -> Integers:
         """Return the offset in elements of each of a thread's elements, ``[registers, W, 32, parts]``.
 
         ``stride``, from one row or column to the next, is one number (and then W is 1), or one for each warp ``[W]``.

@@ -19,7 +19,7 @@ from mmcore_emulator.isa.asynchronous.remote_stores import block_at
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.memory.arrays import RANK_BEGIN
-from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.numerics.types import Flags, Integers, Values
 
 _NO_BLOCK = "copies to the block of rank {} of its cluster, which has fewer"
 _LATE = "copies in bulk to an mbarrier whose phase is over before this has come: it was told of fewer bytes"
@@ -74,11 +74,11 @@ def _report_misaligned(sent: Sent, placed: Placement) -> None:
 
 def _land(
     sent: Sent,
-    which: NDArray[np.bool_],
+    which: Flags,
     placed: Placement,
     read: Callable[[], NDArray[np.generic]],
     merge: Merge | None,
-    block: NDArray[np.int64],
+    block: Integers,
     mbarrier: NDArray[np.uint64],
 ) -> None:
     """Write the copied data into shared memory, and complete its bytes."""

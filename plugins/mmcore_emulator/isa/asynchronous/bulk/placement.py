@@ -14,7 +14,7 @@ from mmcore_emulator.machine.asynchronous.boxes import box_elements, box_rows, w
 from mmcore_emulator.machine.asynchronous.tensor_maps import MAP_BYTES, TensorLayout, decode
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.memory.arrays import RANK_BEGIN, Array
-from mmcore_emulator.numerics.types import DType, Values
+from mmcore_emulator.numerics.types import DType, Flags, Integers, Values
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,12 @@ class Placement:
 
     base: int  # address that offsets in global memory start at
     itemsize: int  # bytes of an element
-    offsets: NDArray[np.int64]  # bytes from the base to each element in the memory outside, [copies, elements]
-    inside: NDArray[np.bool_]  # elements that exist in the memory outside, [copies, elements]
-    shared: NDArray[np.int64]  # bytes from the copy's address in shared memory to each element, [copies, elements]
+    offsets: Integers  # bytes from the base to each element in the memory outside, [copies, elements]
+    inside: Flags  # elements that exist in the memory outside, [copies, elements]
+    shared: Integers  # bytes from the copy's address in shared memory to each element, [copies, elements]
     # Address and bytes of each run of neighbouring bytes outside, [copies, runs].
-    begin: NDArray[np.int64]
-    nbytes: NDArray[np.int64]
+    begin: Integers
+    nbytes: Integers
     layout: TensorLayout | None = None  # layout of the tensor; None for plain bytes
 
     def transfer(self, action: str, sent: Sent, delivered: int) -> BulkTransfer:
@@ -42,7 +42,7 @@ class Placement:
         swizzled = int(self.shared[number].max(initial=0)) + self.itemsize if self.layout else 0
         return max(int(sent.nbytes[number]), swizzled)
 
-    def origins(self, sent: Sent) -> NDArray[np.int64]:
+    def origins(self, sent: Sent) -> Integers:
         """Return the address in global memory of each 16 bytes in shared memory, [copies, chunks]; 0 for none."""
         origins = np.zeros((len(sent.lanes), -(-int(sent.span.max(initial=0)) // 16)), np.int64)
         chunks = self.inside & (self.shared % 16 == 0) & (self.shared < sent.span[:, np.newaxis])
@@ -169,7 +169,7 @@ def _shared(
 
 def write_global(
     sent: Sent, number: int, placed: Placement, content: NDArray[np.generic], merge: Merge | None
-) -> tuple[Array, NDArray[np.int64]] | None:
+) -> tuple[Array, Integers] | None:
     """Write what one thread copies; return the array and the places of the elements in it, None far from every one."""
     target, itemsize = sent.machine.memory.spaces["global"].at(placed.base), placed.itemsize
     if target is None:
