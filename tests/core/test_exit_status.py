@@ -23,20 +23,7 @@ from tests.kernel_sources import kernel_source
 SMALL = ("--size", "8", "--block", "8", "--device", "emulator")
 KERNEL = kernel_source("multiply")
 NUMBERS = (
-    "9" * 40,
-    "9" * 400,
-    "9" * 4400,
-    "1e400",
-    "-1e400",
-    "nan",
-    "inf",
-    "-inf",
-    "0x10",
-    "1_0",
-    "٣",
-    "",
-    " 5",
-    "+-5",
+    *("9" * 40, "9" * 400, "9" * 4400, "1e400", "-1e400", "nan", "inf", "-inf", "0x10", "1_0", "٣", "", " 5", "+-5"),
 )
 
 

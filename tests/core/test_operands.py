@@ -426,19 +426,15 @@ def test_a_narrow_sum_is_named(cu_file: Path) -> None:
 
 # Inputs of all exponents.
 
+# Of A and B, the accumulator, and C.
 WIDE_TYPES = [
-    ("float32", "float32", "float32"),
-    ("float64", "float64", "float64"),
-    ("float16", "float32", "float32"),
-    ("float16", "float16", "float16"),
-    ("bfloat16", "float32", "bfloat16"),
-    ("tf32", "float32", "float32"),
-    ("float8_e4m3fn", "float22", "float32"),
-    ("float8_e4m3fn", "float32", "float8_e4m3fn"),
-    ("float8_e5m2", "float22", "bfloat16"),
-    ("int8", "int32", "int32"),
-    ("uint8", "int32", "int32"),
-    ("int32", "int32", "int32"),
+    tuple(types.split())
+    for types in (
+        *("float32 float32 float32", "float64 float64 float64", "float16 float32 float32", "float16 float16 float16"),
+        *("bfloat16 float32 bfloat16", "tf32 float32 float32", "float8_e4m3fn float22 float32"),
+        *("float8_e4m3fn float32 float8_e4m3fn", "float8_e5m2 float22 bfloat16"),
+        *("int8 int32 int32", "uint8 int32 int32", "int32 int32 int32"),
+    )
 ]
 
 
