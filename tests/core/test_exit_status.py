@@ -36,7 +36,7 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def refused(*arguments: str, site: Path | None = None) -> str:
-    """The sentence by which a command is refused."""
+    """Return the sentence that refuses a command."""
     result = mmcore(*arguments, site=site)
     assert isinstance(result.exception, SystemExit), (arguments, result.exception)
     assert (result.exit_code, result.stdout) == (2, ""), (arguments, result.output)

@@ -1,4 +1,4 @@
-"""What a kernel may ask for: layouts, factors, types, a C of zeros, structures, bytes and filled workspaces."""
+"""Options of a kernel: layouts, factors, types, a C of zeros, structures, bytes and filled workspaces."""
 
 from __future__ import annotations
 
@@ -370,7 +370,7 @@ def test_a_bad_declaration_is_one_sentence(cu_file: Path, declared: dict[str, An
     assert str(caught.value) == f"tests.own: {said}"
 
 
-# What is shown.
+# Output.
 
 
 @pytest.fixture

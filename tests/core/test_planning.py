@@ -1,4 +1,4 @@
-"""Planning: what a constraint, a device or a declaration forbids, told with the numbers at hand."""
+"""Planning: launches that a constraint, a device or a declaration forbids, and the numbers in the reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results: what their JSON, their one line and their figures say of what was measured."""
+"""Results: their JSON, their summary in a line, and their figures."""
 
 from __future__ import annotations
 

@@ -225,7 +225,7 @@ def test_a_capabilitys_limits_are_those_of_a_device_of_it() -> None:
     assert hopper.registers_per_block == 65536
 
 
-# What is compiled
+# Compiled kernels
 
 
 def two_launches(problem: Problem, config: Config, device: DeviceProperties) -> Sequence[Launch]:
@@ -233,7 +233,7 @@ def two_launches(problem: Problem, config: Config, device: DeviceProperties) -> 
 
 
 def staged(tmp_path: Path, **declared: Any) -> Kernel:
-    """A kernel of two launches, the first of which has static and dynamic shared memory."""
+    """Return a kernel of two launches; the first has static and dynamic shared memory."""
     source = tmp_path / "staged.cu"
     source.write_text(
         'extern "C" __global__ void first(float* C) {\n'
@@ -479,7 +479,7 @@ def test_every_lecture_kernel_has_an_occupancy() -> None:
 
 @pytest.mark.skipif("cuda" not in DEVICES, reason="there is no GPU here to ask its driver")
 def test_the_driver_says_the_same_of_every_config() -> None:
-    """Of every usual config, and of sizes and dynamic shared memory between them that no lecture uses.
+    """Compare every usual config, and other sizes and dynamic shared memory.
 
     Blocks with named barriers are large; of small ones the driver lets fewer in, which is not looked at.
     """
