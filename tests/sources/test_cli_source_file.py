@@ -352,12 +352,12 @@ def test_kernels_that_were_written_for_declarations_are_read_as_they_are_declare
         assert (found.dtype, found.output, found.beta) == (declared.dtype, declared.output, declared.beta)
 
 
-def test_a_plugin_that_fails_to_change_a_command_costs_only_its_own_change(folder: Path) -> None:
-    failing = "from mmcore import hookimpl\n@hookimpl\ndef mmcore_command(command):\n    return 1 // 0\n"
+def test_a_plugin_whose_options_fail_costs_only_its_own_options(folder: Path) -> None:
+    failing = "from mmcore import hookimpl\n@hookimpl\ndef mmcore_file_options():\n    return 1 // 0\n"
     install(folder / "site", "failing", "failing.command", failing)
     result = command("run", "my.cu", "--entry", "mul", "--size", "32", "--device", "emulator", site=folder / "site")
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "TEST PASS"), result.output
-    assert "mmcore_command of plugin " in result.stderr
+    assert "failed in mmcore_file_options: ZeroDivisionError" in result.stderr
 
 
 PROGRAM = """#include <vector>

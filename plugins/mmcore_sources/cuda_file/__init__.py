@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mmcore.hookspecs import hookimpl
@@ -32,13 +32,19 @@ def mmcore_kernel_of_file(reference: Mapping[str, Any], taken: Mapping[str, File
 
 
 @hookimpl
-def mmcore_command(command: click.Command) -> None:
-    """``--entry``, ``--args`` and others for every command that takes a kernel."""
-    for each in command.params:
-        if each.name in ("kernel", "model"):
-            from mmcore_sources.cuda_file.options import take_files
+def mmcore_file_options() -> Iterable[click.Option]:
+    """Return ``--entry``, ``--args`` and others."""
+    from mmcore_sources.cuda_file.options import file_options
 
-            take_files(command, each.name)
+    return file_options()
+
+
+@hookimpl
+def mmcore_notes(kernel: Kernel) -> list[str]:
+    """Return what is left out of a .cu file, a line each."""
+    from mmcore_sources.cuda_file.left_out import for_show
+
+    return list(filter(None, [for_show(kernel)])) if kernel.source.suffix == ".cu" else []
 
 
 @hookimpl
