@@ -1,4 +1,4 @@
-"""The final between a kernel's fastest configs: they take turns, so that noise does not decide."""
+"""The final of a kernel's fastest configs, which take turns on the device so that noise does not decide."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ FINAL = Timing(max_seconds=1.0, min_rounds=20)
 def turns(
     device: Device, phases: Phases, cell: Mapping[str, Any], others: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return the times of a cell's config and of others of the same kernel, in turns, each comparison as JSON.
+    """Time a cell's config and others of its kernel in turns, and return the JSON of each comparison.
 
-    The first is the cell's own, compared with itself. ``others`` are configs that were verified before.
+    The first is the cell's own, compared with itself. The others must have been verified.
     """
     asked = Cell.from_json(cell)
     with prepared_cell(asked, device, phases=phases) as loaded, ExitStack() as memory:
