@@ -327,4 +327,4 @@ def test_a_library_for_host_and_device_remains_as_it_is(tmp_path: Path) -> None:
     text = f"#include <iostream>\n#include <type_traits>\n#include <tile.h>\n{SOURCE}int main() {{ std::cout << 1; }}\n"
     value = "acme::twice<3>() + acme::Tile<float>(1).get() + std::is_same<int, int>::value + FP_ZERO"
     module = compiled(source, text, value=value, include=("library",))
-    assert [each["name"] for each in module.left_out] == ["main"]
+    assert [each["name"] for each in module.excluded_host_code] == ["main"]

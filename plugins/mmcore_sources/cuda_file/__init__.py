@@ -58,11 +58,11 @@ def mmcore_source_revision(kernel: Kernel, version: str) -> str:
 @hookimpl
 def mmcore_hints(result: Result) -> Iterator[str]:
     """Return what was left out of the source; of a file's kernel, other readings and sizes that were tried."""
-    if result.left_out:
+    if result.excluded_host_code:
         from mmcore.registry import registry
         from mmcore_sources.cuda_file.left_out import in_a_line
 
-        yield in_a_line(registry().kernel(result.cell.kernel).source, result.left_out)
+        yield in_a_line(registry().kernel(result.cell.kernel).source, result.excluded_host_code)
     if not isinstance(result.cell.kernel, str):
         from mmcore_sources.cuda_file.hints import hints
 
