@@ -9,7 +9,7 @@ from functools import cached_property
 
 from mmcore_cuda.cuda_source.brackets import closes, in_body, opens
 from mmcore_cuda.cuda_source.conditionals import readable
-from mmcore_cuda.cuda_source.tokens import blank, code, is_renumbered
+from mmcore_cuda.cuda_source.tokens import blank, code, directives, is_renumbered, words
 from mmcore_cuda.cuda_source.tree import Node, parse
 
 # What holds entities, one beside the other.
@@ -23,14 +23,10 @@ _NAMES = (
     *("identifier", "field_identifier", "type_identifier", "namespace_identifier"),
     *("destructor_name", "operator_name", "operator_cast"),
 )
-_DEVICE = re.compile(rb"\b__(?:global|device|constant|shared|managed)__\b")
-_GLOBAL = re.compile(rb"\b__global__\b")
-# A macro may say so too: CUTLASS_CONSTEXPR_IF_CXX17.
-_CONSTEXPR = re.compile(rb"constexpr|consteval", re.IGNORECASE)
-_TEMPLATE = re.compile(rb"template\s*<")
+_DEVICE = {"__global__", "__device__", "__constant__", "__shared__", "__managed__"}
 _NO_RESULT = re.compile(rb"\bvoid\s+\w+\s*\(")
 _SPACES = b"__host__ __device__ "
-_CONDITIONAL = re.compile(rb"^[ \t]*#[ \t]*(?:if|el|endif|define|undef)(?:\\\r?\n|[^\n])*", re.MULTILINE)
+_KEPT_DIRECTIVES = ("if", "el", "endif", "define", "undef")
 
 
 @dataclass(frozen=True)
@@ -65,18 +61,19 @@ class Entity:
     @property
     def of_kernel(self) -> bool:
         """Whether a ``__global__`` function is in it."""
-        return _GLOBAL.search(self.text) is not None
+        return "__global__" in words(self.text)
 
     @property
     def of_both(self) -> bool:
         """Whether it is a ``constexpr`` function, which the device may call as the host may."""
-        return self.function >= 0 and _CONSTEXPR.search(self._head) is not None
+        head = self._head.lower()  # a macro may contain the word: CUTLASS_CONSTEXPR_IF_CXX17
+        return self.function >= 0 and (b"constexpr" in head or b"consteval" in head)
 
     @property
     def for_its_type(self) -> bool:
         """Whether it is a function without a body that may be there for the type of its result alone."""
-        told = _TEMPLATE.match(self.text) is not None or b"->" in self._head
-        return self.function >= 0 and told and b"{" not in self.text and _NO_RESULT.search(self._head) is None
+        generic = self.text.partition(b"<")[0].strip() == b"template" or b"->" in self._head
+        return self.function >= 0 and generic and b"{" not in self.text and _NO_RESULT.search(self._head) is None
 
     @property
     def _head(self) -> bytes:
@@ -153,17 +150,18 @@ class EditableSource:
                 elif parent.type in _SCOPES and _may_go(node):
                     yield self._made(node)
 
-    def leave_out(self, entity: Entity) -> tuple[int, int]:
+    def remove(self, entity: Entity) -> tuple[int, int]:
         """Replace an entity by blanks, its lines remaining; the numbers of its first and last line."""
-        text, parts, end = self.content[entity.begin : entity.end], [], 0
-        for kept in _CONDITIONAL.finditer(text):  # the other half of a conditional may be outside
-            parts += [blank(text[end : kept.start()]), kept[0]]
-            end = kept.end()
+        text = self.content[entity.begin : entity.end]
+        remaining = bytearray(blank(text))
+        for directive in directives(text):
+            if directive.word.startswith(_KEPT_DIRECTIVES):  # the other half of a conditional may be outside
+                remaining[directive.begin : directive.end] = text[directive.begin : directive.end]
         first = self.content.count(b"\n", 0, entity.begin) + 1
-        self._edit(entity.begin, entity.end, b"".join([*parts, blank(text[end:])]))
+        self._edit(entity.begin, entity.end, bytes(remaining))
         return first, first + text.count(b"\n")
 
-    def give_to_device(self, entity: Entity) -> None:
+    def annotate(self, entity: Entity) -> None:
         """Annotate a function that host and device can call."""
         self._edit(entity.function, entity.function, _SPACES)
 
@@ -193,7 +191,7 @@ class EditableSource:
 
 def of_device(text: bytes) -> bool:
     """Return whether something in a text is annotated as the device's."""
-    return _DEVICE.search(text) is not None
+    return not _DEVICE.isdisjoint(words(text))
 
 
 def _may_go(node: Node) -> bool:

@@ -82,7 +82,7 @@ def profiles_by_ncu(cells: Sequence[Cell], further: str = "") -> list[Profile]:
     """What ncu counts of some cells on a GPU, all in one process of its own.
 
     Metrics that this ncu does not know, or not of this GPU, are left out of the sums of :data:`COUNTERS`
-    (:func:`left_out` names them); a counter of which it knows none is not counted.
+    (:func:`unknown_metrics` names them); a counter of which it knows none is not counted.
 
     Args:
         cells: of kernels that another process finds by their names; "auto" is the first GPU. The longest of their
@@ -107,7 +107,7 @@ def profiles_by_ncu(cells: Sequence[Cell], further: str = "") -> list[Profile]:
     return profiles
 
 
-def left_out(profile: Profile) -> list[str]:
+def unknown_metrics(profile: Profile) -> list[str]:
     """Metrics of :data:`COUNTERS` that ncu does not know."""
     known = [launch.measured.metrics for launch in profile.launches if launch.measured]
     return [metric for metric in METRICS if any(metric not in each for each in known)]

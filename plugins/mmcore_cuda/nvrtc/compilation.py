@@ -111,7 +111,7 @@ def compile_half(
         raise SourceRejected(kernel, _no_headers(source, search.missing))
     reasons, newer = search.reasons(log), tuple(_OLDER.sub(_NEWER, option) for option in options)
     advice = ""
-    if newer != options and _NEEDS_NEWER.search("".join([log, *(each.reason for each in half.left_out)])):
+    if newer != options and _NEEDS_NEWER.search("".join([log, *(each.reason for each in half.excluded)])):
         with suppress(CompileError):
             compile_half(kernel, source, text, newer, entries)
             advice = f"with --option={_NEWER}, which options= of a declaration can have, it compiles"

@@ -68,7 +68,7 @@ def _compiled(
     """What a compilation comes to: code, or why there is none."""
     try:
         module, half = compile_half(kernel, source, text, options, entries)
-        return Entry(states, replace(module, left_out=[asdict(each) for each in half.left_out]))
+        return Entry(states, replace(module, left_out=[asdict(each) for each in half.excluded]))
     except SourceRejected as rejected:
         return Entry(states, None, rejected.reason)
 

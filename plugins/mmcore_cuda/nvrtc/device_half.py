@@ -32,7 +32,7 @@ _QUOTED = re.compile(r'"([^"\n]*)"')
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class ExcludedCode:
     """What is no part of a device half.
 
     Attributes:
@@ -64,7 +64,7 @@ class DeviceHalf:
     text: str
     headers: dict[str, str]
     options: tuple[str, ...]
-    left_out: tuple[LeftOut, ...]
+    excluded: tuple[ExcludedCode, ...]
 
 
 class DeviceHalfSearch:
@@ -83,7 +83,7 @@ class DeviceHalfSearch:
     ) -> None:
         self._project = Project(source, text, options, installed)
         self._entries = {word for entry in entries for word in words(entry.encode())}
-        self._left_out: list[LeftOut] = []
+        self._excluded: list[ExcludedCode] = []
         self._options: tuple[str, ...] = ()
         self._families: set[str] = set()
         self.missing: dict[str, Diagnostic] = {}
@@ -91,8 +91,8 @@ class DeviceHalfSearch:
     def half(self) -> DeviceHalf:
         """What is to be compiled as far as is known."""
         text, headers = self._project.program()
-        left_out = sorted(self._left_out, key=lambda each: (each.path, each.first, each.last))
-        return DeviceHalf(text, headers, self._options, tuple(left_out))
+        excluded = sorted(self._excluded, key=lambda each: (each.path, each.first, each.last))
+        return DeviceHalf(text, headers, self._options, tuple(excluded))
 
     def learn(self, log: str) -> bool:
         """Leave out what the log of a compilation shows to be the host's; whether there was anything."""
@@ -101,19 +101,19 @@ class DeviceHalfSearch:
             return False  # its author refuses
         absent = [each for each in found if each.missing_header]
         if absent:
-            return self._learn_missing(absent)
+            return self._learn_missing_headers(absent)
         if self.missing:
             return False
         learnt = self._stand_in()
         if any(_TRAIT.search(each.message) for each in found) and self._add(_FULL_STD):
             return True
-        learnt |= self._leave_out_families(found)
+        learnt |= self._exclude_families(found)
         of_host = [each for each in found if each.of_host]
-        learnt |= self._leave_out([each for each in of_host if not self._project.of_library(each.path)])
+        learnt |= self._exclude([each for each in of_host if not self._project.of_library(each.path)])
         return (
             learnt
             or (bool(of_host) and self._add(_DEFAULT_DEVICE))
-            or self._leave_out([each for each in found if not each.of_host])
+            or self._exclude([each for each in found if not each.of_host])
             or ("std" in _names(found) and self._add(_FULL_STD))
         )
 
@@ -134,10 +134,10 @@ class DeviceHalfSearch:
     def reasons(self, log: str) -> str:
         """Why those entities were left out that the errors of a log miss."""
         missed = _names(list(diagnostics(log)))
-        reasons = dict.fromkeys(each.reason for each in self._left_out if each.name in missed)
+        reasons = dict.fromkeys(each.reason for each in self._excluded if each.name in missed)
         return "".join(f"{reason}\n\n" for reason in reasons)
 
-    def _learn_missing(self, absent: list[Diagnostic]) -> bool:
+    def _learn_missing_headers(self, absent: list[Diagnostic]) -> bool:
         self._stand_in()
         for each in absent:
             name = each.missing_header
@@ -149,7 +149,7 @@ class DeviceHalfSearch:
             self._project.in_memory[name] = known or ""
         return True
 
-    def _leave_out_families(self, found: list[Diagnostic]) -> bool:
+    def _exclude_families(self, found: list[Diagnostic]) -> bool:
         """Leave out the libraries for the host whose own headers do not compile."""
         learnt = False
         for each in found:
@@ -157,11 +157,11 @@ class DeviceHalfSearch:
             if family and family not in self._families and self._project.file(each.path) is None:
                 self._families.add(family)
                 for name in self._project.stand_in_for_host_headers((family,)):
-                    self._left_out.append(LeftOut(family.rstrip("/"), name, 0, 0, each.text))
+                    self._excluded.append(ExcludedCode(family.rstrip("/"), name, 0, 0, each.text))
                     learnt = True
         return learnt
 
-    def _leave_out(self, errors: list[Diagnostic]) -> bool:
+    def _exclude(self, errors: list[Diagnostic]) -> bool:
         """Leave out what errors show; return whether there was anything."""
         by_file: dict[str, list[Diagnostic]] = {}
         for each in errors:
@@ -169,12 +169,12 @@ class DeviceHalfSearch:
         learnt = False
         for path, own in by_file.items():
             source = self._project.file(path)
-            if source is not None and self._leave_out_of(source, path, own):
+            if source is not None and self._exclude_from(source, path, own):
                 self._project.edited(path)
                 learnt = True
         return learnt
 
-    def _leave_out_of(self, source: EditableSource, path: str, errors: list[Diagnostic]) -> bool:
+    def _exclude_from(self, source: EditableSource, path: str, errors: list[Diagnostic]) -> bool:
         """Leave out of one file what the errors show; from its end, so that the places before remain."""
         chosen: dict[tuple[int, int], tuple[Entity, Diagnostic]] = {}
         for error in errors:
@@ -184,10 +184,10 @@ class DeviceHalfSearch:
         for begin, end in sorted(chosen, reverse=True):
             entity, error = chosen[begin, end]
             if error.of_host and (entity.of_both or entity.for_its_type) and not entity.of_device:
-                source.give_to_device(entity)
+                source.annotate(entity)
             elif not any(begin <= first and last <= end and (first, last) != (begin, end) for first, last in chosen):
-                first, last = source.leave_out(entity)
-                self._left_out.append(LeftOut(entity.name, self._project.name(path), first, last, error.text))
+                first, last = source.remove(entity)
+                self._excluded.append(ExcludedCode(entity.name, self._project.name(path), first, last, error.text))
         return bool(chosen)
 
     def _is_host(self, entity: Entity, error: Diagnostic) -> bool:

@@ -54,7 +54,7 @@ def mmcore_hints(result: Result) -> Iterator[str]:
     """Return what was left out of the source; of a file's kernel, other readings and sizes that were tried."""
     if result.left_out:
         from mmcore.registry import registry
-        from mmcore_sources.cuda_file.left_out import in_a_line
+        from mmcore_sources.cuda_file.excluded_host_code import in_a_line
 
         yield in_a_line(registry().kernel(result.cell.kernel).source, result.left_out)
     if not isinstance(result.cell.kernel, str):

@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from mmcore_cuda.cuda_source.program import Function
-from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, text_of, walk
 
 Term: TypeAlias = tuple[str, ...]
 """A product of names, numbers and texts; an index is a sum of such terms."""
 
 BUILT_IN = re.compile(r"\b(blockIdx|threadIdx|blockDim|gridDim)\s*\.\s*([xyz])\b")
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _MOST_TERMS = _MOST_FACTORS = 64
 _MOST_EXPRESSIONS = 200_000
 _CASTS = ("static_cast", "int", "unsigned", "size_t")
@@ -66,14 +65,14 @@ class Body:
         for node in self._nodes:
             if node.type == "declaration" and "*" in text_of(node).partition("=")[0]:
                 for name, value in initializers(node):
-                    made_of = [found[word] for word in _WORD.findall(text_of(value)) if word in found]
+                    made_of = [found[word] for word in identifiers(value) if word in found]
                     if len(set(made_of)) == 1:
                         found[name] = made_of[0]
         return found
 
     def _pointer_in(self, node: Node) -> str | None:
         """The pointer parameter that an expression goes through."""
-        return next((self.pointers[word] for word in _WORD.findall(text_of(node)) if word in self.pointers), None)
+        return next((self.pointers[word] for word in identifiers(node) if word in self.pointers), None)
 
     @functools.cached_property
     def stores(self) -> list[tuple[str, bool]]:
@@ -83,7 +82,7 @@ class Body:
             if node.type == "assignment_expression" and node.children[0].type != "identifier":
                 pointer = self._pointer_in(node.children[0])
                 if pointer is not None:
-                    read = any(self.pointers.get(word) == pointer for word in _WORD.findall(text_of(node.children[2])))
+                    read = any(self.pointers.get(word) == pointer for word in identifiers(node.children[2]))
                     found.append((pointer, read or text_of(node.children[1]) == "+="))
             elif node.type == "call_expression" and text_of(node.children[0]).startswith("atomicAdd"):
                 pointer = self._pointer_in(node.children[1])
@@ -111,7 +110,7 @@ class Body:
 
     @staticmethod
     def _plain(node: Node, names: set[str]) -> bool:
-        return bool(names & set(_WORD.findall(text_of(node)))) and "[" not in text_of(node)
+        return bool(names & set(identifiers(node))) and "[" not in text_of(node)
 
     def terms(self, node: Node, seen: frozenset[str] = frozenset()) -> list[Term]:
         """An expression as a sum of products, with local variables replaced by what they are set to."""

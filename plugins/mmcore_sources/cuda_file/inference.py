@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +14,10 @@ from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint, Square
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import dim3, parse_shape
+from mmcore_cuda.cuda_source.includes import has_quoted_includes
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program, read_program
+from mmcore_cuda.cuda_source.tokens import words
+from mmcore_cuda.cuda_source.tree import identifiers
 from mmcore_sources.cuda_file import geometry
 from mmcore_sources.cuda_file.body import Body, layout_of
 from mmcore_sources.cuda_file.entry import chosen_function
@@ -35,7 +37,7 @@ from mmcore_sources.cuda_file.notes import Note
 from mmcore_sources.cuda_file.parameters import Open, open_parameters, parameter_names
 from mmcore_sources.cuda_file.roles import ELEMENTS, Roles, adds_to_c, given_arguments, roles_of, with_arguments
 
-_NARROW = re.compile(r"\b__h(?:fma|add|mul)2?\b|\bh(?:fma|add)2?\b")
+_NARROW = {f"{name}{width}" for name in ("__hfma", "__hadd", "__hmul", "hfma", "hadd") for width in ("", "2")}
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     body = Body(function)
     parameters, defines = dict(given.get("parameters", {})), dict(given.get("defines", {}))
     for name in parameters:
-        if not re.search(rf'\b{name}\b|#\s*include\s*"', text):
+        if name not in words(text.encode()) and not has_quoted_includes(text.encode()):
             raise InvalidKernel(f"{path.name} has no {name} for --config to set")
     # A macro that is a number is a parameter, which block and grid may follow from.
     numbers = [name for name, value in defines.items() if name.isupper() and value.isdecimal()]
@@ -172,7 +174,7 @@ def _types(
             )
         found[name] = ELEMENTS[word]
     if found.get("dtype", given.get("dtype")) in ("float16", "bfloat16") and "accumulator" not in given:
-        narrow = _NARROW.search((function.body.text or b"").decode(errors="replace")) is not None
+        narrow = not _NARROW.isdisjoint(identifiers(function.body))
         found["accumulator"] = found["dtype"] if narrow and "dtype" in found else "float32"
         why = "the source adds with __hadd or __hfma" if narrow else "sums of 16-bit products are taken to be that"
         notes.append(Note("sums in", found["accumulator"], why, "--accumulator", guessed=not narrow))

@@ -80,7 +80,7 @@ def _reference(name: str, given: Mapping[str, Any], asked: Mapping[str, Any], co
         kernel = registry().kernel(reference)
         say(registry().files[kernel.name].inferred)
     if command == "show" and kernel and kernel.source.suffix == ".cu":
-        from mmcore_sources.cuda_file.left_out import for_show
+        from mmcore_sources.cuda_file.excluded_host_code import for_show
 
         if listed := for_show(kernel):
             say(listed)

@@ -75,7 +75,7 @@ def open_parameters(
         missing += [each.name] if each.name not in given and number is None else []
         values[each.name] = given.get(each.name, number)
         arguments.append(f"{{{each.name}}}")
-        if re.fullmatch(r"[A-Za-z_]\w*", text):
+        if text.isidentifier():
             linked[text] = each.name
     if missing:
         asked = ",".join(f"{name}=…" for name in missing)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,10 @@ from mmcore.measure import Phases
 from mmcore.planning.plan import plan_cell
 from mmcore.registry import registry
 from mmcore_cuda.cuda_source.entities import EditableSource
-from mmcore_cuda.nvrtc.device_half import LeftOut
+from mmcore_cuda.cuda_source.includes import has_quoted_includes
+from mmcore_cuda.nvrtc.device_half import ExcludedCode
 
 _MOST_NAMES, _MOST_PLACES = 3, 3
-# What a file of the device's half alone contains, besides what is annotated as the device's.
-_OF_BOTH = re.compile(rb"\s*(?:using\b|;|$)")
-_OWN_HEADER = re.compile(rb'^\s*#\s*include\s*"', re.MULTILINE)
 
 
 def for_show(kernel: Kernel) -> str:
@@ -50,9 +47,10 @@ def for_show(kernel: Kernel) -> str:
 
 def may_have_a_host_half(text: str) -> bool:
     """Return whether anything in a source or in its own headers may be the host's, so that NVRTC must be asked."""
-    found = EditableSource(text.encode()).entities  # none where the grammar makes nothing of it
-    others = any(not each.of_device and not _OF_BOTH.match(each.text) for each in found)
-    return not found or others or _OWN_HEADER.search(text.encode()) is not None
+    entities = EditableSource(text.encode()).entities  # none if the grammar cannot read it
+    others = (each.text.lstrip() for each in entities if not each.of_device)
+    neutral = all(not each or each.startswith((b"using ", b";")) for each in others)
+    return not entities or not neutral or has_quoted_includes(text.encode())
 
 
 def in_worker(device: Device, phases: Phases, cell: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -86,12 +84,12 @@ def in_a_list(source: Path, listed: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join([f"left out of {source.name}, as the host's half:", *lines, ""]) if rows else ""
 
 
-def _ordered(source: Path, listed: Sequence[Mapping[str, Any]]) -> list[LeftOut]:
+def _ordered(source: Path, listed: Sequence[Mapping[str, Any]]) -> list[ExcludedCode]:
     """Return what is left out of the source first, then of its headers."""
-    return sorted((LeftOut(**each) for each in listed), key=lambda each: (each.path != str(source), each.path))
+    return sorted((ExcludedCode(**each) for each in listed), key=lambda each: (each.path != str(source), each.path))
 
 
-def _place(source: Path, each: LeftOut) -> str:
+def _place(source: Path, each: ExcludedCode) -> str:
     """Where something is; a header of a library that is left out as a whole has no lines."""
     file = "" if each.path == str(source) else f"{os.path.relpath(each.path, source.parent)}:"
     if not each.first:
@@ -100,7 +98,7 @@ def _place(source: Path, each: LeftOut) -> str:
     return f"{file}{lines}" if file else f"line{'s' * (each.first != each.last)} {lines}"
 
 
-def _lines(own: Sequence[LeftOut]) -> str:
+def _lines(own: Sequence[ExcludedCode]) -> str:
     """Return the lines of several as a few ranges; nothing for a library that is left out as a whole."""
     ranges: list[list[int]] = []
     for each in own:
