@@ -192,7 +192,7 @@ def test_clocks_are_left_alone(ncu: Path) -> None:
     [
         ("==ERROR== ERR_NVGPUCTRPERM - The user may not", NoDevice, "may not read this GPU's counters"),
         ("==ERROR== The application returned an error code (1).", DeviceError, "ncu counted nothing: The application"),
-        ("", DeviceError, "ncu counted nothing: it said nothing"),
+        ("", DeviceError, "ncu counted nothing: it printed nothing"),
     ],
 )
 def test_why_ncu_counts_nothing_is_said_in_a_sentence(

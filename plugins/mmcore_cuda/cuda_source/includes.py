@@ -96,7 +96,7 @@ def _include(name: re.Match[bytes]) -> Include:
 
 
 def has_quoted_includes(content: bytes) -> bool:
-    """Return whether a source includes headers of its own project, which are named in quotes."""
+    """Return whether a source includes headers by names in quotes, as its project's own are."""
     return any(include.quoted for include in includes(content).names)
 
 

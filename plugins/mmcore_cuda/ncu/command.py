@@ -1,4 +1,4 @@
-"""``mmcore ncu``: what a GPU counts of a kernel."""
+"""``mmcore ncu``: the counters of a kernel on a GPU."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The device half of a CUDA source: what remains of it for NVRTC, which compiles nothing of the host's.
+"""The device half of a CUDA source: the part that NVRTC can compile, which compiles no host code.
 
-NVRTC reports which functions and variables are the host's, after it has expanded the macros. These are left out, line
-numbers remaining, until what is left compiles or only errors of the device half remain. A function that NVRTC does not
-report is the device's: it is left out as a whole if it does not compile and nothing uses it, and never in part.
-Headers of the project are treated as the source is; those of libraries remain as they are, and NVRTC takes their
-functions for the device's.
+NVRTC expands macros and then reports which functions and variables are for the host. These are removed, without
+changing line numbers, until the rest compiles or only errors of the device half remain. A function that NVRTC does not
+report belongs to the device. It is removed as a whole if it does not compile and nothing uses it, and never in part.
+The project's headers are treated like the source. Libraries' headers are unchanged, and NVRTC compiles their functions
+for the device.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mmcore_cuda.nvrtc.stand_ins import FAMILIES, FULL_STD, PRELUDE, stand_in
 _NVCC = f"-include={PRELUDE}"
 _FULL_STD = f"-D{FULL_STD}"
 _DEFAULT_DEVICE = "-default-device"
-# What templates of the device take from std, and programs for the host seldom.
+# Names of std that device templates use, and host programs rarely.
 _TRAIT = re.compile(
     r'"std" has no member (?:class |template )?"(is_\w+|(?:true|false)_type|enable_if\w*|conditional\w*|numeric_limits|'
     r'(?:remove|add|make)_\w+|decay\w*|integral_constant|(?:index|integer)_sequence|declval|common_type\w*)"'
@@ -33,14 +33,14 @@ _QUOTED = re.compile(r'"([^"\n]*)"')
 
 @dataclass(frozen=True)
 class ExcludedCode:
-    """What is no part of a device half.
+    """Code that is not part of a device half.
 
     Attributes:
         name: name of the function, class, variable or header.
-        path: the file that it is in.
+        path: the file that contains it.
         first: its first line.
         last: its last line.
-        reason: NVRTC's error that it was left out for.
+        reason: NVRTC's error that excludes it.
     """
 
     name: str
@@ -52,13 +52,13 @@ class ExcludedCode:
 
 @dataclass(frozen=True)
 class DeviceHalf:
-    """What NVRTC compiles of a source.
+    """The part of a source that NVRTC compiles.
 
     Attributes:
-        text: the source with blanks in the place of what was left out.
-        headers: what NVRTC is given in the place of files: stand-ins, and the device halves of the project's headers.
+        text: the source with blanks in place of excluded code.
+        headers: headers that NVRTC gets from memory: stand-ins, and the device halves of the project's headers.
         options: further options.
-        left_out: what was left out of the source and its headers, in the order of files and lines.
+        excluded: the code excluded from the source and its headers, sorted by file and line.
     """
 
     text: str
@@ -89,16 +89,16 @@ class DeviceHalfSearch:
         self.missing: dict[str, Diagnostic] = {}
 
     def half(self) -> DeviceHalf:
-        """What is to be compiled as far as is known."""
+        """Return the device half as far as it is known."""
         text, headers = self._project.program()
         excluded = sorted(self._excluded, key=lambda each: (each.path, each.first, each.last))
         return DeviceHalf(text, headers, self._options, tuple(excluded))
 
     def learn(self, log: str) -> bool:
-        """Leave out what the log of a compilation shows to be the host's; whether there was anything."""
+        """Exclude the host code that a compilation's log reports; return whether there was any."""
         found = list(diagnostics(log))
         if any(each.message.startswith("#error") and self._project.file(each.path) for each in found):
-            return False  # its author refuses
+            return False  # the author's own #error
         absent = [each for each in found if each.missing_header]
         if absent:
             return self._learn_missing_headers(absent)
@@ -118,13 +118,13 @@ class DeviceHalfSearch:
         )
 
     def _add(self, option: str) -> bool:
-        """Give NVRTC an option; return whether that is new."""
+        """Add an option of NVRTC; return whether it is new."""
         known = option in self._options
         self._options += () if known else (option,)
         return not known
 
     def _stand_in(self) -> bool:
-        """Give NVRTC what nvcc has from the host; return whether that is new."""
+        """Provide what nvcc includes from the host; return whether that is new."""
         if not self._add(_NVCC):
             return False
         self._project.stand_in_for_the_c_library()
@@ -132,7 +132,7 @@ class DeviceHalfSearch:
         return True
 
     def reasons(self, log: str) -> str:
-        """Why those entities were left out that the errors of a log miss."""
+        """Return why the code that a log's errors miss was excluded."""
         missed = _names(list(diagnostics(log)))
         reasons = dict.fromkeys(each.reason for each in self._excluded if each.name in missed)
         return "".join(f"{reason}\n\n" for reason in reasons)
@@ -150,7 +150,7 @@ class DeviceHalfSearch:
         return True
 
     def _exclude_families(self, found: list[Diagnostic]) -> bool:
-        """Leave out the libraries for the host whose own headers do not compile."""
+        """Exclude host libraries whose own headers do not compile."""
         learnt = False
         for each in found:
             family = next((family for family in FAMILIES if f"/{family}" in each.path), "")
@@ -162,7 +162,7 @@ class DeviceHalfSearch:
         return learnt
 
     def _exclude(self, errors: list[Diagnostic]) -> bool:
-        """Leave out what errors show; return whether there was anything."""
+        """Exclude the code that errors report; return whether there was any."""
         by_file: dict[str, list[Diagnostic]] = {}
         for each in errors:
             by_file.setdefault(each.path, []).append(each)
@@ -175,7 +175,7 @@ class DeviceHalfSearch:
         return learnt
 
     def _exclude_from(self, source: EditableSource, path: str, errors: list[Diagnostic]) -> bool:
-        """Leave out of one file what the errors show; from its end, so that the places before remain."""
+        """Exclude the code of one file that errors report, from its end, so that earlier positions stay valid."""
         chosen: dict[tuple[int, int], tuple[Entity, Diagnostic]] = {}
         for error in errors:
             entity = source.entity(error.line, error.column)
@@ -191,7 +191,7 @@ class DeviceHalfSearch:
         return bool(chosen)
 
     def _is_host(self, entity: Entity, error: Diagnostic) -> bool:
-        """Return whether the device half can do without an entity that has an error."""
+        """Return whether the device half does not need an entity that has an error."""
         if not entity.parsed:
             return False
         if error.of_host:
@@ -205,12 +205,12 @@ class DeviceHalfSearch:
             needed = kernel and (entity.name in self._entries or (entity.of_kernel and not self._entries))
             return not needed and not self._is_used(entity, others)
         made = any(b"{" in text for name, text in self._project.macros().items() if name in words(entity.text))
-        # Something else would silently take the place of these.
+        # Without these, another overload or the primary template would be used silently.
         replaceable = entity.specialised or namesakes
         return not entity.of_device and not made and not (replaceable and self._is_used(entity, others))
 
     def _is_used(self, entity: Entity, others: Sequence[Entity]) -> bool:
-        """Return whether device code may use an entity: an operator, for one, is used without its name."""
+        """Return whether device code may use an entity; an operator, for example, is used without its name."""
         meant = {name: words(text) for name, text in self._project.macros().items()}
         annotations = {name for name, text in self._project.macros().items() if of_device(text)}
         while more := {name for name, text in meant.items() if name not in annotations and annotations & text}:
@@ -221,7 +221,7 @@ class DeviceHalfSearch:
         used = set[str]()
         for each in others:
             if each.name in named:
-                # What declares the same name does not use it.
+                # A declaration of the same name is not a use.
                 declared = rb"\b%s\b" % each.name.encode()
                 used |= words(re.sub(declared, b"", each.text, count=1) if each.name == entity.name else each.text)
         while more := {word for name in meant.keys() & used for word in meant[name]} - used:
@@ -230,5 +230,5 @@ class DeviceHalfSearch:
 
 
 def _names(found: list[Diagnostic]) -> set[str]:
-    """The identifiers that errors quote."""
+    """Return the identifiers that errors quote."""
     return {word for each in found for quoted in _QUOTED.findall(each.message) for word in words(quoted.encode())}
