@@ -36,17 +36,20 @@ def launch() -> None:
     from cuda.bindings import driver
 
     import mmcore
-    from mmcore.cell import BASELINE, Cell
+    from mmcore.cell import Cell
     from mmcore.executor.choose_device import open_device
     from mmcore.measure import prepared_cell
-    from mmcore.registry import instance_of, registry
+    from mmcore.plugins import instance_of
+    from mmcore.registry import registry
+    from mmcore_libraries.cublas import BEST
 
     device = open_device("cuda")
     for name in KERNELS:
         kernel = mmcore.kernels()[name]
         cell = Cell(name, SIZE, SIZE, SIZE, seed=1)
-        offered = registry().asked("mmcore_baselines", instance_of(mmcore.Kernel), kernel=kernel)
-        for each in (kernel, next(baseline for baseline in offered if baseline.name == BASELINE)):
+        answers = registry().hook.mmcore_baselines(kernel=kernel)
+        offered = registry().answers(answers, "mmcore_baselines", instance_of(mmcore.Kernel))
+        for each in (kernel, next(baseline for baseline in offered if baseline.name == BEST)):
             with prepared_cell(cell, device, each) as loaded:
                 loaded.run()
                 print(_MARK, name, each.name, flush=True)

@@ -26,16 +26,17 @@ from typing import Any
 
 from bench.studies.public_kernels.declared import CHECKOUTS
 from mmcore import Config, Problem, ceil_div
-from mmcore.cell import BASELINE, Cell, Timing, referenced_kernel
+from mmcore.cell import LIBRARY, Cell, Timing
 from mmcore.devices.base import Device
 from mmcore.executor.choose_device import open_device
 from mmcore.measure import measure
+from mmcore.registry import referenced_kernel
 from mmcore_pytest.saved_results import describe
 
 SIZES = (1024, 4096, 8192)
 SECONDS = 0.3
 REPETITIONS = 3
-FAST_CU, FAST_CU_SIZE = "bench.studies.public_kernels.located:fast_cu.matmul_12", 8192
+FAST_CU, FAST_CU_SIZE = "bench.studies.public_kernels.worker:fast_cu.matmul_12", 8192
 _PRINTED = re.compile(r"KERNEL (\d+)\n.*?elapsed time: \(([\d.]+)\) s", re.DOTALL)
 
 Clocks = Mapping[str, Callable[[], float]]
@@ -109,7 +110,7 @@ def _mmcore(device: Device, kernel: str, n: int, how: str, *words: str, pause: f
 
 def _percent_of_cublas(device: Device, kernel: str, n: int) -> float | None:
     timings = (Timing("kernel", "warm", max_seconds=SECONDS),)
-    percent: float | None = measure(Cell(kernel, n, n, n, timings=timings, baseline=BASELINE), device).to_json()[
+    percent: float | None = measure(Cell(kernel, n, n, n, timings=timings, baseline=LIBRARY), device).to_json()[
         "percent_of_baseline"
     ]
     return percent

@@ -19,6 +19,8 @@ class CudaProvider:
 
     name = "cuda"
     supports_timing = True
+    auto_priority = 1
+    dlpack_type = 2  # kDLCUDA
 
     def count(self) -> int:
         return _search()[0]

@@ -12,28 +12,15 @@ from typing import Any
 import pytest
 
 from mmcore import InvalidKernel, InvalidProblem, Kernel, Multiple
-from mmcore.cell import SCHEMA, Cell, Timing, referenced_kernel
-from mmcore.registry import Origin, Registered, registry
+from mmcore.cell import SCHEMA, Cell, Timing
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import referenced_kernel, registry
 from mmcore_emulator.adapter.launch_facts import launch_command
 from tests.sources.test_source_file import NAIVE
 
 COLD = Timing("kernel", "cold", 0.5, 2, 1e-3, 9, 20, 4, 0.1, 0.9)
 TIMINGS = (COLD, Timing("end-to-end", "pinned"))
 CELL = Cell("acme.fast", 2, 3, 5, {"block": [8, 4, 1]}, "cuda:1", TIMINGS, 7, 11, 13, 17, True, 9.5)
-
-
-def test_a_cell_is_one_launch_on_any_device_without_times_or_limit() -> None:
-    assert Cell("acme.fast", 2, 3, 5) == Cell(
-        "acme.fast", m=2, n=3, k=5, config={}, device="auto", timings=(), lda=0, ldb=0, ldc=0, seed=None, force=False,
-        timeout=None,
-    )  # fmt: skip
-
-
-def test_a_time_is_of_launches_with_warm_caches_for_a_second_in_five_rounds() -> None:
-    assert Timing() == Timing(
-        "kernel", "warm", max_seconds=1.0, min_rounds=5, min_round_seconds=5e-6, max_rounds=0, resolutions=10,
-        warmup_launches=0, precision=0.0, confidence=0.99,
-    )  # fmt: skip
 
 
 def test_json_of_a_cell_says_everything() -> None:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import math
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from mmcore.cli import main
-from mmcore.cli.output import fields, rendered, write_json
-from mmcore.messages import visible
+from mmcore.cli.output import write_json
 from mmcore.registry import COMMANDS, registry
 from tests.command_line import install, installed, kernel_module, mmcore, process
 
@@ -247,25 +244,6 @@ def test_a_process_without_home_terminal_or_the_signs_of_mathematics_is_no_error
     assert "\x1b" not in result.stdout
 
 
-@pytest.mark.parametrize("arguments", [("list-kernels",), ("show", "upc.kernel11", "--json")], ids=" ".join)
-def test_a_reader_that_has_gone_ends_the_program_quietly(arguments: tuple[str, ...]) -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
-    with os.fdopen(writer, "wb") as output:
-        command = [sys.executable, "-m", "mmcore", *arguments]
-        result = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, check=False)
-    assert (result.returncode, result.stderr) == (141, b"")
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_is_one_sentence() -> None:
-    with open("/dev/full", "wb") as output:
-        command = [sys.executable, "-m", "mmcore", "list-kernels"]
-        result = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, check=False)
-    assert result.returncode == 2
-    assert result.stderr == b"Error: the output cannot be written: No space left on device\n"
-
-
 def test_control_c_ends_a_run_and_its_worker_process_quietly(tmp_path: Path) -> None:
     noted = f"print(os.getpid(), file=open({str(tmp_path / 'worker')!r}, 'w'), flush=True)"
     rule = f"{noted}; os.kill(os.getppid(), signal.SIGINT); signal.pause()"
@@ -274,12 +252,3 @@ def test_control_c_ends_a_run_and_its_worker_process_quietly(tmp_path: Path) -> 
     assert (result.returncode, result.stdout, result.stderr.strip()) == (130, "", "")
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "worker").read_text()), 0)
-
-
-def test_what_a_plugin_says_is_shown_and_not_obeyed() -> None:
-    text = "red \x1b[31m, back \r, bell \a, right-to-left \u202e, next line \x85"
-    shown = "red \\x1b[31m, back \\r, bell \\x07, right-to-left \\u202e, next line \\x85"
-    assert visible(text) == shown
-    assert rendered(text, terminal=False) == shown
-    assert shown in rendered(fields([("title", text)]), terminal=False)
-    assert visible("a line\n\tand another: ×, ³, é") == "a line\n\tand another: ×, ³, é"

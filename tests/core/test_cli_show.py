@@ -24,7 +24,8 @@ from mmcore import (
     Workspace,
 )
 from mmcore.cli.show import examples
-from mmcore.registry import Origin, Registry
+from mmcore.plugin_table import Origin
+from mmcore.registry import Registry
 from tests.command_line import install, kernel_module, mmcore
 from tests.core.test_cli_list_kernels import ENTRIES
 
@@ -171,14 +172,12 @@ def test_the_example_of_a_kernel_for_newer_devices_is_of_one(cu_file: Path, capa
 def test_a_launch_rule_is_shown_and_not_what_is_inferred(
     cu_file: Path, monkeypatch: pytest.MonkeyPatch, whole: Any
 ) -> None:
-    found = Registry()
-    source = 'extern "C" __global__ void f(float* A, float* B, float* C) {}'
-    cu_file.write_text(source)
-    for name, changes in {"acme.rule": {"launch": whole}, "acme.grid": {"grid": lambda problem, config: (1,)}}.items():
-        entry: dict[str, Any] = {"entry": "f"} if name == "acme.rule" else {"arguments": ("A", "B", "C")}
-        kernel = declared(cu_file, name=name, **changes, **entry)
-        found.kernels.enter(name, kernel, Origin(name, "acme"))
-    monkeypatch.setattr("mmcore.cli.show.loaded_registry", lambda: found)
+    grid: dict[str, Any] = {"grid": lambda problem, config: (1,), "arguments": ("A", "B", "C")}
+    registered(
+        monkeypatch,
+        declared(cu_file, name="acme.rule", launch=whole, entry="f"),
+        declared(cu_file, name="acme.grid", **grid),
+    )
     document = shown("acme.rule")
     assert document["inferred"] == ["arguments"]
     assert document["launch_rule"].startswith("def rule(problem: Problem, ")

@@ -11,8 +11,7 @@ import pytest
 import mmcore as library
 from mmcore.errors import InvalidBlock, InvalidProblem, MmcoreError, NoDevice
 from mmcore.executor.choose_device import open_device
-from mmcore.kernel.geometry import dim3, parse_shape
-from mmcore.kernel.sizes import parse_sizes
+from mmcore.kernel.geometry import dim3
 from tests.command_line import mmcore
 
 LONG = "9" * 5000
@@ -89,35 +88,10 @@ def test_any_command_is_answered_or_refused_in_one_sentence(tmp_path: Path, monk
     assert codes[2] > 50
 
 
-@pytest.mark.parametrize("text", BLOCKS[3:9] + BLOCKS[10:12] + BLOCKS[13:])
-def test_what_is_no_block_is_called_so(text: str) -> None:
-    with pytest.raises(InvalidBlock, match="is not a block"):
-        parse_shape(text)
-
-
-@pytest.mark.parametrize("text", ["", ",", "1,", "x", "1x2", LONG, f"1:{LONG}", "1:2:0", "3:2", "1:2147483647", "٣"])
-def test_what_are_no_sizes_is_called_so(text: str) -> None:
-    with pytest.raises(InvalidProblem):
-        parse_sizes(text)
-
-
-def test_a_range_of_more_sizes_than_anybody_measures_is_refused() -> None:
-    assert len(parse_sizes("1:10000")) == 10_000
-    with pytest.raises(InvalidProblem, match="'1:2147483647:2' has 1073741824 sizes; 10000 are the most"):
-        parse_sizes("1:2147483647:2")
-
-
 @pytest.mark.parametrize("spec", DEVICES[3:])
 def test_what_is_no_device_is_called_so(spec: str) -> None:
     with pytest.raises(NoDevice):
         open_device(spec)
-
-
-def test_gaps_that_no_memory_has_room_for_are_refused() -> None:
-    sizes = ["-m", "32768", "-n", "1", "-k", "1"]
-    result = mmcore("run", "upc.kernel01", *sizes, "--ldc", "2147483647", "--device", "emulator")
-    assert result.exit_code == 2
-    assert result.stderr.startswith("Error: the matrices and the gaps between their rows take 281475.0 GB; the host")
 
 
 HUGE = 10**5000

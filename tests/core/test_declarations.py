@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from mmcore import (
     Scalar,
     Space,
     SquareBlock,
+    Workspace,
 )
 from mmcore.cell import Cell
 from mmcore.devices.base import Device
@@ -29,6 +32,9 @@ from mmcore.executor.choose_device import open_device
 from mmcore.measure import measure
 from mmcore.planning.plan import Plan, plan
 
+NOTHING: Any = None
+HALF: Any = 0.5
+ALL: Any = "all"
 EXACT = 'extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k) { }\n'
 
 
@@ -119,10 +125,43 @@ def test_a_launch_rule_of_version_0_1_is_told_what_its_block_is_now(written: Any
         planned(written(launch=rule))
 
 
+class OddSequence(Sequence[Launch]):
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, index: Any) -> Any:
+        raise KeyError("no launch")
+
+
+class NoWords:
+    def __repr__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@dataclass(frozen=True)
+class Answering:
+    """A constraint that answers with this, or raises it."""
+
+    answer: Any
+    description: str = "whatever it is"
+
+    def violation(self, problem: Problem, config: Config) -> Any:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+PLACE = r"\(test_declarations\.py:\d+, for 64×300×64 with block=16x8\)$"
+
+
 @pytest.mark.parametrize(
     ("rule", "reason"),
     [
-        ({"grid": lambda problem, config: 1 // 0}, "its launch rule failed: ZeroDivisionError"),
+        ({"grid": lambda problem, config: 1 // 0}, f"its launch rule failed: ZeroDivisionError: .* by zero {PLACE}"),
+        ({"launch": lambda *asked: sys.exit(3)}, f"its launch rule failed: SystemExit: 3 {PLACE}"),
+        ({"launch": lambda *asked: 7}, "its launch rule returned 7, not a Launch or several"),
+        ({"launch": lambda *asked: OddSequence()}, "its launch rule failed: KeyError: 'no launch'"),
+        ({"launch": lambda *asked: NoWords()}, "its launch rule failed: RuntimeError: no words"),
         ({"grid": lambda problem: (1,)}, "its launch rule failed: TypeError"),
         ({"grid": lambda problem, config: 4}, "the grid 4 is not one to three whole numbers"),
         ({"grid": lambda problem, config: (0.5, 1)}, "is not one to three whole numbers"),
@@ -130,11 +169,16 @@ def test_a_launch_rule_of_version_0_1_is_told_what_its_block_is_now(written: Any
         ({"launch": lambda problem, config, device: None}, "its launch rule returned None, not a Launch or several"),
         ({"launch": lambda problem, config, device: ()}, r"its launch rule returned \(\), not a Launch or several"),
         ({"launch": lambda problem, config, device: Launch((1,), config)}, "the block Config.* is not one to three"),
+        ({"launch": lambda *asked: Launch(ALL, (8,))}, f"its launch rule: the grid 'all' is not .*as .16, 16. {PLACE}"),
         ({"over_read": {"D": 1}}, "an over-read of 1 elements behind 'D' makes no sense"),
         ({"over_read": {"A": -1}}, "an over-read of -1 elements behind 'A' makes no sense"),
         ({"over_read": lambda problem, config: None}, "its launch rule failed: TypeError"),
         ({"constraints": (Multiple("k", of="BK"),)}, "a constraint failed: AttributeError: .*no parameter 'BK'"),
-        ({"arguments": (Scalar("n", "int8"),)}, "n = 300 is passed as int8, which cannot hold it"),
+        ({"constraints": (Answering(KeyError("n")),)}, f"a constraint failed: KeyError: 'n' {PLACE}"),
+        (
+            {"constraints": (Answering(1),)},
+            "a constraint: it answers 1 instead of a reason of one line or None .for 64",
+        ),
     ],
 )
 def test_a_rule_that_fails_is_told_in_one_sentence(written: Any, rule: dict[str, Any], reason: str) -> None:
@@ -278,6 +322,22 @@ def test_only_a_function_that_takes_leading_dimensions_gets_gaps_between_rows(wr
     [
         ({"name": "own"}, "'own' is not a kernel name"),
         ({"name": "Acme.own"}, "'Acme.own' is not a kernel name"),
+        ({"name": 3}, "3 is not a kernel name"),
+        ({"configs": [{"BM": 8}]}, "a config needs a block"),
+        ({"over_read": 3}, 'over_read is "tiles", elements by matrix or a function, not 3'),
+        ({"accumulate": True}, "accumulate= is now beta=1"),
+        ({"options": (1,)}, r"its options are texts, unlike \(1,\)"),
+        ({"arguments": (Scalar(5, "float31"),)}, "'float31' is not a type of a scalar argument"),
+        ({"arguments": (Scalar(10**400, "float32"),)}, "0 is no float32"),
+        ({"arguments": (Scalar(4.5),)}, "4.5 is no int32"),
+        ({"arguments": (Scalar(-1, "uint8"),)}, "-1 is no uint8"),
+        ({"arguments": (Scalar(2**63, "int64"),)}, "9223372036854775808 is no int64"),
+        ({"arguments": (Scalar(math.inf),)}, "inf is no int32"),
+        ({"arguments": (Scalar(NOTHING),)}, "None is no number, and cannot be a scalar argument"),
+        ({"arguments": (Workspace("A", 4),)}, "a workspace cannot be called 'A': A, B and C are the matrices"),
+        ({"arguments": (Workspace("parts", HALF),)}, "workspace 'parts' has 0.5 bytes instead of a whole number"),
+        ({"arguments": (Workspace("parts", -4),)}, "workspace 'parts' has -4 bytes instead of a whole number"),
+        ({"min_compute_capability": ("9", "0")}, r"is a pair of whole numbers such as \(9, 0\), not \('9', '0'\)"),
         ({"configs": []}, "tests.own: there is no config"),
         ({"configs": [{"block": (16, 16, 0)}]}, r"tests.own: \(16, 16, 0\) is not a block"),
         ({"title": "two\nlines"}, "its title must be a text of one line"),

@@ -15,7 +15,7 @@ import mmcore as library
 from mmcore.cli.options import number_type
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
-from mmcore.tuning import all_tuned, own_folder
+from mmcore_cuda.tuned_configs.files import all_tuned, own_folder
 from mmcore_engines import Request, connect
 from tests.command_line import install, installed, kernel_module, mmcore, process
 
@@ -181,8 +181,8 @@ def test_engines_and_checkers_that_plugins_do_not_bring_are_missed_in_a_sentence
 
 
 def test_a_baseline_that_is_no_kernel_is_no_baseline(tmp_path: Path) -> None:
+    from mmcore.baseline_comparison import compared_kernels
     from mmcore.cell import Cell
-    from mmcore.compared import compared_kernels
     from mmcore.registry import registry
 
     install(tmp_path, "acme", "acme.plugin", hook_module("mmcore_baselines(kernel)", "return 3"))

@@ -15,8 +15,8 @@ import pytest
 from mmcore import Kernel, MmcoreError
 from mmcore.files import DATA_BYTES, TEXT_BYTES, read_bytes, read_lines, read_text, replace, write
 from mmcore.registry import registry
-from mmcore.tuning import read as read_tuning
 from mmcore_cuda.binaries.compiler import code_of
+from mmcore_cuda.tuned_configs.files import read as read_tuning
 from mmcore_engines.journal import Journal
 from mmcore_tools.experiments.results import Store
 from mmcore_tools.history.reading import read as read_history

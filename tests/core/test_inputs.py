@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import math
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mmcore.errors import InvalidProblem
@@ -23,17 +20,13 @@ DTYPES = ("float16", "bfloat16", "float32", "float64")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_every_element_has_a_magnitude_from_a_half_to_one(dtype: str) -> None:
-    matrices = draw(Problem(60, 70, 80, dtype, beta=1), seed=1)
+def test_magnitudes_are_spread_evenly_from_a_half_to_one_and_signs_too(dtype: str) -> None:
+    matrices = draw(Problem(300, 70, 300, dtype, beta=1), seed=2)
     for matrix in (matrices.a, matrices.b, matrices.c):
         magnitudes = np.abs(widen(matrix, dtype))
         assert magnitudes.min() >= 0.5
         assert magnitudes.max() < 1
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_signs_and_magnitudes_are_spread_evenly(dtype: str) -> None:
-    values = widen(draw(Problem(300, 1, 300, dtype), seed=2).a, dtype)
+    values = widen(matrices.a, dtype)
     assert abs(np.sign(values).mean()) < 0.02
     assert np.histogram(np.abs(values), bins=8, range=(0.5, 1))[0] == pytest.approx(300 * 300 / 8, rel=0.05)
 
@@ -98,11 +91,6 @@ def test_the_poison_is_a_quiet_nan_in_every_type(dtype: str) -> None:
     assert np.array_equal(poison((8 // np.dtype(dtype).itemsize,), dtype).view(np.uint16), memory)
 
 
-def test_the_poison_is_a_quiet_nan_in_bfloat16() -> None:
-    assert POISON_HALFWORD & 0x7F80 == 0x7F80
-    assert POISON_HALFWORD & 0x0040
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_other_nans_and_single_changed_bits_are_not_poison(dtype: str) -> None:
     elements = poison((3, 4), dtype)
@@ -141,53 +129,6 @@ def test_every_16_bit_number_widens_and_narrows_to_itself(dtype: str) -> None:
     assert nan.sum() == {"float16": 2 * 1023, "bfloat16": 2 * 127}[dtype]
     assert np.array_equal(back.view(np.uint16)[~nan], bits[~nan])
     assert np.isnan(widen(back, dtype)[nan]).all()
-
-
-@pytest.mark.parametrize(
-    ("value", "bits"),
-    [
-        (1.0, 0x3F80),
-        (-2.0, 0xC000),
-        (2.0**-133, 0x0001),
-        (2.0**-134, 0x0000),
-        (math.inf, 0x7F80),
-        (3.3895e38, 0x7F7F),
-        (3.3962e38, 0x7F80),
-        (-1e300, 0xFF80),
-        (-0.0, 0x8000),
-    ],
-)
-def test_bfloat16_bits_are_the_upper_half_of_float32(value: float, bits: int) -> None:
-    assert int(narrow(value, "bfloat16")) == bits
-
-
-def test_bfloat16_rounds_once_even_where_float32_would_make_a_tie() -> None:
-    above_the_tie = 1 + 2.0**-8 + 2.0**-40
-    assert widen(narrow(1 + 2.0**-8, "bfloat16"), "bfloat16") == 1
-    assert widen(narrow(above_the_tie, "bfloat16"), "bfloat16") == 1 + 2.0**-7
-    assert widen(narrow(1 + 3 * 2.0**-8 - 2.0**-40, "bfloat16"), "bfloat16") == 1 + 2.0**-7
-
-
-@given(st.floats(-3.38e38, 3.38e38))
-def test_bfloat16_is_the_nearest_number_and_even_in_a_tie(value: float) -> None:
-    bits = int(narrow(value, "bfloat16"))
-    neighbours = np.array([bits - 1 if bits & 0x7FFF else bits, bits, bits + 1], np.uint16)
-    distances = np.abs(widen(neighbours, "bfloat16") - value)
-    assert distances[1] == distances.min()
-    assert bits % 2 == 0 or np.count_nonzero(distances == distances.min()) == 1
-
-
-def test_an_array_of_another_type_is_not_a_matrix_of_this_one() -> None:
-    with pytest.raises(InvalidProblem, match="a bfloat16 matrix is stored as uint16, but the array holds float32"):
-        widen(np.ones(3, np.float32), "bfloat16")
-    with pytest.raises(InvalidProblem, match="a float32 matrix is stored as float32, but the array holds float64"):
-        widen(np.ones(3), "float32")
-
-
-def test_ml_dtypes_bfloat16_is_read_in_place() -> None:
-    ml_dtypes = pytest.importorskip("ml_dtypes")
-    values = np.array([[1.5, -0.25, 3.0], [8.0, 0.0, -1.0]])
-    assert np.array_equal(widen(values.astype(ml_dtypes.bfloat16).T, "bfloat16"), values.T)
 
 
 @pytest.mark.parametrize(("dtype", "output"), [("float32", "float32"), ("float16", "float64"), ("float64", "float16")])

@@ -1,11 +1,10 @@
-"""The procedure itself: few modules, in one order, and nothing of it twice."""
+"""The procedure from a cell to a result: its phases, in one order, and nothing of it twice."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,8 +17,8 @@ import pytest
 
 import mmcore
 from mmcore import Dim3, KernelError, Launch, Multiple, kernels
+from mmcore.baseline_comparison import BaselineComparison
 from mmcore.cell import Cell, Timing
-from mmcore.compared import Compared
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.devices.base import BoundLaunch, Call, Refresh
 from mmcore.devices.loaded_kernel import LoadedKernel
@@ -39,33 +38,7 @@ from tests.command_line import install, installed
 from tests.own_kernel import own
 from tests.timed_emulator import MadeUpTimer, TimedEmulator, TimedModule
 
-CORE = Path(mmcore.__file__).parent
 BRIEF = (Timing(max_seconds=0.01, min_rounds=1),)
-
-
-def modules_of(cell: Cell, device: Any) -> set[str]:
-    """The modules of the core that have a frame while a cell is measured."""
-    seen: set[str] = set()
-
-    def trace(frame: Any, event: str, argument: Any) -> None:
-        if event == "call":
-            seen.add(frame.f_code.co_filename)
-
-    sys.setprofile(trace)
-    try:
-        assert measure(cell, device).verified
-    finally:
-        sys.setprofile(None)
-    return {str(Path(name).relative_to(CORE)) for name in seen if name.startswith(f"{CORE}/")}
-
-
-def test_a_cell_passes_at_most_21_modules_of_the_core() -> None:
-    emulator = open_device("emulator")
-    cell = Cell("upc.kernel11", 40, 41, 42, timings=(Timing(),))
-    measure(cell, emulator)
-    for asked in (cell, Cell("upc.kernel11", 40, 41, 43, timings=(Timing(),))):
-        modules = modules_of(asked, emulator)
-        assert len(modules) <= 21, sorted(modules)
 
 
 def test_the_phases_of_a_cell() -> None:
@@ -579,7 +552,7 @@ def test_the_interval_of_a_ratio_holds_the_median_as_often_as_it_says(count: int
 
     kernel, rounds = kernels()["upc.kernel01"], [1 + number / 100 for number in range(count)]
     own, theirs = (Time(Timing(), tuple(each), 1, "made up") for each in ([1.0] * count, rounds))
-    low, high = Compared.of(kernel, own, theirs).interval or (0, 0)
+    low, high = BaselineComparison.of(kernel, own, theirs).interval or (0, 0)
     (left_out,) = (number for number, each in enumerate(rounds) if each == pytest.approx(low / 0.999))
     assert high == pytest.approx(rounds[-1 - left_out] * 1.001)
     assert coverage(left_out) >= 0.95 > coverage(left_out + 1)

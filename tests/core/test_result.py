@@ -247,7 +247,8 @@ def test_a_right_product_with_a_violation_or_a_wrong_one_without_is_not_verified
 
 def test_a_violation_says_where_only_if_that_is_known() -> None:
     known = {"source": "fast.cu", "line": 3}
-    assert str(Violation("misaligned", "it is", **known)) == "misaligned: it is at fast.cu:3"  # type: ignore[arg-type]
+    for message in ("it is", "it is at fast.cu:3"):
+        assert str(Violation("misaligned", message, **known)) == "misaligned: it is at fast.cu:3"  # type: ignore[arg-type]
     for name in known:
         assert str(Violation("misaligned", "it is", **{**known, name: None})) == "misaligned: it is"  # type: ignore[arg-type]
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from mmcore.cli.output import fields, rendered
 from mmcore.messages import all_visible, quoted, visible
 from mmcore_pytest.saved_results import damage
 from tests.command_line import install, kernel_module, mmcore
@@ -44,7 +45,9 @@ def test_what_a_terminal_would_obey_is_written_out() -> None:
     shown = visible(EVIL)
     assert not any(sign in shown for sign in OBEYED)
     assert "\\x1b]0;owned\\x07" in shown
-    assert visible("\udcff a\n\tb × ³ é 中") == "\\udcff a\n\tb × ³ é 中"
+    assert visible("\udcff a\n\tb × ³ é 中, \r \a \x85") == "\\udcff a\n\tb × ³ é 中, \\r \\x07 \\x85"
+    assert rendered("\x85", terminal=False) == "\\x85"
+    assert "\\x85" in rendered(fields([("title", "\x85")]), terminal=False)
     assert all_visible({"\x1b": ["\x1b", 1, None, {"a": "\x1b"}]}) == {"\\x1b": ["\\x1b", 1, None, {"a": "\\x1b"}]}
     assert len(quoted("9" * 5000)) < 200
 
@@ -134,7 +137,7 @@ def test_what_a_kernel_prints_and_its_file_says_is_shown() -> None:
 def test_what_a_tuning_file_says_is_shown(
     content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from mmcore.tuning import all_tuned
+    from mmcore_cuda.tuned_configs.files import all_tuned
 
     monkeypatch.setenv("MMCORE_TUNING_DIR", str(tmp_path))
     (tmp_path / f"{EVIL.replace('/', '')}.json").write_text(content)

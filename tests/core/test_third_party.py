@@ -1,4 +1,4 @@
-"""A package outside the repository adds kernels, a command and a figure with nothing but an entry point."""
+"""A package outside the repository adds kernels and a figure with nothing but an entry point."""
 
 from __future__ import annotations
 
@@ -67,29 +67,9 @@ from mmcore import hookimpl
 
 
 @hookimpl
-def mmcore_commands():
-    return {"count-kernels": "acme_kernels.command:count", "run": "acme_kernels.command:count"}
-
-
-@hookimpl
 def mmcore_figures(kernel, device):
     return {"acme_launches": len(kernel.plan.launches)}
 """
-
-COMMAND = '''\
-import click
-
-from mmcore import kernels
-
-
-@click.command()
-@click.argument("family")
-def count(family):
-    """Count the kernels of a family."""
-    found = [name for name in kernels() if name.startswith(f"{family}.")]
-    click.echo(f"{len(found)} of {family}")
-    return 0 if found else 1
-'''
 
 
 @pytest.fixture(autouse=True)
@@ -100,7 +80,6 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
         "acme_kernels/columns.py": MODULE,
         "acme_kernels/columns.cu": SOURCE,
         "acme_kernels/hooks.py": HOOKS,
-        "acme_kernels/command.py": COMMAND,
         "acme_kernels-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: acme-kernels\nVersion: 1.0\n",
         "acme_kernels-1.0.dist-info/entry_points.txt": (
             "[mmcore]\nacme.columns = acme_kernels.columns\nacme.hooks = acme_kernels.hooks\n"
@@ -132,17 +111,6 @@ def test_its_kernel_is_verified_and_its_figure_is_in_the_result() -> None:
     assert found["verified"] is True
     assert found["grid"] == [2, 1, 1]
     assert found["figures"]["acme_launches"] == found["acme_launches"] == 1
-
-
-def test_its_command_is_listed_and_called_and_its_return_value_is_the_exit_code() -> None:
-    assert "count-kernels  Count the kernels of a family." in mmcore("--help").stdout
-    called = mmcore("count-kernels", "acme")
-    assert (called.exit_code, called.stdout) == (0, "1 of acme\n")
-    assert mmcore("count-kernels", "nobody").exit_code == 1
-
-
-def test_its_command_cannot_take_the_name_of_one_of_mmcores_own() -> None:
-    assert "Count the kernels" not in mmcore("run", "--help").stdout
 
 
 def test_its_own_repository_has_the_benchmarks_with_a_file_of_three_lines(pytester: pytest.Pytester) -> None:

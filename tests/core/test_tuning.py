@@ -23,7 +23,8 @@ from mmcore.kernel.properties import DeviceProperties
 from mmcore.measure import measure, prepared_cell
 from mmcore.planning.plan import DEFAULT, usual_config
 from mmcore.registry import registry
-from mmcore.tuning import PROPERTIES, SCHEMA, all_tuned, choices, file_of, other_card, own_folder
+from mmcore_cuda.tuned_configs.files import PROPERTIES, SCHEMA, all_tuned, file_of, other_card, own_folder
+from mmcore_cuda.tuned_configs.ranking import best_kernels
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.launch_facts import Launched
 from mmcore_pytest.collection import Benchmark, tuned
@@ -59,8 +60,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
         return path
 
     yield write
-    registry().manager.unregister(plugin)
-    del registry()._origins[plugin]
+    registry().manager.unregister(name="acme-tuned:tuned")
 
 
 class Card(EmulatedGpu):
@@ -140,7 +140,7 @@ def test_kernels_tuned_on_similar_cards_compare_by_the_rate_to_expect_on_this_on
 
     def first(device: DeviceProperties) -> str:
         problem = mmcore.kernels()[fast].problem(64, 64, 64)
-        return next(choices(lambda kernel: kernel.name in (slow, fast), problem, device)).kernel.name
+        return next(name for each in best_kernels(problem, device) if (name := each.kernel.name) in (slow, fast))
 
     write(entry(0, kernel=slow, seconds=3e-3))
     write(entry(8, kernel=fast, seconds=1e-3), card="Large GPU", like=LARGE)
@@ -218,7 +218,7 @@ def test_near_products_compare_by_rate(write: Write) -> None:
     )
     problem = mmcore.kernels()[fast].problem(2048, 2048, 2048)
     device = DeviceProperties(card=CARD)
-    ranked = [each.kernel.name for each in choices(lambda kernel: kernel.name in (slow, fast), problem, device)]
+    ranked = [each.kernel.name for each in best_kernels(problem, device) if each.kernel.name in (slow, fast)]
     assert ranked == [fast, slow]
 
 
@@ -292,10 +292,9 @@ def test_a_hook_that_returns_no_folders_costs_a_sentence(returned: Any, capsys: 
     try:
         for _ in range(3):
             all_tuned()
-        assert capsys.readouterr().err.count("warning: plugin tuned of acme-tuned failed to load: ") == 1
+        assert capsys.readouterr().err.count("warning: plugin tuned of acme-tuned failed in mmcore_tuning: ") == 1
     finally:
-        registry().manager.unregister(plugin)
-        del registry()._origins[plugin]
+        registry().manager.unregister(name="acme-tuned:tuned")
         registry().failed[:] = before
 
 
@@ -455,8 +454,7 @@ def added() -> Iterator[Callable[[Kernel], None]]:
         registry().add(plugin, "added", "acme-added")
 
     yield add
-    registry().manager.unregister(plugin)
-    del registry()._origins[plugin]
+    registry().manager.unregister(name="acme-added:added")
     for kernel in kernels:
         del registry().kernels[kernel.name]
 

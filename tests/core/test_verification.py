@@ -7,12 +7,13 @@ import math
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from mmcore.errors import InvalidProblem
@@ -26,6 +27,8 @@ from mmcore.verify.reference import suspect_rows
 from mmcore.verify.tolerance import hides_a_term, tolerance
 from tests.narrowing import narrow, rounded, wide
 
+Array: TypeAlias = NDArray[Any]
+Place: TypeAlias = tuple[int, int]
 SIZES = [1, 2, 17, 640]
 ROUNDOFF = 2.0**-24
 M, N = 40, 33
@@ -46,7 +49,7 @@ def exact(problem: Problem, matrices: Matrices) -> NDArray[np.float64]:
     return product + problem.beta * widen(matrices.c, problem.output) if problem.accumulate else product
 
 
-def right(problem: Problem, matrices: Matrices) -> NDArray[Any]:
+def right(problem: Problem, matrices: Matrices) -> Array:
     return narrow(exact(problem, matrices), problem.output)
 
 
@@ -56,39 +59,39 @@ def found(verification: Verification) -> Mismatch:
     return verification.mismatch
 
 
-def place(verification: Verification) -> tuple[int, int]:
+def place(verification: Verification) -> Place:
     return found(verification).row, found(verification).column
 
 
 # Right products.
 
 
-def one_after_another(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+def one_after_another(a: Array, b: Array) -> Array:
     total = np.zeros((len(a), b.shape[1]), a.dtype)
     for column, row in zip(a.T, b, strict=True):
         total += np.multiply.outer(column, row)
     return total
 
 
-def last_term_first(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+def last_term_first(a: Array, b: Array) -> Array:
     return one_after_another(a[:, ::-1], b[::-1])
 
 
-def pairwise(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+def pairwise(a: Array, b: Array) -> Array:
     if a.shape[1] == 1:
         return one_after_another(a, b)
     half = a.shape[1] // 2
-    total: NDArray[Any] = pairwise(a[:, :half], b[:half]) + pairwise(a[:, half:], b[half:])
+    total: Array = pairwise(a[:, :half], b[:half]) + pairwise(a[:, half:], b[half:])
     return total
 
 
-def split_in_four(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+def split_in_four(a: Array, b: Array) -> Array:
     parts = [one_after_another(a[:, start::4], b[start::4]) for start in range(4)]
-    total: NDArray[Any] = (parts[3] + parts[1]) + (parts[2] + parts[0])
+    total: Array = (parts[3] + parts[1]) + (parts[2] + parts[0])
     return total
 
 
-def tensor_core(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+def tensor_core(a: Array, b: Array) -> Array:
     """Eight exact products at a time are added to a sum that is truncated to float32."""
     total = np.zeros((len(a), b.shape[1]), np.float32)
     for start in range(0, a.shape[1], 8):
@@ -101,42 +104,29 @@ def tensor_core(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 ORDERS = [one_after_another, last_term_first, pairwise, split_in_four, tensor_core, np.matmul]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "output", "orders"),
+    [
+        ("float32", "float32", ORDERS),
+        ("float64", "float64", ORDERS[:2]),
+        ("float16", "float32", ORDERS),
+        ("float16", "float16", ORDERS),
+        ("bfloat16", "float32", ORDERS),
+        ("bfloat16", "bfloat16", ORDERS),
+    ],
+)
 @pytest.mark.parametrize("k", [*SIZES, 5])
-@pytest.mark.parametrize("order", ORDERS, ids=lambda order: order.__name__)
-def test_a_right_product_is_accepted_in_any_order_of_summation(order: Any, k: int, regime: str) -> None:
-    problem = Problem(M, N, k)
+def test_a_right_product_is_accepted_in_any_order_of_summation(
+    dtype: str, output: str, orders: Any, k: int, regime: str
+) -> None:
+    problem = Problem(M, N, k, dtype, output)
     matrices = draw(problem, seed=k)
-    verification = verify_product(problem, "float32", matrices, order(matrices.a, matrices.b))
-    assert verification.verified
-    assert verification.mismatch is None
-    assert verification.wrong == 0
-    assert verification.max_error is not None
-
-
-@pytest.mark.parametrize("order", [one_after_another, tensor_core])
-def test_a_right_product_of_a_large_k_is_accepted(order: Any, regime: str) -> None:
-    problem = Problem(M, 8, 8192)
-    matrices = draw(problem, seed=1)
-    assert verify_product(problem, "float32", matrices, order(matrices.a, matrices.b)).verified
-
-
-@pytest.mark.parametrize("output", ["float32", "narrow"])
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@pytest.mark.parametrize("k", SIZES)
-def test_a_right_product_of_16_bit_inputs_is_accepted(k: int, dtype: str, output: str, regime: str) -> None:
-    problem = Problem(M, N, k, dtype, "float32" if output == "float32" else dtype)
-    matrices = draw(problem, seed=k)
-    a, b = (widen(matrix, dtype).astype(np.float32) for matrix in (matrices.a, matrices.b))
-    for order in (one_after_another, tensor_core):
-        assert verify_product(problem, "float32", matrices, narrow(order(a, b), problem.output)).verified
-
-
-@pytest.mark.parametrize("k", SIZES)
-def test_a_right_product_in_float64_is_accepted(k: int, regime: str) -> None:
-    problem = Problem(M, N, k, "float64")
-    matrices = draw(problem, seed=k)
-    for order in (one_after_another, last_term_first):
-        assert verify_product(problem, "float64", matrices, order(matrices.a, matrices.b)).verified
+    accumulator = "float64" if dtype == "float64" else "float32"
+    a, b = (widen(matrix, dtype).astype(accumulator) for matrix in (matrices.a, matrices.b))
+    for order in orders:
+        verification = verify_product(problem, accumulator, matrices, narrow(order(a, b), output))
+        assert (verification.verified, verification.mismatch, verification.wrong) == (True, None, 0)
+        assert verification.max_error is not None
 
 
 @pytest.mark.parametrize(("dtype", "k"), [("float16", 17), ("float16", 2048), ("bfloat16", 64), ("bfloat16", 1024)])
@@ -169,15 +159,15 @@ def test_terms_hide_in_float32_from_k_10322_on_and_in_narrow_types_far_earlier()
 
 # Mistakes. Each damages a right C in place and says where the first wrong element is.
 
-Damage = Callable[[np.random.Generator, Problem, Matrices, NDArray[Any]], tuple[int, int]]
+Damage = Callable[[Generator, Problem, Matrices, Array], Place]
 
 
-def anywhere(rng: np.random.Generator, problem: Problem) -> tuple[int, int]:
+def anywhere(rng: Generator, problem: Problem) -> Place:
     return int(rng.integers(problem.m)), int(rng.integers(problem.n))
 
 
 def terms_too_many(number: int) -> Damage:
-    def damage(rng: np.random.Generator, problem: Problem, matrices: Matrices, c: NDArray[Any]) -> tuple[int, int]:
+    def damage(rng: Generator, problem: Problem, matrices: Matrices, c: Array) -> Place:
         row, column = anywhere(rng, problem)
         step = rng.integers(problem.k)
         c[row, column] += number * matrices.a[row, step] * matrices.b[step, column]
@@ -187,7 +177,7 @@ def terms_too_many(number: int) -> Damage:
 
 
 def an_element(value: Any) -> Damage:
-    def damage(rng: np.random.Generator, problem: Problem, matrices: Matrices, c: NDArray[Any]) -> tuple[int, int]:
+    def damage(rng: Generator, problem: Problem, matrices: Matrices, c: Array) -> Place:
         where = anywhere(rng, problem)
         c[where] = poison((1,), problem.output)[0] if value == "poison" else value
         return where
@@ -195,31 +185,25 @@ def an_element(value: Any) -> Damage:
     return damage
 
 
-def two_swapped_elements(
-    rng: np.random.Generator, problem: Problem, matrices: Matrices, c: NDArray[Any]
-) -> tuple[int, int]:
+def two_swapped(rng: Generator, problem: Problem, matrices: Matrices, c: Array) -> Place:
     row, _ = anywhere(rng, problem)
     one, other = sorted(int(column) for column in rng.choice(problem.n, 2, replace=False))
     c[row, [one, other]] = c[row, [other, one]]
     return row, one
 
 
-def an_unwritten_row(
-    rng: np.random.Generator, problem: Problem, matrices: Matrices, c: NDArray[Any]
-) -> tuple[int, int]:
+def unwritten_row(rng: Generator, problem: Problem, matrices: Matrices, c: Array) -> Place:
     row, _ = anywhere(rng, problem)
     c[row] = poison((problem.n,), problem.output)
     return row, 0
 
 
-def a_stale_result(rng: np.random.Generator, problem: Problem, matrices: Matrices, c: NDArray[Any]) -> tuple[int, int]:
+def stale(rng: Generator, problem: Problem, matrices: Matrices, c: Array) -> Place:
     c[:] = right(problem, draw(problem, int(rng.integers(2**32))))
     return 0, 0
 
 
-def a_transposed_result(
-    rng: np.random.Generator, problem: Problem, matrices: Matrices, c: NDArray[Any]
-) -> tuple[int, int]:
+def transposed(rng: Generator, problem: Problem, matrices: Matrices, c: Array) -> Place:
     c[:] = c.T.copy()
     return 0, 1
 
@@ -227,15 +211,15 @@ def a_transposed_result(
 MISTAKES = {
     "dropped term": terms_too_many(-1),
     "doubled term": terms_too_many(1),
-    "swapped elements": two_swapped_elements,
+    "swapped elements": two_swapped,
     "NaN": an_element(math.nan),
     "Inf": an_element(math.inf),
     "-Inf": an_element(-math.inf),
     "zero": an_element(0.0),
     "unwritten element": an_element("poison"),
-    "unwritten row": an_unwritten_row,
-    "stale": a_stale_result,
-    "transposed": a_transposed_result,
+    "unwritten row": unwritten_row,
+    "stale": stale,
+    "transposed": transposed,
 }
 IN_ONE_ROW = ["dropped term", "doubled term", "swapped elements", "NaN", "Inf", "-Inf", "zero"]
 
@@ -310,26 +294,6 @@ def test_of_several_mistakes_the_first_is_reported_and_all_are_counted(regime: s
 # The tolerance.
 
 
-def test_up_to_k_10321_twice_the_tolerance_is_less_than_the_smallest_term() -> None:
-    """Every |a·b| is below 1, so that |A|·|B| is below k."""
-
-    def most(k: int, *, beta: float = 0) -> float:
-        limit = tolerance(Problem(1, 1, k, beta=beta), "float32")
-        return float(limit(np.array([0.0]), np.array([float(k + beta)]))[0])
-
-    assert max(2 * most(8192), 2 * most(10320, beta=1), 2 * most(10321)) < 0.25 < 2 * most(10322)
-
-
-def test_adding_one_after_another_errs_by_a_sixth_of_k_roundoffs_far_below_the_tolerance() -> None:
-    problem = Problem(32, 32, 8192)
-    matrices = draw(problem, seed=1)
-    [panel] = reference.panels(problem, matrices, np.arange(32))
-    error = one_after_another(matrices.a, matrices.b) - panel.product
-    typical = np.sqrt(np.square(error).mean())
-    assert 0.14 < typical / (8192 * ROUNDOFF) < 0.20
-    assert 500 * typical < tolerance(problem, "float32")(panel.product, panel.magnitude).min()
-
-
 @pytest.mark.parametrize("k", SIZES)
 def test_magnitudes_are_the_sums_of_the_terms(k: int) -> None:
     problem = Problem(40, 30, k, "float64", beta=1)
@@ -366,7 +330,7 @@ def test_a_wrong_row_is_suspect_whatever_the_squares_of_its_numbers_are() -> Non
 
 @pytest.mark.parametrize("k", [4, 8, 64, 640])
 def test_float32_in_parts_is_right_where_all_that_count_are_multiplied(k: int) -> None:
-    def parts(numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def parts(numbers: Array) -> tuple[Array, Array]:
         """Big and small parts of TF32, cut off."""
         big = (numbers.copy().view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
         small = ((numbers - big).view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
@@ -484,20 +448,10 @@ def test_sums_that_are_promoted_too_late_are_found(terms: int) -> None:
 # Accumulation.
 
 
-@pytest.mark.parametrize("k", SIZES)
-def test_the_old_c_is_added_once_where_it_is_asked_for(k: int, regime: str) -> None:
-    problem = Problem(M, N, k, beta=1)
-    matrices = draw(problem, seed=k)
-    product = matrices.a @ matrices.b
-    assert verify_product(problem, "float32", matrices, product + matrices.c).verified
-    assert not verify_product(problem, "float32", matrices, product).verified
-    assert not verify_product(problem, "float32", matrices, product + 2 * matrices.c).verified
-    assert verify_product(Problem(M, N, k), "float32", matrices, product).verified
-    assert not verify_product(Problem(M, N, k), "float32", matrices, product + matrices.c).verified
-
-
 @pytest.mark.parametrize("by_device", [False, True])
-@pytest.mark.parametrize(("alpha", "beta"), [(2, 0), (-0.75, 0), (1, -1), (1, 0.25), (-3, 1), (0.5, 40)])
+@pytest.mark.parametrize(
+    ("alpha", "beta"), [(1, 0), (1, 1), (2, 0), (-0.75, 0), (1, -1), (1, 0.25), (-3, 1), (0.5, 40)]
+)
 def test_a_product_is_right_with_its_factors_and_with_no_others(
     alpha: float, beta: float, by_device: bool, regime: str
 ) -> None:
@@ -513,6 +467,7 @@ def test_a_product_is_right_with_its_factors_and_with_no_others(
 
     assert verified(alpha, beta)
     others = [(-alpha, beta), (alpha * 1.01, beta), (alpha, -beta), (alpha, beta + 0.01 * bool(beta)), (1, bool(beta))]
+    others += [(alpha, 0), (alpha, beta + 1)]
     assert not any(verified(*other) for other in others if other != (alpha, beta))
 
 
@@ -560,74 +515,57 @@ def test_a_result_of_another_shape_or_type_cannot_be_verified() -> None:
         verify_product(problem, "float32", matrices, np.zeros((4, 5)))
 
 
-@pytest.mark.parametrize(("got", "noted"), [(99.001, True), (100.999, True), (98.999, False), (101.001, False)])
-def test_an_error_of_a_hundredth_at_most_is_told_beside_what_is_allowed(got: float, noted: bool) -> None:
-    assert ("off; 0.5 is allowed)" in str(Mismatch(1, 2, 100.0, got, allowed=0.5))) == noted
-
-
-def test_verifying_leaves_the_matrices_alone(regime: str) -> None:
+def test_verifying_says_how_and_leaves_the_matrices_alone(regime: str) -> None:
     problem = Problem(M, N, 17, "float64", beta=1)
     matrices, untouched = draw(problem, seed=1), draw(problem, seed=1)
     c = right(problem, matrices)
-    verify_product(problem, "float64", matrices, c)
-    for name in ("a", "b", "c"):
-        assert np.array_equal(getattr(matrices, name), getattr(untouched, name))
-    assert np.array_equal(c, right(problem, untouched))
-
-
-def test_the_method_says_how_it_was_verified(regime: str) -> None:
-    problem = Problem(M, N, 17)
-    matrices = draw(problem, seed=1)
-    verification = verify_product(problem, "float32", matrices, right(problem, matrices))
+    verification = verify_product(problem, "float64", matrices, c)
     assert (verification.method, verification.compared) == (
         ("every element against float64", M * N)
         if regime == "every element"
         else ("32 rows against float64 and 16 random projections of every row", 32 * N)
     )
+    for name in ("a", "b", "c"):
+        assert np.array_equal(getattr(matrices, name), getattr(untouched, name))
+    assert np.array_equal(c, right(problem, untouched))
 
 
 # The mismatch as it is printed and saved.
 
 
 @pytest.mark.parametrize(
-    ("got", "more", "text"),
+    ("expected", "got", "more", "text"),
     [
-        (0.0, {}, "1:640: expected 167.605087 - got 0.000000"),
-        (math.nan, {}, "1:640: expected 167.605087 - got NaN"),
-        (math.nan, {"unwritten": True, "output": "float32"}, "1:640: expected 167.605087 - got NaN (never written)"),
+        (167.6, 0.0, {}, "expected 167.600000 - got 0.000000"),
+        (167.6, math.nan, {}, "expected 167.600000 - got NaN"),
+        (1.0, math.nan, {"unwritten": True, "output": "float32"}, "expected 1.000000 - got NaN (never written)"),
         (
+            1,
             math.nan,
             {"unwritten": True, "output": "float64"},
-            "1:640: expected 167.605087 - got NaN (never written, or added to)",
+            "expected 1.000000 - got NaN (never written, or added to)",
         ),
-        (-3e38, {}, "1:640: expected 167.605087 - got -3e+38"),
-        (
-            167.605087 + 2e-8,
-            {"allowed": 1e-8},
-            "1:640: expected 167.60508700 - got 167.60508702 (2e-08 off; 1e-08 is allowed)",
-        ),
-        (180.0, {"allowed": 1e-8}, "1:640: expected 167.605087 - got 180.000000"),
+        (167.6, -3e38, {}, "expected 167.600000 - got -3e+38"),
+        (1.0, 1.0 + 2e-8, {"allowed": 1e-8}, "expected 1.00000000 - got 1.00000002 (2e-08 off; 1e-08 is allowed)"),
+        (167.6, 180.0, {"allowed": 1e-8}, "expected 167.600000 - got 180.000000"),
+        (3e-39, 2e-39, {}, "expected 3.0000000000000003e-39 - got 1.9999999999999999e-39"),
+        (-3e-39, 0.0, {}, "expected -3.0000000000000003e-39 - got 0.000000"),
+        (2e-9, -2e-9, {}, "expected 0.000000002 - got -0.000000002"),
+        (2.0, -2.0, {}, "expected 2.000000 - got -2.000000"),
+        (1.0, 1e9, {}, "expected 1.000000 - got 1e+09"),
+        (-1.5e12, 1.0, {}, "expected -1.5e+12 - got 1.000000"),
+        (-999999999.5, 1.0, {}, "expected -999999999.500000 - got 1.000000"),
+        (100.0, 99.001, {"allowed": 0.5}, "expected 100.000000 - got 99.001000 (1 off; 0.5 is allowed)"),
+        (100.0, 100.999, {"allowed": 0.5}, "expected 100.000000 - got 100.999000 (1 off; 0.5 is allowed)"),
+        (100.0, 98.999, {"allowed": 0.5}, "expected 100.000000 - got 98.999000"),
+        (100.0, 101.001, {"allowed": 0.5}, "expected 100.000000 - got 101.001000"),
     ],
 )
-def test_a_mismatch_shows_as_many_decimals_as_differ(got: float, more: dict[str, Any], text: str) -> None:
-    mismatch = Mismatch(1, 640, 167.605087, got, **more)
-    assert str(mismatch) == str(Mismatch.from_json(mismatch.to_json())) == text
-
-
-def test_a_mismatch_of_tiny_numbers_shows_their_difference() -> None:
-    text = str(Mismatch(0, 0, 3.0e-39, 2.0e-39))
-    assert text.startswith("0:0: expected 3.0000000000000003e-39 - got 1.9999999999999999e-39")
-    assert str(Mismatch(0, 0, -3.0e-39, 0.0)).startswith("0:0: expected -3.0000000000000003e-39 - got 0")
-    assert str(Mismatch(0, 0, 2e-9, -2e-9)) == "0:0: expected 0.000000002 - got -0.000000002"
-    assert str(Mismatch(0, 0, 2.0, -2.0)) == "0:0: expected 2.000000 - got -2.000000"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(1e9, "1e+09"), (-1.5e12, "-1.5e+12"), (-999999999.5, "-999999999.500000")]
-)
-def test_a_mismatch_of_large_numbers_has_six_digits(value: float, text: str) -> None:
-    assert str(Mismatch(0, 0, 1.0, value)) == f"0:0: expected 1.000000 - got {text}"
-    assert str(Mismatch(0, 0, value, 1.0)) == f"0:0: expected {text} - got 1.000000"
+def test_a_mismatch_shows_as_many_decimals_as_differ(
+    expected: float, got: float, more: dict[str, Any], text: str
+) -> None:
+    mismatch = Mismatch(1, 640, expected, got, **more)
+    assert str(mismatch) == str(Mismatch.from_json(mismatch.to_json())) == f"1:640: {text}"
 
 
 @pytest.mark.parametrize(
@@ -697,7 +635,7 @@ def test_no_kernel_can_foresee_the_sampled_rows(monkeypatch: pytest.MonkeyPatch)
     assert {verify_product(problem, "float32", matrices, c, 0).verified for _ in range(100)} == {True, False}
 
 
-def suspects(problem: Problem, matrices: Matrices, c: NDArray[Any], accumulator: str = "float32") -> list[int]:
+def suspects(problem: Problem, matrices: Matrices, c: Array, accumulator: str = "float32") -> list[int]:
     return list(suspect_rows(problem, accumulator, matrices, c, np.random.default_rng(1)))
 
 
@@ -728,25 +666,16 @@ def test_exactly_the_wrong_rows_are_suspect(mistake: str, dtype: str, alpha: flo
     assert set(suspects(problem, matrices, c, dtype)) == wrong
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 6e4])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 6e4, -3e38, 1e300])
 @pytest.mark.parametrize("output", ["float16", "bfloat16", "float32", "float64"])
-def test_a_row_with_an_element_that_is_huge_or_not_finite_is_suspect(value: float, output: str) -> None:
-    problem = Problem(57, 40, 17, "float16", output)
+def test_an_element_that_is_huge_or_not_finite_does_not_hide_itself(value: float, output: str) -> None:
+    problem = Problem(57, 40, 17, "float64" if output == "float64" else "float16", output)
+    accumulator = "float64" if output == "float64" else "float32"
     matrices = draw(problem, seed=1)
     c = right(problem, matrices)
     c[45, 20] = narrow(value, output)
-    assert suspects(problem, matrices, c) == [45]
-
-
-def test_an_element_at_the_end_of_the_range_does_not_hide_itself() -> None:
-    for value, dtype in [(-3e38, "float32"), (1e300, "float64"), (3e38, "bfloat16")]:
-        problem = Problem(57, 40, 17, dtype)
-        matrices = draw(problem, seed=1)
-        accumulator = "float64" if dtype == "float64" else "float32"
-        c = right(problem, matrices)
-        c[45, 20] = narrow(value, dtype)
-        assert suspects(problem, matrices, c, accumulator) == [45]
-        assert place(verify_product(problem, accumulator, matrices, c, 0)) == (45, 20)
+    assert suspects(problem, matrices, c, accumulator) == [45]
+    assert place(verify_product(problem, accumulator, matrices, c, 0)) == (45, 20)
 
 
 def test_a_suspect_row_within_the_tolerance_is_right() -> None:
@@ -831,34 +760,18 @@ def test_suspect_rows_are_compared_up_to_the_first_that_is_wrong(monkeypatch: py
         assert (verification.wrong, verification.compared) == (counted, compared * N)
 
 
-@pytest.mark.parametrize(("m", "sampled"), [(31, False), (32, False), (33, True)])
-def test_no_fewer_rows_than_are_sampled_are_all_compared(m: int, sampled: bool) -> None:
+@pytest.mark.parametrize(
+    ("m", "flops", "sampled"),
+    [(32, 0, False), (33, 0, True), (40, 2 * 40 * 5 * 6, False), (40, 2 * 40 * 5 * 6 - 1, True)],
+)
+def test_rows_are_sampled_if_there_are_more_than_32_and_comparing_all_takes_too_long(
+    m: int, flops: float, sampled: bool
+) -> None:
     problem = Problem(m, 5, 6)
-    matrices = draw(problem, seed=1)
-    verification = verify_product(problem, "float32", matrices, right(problem, matrices), 0)
-    assert verification.method.startswith("32 rows") == sampled
-    assert verification.compared == min(m, 32) * 5
-
-
-@pytest.mark.parametrize(("flops", "sampled"), [(2 * 40 * 33 * 6, False), (2 * 40 * 33 * 6 - 1, True), (0, True)])
-def test_what_takes_more_operations_than_is_asked_for_is_sampled(flops: int, sampled: bool) -> None:
-    problem = Problem(40, 33, 6)
     matrices = draw(problem, seed=1)
     verification = verify_product(problem, "float32", matrices, right(problem, matrices), flops)
     assert verification.method.startswith("32 rows") == sampled
-
-
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_the_largest_error_is_a_number_or_is_not_known(value: float, regime: str) -> None:
-    problem = Problem(M, N, 17)
-    matrices = draw(problem, seed=1)
-    c = right(problem, matrices)
-    error = np.abs(c - exact(problem, matrices)).max()
-    verification = verify_product(problem, "float32", matrices, c)
-    assert verification.max_error is not None
-    assert 0 < verification.max_error <= error
-    c[39, 20] = value
-    assert verify_product(problem, "float32", matrices, c).max_error is None
+    assert verification.compared == (32 if sampled else m) * 5
 
 
 @pytest.mark.parametrize(
@@ -917,21 +830,6 @@ def test_what_is_too_small_to_be_normal_is_allowed_the_distance_between_the_leas
     assert limit.selected(np.array([-8.0]))[0] == pytest.approx(8 * (limit.last_bits + limit.storing) + least)
     unit = {"float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}[accumulator]
     assert limit.last_bits == 4 * unit
-
-
-@pytest.mark.parametrize("kinds", [None, [0] * 50, [1] * 3 + [4] * 40 + [0] * 7, list(range(5)) + [6] * 45])
-@pytest.mark.parametrize("most", [1, 16, 40, 4096])
-def test_columns_are_projected_a_kind_at_a_time(
-    monkeypatch: pytest.MonkeyPatch, kinds: list[int] | None, most: int
-) -> None:
-    monkeypatch.setattr(reference, "BLOCK_COLUMNS", most)
-    blocks = list(reference._blocks(50, None if kinds is None else np.array(kinds)))
-    assert [column for block in blocks for column in range(50)[block]] == list(range(50))
-    for block in blocks:
-        assert 0 < block.stop - block.start <= most
-        assert len(set((kinds or [0] * 50)[block])) == 1
-    bounds = [block.start for block in blocks if block.start and kinds and kinds[block.start] != kinds[block.start - 1]]
-    assert len(bounds) == len(set(kinds or [0])) - 1
 
 
 @pytest.mark.parametrize("k", [64, 4096])

@@ -22,7 +22,8 @@ from mmcore.errors import UnknownCapability
 from mmcore.executor.choose_device import open_device
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
-from mmcore.registry import Origin, Registered, registry
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import registry
 from mmcore_cuda.occupancy.compiled import capability_target, compiled_occupancies, launch_occupancies, target_plan
 from mmcore_cuda.occupancy.theoretical import Occupancy, occupancy
 from mmcore_emulator.adapter.conversions import capability_properties

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 SETS = {
     "INT": "u16|s16|u32|s32|u64|s64",
@@ -20,6 +21,11 @@ SETS = {
     "SINGLE": "b16|b32|b64|INT|f32|f64|f16|bf16",
     "COMPARE": "eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|ltu|num|nan",
 }
+
+
+def template_file(name: str) -> str:
+    """Return the text of a file of templates in statements/."""
+    return (Path(__file__).parent / "statements" / f"{name}.txt").read_text(encoding="utf-8")
 
 
 def expanded(templates: str) -> list[str]:

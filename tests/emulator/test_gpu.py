@@ -19,35 +19,14 @@ from tests.conftest import DEVICES
 from tests.emulation import dtype_of
 from tests.emulator.kernels import kernel_source
 from tests.emulator.numbers import types_of
-from tests.emulator.templates import expanded
+from tests.emulator.templates import expanded, template_file
 
 Words = NDArray[np.uint64]
 
 pytestmark = pytest.mark.skipif("cuda" not in DEVICES, reason="there is no GPU on this machine")
 THREADS = 4096
 
-OPCODES = expanded("""
-<add|sub|mul.lo|mul.hi|min|max|div|rem|mad.lo|mad.hi|shr>.<INT>
-<mul.wide|mad.wide>.<u16|s16|u32|s32>
-<neg|abs>.<s16|s32|s64>
-<and|or|xor|not|shl>.<BITS>
-dp4a.<s32|u32>.<s32|u32>
-<bfe.u32|bfe.u64|bfi.b32|bfi.b64|popc.b32|popc.b64|prmt.b32>
-shf.<l|r>.<wrap|clamp>.b32
-<add.rn|sub.rn|mul.rn|fma.rn|div.rn|min|max|neg|abs|sqrt.rn|rcp.rn>.<f32|f64>
-<add|sub|mul|fma>.rn.f16
-fma.rn.bf16
-cvt.rzi.<INT>.<f32|f64>
-cvt.rn.<f16|f32|f64>.<s32|u32|s64|u64>
-<add|sub|mul.rn|fma.rn|div.rn|min|max|neg|abs|sqrt.rn|rcp.rn>.ftz.f32
-cvt.<rn.ftz.f32.f64|ftz.f64.f32|rn.ftz.f16.f32>
-setp.<eq|ne|lt|le|gt|ge|equ|neu|num>.ftz.f32
-cvt.<rni|rzi|rmi|rpi>.<f32|f64>.$2
-cvt.<rni|rmi|rpi><|.ftz>.s32.f32
-cvt.<rn.f16.f32|rn.f16.f64|rn.bf16.f32|rn.f32.f64|f32.f16|f64.f16|f32.bf16|f64.f32>
-setp.<eq|ne|lt|le|gt|ge>.<INT|f32|f64>
-setp.<equ|neu|ltu|leu|gtu|geu|num|nan>.f32
-""")
+OPCODES = expanded(template_file("on_a_gpu"))
 
 # The letter by which inline assembly asks for a register of a type, and the C type of that register.
 _CONSTRAINTS = {"f32": "f", "f64": "d", "16": "h", "32": "r", "64": "l"}

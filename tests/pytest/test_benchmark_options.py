@@ -19,14 +19,15 @@ from hypothesis import strategies as st
 from pytest_benchmark.storage.file import FileStorage
 
 from mmcore import Config, Dim3, Kernel, Launch, Problem, Result, Space
-from mmcore.cell import BASELINE, Timing
+from mmcore.baseline_comparison import BaselineComparison
+from mmcore.cell import LIBRARY, Timing
 from mmcore.cli.output import rendered
-from mmcore.compared import Compared
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem, MmcoreError
 from mmcore.kernel.sizes import Sizes, parse_sizes
 from mmcore.messages import quoted
-from mmcore.registry import Origin, Registered, registry
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import registry
 from mmcore.result import LaunchRecord
 from mmcore.timing import Time
 from mmcore.verify.outcome import Verification
@@ -74,7 +75,7 @@ EVERY_OPTION = {
 
 
 def test_without_options_the_usual_is_measured(pytester: pytest.Pytester) -> None:
-    assert Selection.of(pytester.parseconfig()) == replace(USUAL, baseline=BASELINE)
+    assert Selection.of(pytester.parseconfig()) == replace(USUAL, baseline=LIBRARY)
     assert EVERY_OPTION.keys() == vars(USUAL).keys()
 
 
@@ -442,8 +443,10 @@ def test_the_table_says_which_products_were_sampled_and_what_block_was_launched(
     assert " ".join(ends["hpsee.simple"]).endswith("(8×4 launched) all")
 
 
-def beside(kernel: str, seconds: float, faster: float, **changes: Any) -> Compared:
-    return Compared(kernel, kernel, Time(Timing(), (seconds,), 1, "made up"), "", faster, (faster, faster), **changes)
+def beside(kernel: str, seconds: float, faster: float, **changes: Any) -> BaselineComparison:
+    return BaselineComparison(
+        kernel, kernel, Time(Timing(), (seconds,), 1, "made up"), "", faster, (faster, faster), **changes
+    )
 
 
 def test_the_table_and_the_csv_have_the_fastest_baseline(tmp_path: Path) -> None:
@@ -468,7 +471,7 @@ def test_the_table_and_the_csv_have_the_fastest_baseline(tmp_path: Path) -> None
 
 
 def test_a_line_says_what_the_kernel_was_compared_with_and_not_what_it_was_not() -> None:
-    with_two = (beside("acme.fast", 1e-3, 0.5), Compared("acme.lost", "", reason="it is lost"))
+    with_two = (beside("acme.fast", 1e-3, 0.5), BaselineComparison("acme.lost", "", reason="it is lost"))
     _, result, _ = done("upc.kernel01", 64, times=(2e-3,), compared_with=with_two)
     assert line(result) == ("verified, 2000.00 µs ±0.00 %, 0.262 GFLOP/s, 50.0 % of acme.fast (50.0–50.0 %)")
 

@@ -15,8 +15,9 @@ import pytest
 from mmcore.errors import DeviceError
 from mmcore.executor import worker
 from mmcore.kernel.properties import DeviceProperties
-from mmcore.registry import DISTRIBUTION, Origin, Registered, registry
-from mmcore.tuning import PROPERTIES
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import DISTRIBUTION, registry
+from mmcore_cuda.tuned_configs.files import PROPERTIES
 from tests.timed_emulator import TimedEmulator, TimedProvider
 
 BENCH_FILE = """
@@ -187,7 +188,8 @@ INTERRUPTED = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
 from mmcore.executor import worker
-from mmcore.registry import Origin, Registered, registry
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import registry
 from tests.timed_emulator import TimedEmulator, TimedProvider
 
 readings = 0
@@ -445,6 +447,8 @@ def test_refused_combinations_are_listed_on_request(pytester: pytest.Pytester) -
         (["--mm-cold", "--mm-measure", "end-to-end"], "ERROR: --mm-cold and --mm-warm are for kernel times; *"),
         (["--mm-csv", "nowhere/out.csv"], "*argument --mm-csv: there is no folder 'nowhere'"),
         (["--mm-csv", "."], "*argument --mm-csv: '.' is a folder"),
+        (["--mm-timeout", "0"], "*argument --mm-timeout: '0' is not a number of seconds above 0*"),
+        (["--mm-timeout", "inf"], "*argument --mm-timeout: 'inf' is not a number of seconds above 0*"),
     ],
 )
 @pytest.mark.usefixtures("use")

@@ -90,7 +90,8 @@ def test_of_several_functions_the_one_with_three_pointers_is_meant_and_of_these_
         (NAIVE.replace("float *", "short *"), {}, "the elements of A are of type short, which is none of int32"),
         (NAIVE.replace("int N", "Matrix N"), {}, "mul takes 'Matrix N', which is neither a pointer nor a number"),
         (SMALL, {}, "fill takes 1 pointers (float* p), not three; --args gives the role of each"),
-        ("template <int BM, int BN> " + NAIVE, {}, "a template that nothing launches; --config BM=…,BN=… chooses"),
+        ("template <int BM, int BN> " + NAIVE, {},
+         "mul is a template that nothing launches; --config BM=…,BN=… chooses"),
         (NAIVE.replace("blockDim.x", "WIDTH").replace("float sum = 0", "float sum = NAN"), {},
          "the block of mul is unknown; give it, as in --block 16x16, or --define for what "
          "the source does not define: NAN, WIDTH"),

@@ -18,7 +18,8 @@ import pytest
 
 from mmcore import Kernel
 from mmcore.executor import measure_cell, worker
-from mmcore.registry import Origin, Registered, registry
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import registry
 from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
 from mmcore_engines.file_locks import Lock
 from mmcore_tools.experiments import Preset

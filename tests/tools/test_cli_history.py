@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmcore.executor import worker
-from mmcore.registry import Origin, Registered, registry
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import registry
 from tests.command_line import mmcore
 from tests.made_up_results import DEVICE, EMULATOR, MACHINE, benchmark, document, emulated
 from tests.strategies import JSON, put_anywhere
@@ -91,7 +92,7 @@ def test_since_is_the_first_run_that_differs_in_that_direction(tmp_path: Path) -
 
 def test_how_many_runs_a_new_series_lacks_is_told(tmp_path: Path) -> None:
     runs(tmp_path, 1.0, 1.0, 1.0)
-    assert "new is what has fewer than 3 runs before its newest one" in shown(tmp_path).stdout
+    assert "new: fewer than 3 runs before the newest one" in shown(tmp_path).stdout
     assert "fewer than" not in shown(tmp_path, "--window", "1").stdout
 
 
@@ -268,9 +269,7 @@ def test_what_became_slower_and_is_measured_no_longer_is_told_apart_after_a_week
     assert series(tmp_path, "--kernel", KERNEL)["state"] == "not measured lately", "the others' runs count all the same"
     result = shown(tmp_path, "--all")
     assert re.search(r"^upc\.kernel11  1024  b32 +6 +1\.2 +2001-02-06  06c0ffee$", result.stdout, re.MULTILINE)
-    assert (
-        "2 series in 13 files: 1 unchanged, 1 not measured lately\nnot measured lately is what no run" in result.stdout
-    )
+    assert "2 series in 13 files: 1 unchanged, 1 not measured lately\nnot measured lately: no run" in result.stdout
 
 
 def test_results_without_a_time_or_not_verified_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -346,7 +345,7 @@ def test_tests_of_something_else_in_the_same_session_are_no_damage(tmp_path: Pat
         (b"\xff\xfe", "is damaged, or no JSON"),
         (b"[" * 100_000, "is damaged, or no JSON"),
         (b'{"benchmarks": [NaN]}', "NaN is not a number"),
-        (b"[1]", "holds no results of mmcore's"),
+        (b"[1]", "holds no results: pytest-benchmark did not save it"),
         (b'{"benchmarks": [], "machine_info": {"node": "x"}}', "holds no results of mmcore's"),
         (b'{"benchmarks": [], "machine_info": {"mmcore": 3}}', "is damaged: it is not in the form of mmcore's results"),
         (b'{"benchmarks": [], "machine_info": {"mmcore": {"name": "x"}}}', "is damaged: it has no 'datetime'"),
@@ -375,7 +374,7 @@ def test_a_run_dated_in_the_future_is_told_and_is_not_the_newest(tmp_path: Path)
     saved(tmp_path, 6, timed(1.2), datetime=(now + timedelta(hours=23)).isoformat())
     to_come = saved(tmp_path, 7, timed(1.0), datetime="2999-02-03T03:00:00+00:00")
     found = history(tmp_path, exit_code=1)
-    assert found["problems"] == [f"{to_come} is left out: it is dated 2999-02-03, which is to come"]
+    assert found["problems"] == [f"{to_come} is left out: its date, 2999-02-03, is in the future"]
     assert found["series"][0]["newest"]["median_ms"] == 1.2, "a clock may be ahead by a time zone"
 
 
@@ -387,7 +386,7 @@ def test_a_run_dated_in_the_future_is_told_and_is_not_the_newest(tmp_path: Path)
         ("measure", "sideways", "'measure' is not 'kernel' or 'end-to-end'"),
         ("problem", {"m": 1, "n": 2}, "it has no 'k'"),
         ("problem", {"m": 1, "n": 2, "k": 0}, "'k' is not a whole number from 1"),
-        ("kernel", None, "None is not a text"),
+        ("kernel", None, "'kernel' is not a text"),
         ("conditions", 3, "it is not in the form of mmcore's results"),
     ],
 )

@@ -23,7 +23,8 @@ from mmcore.cell import Cell
 from mmcore.executor.worker import opened
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
-from mmcore.registry import Origin, Registered, Registry, registry
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import Registry, registry
 from tests.command_line import mmcore
 from tests.fresh_environment import fresh_environment, run, wheel_of_mmcore
 from tests.lectures import lecture_kernels

@@ -17,7 +17,8 @@ from mmcore.errors import InvalidKernel, NoDevice
 from mmcore.executor import run
 from mmcore.executor.choose_device import open_device
 from mmcore.planning.plan import plan
-from mmcore.registry import Origin, Registered, registry
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import registry
 from mmcore_emulator.adapter.profile import over_read_elements
 from mmcore_tools.conform import conformance as module
 from mmcore_tools.conform.cases import MOST_PER_CONFIG, USUAL_TILE, find_cases

@@ -12,7 +12,8 @@ import pytest
 from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, ceil_div
 from mmcore.cell import Cell
 from mmcore.measure import Phases
-from mmcore.registry import Origin, Registered, registry
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import registry
 from mmcore_tools.conform.cases import find_cases
 from mmcore_tools.conform.conformance import Conformance
 from mmcore_tools.conform.outcome import SKIPPED, groups

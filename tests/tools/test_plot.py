@@ -22,8 +22,9 @@ from mmcore_tools.plots.drawing import Drawing
 from mmcore_tools.plots.figures import KINDS, ceilings, counted_size, figure, usual_kind
 from mmcore_tools.plots.published import published
 from mmcore_tools.plots.reading import read
-from mmcore_tools.plots.results import RATE, InvalidResults, Results, chosen
+from mmcore_tools.plots.results import RATE, Results, chosen
 from mmcore_tools.plots.sweeps import share_of_copies
+from mmcore_tools.saved import InvalidResults
 from tests.command_line import mmcore
 from tests.made_up_results import (
     DAY,
@@ -406,7 +407,7 @@ NOTHING = object()
 @pytest.mark.parametrize(
     ("value", "where", "said"),
     [
-        (NOTHING, ("benchmarks",), "holds no results: it is not what pytest-benchmark saves"),
+        (NOTHING, ("benchmarks",), "holds no results: pytest-benchmark did not save it"),
         ([], ("benchmarks",), "holds no results: nothing was measured in that run"),
         (NOTHING, ("machine_info", "mmcore"), "is not a result of mmcore's: it has no 'mmcore'"),
         (3, INFO, "is damaged: it is not in the form of mmcore's results"),
@@ -452,7 +453,7 @@ def test_a_damaged_or_foreign_file_is_told_by_one_sentence(
         (b"\xff\xfe", "is damaged, or no JSON"),
         (b'{"benchmarks": [NaN]}', "NaN is not a number"),
         (b"[" * 100_000, "is damaged, or no JSON"),
-        (b"[1]", "it is not what pytest-benchmark saves"),
+        (b"[1]", "pytest-benchmark did not save it"),
     ],
 )
 def test_a_file_that_is_no_json_document_is_told_by_one_sentence(content: bytes, said: str, tmp_path: Path) -> None:

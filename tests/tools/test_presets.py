@@ -160,7 +160,7 @@ def test_what_is_no_preset_failed_to_load(returned: Any, reason: str) -> None:
     found = collected(acme=returned)
     assert not presets(found)
     (warning,) = found.warnings()
-    assert warning.startswith(f"plugin acme of acme-package failed to load: {reason}")
+    assert warning.startswith(f"plugin acme of acme-package failed in mmcore_presets: {reason}")
 
 
 def test_a_name_that_two_plugins_bring_belongs_to_neither() -> None:

@@ -1,5 +1,5 @@
-"""Plugins that are wrong in one way each, as strangers might write them, and what must be reported of each.
+"""Plugins that are each wrong in one way, and the report that each must get.
 
-``plugins/`` has a module and a .cu file for each, where they are not the good one's; ``installation`` makes packages of
-them; ``table`` says what must come of them.
+``table`` lists them, with the Python that makes each wrong and the report. ``plugins/`` has the right plugin's module,
+and the CUDA sources. ``installation`` makes packages.
 """

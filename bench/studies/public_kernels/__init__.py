@@ -1,5 +1,5 @@
 """Kernels of public repositories, declared for mmcore and measured from checkouts of them.
 
-Nothing of theirs is here: each module holds our declarations of one repository's kernels, read off its host code, and
-names the files by their paths in a checkout. ``python -m bench.studies.public_kernels`` measures them.
+Nothing from these repositories is copied here. kernels.toml declares their kernels as their host code launches them,
+and names each source file by its path in a checkout.
 """

@@ -18,7 +18,7 @@ from typing import Any
 
 from bench.studies.public_kernels.corpus import KERNELS
 from bench.studies.public_kernels.declared import CHECKOUTS, PublicKernel, Sizes
-from mmcore.cell import BASELINE, Cell, Timing
+from mmcore.cell import LIBRARY, Cell, Timing
 from mmcore.errors import MmcoreError, Unsupported, UnsupportedInstruction
 from mmcore.executor import end_workers, measure_cell
 from mmcore.executor import run as executed
@@ -110,13 +110,13 @@ def measured(
 
 
 def _cell(public: PublicKernel, sizes: Sizes, device: str, **further: Any) -> Cell:
-    name = f"bench.studies.public_kernels.located:{public.kernel.name}"
+    name = f"bench.studies.public_kernels.worker:{public.kernel.name}"
     return Cell(name, sizes.m, sizes.n, sizes.k, device=device, **further)
 
 
 def _why_not_compiled(public: PublicKernel, sizes: Sizes, device: str) -> str:
     """The first line of why a kernel does not compile, or cannot be planned; empty where it does."""
-    target = "bench.studies.public_kernels.compiling:compiled"
+    target = "bench.studies.public_kernels.worker:compiled"
     try:
         executed(device, target, _cell(public, sizes, device).to_json(), timeout=COMPILE_SECONDS)
     except MmcoreError as error:
@@ -157,7 +157,7 @@ def _row(public: PublicKernel, sizes: Sizes) -> dict[str, Any]:
 
 def _measured(public: PublicKernel, sizes: Sizes, device: str, timeout: float) -> dict[str, Any]:
     """What came of a kernel at one size."""
-    cell = _cell(public, sizes, device, timings=(TIMING,), baseline=BASELINE, timeout=timeout)
+    cell = _cell(public, sizes, device, timings=(TIMING,), baseline=LIBRARY, timeout=timeout)
     try:
         result = measure_cell(cell)
     except (Unsupported, UnsupportedInstruction) as error:

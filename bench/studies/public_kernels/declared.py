@@ -1,27 +1,25 @@
-"""What is declared of a public kernel besides what mmcore takes."""
+"""The declaration of a public kernel: a :class:`mmcore.Kernel` and the facts that only these studies need."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from mmcore import Config, Kernel, Problem
-from mmcore.kernel.configs import Space
 
 CHECKOUTS = "MMCORE_PUBLIC_CHECKOUTS"
-"""The environment variable that tells worker processes where the checkouts are."""
+"""The environment variable with the folder of the checkouts, which worker processes read."""
 
 FAMILIES = ("simt", "wmma", "mma.sync", "wgmma")
 GPU_SIZES = (1024, 4096)
 EMULATED_SIZES = (64,)
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """One product: C is m×n, k is what is summed over."""
+class Sizes(NamedTuple):
+    """One product: C is m×n, k is the length of the sums."""
 
     m: int
     n: int
@@ -30,7 +28,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Exactly:
-    """The sizes are macros of the source, which nothing but an edit changes."""
+    """A constraint: the sizes are macros of the source and cannot change."""
 
     m: int
     n: int
@@ -51,13 +49,13 @@ class PublicKernel:
     """A kernel of a public repository.
 
     Attributes:
-        repository: name of the folder that its checkout is in.
-        file: path of its source in there.
-        family: what it multiplies with: "simt", "wmma", "mma.sync" or "wgmma".
+        repository: name of the folder with its checkout.
+        file: path of its source in the checkout.
+        family: its instructions: "simt", "wmma", "mma.sync" or "wgmma".
         kernel: the declaration, whose source is that path.
         sizes: the products that a GPU measures unless others are asked for; see :meth:`measured_sizes`.
-        wrong: why its product is wrong or it does what it must not, by reading it; empty where it is right.
-        unsupported: why mmcore cannot give the right verdict of it; empty where it can.
+        wrong: the reason why its product is wrong, by reading the source; empty for a right kernel.
+        unsupported: the reason why mmcore cannot judge it; empty where it can.
     """
 
     repository: str
@@ -73,10 +71,10 @@ class PublicKernel:
             raise ValueError(f"{self.kernel.name} is of the family {self.family!r}; there are {', '.join(FAMILIES)}")
 
     def measured_sizes(self, asked: Sequence[int], *, timed: bool) -> list[Sizes]:
-        """The products that are measured: as the kernel says, or square ones of about the edges that are asked for.
+        """Return the products to measure: the kernel's own, or square ones near the edges that are asked for.
 
-        Where nobody asks, they are 1024 and 4096 on a GPU (``timed``), and 64 on the emulator; the nearest that the
-        constraints allow, from there on.
+        By default the edges are 1024 and 4096 on a GPU (``timed``), and 64 on the emulator. Each is rounded up until
+        the constraints allow it.
         """
         if self.sizes and timed and not asked:
             return list(self.sizes)
@@ -88,56 +86,5 @@ class PublicKernel:
         return any(not self.kernel.violations(problem, config) for config in self.kernel.usual_configs)
 
     def located(self) -> Kernel:
-        """The kernel with its source in the checkout."""
+        """Return the kernel with its source in the checkout."""
         return replace(self.kernel, source=Path(os.environ[CHECKOUTS]) / self.repository / self.file)
-
-
-@dataclass(frozen=True)
-class Repository:
-    """What the kernels of one repository have in common.
-
-    Attributes:
-        name: name of the folder that its checkout is in, which is the repository's own.
-        prefix: first word of its kernels' names.
-        common: what every declaration says unless it says otherwise.
-    """
-
-    name: str
-    prefix: str
-    common: Mapping[str, Any]
-
-    def kernel(
-        self,
-        name: str,
-        file: str,
-        family: str,
-        entry: str,
-        *,
-        configs: Sequence[Mapping[str, Any]] | Space | None = None,
-        block: Sequence[int] | Callable[[Config], Sequence[int]] | None = None,
-        sizes: tuple[Sizes, ...] = (),
-        wrong: str = "",
-        unsupported: str = "",
-        **declared: Any,
-    ) -> PublicKernel:
-        """One kernel.
-
-        Args:
-            name: its name, without the prefix.
-            file: path of its source in the checkout.
-            family: what it multiplies with.
-            entry: the function, or the instance of a template.
-            configs: its configs.
-            block: the block, where there is one config without other parameters.
-            sizes, wrong, unsupported: as in :class:`PublicKernel`.
-            declared: further attributes of the :class:`mmcore.Kernel`.
-        """
-        values: dict[str, Any] = {**self.common, **declared}
-        kernel = Kernel(
-            name=f"{self.prefix}.{name}",
-            source=Path(file),
-            entry=entry,
-            configs=configs if configs is not None else [{"block": block}],
-            **values,
-        )
-        return PublicKernel(self.name, file, family, kernel, sizes, wrong, unsupported)

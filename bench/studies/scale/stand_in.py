@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mmcore import hookimpl
-from mmcore.cell import BASELINE, Cell, Timing
+from mmcore.cell import LIBRARY, Cell, Timing
 from mmcore.devices.base import Device
 from mmcore.executor.choose_device import open_device
 from mmcore.measure import Phases, measure
@@ -47,7 +47,7 @@ def cells(count: int) -> list[Cell]:
     """As many cells as pytest would make them, each with its number for a seed."""
     sizes, block = (1024, 1024, 1024), {"block": [16, 16, 1]}
     timings = (Timing(max_seconds=0.7),)
-    shared: dict[str, Any] = {"config": block, "timings": timings, "timeout": 600, "baseline": BASELINE}
+    shared: dict[str, Any] = {"config": block, "timings": timings, "timeout": 600, "baseline": LIBRARY}
     return [Cell("upc.kernel11", *sizes, seed=number, **shared) for number in range(count)]
 
 

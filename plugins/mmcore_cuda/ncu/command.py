@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from mmcore.cell import KernelReference
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import json_option, loaded_registry, render, write_json
+from mmcore.kernel_reference import KernelReference
 from mmcore.messages import say
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from mmcore.cell import KernelReference
 from mmcore.cli.options import (
     USUAL_SIZE,
     block_option,
@@ -22,6 +21,7 @@ from mmcore.cli.output import json_option, loaded_registry, render, write_json
 from mmcore.errors import ConstraintViolation
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3, dim3, parse_shape
+from mmcore.kernel_reference import KernelReference
 from mmcore_cuda.occupancy.theoretical import Occupancy, multiprocessor
 from mmcore_cuda.occupancy.theoretical import occupancy as theoretical
 from mmcore_emulator.machine.limits import MULTIPROCESSORS
@@ -66,7 +66,7 @@ def occupancy(
         declared = loaded_registry().kernel(kernel)
         capability, name = _target(cc, device)
         kernel, title, launches = declared.name, declared.title, _of_kernel(declared, capability, asked)
-    # The first column, which is the default config's, and all of them.
+    # The first column, which belongs to the default config, and all columns.
     document = {"kernel": kernel, "device": name.partition(" ")[0] or None, **launches["configs"][0], **launches}
     from mmcore_cuda.occupancy.report import report
 
@@ -75,7 +75,7 @@ def occupancy(
 
 
 def _bare_block(asked: dict[str, Any]) -> Dim3:
-    """The block of bare numbers: 16 is 16×16."""
+    """Return the block given without a kernel: 16 is 16×16."""
     if any(asked[name] for name in ("size", "m", "n", "k", "configs")):
         raise click.UsageError("--size, -m, -n, -k and --config are a kernel's, and no kernel is named")
     if asked["registers"] is None or asked["block"] is None:
@@ -85,7 +85,7 @@ def _bare_block(asked: dict[str, Any]) -> Dim3:
 
 
 def _target(cc: tuple[int, int] | None, device: str | None) -> tuple[tuple[int, int], str]:
-    """The compute capability asked for, or a device's, and the device as the report names it; empty where none is."""
+    """Return the requested compute capability, or a device's, and the device's name for the report, empty for none."""
     if cc is not None:
         return cc, ""
     from mmcore import executor
@@ -97,11 +97,11 @@ def _target(cc: tuple[int, int] | None, device: str | None) -> tuple[tuple[int, 
 
 
 def _of_kernel(kernel: Kernel, capability: tuple[int, int], asked: dict[str, Any]) -> dict[str, Any]:
-    """A column for every launch of every config that can be launched, and the configs that cannot, with the reasons."""
+    """Return a column for every launch of every possible config, and the refused configs with the reasons."""
     from mmcore_cuda.occupancy.compiled import capability_target, compiled_occupancies, target_plan
 
     one, target = requested_config(kernel, asked), capability_target(capability)
-    # What the user gives takes the place of what was compiled.
+    # Numbers given on the command line replace the compiled ones.
     given: dict[str, Any] = {"registers_per_thread": asked["registers"], "shared_per_block": asked["shared"]}
     given = {name: number for name, number in given.items() if number is not None}
     columns: list[dict[str, Any]] = []
@@ -126,7 +126,7 @@ def _of_kernel(kernel: Kernel, capability: tuple[int, int], asked: dict[str, Any
 
 
 def _column(block: Dim3, found: Occupancy, grid: Dim3 | None = None, **about: Any) -> dict[str, Any]:
-    """What is said of one launch, or of bare numbers, which have neither grid nor anything ``about`` a kernel."""
+    """Return the figures of one launch, or of numbers given without a kernel, which have no grid."""
     in_grid = (found if grid is None else found.in_grid(grid.size)).to_json()
     return {
         **dict.fromkeys(("problem", "config", "config_id", "entry", "architecture")),

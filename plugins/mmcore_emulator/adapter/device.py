@@ -24,8 +24,7 @@ from mmcore_emulator.adapter import conversions
 from mmcore_emulator.adapter.conversions import capability_properties, execute, mmcore_errors, mmcore_violations
 from mmcore_emulator.api.geometry import check_launch_bounds
 from mmcore_emulator.errors import LaunchError, PtxError
-from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
-from mmcore_emulator.executor.module_variables import ModuleMemory
+from mmcore_emulator.executor.kernel_launch import KernelLaunch, ModuleMemory, Progress, parameter_bytes
 from mmcore_emulator.executor.translation.shadow_code import ShadowDomain
 from mmcore_emulator.executor.translation.translate import Translation, translate
 from mmcore_emulator.isa.architectures import CAPABILITIES, architecture, described, ptx_runs

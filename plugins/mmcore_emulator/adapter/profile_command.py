@@ -10,10 +10,10 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from mmcore.cell import KernelReference
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel_reference import KernelReference
 from mmcore_emulator.adapter.api import profiled
 from mmcore_emulator.adapter.launch_facts import source_line
 from mmcore_emulator.adapter.profile import Profile

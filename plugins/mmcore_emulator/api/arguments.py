@@ -14,6 +14,7 @@ from mmcore_emulator.errors import LaunchError
 from mmcore_emulator.executor.translation.layout import as_written
 from mmcore_emulator.machine.asynchronous.tensor_maps import MAP_BYTES
 from mmcore_emulator.machine.memory.arrays import Array, DeviceMemory
+from mmcore_emulator.numerics.types import DType
 from mmcore_emulator.ptx.instructions import Function, Parameter
 from mmcore_emulator.ptx.types import TYPE_BYTES
 
@@ -188,7 +189,7 @@ def _article(argument: object) -> str:
     return "an" if type(argument).__name__[0] in "aeiou" else "a"
 
 
-def _check_kind(parameter: Parameter, dtype: np.dtype[np.generic], place: str) -> None:
+def _check_kind(parameter: Parameter, dtype: DType, place: str) -> None:
     """Raise LaunchError for a numpy scalar that is an integer where the kernel takes a float, or the reverse."""
     kinds = {"f": "f", "u": "iub", "s": "iub"}.get(parameter.type[0], "")
     if dtype.itemsize != parameter.nbytes or (kinds and dtype.kind in "iubfc" and dtype.kind not in kinds):

@@ -25,8 +25,7 @@ from mmcore_emulator.api.geometry import (
 from mmcore_emulator.api.report import Report
 from mmcore_emulator.api.source import find_kernel
 from mmcore_emulator.errors import LaunchError, TimeLimit
-from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
-from mmcore_emulator.executor.module_variables import ModuleMemory
+from mmcore_emulator.executor.kernel_launch import KernelLaunch, ModuleMemory, Progress, parameter_bytes
 from mmcore_emulator.executor.scheduler import execute
 from mmcore_emulator.executor.translation.translate import translate
 from mmcore_emulator.machine.limits import MULTIPROCESSORS, BlockResources

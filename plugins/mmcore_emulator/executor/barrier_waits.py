@@ -14,7 +14,7 @@ from mmcore_emulator.machine.barriers import Arrival, BlockBarriers, Reduction
 from mmcore_emulator.machine.lanes import Batch, Mask, add_waiting
 from mmcore_emulator.machine.machine import Machine
 from mmcore_emulator.machine.warps import EVERY_LANE, Gathering
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 
 _TORN = "comes to a barrier to which other threads of its warp come elsewhere in the code"
 _MISSING = "waits for its warp with the mask {:#010x}, and not all whom that names come"

@@ -18,10 +18,8 @@ from mmcore_emulator.machine.machine import MbarrierLog
 from mmcore_emulator.machine.memory.address_spaces import AddressSpaces
 from mmcore_emulator.machine.memory.arrays import Array, CopiedMemory, Space, copied_base, far_from_every_array
 from mmcore_emulator.machine.observer import Observer, Observers
-from mmcore_emulator.machine.register_pool import RegisterPool
-from mmcore_emulator.machine.warps import Warps
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.machine.warps import RegisterPool, Warps
+from mmcore_emulator.numerics.types import NUMPY, Values
 
 _SHARED_UNIT = 128  # the allocation unit of shared memory
 

@@ -20,7 +20,7 @@ from mmcore_emulator.machine.formatted_output import Conversion, Format, format_
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory.arrays import Array, StrayAccess
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Instruction, names
 
 LONGEST = 1 << 16

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from mmcore_emulator.errors import UnsupportedInstruction
-from mmcore_emulator.isa import atomics, barriers, control, fences, memory, warp_operations
+from mmcore_emulator.isa import atomics, barriers, control, memory, warp_operations
 from mmcore_emulator.isa.architectures import CAPABILITIES
 from mmcore_emulator.isa.arithmetic import (
     approximations,
@@ -38,7 +38,7 @@ FAMILIES: tuple[Family, ...] = (
     comparisons.FAMILY,
     memory.FAMILY,
     atomics.FAMILY,
-    fences.FAMILY,
+    barriers.FENCES,
     barriers.FAMILY,
     warp_operations.FAMILY,
     mma.FAMILY,

@@ -17,8 +17,7 @@ from mmcore_emulator.isa.entries import Effect, Entry, Execute, Family, Function
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.warps import BIT, EVERY_LANE, PerWarp
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.numerics.types import NUMPY, Values
 from mmcore_emulator.ptx.types import Constant
 
 _LANE = np.arange(WARP, dtype=np.int64)

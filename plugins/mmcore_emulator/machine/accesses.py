@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.memory.arrays import Space
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from mmcore_emulator.machine.lanes import THREAD_AXES, Batch, Mask
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.warps import Warps
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 
 
 @dataclass(frozen=True)

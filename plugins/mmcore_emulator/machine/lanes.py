@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.machine.limits import WARP, Dim3
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 
 # A batch's arrays should fit the processor's second-level cache, but be long enough to hide Python's overhead.
 LANES_PER_BATCH = 20480

@@ -9,7 +9,7 @@ import numpy as np
 from mmcore_emulator.machine.accesses import Access, BulkTransfer, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import Event
 from mmcore_emulator.machine.lanes import Batch, Mask
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Block, Instruction
 
 _NONE: Values = np.zeros((1,) * 6, np.uint32)

@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mmcore_emulator.numerics.floats import Values, fma64, two_sum, with_one_nan
+from mmcore_emulator.numerics.floats import fma64, two_sum, with_one_nan
+from mmcore_emulator.numerics.types import Values
 
 DIRECTIONS = ("rz", "rm", "rp")
 """Rounding toward zero, toward minus and toward plus infinity."""

@@ -16,7 +16,7 @@ from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.accesses import Access
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.limits import WARP
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 
 Rows = NDArray[np.uint64]
 Active = NDArray[np.bool_]

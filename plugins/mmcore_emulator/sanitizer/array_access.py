@@ -11,7 +11,7 @@ import numpy as np
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.memory.arrays import Array
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Function, Instruction
 from mmcore_emulator.ptx.types import TYPE_BYTES, Constant
 from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices
@@ -51,7 +51,7 @@ class ArrayAccess:
         return LaneViolation(kind, self.array.label, self.at, lanes.reshape(self.address.shape), of_lane, other)
 
     def _describe(self, entry: int) -> str:
-        """Return what the thread of an entry does, and to which elements."""
+        """Return a clause on the access of an entry's thread and the accessed elements."""
         does = "reads" if self.access.kind in ("load", "fetch") else verb(self.at)
         offset = int(self.address.reshape(-1)[self.threads.lane[entry]]) - self.array.base
         size = TYPE_BYTES.get(effect(self.at).type)
@@ -63,7 +63,7 @@ class ArrayAccess:
 
 
 def verb(at: Instruction) -> str:
-    """Return what an instruction does to memory."""
+    """Return the verb for an instruction's effect on memory."""
     return effect(at).verb or "writes"
 
 

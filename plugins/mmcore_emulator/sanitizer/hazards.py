@@ -17,16 +17,14 @@ from mmcore_emulator.machine.lanes import THREAD_AXES, Batch, Mask
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.machine.observer import Observer, Observers
 from mmcore_emulator.machine.violations import Violation
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Block
 from mmcore_emulator.sanitizer.asynchronous.asynchrony import Asynchrony
 from mmcore_emulator.sanitizer.asynchronous.wgmma_registers import RegisterUse, WgmmaHazards
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
-from mmcore_emulator.sanitizer.happens_before.flags import FlagReads
 from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers
-from mmcore_emulator.sanitizer.happens_before.vector_clocks import HappensBefore
-from mmcore_emulator.sanitizer.memory_hazards import MemoryHazards
-from mmcore_emulator.sanitizer.pdl_hazards import EarlyAccesses
+from mmcore_emulator.sanitizer.happens_before.vector_clocks import FlagReads, HappensBefore
+from mmcore_emulator.sanitizer.memory_hazards import EarlyAccesses, MemoryHazards
 from mmcore_emulator.sanitizer.recording import BatchRecorder, Record, Recorder, SharedReport, at_line
 from mmcore_emulator.sanitizer.shadow import GlobalShadows
 

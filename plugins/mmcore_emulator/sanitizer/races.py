@@ -45,7 +45,7 @@ class Races:
             self._report(accesses, last, last.made(accesses.index), self._stale)
 
     def check_overtaking(self, accesses: ArrayAccess, last: LastAccess, issued: int) -> Flags:
-        """Return which pieces, to which a bulk copy is writing now, were accessed after it was issued."""
+        """Return the pieces that were accessed after a bulk copy, which writes to them now, was issued."""
         return self._report(accesses, last, last.made_since(issued, accesses.index), self._overtaking)
 
     def check_proxies(self, accesses: ArrayAccess, fenced: int) -> None:

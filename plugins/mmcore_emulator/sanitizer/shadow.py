@@ -77,14 +77,14 @@ class Accesses:
 class LastAccess:
     """The last accesses of one kind to each piece of an array, as far as later accesses need them.
 
-    Where unordered threads have accessed a piece, one thread stands for all of them, with masks of their lanes and
-    warps and the time of the latest access; of threads of several blocks only that time is kept. So an access may be
-    taken to be later than it was, or by more threads.
+    If unordered threads have accessed a piece, one thread represents all of them, with masks of their lanes and warps
+    and the time of the latest access. For threads of several blocks only that time is kept. So an access may count as
+    later than it was, or as made by more threads.
 
     Attributes:
         thread: a thread that accessed each piece.
         at: number of the instruction with which it did.
-        empty: whether there have been no accesses.
+        empty: true if there have been no accesses.
     """
 
     def __init__(self, pieces: int) -> None:
@@ -237,7 +237,7 @@ class Shadow:
 
     @property
     def changed(self) -> bool:
-        """Whether the launch has stored anything in the array."""
+        """True if the launch has stored anything in the array."""
         return bool([*self.stores]) or not self.strong_stores.empty
 
     def write(self, index: Indices) -> None:
@@ -260,7 +260,7 @@ class GlobalShadows:
     """
 
     def __init__(self, piece: int, output: Array | None = None, inputs: Iterable[Array] = ()) -> None:
-        """Shadows of arrays; ``inputs`` are those that kernels must not write to."""
+        """Create no shadows yet; kernels must not write to ``inputs``."""
         self.piece = piece
         self.output = output
         self._inputs = frozenset(array.base for array in inputs)
@@ -276,7 +276,7 @@ class GlobalShadows:
         return self._shadows[array.base]
 
     def is_input(self, array: Array) -> bool:
-        """Return whether kernels must not write to an array."""
+        """Return True if kernels must not write to an array."""
         return array.base in self._inputs
 
     def begin_launch(self) -> None:

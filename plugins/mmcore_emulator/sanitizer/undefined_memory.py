@@ -16,16 +16,16 @@ from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory import operations
 from mmcore_emulator.machine.memory.arrays import UNWRITTEN_HALFWORD, Array, Space
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import DType, Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 
-def bits_of(dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:
+def bits_of(dtype: DType) -> DType:
     """Return the type of the mask of a type's undefined bits."""
     return np.dtype(np.bool_) if dtype.kind == "b" else np.dtype(f"u{dtype.itemsize}")
 
 
-def all_bits(flags: Values, dtype: np.dtype[np.generic]) -> Values:
+def all_bits(flags: Values, dtype: DType) -> Values:
     """Return masks of a type with all bits where ``flags`` is true."""
     ones = np.full(1, 0xFF, np.uint8) if dtype.kind != "b" else np.ones(1, np.bool_)
     return np.where(flags, np.repeat(ones, dtype.itemsize).view(bits_of(dtype))[0], bits_of(dtype).type(0))
@@ -36,7 +36,7 @@ def known(shadow: Values) -> Shadow:
     return shadow if shadow.any() else None
 
 
-def resized(shadow: Shadow, dtype: np.dtype[np.generic]) -> Values:
+def resized(shadow: Shadow, dtype: DType) -> Values:
     """Return a mask of a type's size."""
     return np.zeros((1,) * 6, bits_of(dtype)) if shadow is None else shadow.astype(bits_of(dtype), copy=False)
 
@@ -73,7 +73,7 @@ class _ShadowSpace:
 
 
 def _by_chance(space: Space, places: Values) -> Values:
-    """Return which addresses may be read but hold no data: gaps of what the host has uploaded, and what is behind it.
+    """Return the addresses that may be read but hold no data: gaps in the host's data, and the area behind it.
 
     Elements that a kernel should have written, and addresses out of bounds, are reported where they are read.
     """
@@ -155,7 +155,7 @@ class UndefinedMemory:
         space: Space,
         places: Values,
         lanes: Mask | None,
-        bits: np.dtype[np.generic],
+        bits: DType,
         value: Values,
         unwritten: np.generic | None,
     ) -> Shadow:

@@ -1,13 +1,12 @@
 """Arithmetic of tensor cores: how one instruction adds up the products of a row and a column, bit for bit.
 
-A tensor core aligns the products of a step and C to the largest exponent among them, E, cuts off what lies more than
-``kept`` bits below 2^E, and adds up the rest exactly. The exponent of a product is the sum of its factors' exponents,
+A tensor core aligns the products of a step and C to the largest exponent among them, E. It cuts off all bits more than
+``kept`` places below 2^E, and adds up the rest exactly. The exponent of a product is the sum of its factors' exponents,
 and subnormal factors have the least exponent of their type: nothing is normalised before the sum.
 
-Sources: Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores, 2021; microsoft/MMA-Sim and
-north-numerical-computing/MATLAB-tensor-core, with which ``python -m bench.studies.mmasim_comparison`` and
-``bench.studies.published_outputs`` compare; and for compute capability 9.0 measurements on an H200, which
-``python -m bench.studies.tensor_cores`` repeats.
+Sources: Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores, 2021. microsoft/MMA-Sim and
+north-numerical-computing/MATLAB-tensor-core: ``mmasim_comparison`` and ``published_outputs`` in ``bench/studies/``
+compare with them. For compute capability 9.0, measurements on an H200, which ``bench.studies.tensor_cores`` repeats.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ def arithmetic_of(
     C has the type of the result, unless ``c_type`` says otherwise.
 
     Raises:
-        UnsupportedInstruction: the architecture has no such instruction, or nothing is known of it.
+        UnsupportedInstruction: the architecture has no such instruction, or its arithmetic is unknown.
     """
     there = instruction == "mma" or (instruction == "wgmma" and capability == (9, 0))
     if there and a_type in _INTEGERS and b_type in _INTEGERS and result == "s32" and capability >= (7, 5):

@@ -1,10 +1,8 @@
-"""Fragments: which thread of a warp holds which elements of a matrix, in which register.
+"""Fragments: the distribution of a matrix over the registers of a warp's threads.
 
 A register operand of W warps is an array ``[W, 32]``: of uint32, or of float64 for ``.f64``. A matrix that they hold
-together is an array ``[W, rows, columns]`` of raw elements, as they are stored: uint8 for 4 and 8 bits, uint16, uint32,
-and float64 for ``.f64``. The layouts of ``mma``, ``ldmatrix`` and ``stmatrix`` are those of PTX ISA 9.7.14.5, of
-``wgmma`` those of 9.7.15.5.1. PTX leaves those of ``wmma`` open: they are what NVRTC 13 makes of them for sm_80 and
-sm_90.
+together is an array ``[W, rows, columns]`` of raw elements, as they are stored. Their type is uint8 for 4 and 8 bits,
+uint16, uint32, or float64 for ``.f64``.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.tensor_cores.elements import BITS, join_parts, split_parts
 
 Registers: TypeAlias = list[NDArray[np.generic]]
@@ -27,18 +25,18 @@ Registers: TypeAlias = list[NDArray[np.generic]]
 
 @dataclass(frozen=True)
 class Fragment:
-    """How the threads of a warp, or of a warpgroup, hold a matrix.
+    """The distribution of a matrix over the registers of a warp, or of a warpgroup.
 
     The position of an element among registers, threads and parts of a register is a number of several digits, and so is
-    its row, and its column. They share their digits: each is named by a letter, and ``sizes`` says how many values it
-    has. The letters are in the order of their weight, the heaviest first.
+    its row, and its column. They share their digits. A letter names each digit, and ``sizes`` has the number of its
+    values. The letters are in the order of their weight, the heaviest first.
 
     Attributes:
-        type: of the elements, as PTX calls it.
-        sizes: how many values each digit has.
+        type: PTX type of the elements.
+        sizes: number of values of each digit.
         registers, threads, parts: digits of the register's number, of the thread's, and of the element's place in it.
         rows, columns: digits of an element's row and column; ``parts`` are the last of one of them.
-        matrices: digits of the matrix's number, where a warp holds several.
+        matrices: digits of the matrix's number, if a warp holds several.
 
     A digit of a register that is in no row or column counts copies of the same elements; it is the first.
     """
@@ -54,7 +52,7 @@ class Fragment:
 
     @property
     def bits(self) -> int:
-        """Of an element."""
+        """Bits of an element."""
         return BITS[self.type]
 
     @property
@@ -64,28 +62,28 @@ class Fragment:
 
     @property
     def register_count(self) -> int:
-        """How many registers each thread holds."""
+        """Number of registers of each thread."""
         return self._count(self.registers)
 
     @property
     def thread_count(self) -> int:
-        """How many threads hold it: 32 or 128."""
+        """Number of threads: 32 or 128."""
         return self._count(self.threads)
 
     @property
     def copies(self) -> int:
-        """How many times each element is held, by the same thread."""
+        """Number of copies of each element, all in the same thread."""
         return self._count(self._copied)
 
     @property
     def distinct(self) -> int:
-        """How many registers are no copies of earlier ones: the first of them."""
+        """Number of registers that are no copies; they come first."""
         return self.register_count // self.copies
 
     def unpack(self, registers: Sequence[NDArray[np.generic]]) -> Values:
-        """Raw elements ``[W, rows, columns]`` that registers hold: ``[W, threads]`` each; of copies, the first counts.
+        """Return the raw elements ``[W, rows, columns]`` of registers ``[W, threads]``; of copies, the first counts.
 
-        Where a warp holds several matrices they are ``[W, matrices, rows, columns]``. The registers of a warpgroup may
+        If a warp holds several matrices, they are ``[W, matrices, rows, columns]``. The registers of a warpgroup may
         be ``[G, 4, 32]`` too.
         """
         held = np.stack(registers[: self.distinct], axis=1).reshape(-1, self.distinct * self.thread_count)
@@ -93,7 +91,7 @@ class Fragment:
         return lines if self.along_rows else lines.swapaxes(-1, -2)
 
     def pack(self, raw: Values) -> Registers:
-        """Registers ``[W, threads]`` that hold raw elements ``[W, rows, columns]``: what ``unpack`` was given."""
+        """Return the registers ``[W, threads]`` of raw elements ``[W, rows, columns]``: the inverse of ``unpack``."""
         lines = raw if self.along_rows else raw.swapaxes(-1, -2)
         words = join_parts(lines.reshape(-1, len(self._places), self._count(self.parts)), self.type)
         held = np.take(words, self._words, axis=1)
@@ -109,12 +107,12 @@ class Fragment:
 
     @property
     def register_parts(self) -> int:
-        """How many elements a register holds."""
+        """Number of elements in a register."""
         return self._count(self.parts)
 
     @property
     def along_rows(self) -> bool:
-        """Whether the parts of a register are neighbours in a row of the matrix, not in a column."""
+        """True if the parts of a register are neighbours in a row of the matrix, not in a column."""
         return self.columns.endswith(self.parts)
 
     @cached_property
@@ -124,7 +122,7 @@ class Fragment:
 
     @cached_property
     def _places(self) -> NDArray[np.intp]:
-        """For each word of the lines, its place among a warp's distinct registers."""
+        """The place of each word of the lines among a warp's distinct registers."""
         held = self.registers.removeprefix(self._copied) + self.threads
         lines = self.rows + self.columns if self.along_rows else self.columns + self.rows
         order = [held.index(digit) for digit in self.matrices + lines.removesuffix(self.parts)]
@@ -132,7 +130,7 @@ class Fragment:
 
     @cached_property
     def _words(self) -> NDArray[np.intp]:
-        """For each register ``[registers, threads]``, copies too, the word of the lines that it holds."""
+        """The word of the lines in each register ``[registers, threads]``, copies included."""
         words = np.argsort(self._places).reshape(self.distinct, self.thread_count)
         return np.tile(words, (self.copies, 1))
 

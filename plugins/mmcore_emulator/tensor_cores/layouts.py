@@ -1,7 +1,7 @@
-"""Layouts of fragments: those of ``mma``, ``wmma`` and ``wgmma`` for each matrix, shape and type.
+"""Layouts of the fragments of ``mma``, ``wmma`` and ``wgmma`` for each matrix, shape and type.
 
-``mma`` is as in PTX ISA 9.7.14.5, ``wgmma`` as in 9.7.15.5.1. PTX leaves those of ``wmma`` open: they are what NVRTC 13
-makes of them for sm_80 and sm_90.
+``mma`` is as in PTX ISA 9.7.14.5, ``wgmma`` as in 9.7.15.5.1. PTX does not specify ``wmma``; its
+layouts are the ones that NVRTC 13 uses for sm_80 and sm_90.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mmcore_emulator.tensor_cores.elements import BITS
 from mmcore_emulator.tensor_cores.fragments import Fragment
 
 Matrix: TypeAlias = Literal["A", "B", "C"]
-"""Which operand of D = A·B + C; D is held as C is."""
+"""An operand of D = A·B + C; D has the layout of C."""
 
 Shape: TypeAlias = tuple[int, int, int]
 """M, N and K of a product: A is M×K, B is K×N, C is M×N."""
@@ -22,10 +22,10 @@ Shape: TypeAlias = tuple[int, int, int]
 
 @cache
 def fragment(matrix: Matrix, shape: Shape, type: str, layout: str = "") -> Fragment:
-    """The fragment of ``mma.sync`` of a shape: of A or B of a type, or of C and D.
+    """Return the fragment of A or B, or of C and D, of an ``mma.sync`` of a shape and type.
 
-    ``layout`` matters to A and B of ``m8n8k4`` with f16 only, Volta's four products of quarters of a warp, and is then
-    "row" or "col"; everything else is held alike whichever way it is called.
+    ``layout``, "row" or "col", only matters to A and B of ``m8n8k4`` with f16, Volta's four products of quarters of a
+    warp.
     """
     m, n, k = shape
     if shape == (8, 8, 4) and type != "f64":
@@ -44,13 +44,13 @@ def fragment(matrix: Matrix, shape: Shape, type: str, layout: str = "") -> Fragm
 
 
 def _accumulator(type: str, sizes: dict[str, int], registers: str, threads: str, rows: str) -> Fragment:
-    """C, of which a thread has two neighbours in a row: in two registers, or in the halves of one."""
+    """Return the fragment of C: a thread has two neighbours in a row, in two registers or in the halves of one."""
     wide = BITS[type] >= 32
     return Fragment(type, sizes | {"c": 2}, registers + "c" * wide, threads, "c" * (not wide), rows, "jtc")
 
 
 def _of_quad_pairs(matrix: Matrix, type: str, layout: str) -> Fragment:
-    """A fragment of m8n8k4 with f16: thread 16h + 4q + x is of the product q (PTX ISA 9.7.14.5.1)."""
+    """Return a fragment of m8n8k4 with f16: thread 16h + 4q + x belongs to product q (PTX ISA 9.7.14.5.1)."""
     sizes = {"h": 2, "q": 4, "x": 4, "k": 2, "e": 2}
     if matrix == "C" and type == "f32":
         sizes = {"h": 2, "q": 4} | dict.fromkeys("yzuvw", 2)
@@ -67,12 +67,11 @@ def _of_quad_pairs(matrix: Matrix, type: str, layout: str) -> Fragment:
 
 @cache
 def wmma_fragment(matrix: Matrix, shape: Shape, type: str) -> Fragment:
-    """The fragment of ``wmma`` of a shape: of A or B of a type, or of C and D; the same for rows and columns in memory.
+    """Return the fragment of A or B, or of C and D, of a ``wmma`` of a shape and type, with any layout in memory.
 
-    It is what a thread holds of the ``mma`` that do the same: of m16n16k16 one fragment A of m16n8k16, two of B and
-    two of C, of the left half before the right; of m32n8k16 two of A and of C, the upper before the lower; m8n32k16
-    is m32n8k16 transposed, with B for A. Of f16, A and B always have eight registers: there each thread holds
-    two or four copies of its elements, one behind the other.
+    It consists of the fragments of equivalent ``mma``: m16n16k16 has one fragment A of m16n8k16, two of B and two of C,
+    the left half first. m32n8k16 has two of A and of C, the upper half first. m8n32k16 is m32n8k16 transposed, with B
+    for A. A and B of f16 always have eight registers: each thread holds two or four copies of its elements in turn.
     """
     m, n, k = shape
     if shape == (8, 32, 16):
@@ -92,15 +91,15 @@ def wmma_fragment(matrix: Matrix, shape: Shape, type: str) -> Fragment:
 
 @cache
 def wgmma_a(type: str) -> Fragment:
-    """The fragment of A of ``wgmma`` from registers: 64 rows of 32 bytes, of which each warp has 16, as of ``mma``."""
+    """Return the fragment of A of ``wgmma`` in registers: 64 rows of 32 bytes, 16 for each warp as in ``mma``."""
     parts = 32 // BITS[type]
     return Fragment(type, {"w": 4, "g": 8, "t": 4, "k": 2, "r": 2, "e": parts}, "kr", "wgt", "e", "wrg", "kte")
 
 
 @cache
 def wgmma_d(n: int, type: str) -> Fragment:
-    """The fragment of D of ``wgmma`` of N columns, of f32, f16 or s32: 64 rows, of which each warp has 16.
+    """Return the fragment of D of ``wgmma`` of N columns, of f32, f16 or s32: 64 rows, 16 for each warp.
 
-    Registers are N/2, or N/4 of f16. What a warpgroup holds are ``[G, 128]``, or ``[G, 4, 32]``.
+    There are N/2 registers, or N/4 of f16. A warpgroup's registers are ``[G, 128]``, or ``[G, 4, 32]``.
     """
     return _accumulator(type, {"w": 4, "g": 8, "t": 4, "j": n // 8, "r": 2}, "jr", "wgt", "wrg")

@@ -17,8 +17,8 @@ from mmcore.hookspecs import hookimpl
 if TYPE_CHECKING:
     import click
 
-    from mmcore.cell import FileKernel
     from mmcore.kernel.declaration import Kernel
+    from mmcore.kernel_reference import FileKernel
     from mmcore.result import Result
 
 
@@ -41,11 +41,11 @@ def mmcore_command(command: click.Command) -> None:
 
 
 @hookimpl
-def mmcore_other_source(kernel: Kernel, version: str) -> str:
+def mmcore_source_revision(kernel: Kernel, version: str) -> str:
     """Return the path of a kernel's source in a folder, or in a revision of its Git repository."""
-    from mmcore_sources.cuda_file.revisions import other_source
+    from mmcore_sources.cuda_file.revisions import source_revision
 
-    return other_source(kernel, version)
+    return source_revision(kernel, version)
 
 
 @hookimpl

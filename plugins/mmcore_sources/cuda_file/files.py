@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mmcore.cell import FileKernel
 from mmcore.errors import InvalidKernel
 from mmcore.files import read_text
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel_reference import FileKernel
 from mmcore_cuda.nvrtc.dependencies import dependencies
 from mmcore_sources.cuda_file.inference import Inferred, infer
 from mmcore_sources.cuda_file.notes import notes_table

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mmcore.cell import Cell, FileKernel
+from mmcore.cell import Cell
 from mmcore.errors import MmcoreError
 from mmcore.executor import measure_cell
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
+from mmcore.kernel_reference import FileKernel
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore_emulator.adapter.launch_facts import launch_command

@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from mmcore.cell import KernelReference, is_file
 from mmcore.cli.options import number_type
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import BLOCK, parse_config
 from mmcore.kernel.geometry import parse_shape
+from mmcore.kernel_reference import KernelReference, is_file
 from mmcore.messages import say
 from mmcore.registry import registry
 

@@ -20,7 +20,7 @@ _SECONDS = 60  # time limit of a Git command
 _OBJECTS_ALONE = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_REPLACE_OBJECTS": "1"}
 
 
-def other_source(kernel: Kernel, version: str) -> str:
+def source_revision(kernel: Kernel, version: str) -> str:
     """Return the path of a kernel's source in another version.
 
     Args:

@@ -13,7 +13,8 @@ from bench.studies.counter_comparison import tensor_cells
 from bench.studies.tables.sources import H200
 from bench.studies.tensor_kernels import KERNELS, MMA_SYNC, MULTICAST, STORED, SWIZZLED, WGMMA, WMMA
 from mmcore import Kernel
-from mmcore.cell import Cell, referenced_kernel
+from mmcore.cell import Cell
+from mmcore.registry import referenced_kernel
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.profile import Profile, profile_cell
 from mmcore_emulator.isa.matrix.products import Product

@@ -1,4 +1,4 @@
-// Wrong: half of the block's threads come to a barrier that the other half passes by.
+// Half of the block's threads wait at a barrier that the other half skips.
 extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
 {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;

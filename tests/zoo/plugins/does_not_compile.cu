@@ -1,4 +1,4 @@
-// Wrong: a variable that was never declared, and a semicolon short.
+// An undeclared variable and a missing semicolon.
 extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
 {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,4 +1,4 @@
-// Wrong: the sum stops one short of k.
+// The sum ends one short of k.
 extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
 {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,4 +1,4 @@
-// Nothing is wrong with this one: a thread for each element of C.
+// A right kernel: a thread for each element of C.
 extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
 {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;

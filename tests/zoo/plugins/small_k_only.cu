@@ -1,4 +1,4 @@
-// Wrong: a thread keeps its row of A in 32 registers, and forgets what does not fit.
+// A thread keeps its row of A in 32 registers and ignores the remaining terms.
 extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
 {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,4 +1,4 @@
-// Wrong: keeps the first product in an array of its own, and every later launch copies it.
+// Keeps the first product in a device array, and every later launch copies it.
 __device__ float kept[1 << 22];
 __device__ bool done;
 

@@ -1,4 +1,4 @@
-// Wrong: 128 sums in each thread take more registers than 1024 threads can have.
+// 128 sums in each thread need more registers than 1024 threads can have.
 extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
 {
     const int column = 128 * (blockIdx.x * blockDim.x + threadIdx.x);

@@ -1,4 +1,4 @@
-// Wrong: gives up where an element's magnitude is not what its author met with.
+// Traps where a sum is not zero.
 extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
 {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,4 +1,4 @@
-// Wrong: the last thread writes one element more than there are, a loop that runs to <= n.
+// The last thread writes one element past C, in a loop that runs to <= n.
 extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
 {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;

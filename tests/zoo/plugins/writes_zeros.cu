@@ -1,4 +1,4 @@
-// Wrong: computes nothing at all, and is very fast at it.
+// Computes nothing at all.
 extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k)
 {
     const int column = blockIdx.x * blockDim.x + threadIdx.x;

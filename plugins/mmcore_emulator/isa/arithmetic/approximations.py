@@ -13,7 +13,8 @@ from functools import partial
 import numpy as np
 
 from mmcore_emulator.isa.entries import Compute, Family, Function
-from mmcore_emulator.numerics.floats import Values, flushed, from_bfloat16, to_bfloat16, with_one_nan
+from mmcore_emulator.numerics.floats import flushed, from_bfloat16, to_bfloat16, with_one_nan
+from mmcore_emulator.numerics.types import DType, Values
 
 _HIGH_WORD = np.uint64(0xFFFF_FFFF_0000_0000)
 _ONE_NAN = np.uint64(0x7FFF_FFFF_0000_0000)
@@ -85,7 +86,7 @@ def _brain(function: Function, a: Values) -> Values:
     return to_bfloat16(function(from_bfloat16(a)))
 
 
-def _pair(function: Function, dtype: np.dtype[np.generic], a: Values) -> Values:
+def _pair(function: Function, dtype: DType, a: Values) -> Values:
     """Apply a function to each half of a register."""
     halves = function(np.ascontiguousarray(a)[..., np.newaxis].view(dtype))
     return np.asarray(np.ascontiguousarray(halves).view(np.uint32)[..., 0])

@@ -11,8 +11,7 @@ from functools import partial
 import numpy as np
 
 from mmcore_emulator.isa.entries import Compute, Family, Function
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.numerics.types import NUMPY, Values
 
 
 def _fields() -> Iterator[tuple[str, Function, tuple[str, ...], str]]:

@@ -14,9 +14,8 @@ import numpy as np
 from mmcore_emulator.isa.arithmetic.float_operations import flushing, in_halves, saturated, without_negative
 from mmcore_emulator.isa.entries import Compute, Effect, Entry, Family, Function
 from mmcore_emulator.numerics import floats
-from mmcore_emulator.numerics.floats import Values
 from mmcore_emulator.numerics.rounding import FORMATS, rounded
-from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.numerics.types import NUMPY, Values
 from mmcore_emulator.tensor_cores.elements import values
 
 _WHOLE: dict[str, Function] = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}

@@ -15,9 +15,9 @@ import numpy as np
 
 from mmcore_emulator.isa.entries import Compute, Entry, Family, Function
 from mmcore_emulator.numerics import floats
-from mmcore_emulator.numerics.floats import LEAST_NORMAL, Values, flushed
+from mmcore_emulator.numerics.floats import LEAST_NORMAL, flushed
 from mmcore_emulator.numerics.rounding import DIRECTIONS, EXACT, directed
-from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.numerics.types import NUMPY, DType, Values
 
 _SUM = r"(rn\.)?(ftz\.)?(sat\.)?f16(x2)?|(rn\.)?bf16(x2)?|(r[nzmp]\.)?(ftz\.)?(sat\.)?f32|(r[nzmp]\.)?f64"
 _WIDE_FUSED = r"r[nzmp]\.(ftz\.)?(sat\.)?f32|r[nzmp]\.f64"
@@ -169,7 +169,7 @@ _TESTS: dict[str, Function] = {
 }
 
 
-def in_halves(compute: Function, dtype: np.dtype[np.generic], *sources: Values) -> Values:
+def in_halves(compute: Function, dtype: DType, *sources: Values) -> Values:
     """Apply a function of 16-bit numbers to both halves of 32-bit registers."""
     halves = []
     for shift in (np.uint32(0), np.uint32(16)):

@@ -22,7 +22,7 @@ from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, ArrivalSent, Arrived, Made, Passed
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 
 _OBJECT = np.dtype(np.uint64)
 _ONE = np.ones((1,) * 6, np.uint32)

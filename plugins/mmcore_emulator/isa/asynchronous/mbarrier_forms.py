@@ -23,7 +23,7 @@ from mmcore_emulator.isa.asynchronous.mbarriers import (
 )
 from mmcore_emulator.machine.memory.operations import Combine
 from mmcore_emulator.machine.violations import Problem, first_of
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mmcore_emulator.machine.violations import Mask
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 
 MOST_ARRIVALS = 2**16 - 1
 """The most arrivals that an object can expect here; PTX allows 2^20 - 1, more than a cluster has threads."""

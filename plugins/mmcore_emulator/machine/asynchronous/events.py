@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 BLOCK_BYTES = 1 << 18

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.memory.address_spaces import AddressSpaces
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 Read: TypeAlias = Callable[[], Callable[[], None]]

@@ -16,7 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.errors import LaunchError
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import DType, Values
+
+# Generic addresses of shared, local and parameter memory; device arrays have far higher addresses.
+SHARED_WINDOW = 1 << 32
+LOCAL_WINDOW = 2 << 32
+PARAMETER_WINDOW = 3 << 32
+WINDOWS = (("global", 0), ("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW), ("param", PARAMETER_WINDOW))
+"""The memories of generic addresses, and the begin of each one's window."""
+# An address in another block's shared memory contains that block's rank, plus one, in its upper bits.
+RANK_SHIFT = 27
+RANK_BEGIN = 1 << RANK_SHIFT
+MOST_RANK = SHARED_WINDOW // RANK_BEGIN - 2
+"""The rank in addresses for this rank and all higher ones; no cluster has as many blocks."""
+
 
 UNWRITTEN_HALFWORD = 0xFFFD
 """The two-byte pattern of memory that was never written: NaN in every floating-point type."""
@@ -57,7 +70,7 @@ class Array:
     uploaded: int = 0  # bytes from its start that the host has written
     name: str = ""  # name in the source, if different from the label
     read_only: bool = False  # true if kernels must not write to it
-    _views: dict[np.dtype[np.generic], Values] = field(default_factory=dict)
+    _views: dict[DType, Values] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """Return its name in a sentence: "A", or "tile_a (shared)"."""
@@ -74,7 +87,7 @@ class Array:
         """The share of it that no longer has the initial NaN pattern."""
         return float((self.content[: self.writable].view(np.uint16) != UNWRITTEN_HALFWORD).mean())
 
-    def view(self, dtype: np.dtype[np.generic]) -> Values:
+    def view(self, dtype: DType) -> Values:
         """Return the content as elements of ``dtype``."""
         if dtype not in self._views:
             nbytes = len(self.content) // dtype.itemsize * dtype.itemsize

@@ -9,14 +9,15 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.memory.arrays import Array, Report, Space, StrayAccess, poisoned
-from mmcore_emulator.numerics.floats import Values, flushed
+from mmcore_emulator.numerics.floats import flushed
+from mmcore_emulator.numerics.types import DType, Values
 
 Combine = Callable[..., Values]
 """A map from the element in memory and an instruction's operands to the new element."""
 _LEAST_UNFLUSHED = np.float32(2.0**-102)
 
 
-def load(space: Space, address: Values, dtype: np.dtype[np.generic], mask: Mask | None, report: Report) -> Values:
+def load(space: Space, address: Values, dtype: DType, mask: Mask | None, report: Report) -> Values:
     """Return the element at each lane's ``address``; a lane whose access is a violation reads NaN.
 
     Args:
@@ -37,9 +38,7 @@ def load(space: Space, address: Values, dtype: np.dtype[np.generic], mask: Mask 
     return array.view(dtype).take(index)
 
 
-def store(
-    space: Space, address: Values, value: Values, dtype: np.dtype[np.generic], mask: Mask | None, report: Report
-) -> None:
+def store(space: Space, address: Values, value: Values, dtype: DType, mask: Mask | None, report: Report) -> None:
     """Write ``value`` at each lane's ``address``; a violation is reported and not executed. Arguments as for load."""
     shape = np.broadcast_shapes(address.shape, value.shape, (1,) * 6 if mask is None else mask.lanes.shape)
     taking_part = None if mask is None else np.broadcast_to(mask.lanes, shape)
@@ -54,7 +53,7 @@ def store(
 
 
 def accumulate(
-    space: Space, address: Values, value: Values, dtype: np.dtype[np.generic], lanes: NDArray[np.bool_], report: Report
+    space: Space, address: Values, value: Values, dtype: DType, lanes: NDArray[np.bool_], report: Report
 ) -> None:
     """Add ``value`` at the addresses of ``lanes`` (all axes in full), one lane after the other."""
     address, value = np.broadcast_to(address, lanes.shape), np.broadcast_to(value, lanes.shape)
@@ -67,7 +66,7 @@ def atomic(
     space: Space,
     address: Values,
     operands: Sequence[Values],
-    dtype: np.dtype[np.generic],
+    dtype: DType,
     lanes: NDArray[np.bool_],
     report: Report,
     combine: Combine,
@@ -113,9 +112,7 @@ def misalignment(space: Space, address: Values, lanes: NDArray[np.bool_], nbytes
     return StrayAccess("misaligned", space, space.at(int(address[lanes][0])), lanes, address, nbytes)
 
 
-def _write(
-    array: Array, address: Values, value: Values, dtype: np.dtype[np.generic], lanes: NDArray[np.bool_] | None
-) -> None:
+def _write(array: Array, address: Values, value: Values, dtype: DType, lanes: NDArray[np.bool_] | None) -> None:
     index = array.index(address, dtype.itemsize)
     value = np.broadcast_to(value, np.broadcast_shapes(index.shape, value.shape))
     index = np.broadcast_to(index, value.shape)
@@ -140,7 +137,7 @@ def _only_array(space: Space, address: Values, size: int, access: str) -> Array 
 
 
 def _load_some(
-    space: Space, address: Values, dtype: np.dtype[np.generic], taking_part: NDArray[np.bool_] | None, report: Report
+    space: Space, address: Values, dtype: DType, taking_part: NDArray[np.bool_] | None, report: Report
 ) -> Values:
     """Load as :func:`load` does, array by array, for accesses to several arrays or with violations."""
     result = poisoned(dtype.itemsize)[: dtype.itemsize].view(dtype).reshape((1,) * 6)

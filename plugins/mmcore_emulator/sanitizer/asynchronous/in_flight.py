@@ -1,7 +1,7 @@
 """Asynchronous writes and reads of shared memory that are in flight, and threads' accesses to the same words.
 
-A thread may read what a bulk copy has written if its clock includes the phase of the copy's mbarrier; it may write
-where an asynchronous instruction reads if its clock includes the end of the instruction's group. Reference: PTX ISA,
+A thread may read the data of a bulk copy if its clock includes the phase of the copy's mbarrier. It may write where an
+asynchronous instruction reads if its clock includes the end of the instruction's group. Reference: PTX ISA,
 "Asynchronous operations".
 """
 
@@ -75,7 +75,7 @@ class InFlight:
         # Number of the transfer that writes each word, and of the last one that has written it; 0 for none.
         self._writing, self._landed = (np.zeros(self._blocks * BLOCK_WORDS, np.int32) for _ in range(2))
         self._readers: dict[Kind, _Readers] = {}
-        # By number, without what is only needed when they begin and land.
+        # By number, without the arrays that only their begin and end need.
         self._transfers: list[Transfer] = [Transfer(Instruction(("",), ()), _NONE, _NONE, False)]
         self._numbers: dict[int, int] = {}
         self._landings: dict[int, _Landing] = {}
@@ -84,7 +84,7 @@ class InFlight:
 
     @property
     def any(self) -> bool:
-        """Whether there have been transfers."""
+        """True if there have been transfers."""
         return len(self._transfers) > 1
 
     def begin_write(self, transfer: Transfer) -> None:

@@ -2,7 +2,8 @@
 
 Other instructions may not use accumulators, or A's registers, between ``wgmma.mma_async`` and the
 ``wgmma.wait_group`` that waits for its group; ``wgmma`` may use what they have written only after ``wgmma.fence``. The
-compiler's moves are followed: the target stands for the source. Reference: PTX ISA, "wgmma.mma_async", "wgmma.fence".
+compiler's moves are followed: the target takes the place of the source. Reference: PTX ISA, "wgmma.mma_async",
+"wgmma.fence".
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class _State:
     # Registers written since the last ``wgmma.fence``.
     written: dict[Register, Instruction] = field(default_factory=dict)
     flying: dict[Register, _Flight] = field(default_factory=dict)  # registers of products in flight
-    # Whether there has been a ``wgmma.fence``, and one in the current basic block.
+    # True after a ``wgmma.fence``, and after one in the current basic block.
     fenced: bool = False
     fenced_in_block: bool = False
 
@@ -80,7 +81,7 @@ class RegisterUse:
 
     @property
     def idle(self) -> bool:
-        """Whether the kernel has no ``wgmma``."""
+        """True if the kernel has no ``wgmma``."""
         return not self._followed
 
     def after(self, number: int, block: Block) -> tuple[int, list[Misuse]]:
@@ -130,7 +131,7 @@ class WgmmaHazards(Observer):
 
 
 def _reaching(products: Sequence[Instruction], bodies: Sequence[Sequence[Instruction]]) -> frozenset[Register]:
-    """Return the registers of products, and those that are moved to and from them."""
+    """Return the registers of products, and the registers that are moved to and from them."""
     registers = {register for at in products for operand in at.operands[:2] for register in _registers(operand)}
     moves = [{*reads(at), *destinations(at)} for body in bodies for at in body if effect(at).kind == "move"]
     while True:

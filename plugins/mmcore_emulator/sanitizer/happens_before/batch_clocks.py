@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mmcore_emulator.machine.lanes import THREAD_AXES, Batch
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.warps import BIT, groups
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.sanitizer.happens_before.event_clocks import EventClocks, Released
 from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices, LaneNumbers
 from mmcore_emulator.sanitizer.happens_before.vector_clocks import SCOPES, HappensBefore, VectorClock, join
@@ -24,7 +24,7 @@ _BARRIERS = 16
 
 
 class _Arrival(NamedTuple):
-    """What a lane released that arrived at a barrier and did not wait: times of the warps, and clocks from flags."""
+    """The release of a lane that arrived at a barrier without waiting: times of the warps, and clocks from flags."""
 
     warps: Times
     clocks: tuple[VectorClock, VectorClock, VectorClock]
@@ -81,7 +81,7 @@ class BatchClocks:
         self.events.join(members, (self.numbers.slot // WARP << WARP | self.numbers.flat(named))[members])
 
     def barrier(self, lanes: Values, number: Values, count: Values) -> None:
-        """Join the clocks of lanes that leave a barrier of their block, of which ``count`` threads (0 for all) are."""
+        """Join the clocks of lanes that leave a barrier of their block for ``count`` threads (0 for all)."""
         now = self.order.tick()
         lanes, number, count = (np.broadcast_to(values, self._batch.shape) for values in (lanes, number, count))
         together = lanes & (number == number.max(axis=THREAD_AXES, keepdims=True))
@@ -117,7 +117,7 @@ class BatchClocks:
     def cluster_barrier(self, lanes: Values, relaxed: Values) -> None:
         """Join the clocks of lanes that leave the barrier of their clusters.
 
-        Of ``relaxed`` lanes only what a fence precedes that they made before they arrived.
+        A ``relaxed`` lane releases only its accesses before its latest fence.
         """
         self.order.tick()
         lanes, relaxed = self.numbers.flat(lanes), self.numbers.flat(relaxed)

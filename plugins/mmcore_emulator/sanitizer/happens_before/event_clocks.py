@@ -112,7 +112,7 @@ class EventClocks:
         return self.clock[lanes]
 
     def acquire_released(self, released: Released, lanes: Indices, keys: Indices) -> None:
-        """Let lanes acquire what was released at the barriers or mbarriers ``keys``."""
+        """Let lanes acquire the clocks released at the barriers or mbarriers ``keys``."""
         for key in np.unique(keys).tolist():
             if key in released:
                 acquiring = lanes[keys == key]

@@ -33,7 +33,7 @@ class MbarrierClocks:
         self._to_acquire: dict[int, Flags] = {}
 
     def reset(self, places: Iterable[int]) -> None:
-        """Forget what was released at mbarriers, which are initialised."""
+        """Forget the clocks released at mbarriers that are initialised."""
         for place in places:
             self._from_flags.pop(place, None)
             self._from_events.pop(place, None)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.warps import BIT, Warps
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 Indices = NDArray[np.int64]
@@ -50,7 +50,7 @@ class LaneNumbers:
 
 
 class InstructionNumbers:
-    """Numbers of instructions, which arrays can hold, from 0 in the order in which they are asked for."""
+    """Numbers of instructions for use in arrays, from 0 in the order of first use."""
 
     def __init__(self) -> None:
         self._instructions: list[Instruction] = []

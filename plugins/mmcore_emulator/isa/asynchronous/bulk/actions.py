@@ -26,7 +26,7 @@ from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.asynchronous.events import Committed, Issued, Waited
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.memory.arrays import Array
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 
 
 def to_global(copy: BulkCopy, merge: Merge | None, execution: Execution, *operands: list[Values]) -> None:
@@ -53,7 +53,7 @@ def to_global(copy: BulkCopy, merge: Merge | None, execution: Execution, *operan
 def _read(
     sent: Sent, number: int, placed: Placement, merge: Merge | None, transfer: BulkTransfer
 ) -> Callable[[], None]:
-    """Read what one thread copies from shared memory; return what writes it to global memory."""
+    """Read the data of one thread's copy from shared memory; return a function that writes it to global memory."""
     content = read_shared_elements(sent, number, placed)
     return partial(_write, sent, number, placed, content, merge, transfer)
 
@@ -84,7 +84,7 @@ def _report_written(
 
 
 def _bulk(opcode: Opcode) -> Execute | None:
-    """Return what runs a bulk copy, or waits for some; None for another instruction, and for what is not known."""
+    """Return the semantics of a bulk copy, or of a wait for some; None for another or an unsupported instruction."""
     copy = parse_copy(opcode)
     if copy is None or not set(copy.operands) <= OPERANDS.keys():
         return None

@@ -1,4 +1,4 @@
-"""What threads have sent with a bulk copy, and what observers are told of it."""
+"""The copies that threads issue with one bulk instruction, and their reports to observers."""
 
 from __future__ import annotations
 
@@ -13,48 +13,47 @@ from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Issued, Landed, Transfer, words_of
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
-from mmcore_emulator.machine.memory.addresses import RANK_BEGIN
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.machine.memory.arrays import RANK_BEGIN
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 
 @dataclass(frozen=True)
 class Sent:
-    """What some threads have sent with one instruction; arrays have an element for each of them."""
+    """The copies of one instruction; arrays have an element for each issuing thread."""
 
     machine: Machine
     at: Instruction
-    lanes: NDArray[np.int64]  # index of each along the six axes
+    lanes: NDArray[np.int64]  # index of each thread along the six axes
     block: NDArray[np.int64]  # number of its block in the batch
-    shared: NDArray[np.uint64]  # address in shared memory of what is copied
-    nbytes: NDArray[np.int64]  # of each copy
+    shared: NDArray[np.uint64]  # address in shared memory
+    nbytes: NDArray[np.int64]  # bytes of each copy
     span: NDArray[np.int64]  # bytes of shared memory from the first to the last of each copy
 
     def among_lanes(self, which: Any) -> NDArray[np.bool_]:
-        """Some of them, among all lanes of the batch."""
+        """Return some of the threads, among all lanes of the batch."""
         lanes = np.zeros(self.machine.batch.shape, np.bool_)
         lanes[tuple(self.lanes[which].T)] = True
         return lanes
 
     def mask(self, which: Any) -> Mask | None:
-        """The same as a mask."""
-        found: Mask | None = self.machine.batch.narrow(None, self.among_lanes(which))
-        return found
+        """Return some of the threads as a mask."""
+        return self.machine.batch.narrow(None, self.among_lanes(which))
 
     def transfer(self, which: Any, block: NDArray[np.int64], **further: Any) -> Transfer:
-        """What observers are told of some of them, whose bytes in shared memory are those of given blocks."""
+        """Return some of the copies as a transfer for observers, in the shared memory of given blocks."""
         numbers = np.ravel_multi_index(tuple(self.lanes[which].T), self.machine.batch.shape)
         inside = (self.shared[which] & np.uint64(BLOCK_BYTES - 1)).astype(np.int64)
         words = words_of(block[which] * BLOCK_BYTES + inside, self.span[which])
         return Transfer(self.at, numbers[:, np.newaxis], words, **further)
 
     def report(self, kind: str, array: str | None, text: str, which: Any = slice(None)) -> None:
-        """Report what some of them do wrong."""
+        """Report a violation by some of the threads."""
         self.machine.observers.report(LaneViolation(kind, array, self.at, self.among_lanes(which), lambda _: text))
 
 
 def each_of(machine: Machine, lanes: NDArray[np.int64], values: Values) -> Values:
-    """The values of some lanes."""
+    """Return the values of some lanes."""
     return np.asarray(np.broadcast_to(values, machine.batch.shape)[tuple(lanes.T)])
 
 
@@ -70,7 +69,7 @@ def sent_by(execution: Execution, shared: Values, nbytes: Values | int, span: in
 
 
 def issued(sent: Sent, which: NDArray[np.bool_], blocks: NDArray[np.int64], told: Transfer) -> Transfer:
-    """Tell observers that copies to shared memory begin."""
+    """Report to observers that copies to shared memory begin."""
     machine = sent.machine
     address, owner = np.zeros(machine.batch.shape, np.uint64), np.zeros(machine.batch.shape, np.int64)
     address[tuple(sent.lanes.T)] = sent.shared & np.uint64(RANK_BEGIN - 1)
@@ -84,13 +83,13 @@ def issued(sent: Sent, which: NDArray[np.bool_], blocks: NDArray[np.int64], told
 
 
 def landed(land: Callable[[], None], told: Transfer, machine: Machine) -> None:
-    """Let copies land, and tell observers."""
+    """Complete copies, and report that to observers."""
     machine.observers.event(Landed(told))
     land()
 
 
 def tell_fetched(sent: Sent, mask: Mask | None) -> None:
-    """Tell observers what copies from shared memory read."""
+    """Report to observers the reads by copies from shared memory."""
     machine, address = sent.machine, np.zeros(sent.machine.batch.shape, np.uint64)
     address[tuple(sent.lanes.T)] = sent.shared & np.uint64(RANK_BEGIN - 1)
     nbytes = int(sent.span.max(initial=0))

@@ -1,6 +1,6 @@
 """Bulk copies to shared memory, which complete bytes of an mbarrier.
 
-They land when some thread waits for their mbarrier: as late as they may. What they read, they read then.
+They land as late as possible, when a thread waits for their mbarrier, and read their source only then.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from mmcore_emulator.isa.asynchronous.mbarriers import complete_tx, contents, in
 from mmcore_emulator.isa.asynchronous.remote_stores import block_at
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.machine import Execution
-from mmcore_emulator.machine.memory.addresses import RANK_BEGIN
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.machine.memory.arrays import RANK_BEGIN
+from mmcore_emulator.numerics.types import Values
 
 _NO_BLOCK = "copies to the block of rank {} of its cluster, which has fewer"
 _LATE = "copies in bulk to an mbarrier whose phase is over before this has come: it was told of fewer bytes"
@@ -79,7 +79,7 @@ def _land(
     block: NDArray[np.int64],
     mbarrier: NDArray[np.uint64],
 ) -> None:
-    """Write what was copied into shared memory, and complete its bytes."""
+    """Write the copied data into shared memory, and complete its bytes."""
     content = read()
     for number in np.flatnonzero(which).tolist():
         write_shared(sent, number, placed, content, merge, int(block[number]))
@@ -99,7 +99,7 @@ def _land(
 
 
 def _shared_words(sent: Sent, address: np.uint64, block: np.int64) -> NDArray[np.uint64] | None:
-    """The mbarrier object at an address of a block's shared memory, as an array of one word."""
+    """Return the mbarrier object at an address of a block's shared memory, as an array of one word."""
     inside = int(address) & (RANK_BEGIN - 1)
     array = sent.machine.memory.spaces["shared"].at(inside)
     if array is None or not 0 <= inside - array.base <= array.writable - 8:

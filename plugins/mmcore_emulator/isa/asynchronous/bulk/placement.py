@@ -13,24 +13,23 @@ from mmcore_emulator.machine.accesses import BulkTransfer, LaneViolation
 from mmcore_emulator.machine.asynchronous.boxes import box_elements, box_rows, widened
 from mmcore_emulator.machine.asynchronous.tensor_maps import MAP_BYTES, TensorLayout, decode
 from mmcore_emulator.machine.machine import Execution
-from mmcore_emulator.machine.memory.addresses import RANK_BEGIN
-from mmcore_emulator.machine.memory.arrays import Array
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.machine.memory.arrays import RANK_BEGIN, Array
+from mmcore_emulator.numerics.types import DType, Values
 
 
 @dataclass(frozen=True)
 class Placement:
-    """The places of the elements of copies; of plain bytes, 16 are an element."""
+    """The places of the elements of copies; an element of plain bytes is 16 bytes."""
 
-    base: int  # address that the offsets in global memory are from
+    base: int  # address that offsets in global memory start at
     itemsize: int  # bytes of an element
     offsets: NDArray[np.int64]  # bytes from the base to each element in the memory outside, [copies, elements]
-    inside: NDArray[np.bool_]  # which elements there are outside, [copies, elements]
+    inside: NDArray[np.bool_]  # elements that exist in the memory outside, [copies, elements]
     shared: NDArray[np.int64]  # bytes from the copy's address in shared memory to each element, [copies, elements]
     # Address and bytes of each run of neighbouring bytes outside, [copies, runs].
     begin: NDArray[np.int64]
     nbytes: NDArray[np.int64]
-    layout: TensorLayout | None = None  # of the tensor; None of plain bytes
+    layout: TensorLayout | None = None  # layout of the tensor; None for plain bytes
 
     def transfer(self, action: str, sent: Sent, delivered: int) -> BulkTransfer:
         """Return what observers see of the copies as they are sent."""
@@ -189,5 +188,5 @@ def write_global(
     return target, places
 
 
-def _dtype(placed: Placement) -> np.dtype[np.generic]:
+def _dtype(placed: Placement) -> DType:
     return np.dtype(np.complex128 if placed.itemsize == 16 else f"u{placed.itemsize}")
