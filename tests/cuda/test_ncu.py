@@ -195,9 +195,7 @@ def test_clocks_are_left_alone(ncu: Path) -> None:
         ("", DeviceError, "ncu counted nothing: it printed nothing"),
     ],
 )
-def test_why_ncu_counts_nothing_is_said_in_a_sentence(
-    ncu: Path, said: str, error: type[Exception], sentence: str
-) -> None:
+def test_why_ncu_counts_nothing_is_reported(ncu: Path, said: str, error: type[Exception], sentence: str) -> None:
     (ncu / "log").write_text("")
     (ncu / "said").write_text(said)
     with pytest.raises(error, match=sentence):

@@ -12,16 +12,9 @@ from mmcore_cuda.cuda_source.program import read_program
 from mmcore_sources.cuda_file.body import Body
 from mmcore_sources.cuda_file.expressions import LaunchText, parse_expressions, python_text
 from mmcore_sources.cuda_file.inference import Inferred, infer
+from tests.kernel_sources import kernel_source
 
-NAIVE = """
-__global__ void mul(float *A, float *B, float *C, int N) {
-    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
-    if (row >= N || col >= N) return;
-    float sum = 0;
-    for (int i = 0; i < N; i++) sum += A[row * N + i] * B[i * N + col];
-    C[row * N + col] = sum;
-}
-"""
+NAIVE = kernel_source("naive_square")
 SMALL = "__global__ void fill(float *p, int n, float v) { p[threadIdx.x] = v; }\n"
 
 
@@ -245,9 +238,7 @@ def test_dynamic_shared_memory_is_what_the_launch_has() -> None:
           "blockIdx.x * blockDim.x": "blockIdx.x * 64"}, "b64x1", "ceil(n / 64), m"),
     ],
 )  # fmt: skip
-def test_the_index_into_c_tells_block_and_grid_where_nothing_is_launched(
-    changes: dict[str, str], block: str, blocks: str
-) -> None:
+def test_the_index_into_c_implies_block_and_grid(changes: dict[str, str], block: str, blocks: str) -> None:
     text = NAIVE
     for number, old in enumerate(changes):
         text = text.replace(old, f"@{number}@")
@@ -278,9 +269,7 @@ __global__ void __launch_bounds__(SIDE * 8) mul(float *A, float *B, float *C, in
         ({"threadIdx.x": "threadIdx.y * 32 + threadIdx.x", "SIDE * 8": "64"}, (32, 32, 1), []),
     ],
 )
-def test_launch_bounds_tell_the_block_where_the_index_tells_none_that_they_allow(
-    changes: dict[str, str], block: tuple[int, ...], guessed: list[str]
-) -> None:
+def test_launch_bounds_may_imply_the_block(changes: dict[str, str], block: tuple[int, ...], guessed: list[str]) -> None:
     text = FLAT
     for old, new in changes.items():
         text = text.replace(old, new, 1)

@@ -134,7 +134,8 @@ def argument_bytes(
         place = f"argument {number}" + (f" ({names[number]})" if names else "")
         label = names[number] if names else place
         if isinstance(argument, np.ndarray):
-            _check_pointer(parameter, place)
+            if parameter.nbytes != _POINTER_BYTES or parameter.type.startswith("f"):
+                raise LaunchError(f"{place} is an array, and the parameter {_described(parameter)}")
             value = _address(arrays.upload(label, np.asarray(argument), place))
         elif isinstance(argument, TensorMap):
             content = argument.encode(arrays.upload(label, argument.array, place).base)
@@ -146,11 +147,6 @@ def argument_bytes(
             raise LaunchError(f"{place} has {len(value)} bytes, and the parameter {parameter.nbytes}")
         values.append(value)
     return values, arrays
-
-
-def _check_pointer(parameter: Parameter, place: str) -> None:
-    if parameter.nbytes != _POINTER_BYTES or parameter.type.startswith("f"):
-        raise LaunchError(f"{place} is an array, and the parameter {_described(parameter)}")
 
 
 def _address(array: Array) -> bytes:
@@ -171,9 +167,10 @@ def _scalar(parameter: Parameter, argument: object, place: str) -> bytes:
     if argument is None and parameter.nbytes == _POINTER_BYTES:
         return bytes(_POINTER_BYTES)
     if not isinstance(argument, int | float) or _is_structure(parameter):
-        given = "None" if argument is None else f"{_article(argument)} {type(argument).__name__}"
+        name = type(argument).__name__
+        what = "None" if argument is None else f"a{'n' * (name[0] in 'aeiou')} {name}"
         advice = "; pass bytes or a numpy.void" if _is_structure(parameter) else ""
-        raise LaunchError(f"{place} is {given}, and the parameter {_described(parameter)}{advice}")
+        raise LaunchError(f"{place} is {what}, and the parameter {_described(parameter)}{advice}")
     if isinstance(argument, int) and not parameter.type.startswith("f"):
         return _integer(argument, parameter.nbytes, place)
     if parameter.type[0] in "us" or parameter.nbytes not in _FORMATS:
@@ -183,10 +180,6 @@ def _scalar(parameter: Parameter, argument: object, place: str) -> bytes:
 
 def _is_structure(parameter: Parameter) -> bool:
     return parameter.nbytes != TYPE_BYTES[parameter.type]
-
-
-def _article(argument: object) -> str:
-    return "an" if type(argument).__name__[0] in "aeiou" else "a"
 
 
 def _check_kind(parameter: Parameter, dtype: DType, place: str) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.memory.arrays import Space
-from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.numerics.types import Integers, Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 
@@ -36,10 +36,10 @@ class BulkTransfer:
     action: str  # "load" into shared memory, or "store" from it
     at: Instruction  # the instruction
     memory: Space  # global memory
-    lanes: NDArray[np.int64]  # [copies, 6] index along the six axes of the issuing lanes
+    lanes: Integers  # [copies, 6] index along the six axes of the issuing lanes
     shared: NDArray[np.uint64]  # [copies] address in shared memory
-    begin: NDArray[np.int64]  # [copies, runs] address in global memory of each run of neighbouring bytes
-    nbytes: NDArray[np.int64]  # [copies, runs] bytes of each run; 0 for parts outside a tensor
+    begin: Integers  # [copies, runs] address in global memory of each run of neighbouring bytes
+    nbytes: Integers  # [copies, runs] bytes of each run; 0 for parts outside a tensor
     delivered: int  # bytes that arrive, with zeros for parts outside the tensor, at all blocks of a multicast
     layout: TensorLayout | None  # layout of the tensor that boxes are copied from or to; None for plain bytes
 

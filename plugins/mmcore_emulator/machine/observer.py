@@ -80,13 +80,13 @@ class Observer:
     def violation(self, violation: LaneViolation) -> None:
         """Note a violation by some lanes."""
 
-    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
+    def ran(self, batch: Batch, thread_instructions: int, watcher: Observer | None) -> None:
         """Note that a batch has ended.
 
         Args:
             batch: the batch, observed or not.
             thread_instructions: instructions that it has executed, counted once per thread.
-            own: the observer that :meth:`begin` returned.
+            watcher: the observer that :meth:`begin` returned.
         """
 
 

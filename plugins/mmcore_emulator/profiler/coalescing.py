@@ -16,10 +16,10 @@ from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.accesses import Access
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.limits import WARP
-from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.numerics.types import Flags, Integers, Values
 
 Rows = NDArray[np.uint64]
-Active = NDArray[np.bool_]
+Active = Flags
 
 _SECTOR_BITS = 5
 BANKS = 32
@@ -62,7 +62,7 @@ def sectors(address: Rows, active: Active) -> int:
     return _count(address >> np.uint64(_SECTOR_BITS), active)
 
 
-def sectors_of_runs(begin: NDArray[np.int64], nbytes: NDArray[np.int64]) -> int:
+def sectors_of_runs(begin: Integers, nbytes: Integers) -> int:
     """Return the number of distinct 32-byte sectors of each run of neighbouring bytes, summed."""
     last = (begin + nbytes - 1) >> _SECTOR_BITS
     return int((last - (begin >> _SECTOR_BITS) + 1)[nbytes > 0].sum())

@@ -11,10 +11,9 @@ import numpy as np
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.memory.arrays import Array
-from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.numerics.types import Flags, Integers, Values
 from mmcore_emulator.ptx.instructions import Function, Instruction
 from mmcore_emulator.ptx.types import TYPE_BYTES, Constant
-from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices
 from mmcore_emulator.sanitizer.shadow import Accesses, Shadow
 
 Text: TypeAlias = str | Callable[[int], str]
@@ -30,7 +29,7 @@ class ArrayAccess:
     name: str  # the array as the source calls it
     shadow: Shadow  # the array's shadow
     address: Values  # address of each lane of the batch
-    index: Indices  # number of each entry's piece
+    index: Integers  # number of each entry's piece
     threads: Accesses  # lane of each entry
 
     @property

@@ -49,7 +49,7 @@ class Checking(Observer):
     """An observer of a launch.
 
     Attributes:
-        talking: whether any thread reads flags that others write.
+        reads_flags: whether any thread reads flags that others write.
         early_reads: the arrays that may be read before the previous launch is over, in a launch that may begin before;
             None in other launches.
     """
@@ -63,7 +63,7 @@ class Checking(Observer):
         self._memory_hazards = partial(MemoryHazards, shadows, self._layout, flag_reads, InstructionNumbers())
         self._asynchronous = any(effect(at).kind in _ASYNCHRONOUS for at in instructions)
         self._registers = RegisterUse(translation.blocks)
-        self.talking = flag_reads.any
+        self.reads_flags = flag_reads.any
         shadows.begin_launch()
         recorder.add(_misplaced(self._layout))
 
@@ -78,9 +78,9 @@ class Checking(Observer):
             observers.append(WgmmaHazards(self._registers, clocks.numbers, record))
         return BatchHazards([*observers, self._memory_hazards(clocks, early, record)], recorder)
 
-    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
-        assert own is not None
-        own.ran(batch, thread_instructions, own)
+    def ran(self, batch: Batch, thread_instructions: int, watcher: Observer | None) -> None:
+        assert watcher is not None
+        watcher.ran(batch, thread_instructions, watcher)
 
 
 class BatchHazards(Observers):
@@ -90,15 +90,15 @@ class BatchHazards(Observers):
         super().__init__(observers, recorder.record)
         self._recorder = recorder
 
-    def violation(self, found: LaneViolation) -> None:
-        super().violation(found)
-        if meaning := _MEANINGS.get(found.kind):
-            found = replace(found, text=partial(lambda text, lane: f"{text(lane)}; {meaning}", found.text))
-        self._recorder.record(found)
+    def violation(self, violation: LaneViolation) -> None:
+        super().violation(violation)
+        if meaning := _MEANINGS.get(violation.kind):
+            violation = replace(violation, text=partial(lambda text, lane: f"{text(lane)}; {meaning}", violation.text))
+        self._recorder.record(violation)
 
-    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
+    def ran(self, batch: Batch, thread_instructions: int, watcher: Observer | None) -> None:
         for observer in self._observers:
-            observer.ran(batch, thread_instructions, own)
+            observer.ran(batch, thread_instructions, watcher)
         self._recorder.end()
 
 

@@ -11,9 +11,10 @@ import numpy as np
 from mmcore_emulator.executor.kernel_launch import place
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.lanes import Batch
+from mmcore_emulator.numerics.types import Flags
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.array_access import ArrayAccess, verb
-from mmcore_emulator.sanitizer.happens_before.numbering import Flags, InstructionNumbers
+from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers
 from mmcore_emulator.sanitizer.recording import Record, at_line
 from mmcore_emulator.sanitizer.shadow import LastAccess
 
@@ -71,9 +72,9 @@ class Races:
             yield self._instructions[number], chosen & (numbers == number)
 
     def _race(self, accesses: ArrayAccess, last: LastAccess, earlier: Instruction, entry: int) -> str:
-        own, one = int(accesses.threads.thread[entry]), np.array([entry])
+        own_thread, one = int(accesses.threads.thread[entry]), np.array([entry])
         block, thread = self._batch.of_number(last.unordered_thread(accesses.index[one], accesses.threads[one]) - 1)
-        between = "barrier" if block == self._batch.of_number(own - 1)[0] else "order"
+        between = "barrier" if block == self._batch.of_number(own_thread - 1)[0] else "order"
         return (
             f", which {place(block, thread)} {verb(earlier)}{at_line(earlier)}, "
             f"with no {between} between them: which comes first is open"

@@ -20,7 +20,6 @@ from mmcore_emulator.tensor_cores.elements import values
 
 _WHOLE: dict[str, Function] = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 _I, _LONG = r"[su](8|16|32|64)", r"[su](16|32|64)"
-_FORM = re.compile(r"(?P<modifiers>([a-z]+\.)*)(?P<to>\w+)\.(?P<of>\w+)")
 # The modifiers that are possible for types, the result's type first.
 _FORMS = tuple(
     re.compile(form)

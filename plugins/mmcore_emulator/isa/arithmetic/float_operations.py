@@ -120,16 +120,12 @@ def without_negative(values: Values) -> Values:
     return np.where(signed < 0, values.dtype.type(0), values)
 
 
-def _reciprocal(a: Values) -> Values:
-    return np.asarray(np.divide(a.dtype.type(1), a))
-
-
 _PLAIN: dict[str, Function] = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
     "div": np.divide,
-    "rcp": _reciprocal,
+    "rcp": lambda a: np.divide(a.dtype.type(1), a),
     "sqrt": np.sqrt,
     "neg": np.negative,
     "abs": np.abs,
@@ -235,13 +231,9 @@ def _falls_short(high: Values, low: Values, *, nearest: bool) -> Values:
     return np.asarray((magnitude < _LARGEST_BELOW) | ((magnitude == _LARGEST_BELOW) & (rest <= 0)))
 
 
-def _same(a: Values) -> tuple[Values, Values]:
-    return a, _NOTHING
-
-
 # The exact form of results that may have been rounded up; None if none may.
 _FLUSHING: dict[str, Exact | None] = {
     **dict.fromkeys(("add", "sub", "min", "max", "abs", "neg", "sqrt", "setp", "set")),
     **{name: EXACT[name] for name in ("mul", "fma", "mad", "div", "rcp")},
-    "cvt": _same,
+    "cvt": lambda a: (a, _NOTHING),
 }

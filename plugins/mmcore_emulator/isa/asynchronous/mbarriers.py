@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mmcore_emulator.machine.violations import Mask
-from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.numerics.types import Flags, Values
 
 MOST_ARRIVALS = 2**16 - 1
 """The most arrivals that an object can expect here; PTX allows 2^20 - 1, more than a cluster has threads."""
@@ -41,7 +40,7 @@ class Contents(NamedTuple):
     pending: Values  # arrivals that the current phase still waits for
 
 
-def initialised(word: Values) -> Mask:
+def initialised(word: Values) -> Flags:
     """Return True for words (uint64) that are mbarrier objects."""
     return np.asarray((word & _MARK_BITS) == _MARK)
 
@@ -135,7 +134,7 @@ def expect_arrival(old: Values, count: Values) -> Values:
     return _changed(old, lambda parts: parts._replace(pending=parts.pending + signed(count)))
 
 
-def completed(word: Values, parity: Values) -> Mask:
+def completed(word: Values, parity: Values) -> Flags:
     """Return True where the phase of a parity is over, for the waits with ``.parity``.
 
     Only the parity's last bit counts. The phase is the one before the current if the parities differ. A wait for a word
@@ -144,7 +143,7 @@ def completed(word: Values, parity: Values) -> Mask:
     return np.asarray((contents(word).parity != (signed(parity) & 1)) | ~initialised(word))
 
 
-def completed_of_state(word: Values, state: Values) -> Mask:
+def completed_of_state(word: Values, state: Values) -> Flags:
     """Return True where the phase is over in which an arrival returned ``state``, the word before it."""
     return completed(word, contents(state).parity)
 

@@ -26,11 +26,6 @@ SPANS = tuple(_CHANGING)
 """Spans in bytes within which chunks change places; 0 for no swizzle."""
 
 
-def period(span: int) -> int:
-    """Return the bytes after which the pattern of a swizzle repeats: eight spans."""
-    return 8 * span or CHUNK
-
-
 def swizzled(address: Values, span: int, first_line: Values | int = 0) -> Values:
     """Return the swizzled addresses (any 64-bit type).
 
@@ -78,7 +73,7 @@ class TensorLayout:
     # Elements that a box spans along each axis; in im2col mode channels per pixel and pixels per column.
     box: tuple[int, ...]
     swizzle: int = 0  # bytes in which chunks of 16 change places in shared memory: 0, 32, 64 or 128
-    # Indices from one element of a box to the next along each axis; the first number is ignored and counts as 1.
+    # Integers from one element of a box to the next along each axis; the first number is ignored and counts as 1.
     steps: tuple[int, ...] = ()
     nan: bool = False  # true if elements out of bounds are NaN in shared memory instead of zero
     # In im2col mode, the lower and the upper corner of the bounding box of pixels along W, H and D, as many as the
@@ -179,11 +174,11 @@ class TensorLayout:
         outside = np.zeros(coordinates.shape[:-1], np.bool_)
         for axis, (low, high) in enumerate(self.pixel_bounds, start=1):
             outside |= (coordinates[..., axis] < low) | (coordinates[..., axis] > high)
-        found = [Problem(outside, "begins at a pixel outside the bounding box of its tensor map")]
+        misuses = [Problem(outside, "begins at a pixel outside the bounding box of its tensor map")]
         if self.corners:
             crooked = coordinates[..., 0] * self.itemsize % CHUNK != 0
-            found.append(Problem(crooked, f"begins at a channel whose place is no multiple of {CHUNK} bytes"))
-        return first_of(found)
+            misuses.append(Problem(crooked, f"begins at a channel whose place is no multiple of {CHUNK} bytes"))
+        return first_of(misuses)
 
     @property
     def pixel_bounds(self) -> tuple[tuple[int, int], ...]:
@@ -199,8 +194,8 @@ class TensorLayout:
 
 
 def _padded(numbers: Iterable[int]) -> list[int]:
-    found = list(numbers)
-    return [*found, *[0] * (MOST_AXES - len(found))]
+    padded = list(numbers)
+    return [*padded, *[0] * (MOST_AXES - len(padded))]
 
 
 def decode(content: bytes) -> TensorLayout | None:

@@ -26,7 +26,7 @@ from mmcore_emulator.machine.memory.arrays import (
 )
 from mmcore_emulator.machine.memory.operations import Combine
 from mmcore_emulator.machine.observer import Observers
-from mmcore_emulator.numerics.types import DType, Values
+from mmcore_emulator.numerics.types import DType, Integers, Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 _VERBS = {"out-of-bounds-read": "reads", "out-of-bounds-write": "writes"}
@@ -196,7 +196,7 @@ class AddressSpaces:
             )
         return batch.narrow(mask, ~absent)
 
-    def places(self, address: Values) -> NDArray[np.int64]:
+    def places(self, address: Values) -> Integers:
         """Return the byte offsets of cluster addresses in the batch's shared memory, along all axes in full."""
         address = address & np.uint64(SHARED_WINDOW - 1)
         ranks = (address >> np.uint64(RANK_SHIFT)).astype(np.int64)
@@ -206,7 +206,7 @@ class AddressSpaces:
         places = block * BLOCK_BYTES + (address & np.uint64(BLOCK_BYTES - 1)).astype(np.int64)
         return np.broadcast_to(places, self._batch.shape)
 
-    def shared_addresses(self, inside: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def shared_addresses(self, inside: Integers) -> NDArray[np.uint64]:
         """Return the addresses of bytes by their offsets in a block's shared memory."""
         addresses = inside.astype(np.uint64)
         for array in self.shared.arrays:

@@ -26,7 +26,7 @@ from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.asynchronous.events import Committed, Issued, Waited
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.memory.arrays import Array
-from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.numerics.types import Integers, Values
 
 
 def to_global(copy: BulkCopy, merge: Merge | None, execution: Execution, *operands: list[Values]) -> None:
@@ -72,7 +72,7 @@ def _write(
 
 
 def _report_written(
-    sent: Sent, number: int, transfer: BulkTransfer, target: Array, places: NDArray[np.int64], itemsize: int
+    sent: Sent, number: int, transfer: BulkTransfer, target: Array, places: Integers, itemsize: int
 ) -> None:
     """Report to observers each run of bytes that a thread's copy has written to global memory."""
     mask, places = sent.mask([number]), np.sort(places, axis=None)

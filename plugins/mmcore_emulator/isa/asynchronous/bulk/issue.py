@@ -14,7 +14,7 @@ from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Issued, Lan
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory.arrays import RANK_BEGIN
-from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.numerics.types import Flags, Integers, Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 
@@ -24,13 +24,13 @@ class Sent:
 
     machine: Machine
     at: Instruction
-    lanes: NDArray[np.int64]  # index of each thread along the six axes
-    block: NDArray[np.int64]  # number of its block in the batch
+    lanes: Integers  # index of each thread along the six axes
+    block: Integers  # number of its block in the batch
     shared: NDArray[np.uint64]  # address in shared memory
-    nbytes: NDArray[np.int64]  # bytes of each copy
-    span: NDArray[np.int64]  # bytes of shared memory from the first to the last of each copy
+    nbytes: Integers  # bytes of each copy
+    span: Integers  # bytes of shared memory from the first to the last of each copy
 
-    def among_lanes(self, which: Any) -> NDArray[np.bool_]:
+    def among_lanes(self, which: Any) -> Flags:
         """Return some of the threads, among all lanes of the batch."""
         lanes = np.zeros(self.machine.batch.shape, np.bool_)
         lanes[tuple(self.lanes[which].T)] = True
@@ -40,7 +40,7 @@ class Sent:
         """Return some of the threads as a mask."""
         return self.machine.batch.narrow(None, self.among_lanes(which))
 
-    def transfer(self, which: Any, block: NDArray[np.int64], **further: Any) -> Transfer:
+    def transfer(self, which: Any, block: Integers, **further: Any) -> Transfer:
         """Return some of the copies as a transfer for observers, in the shared memory of given blocks."""
         numbers = np.ravel_multi_index(tuple(self.lanes[which].T), self.machine.batch.shape)
         inside = (self.shared[which] & np.uint64(BLOCK_BYTES - 1)).astype(np.int64)
@@ -52,7 +52,7 @@ class Sent:
         self.machine.observers.report(LaneViolation(kind, array, self.at, self.among_lanes(which), lambda _: text))
 
 
-def each_of(machine: Machine, lanes: NDArray[np.int64], values: Values) -> Values:
+def each_of(machine: Machine, lanes: Integers, values: Values) -> Values:
     """Return the values of some lanes."""
     return np.asarray(np.broadcast_to(values, machine.batch.shape)[tuple(lanes.T)])
 
@@ -68,7 +68,7 @@ def sent_by(execution: Execution, shared: Values, nbytes: Values | int, span: in
     return Sent(machine, at, lanes, block, each_of(machine, lanes, shared), counts, spans)
 
 
-def issued(sent: Sent, which: NDArray[np.bool_], blocks: NDArray[np.int64], told: Transfer) -> Transfer:
+def issued(sent: Sent, which: Flags, blocks: Integers, transfer: Transfer) -> Transfer:
     """Report to observers that copies to shared memory begin."""
     machine = sent.machine
     address, owner = np.zeros(machine.batch.shape, np.uint64), np.zeros(machine.batch.shape, np.int64)
@@ -78,13 +78,13 @@ def issued(sent: Sent, which: NDArray[np.bool_], blocks: NDArray[np.int64], told
     machine.observers.access(
         Access("copy", "shared", machine.memory.shared_of(owner), address, nbytes, sent.mask(which), sent.at)
     )
-    machine.observers.event(Issued(told))
-    return told
+    machine.observers.event(Issued(transfer))
+    return transfer
 
 
-def landed(land: Callable[[], None], told: Transfer, machine: Machine) -> None:
+def landed(land: Callable[[], None], transfer: Transfer, machine: Machine) -> None:
     """Complete copies, and report that to observers."""
-    machine.observers.event(Landed(told))
+    machine.observers.event(Landed(transfer))
     land()
 
 

@@ -14,7 +14,7 @@ from mmcore_emulator.machine.asynchronous.boxes import box_elements, box_rows, w
 from mmcore_emulator.machine.asynchronous.tensor_maps import MAP_BYTES, TensorLayout, decode
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.memory.arrays import RANK_BEGIN, Array
-from mmcore_emulator.numerics.types import DType, Values
+from mmcore_emulator.numerics.types import DType, Flags, Integers, Values
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,12 @@ class Placement:
 
     base: int  # address that offsets in global memory start at
     itemsize: int  # bytes of an element
-    offsets: NDArray[np.int64]  # bytes from the base to each element in the memory outside, [copies, elements]
-    inside: NDArray[np.bool_]  # elements that exist in the memory outside, [copies, elements]
-    shared: NDArray[np.int64]  # bytes from the copy's address in shared memory to each element, [copies, elements]
+    offsets: Integers  # bytes from the base to each element in the memory outside, [copies, elements]
+    inside: Flags  # elements that exist in the memory outside, [copies, elements]
+    shared: Integers  # bytes from the copy's address in shared memory to each element, [copies, elements]
     # Address and bytes of each run of neighbouring bytes outside, [copies, runs].
-    begin: NDArray[np.int64]
-    nbytes: NDArray[np.int64]
+    begin: Integers
+    nbytes: Integers
     layout: TensorLayout | None = None  # layout of the tensor; None for plain bytes
 
     def transfer(self, action: str, sent: Sent, delivered: int) -> BulkTransfer:
@@ -42,12 +42,12 @@ class Placement:
         swizzled = int(self.shared[number].max(initial=0)) + self.itemsize if self.layout else 0
         return max(int(sent.nbytes[number]), swizzled)
 
-    def origins(self, sent: Sent) -> NDArray[np.int64]:
+    def origins(self, sent: Sent) -> Integers:
         """Return the address in global memory of each 16 bytes in shared memory, [copies, chunks]; 0 for none."""
-        found = np.zeros((len(sent.lanes), -(-int(sent.span.max(initial=0)) // 16)), np.int64)
-        here = self.inside & (self.shared % 16 == 0) & (self.shared < sent.span[:, np.newaxis])
-        found[np.nonzero(here)[0], self.shared[here] // 16] = self.base + self.offsets[here]
-        return found
+        origins = np.zeros((len(sent.lanes), -(-int(sent.span.max(initial=0)) // 16)), np.int64)
+        chunks = self.inside & (self.shared % 16 == 0) & (self.shared < sent.span[:, np.newaxis])
+        origins[np.nonzero(chunks)[0], self.shared[chunks] // 16] = self.base + self.offsets[chunks]
+        return origins
 
 
 def issue(copy: BulkCopy, execution: Execution, named: dict[str, list[Values]]) -> tuple[Sent, Placement] | None:
@@ -109,9 +109,9 @@ def read_global(sent: Sent, placed: Placement) -> NDArray[np.generic]:
         text = f"copies {past} bytes past the end of {array}"
         sent.report("out-of-bounds-read", array.label, text, stray.any(axis=1))
         inside = inside & ~stray
-    found = array.view(dtype)[np.where(inside, places // itemsize, 0)]
+    elements = array.view(dtype)[np.where(inside, places // itemsize, 0)]
     fill = np.frombuffer(placed.layout.fill, dtype)[0] if placed.layout and placed.layout.nan else dtype.type(0)
-    return np.asarray(np.where(inside, found, fill))
+    return np.asarray(np.where(inside, elements, fill))
 
 
 def read_shared(sent: Sent, placed: Placement) -> NDArray[np.generic]:
@@ -119,19 +119,19 @@ def read_shared(sent: Sent, placed: Placement) -> NDArray[np.generic]:
     content = np.zeros(placed.inside.shape, _dtype(placed))
     for number, source in enumerate(placed.begin[:, 0]):
         inside = placed.inside[number]
-        found = _shared(sent, number, placed, int(source), int(sent.block[number]), "read")
-        if found is not None:
-            array, first = found
+        place = _shared(sent, number, placed, int(source), int(sent.block[number]), "read")
+        if place is not None:
+            array, first = place
             content[number, inside] = array.view(content.dtype)[(first + placed.shared[number][inside]) // 16]
     return content
 
 
 def read_shared_elements(sent: Sent, number: int, placed: Placement) -> NDArray[np.generic] | None:
     """Return what one thread copies from shared memory, the elements that the tensor has; None out of bounds."""
-    found = _shared(sent, number, placed, int(sent.shared[number]), int(sent.block[number]), "read")
-    if found is None:
+    place = _shared(sent, number, placed, int(sent.shared[number]), int(sent.block[number]), "read")
+    if place is None:
         return None
-    array, first = found
+    array, first = place
     places = first + placed.shared[number][placed.inside[number]]
     return np.asarray(array.view(_dtype(placed))[places // placed.itemsize])
 
@@ -140,10 +140,10 @@ def write_shared(
     sent: Sent, number: int, placed: Placement, content: NDArray[np.generic], merge: Merge | None, block: int
 ) -> None:
     """Write what one thread copies into the shared memory of a block."""
-    found = _shared(sent, number, placed, int(sent.shared[number]), block, "write")
-    if found is None:
+    place = _shared(sent, number, placed, int(sent.shared[number]), block, "write")
+    if place is None:
         return
-    array, first = found
+    array, first = place
     places, coming = placed.shared[number], content[number]
     if placed.layout is None:
         places, coming = places[placed.inside[number]], coming[placed.inside[number]]
@@ -169,7 +169,7 @@ def _shared(
 
 def write_global(
     sent: Sent, number: int, placed: Placement, content: NDArray[np.generic], merge: Merge | None
-) -> tuple[Array, NDArray[np.int64]] | None:
+) -> tuple[Array, Integers] | None:
     """Write what one thread copies; return the array and the places of the elements in it, None far from every one."""
     target, itemsize = sent.machine.memory.spaces["global"].at(placed.base), placed.itemsize
     if target is None:
