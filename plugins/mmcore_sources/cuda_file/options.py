@@ -1,4 +1,4 @@
-"""The options that say of a .cu file what it does not say itself."""
+"""The options that describe a .cu file where it does not describe itself."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LARGEST_FACTOR = 1e30  # a product of float32 must have room
 
 
 def file_options() -> Iterator[click.Option]:
-    """Yield the options that say of a .cu file what it does not say itself."""
+    """Yield the options that describe a kernel in a .cu file."""
     for name, (metavar, text) in _OPTIONS.items():
         kind = number_type(-_LARGEST_FACTOR, _LARGEST_FACTOR, float) if name in _REAL else click.STRING
         several = name in _SEVERAL
@@ -42,7 +42,7 @@ def file_options() -> Iterator[click.Option]:
 
 
 def words_of(reference: Mapping[str, Any]) -> list[str]:
-    """The options that say what a reference says, but for the launch's own, which a command adds."""
+    """Return the options that a reference contains, except those of the launch, which commands add themselves."""
     words = []
     for option in _OPTIONS:
         value = reference.get(option.replace("-", "_"))
@@ -52,13 +52,13 @@ def words_of(reference: Mapping[str, Any]) -> list[str]:
 
 
 def normalised(reference: Mapping[str, Any]) -> dict[str, Any]:
-    """What a reference says besides its file, in the terms of :func:`~mmcore_sources.cuda_file.inference.infer`.
+    """Return a reference without its file, in the terms of :func:`~mmcore_sources.cuda_file.inference.infer`.
 
     ``args`` become a list, ``define`` and ``option`` attributes of a kernel, ``configs`` parameters and a block.
 
     Raises:
         InvalidKernel: a macro has no name.
-        InvalidConfig: a parameter has none.
+        InvalidConfig: a parameter has no name.
     """
     given = {name: value for name, value in reference.items() if name not in ("file", "inferred")}
     defines = {}
@@ -70,7 +70,7 @@ def normalised(reference: Mapping[str, Any]) -> dict[str, Any]:
     arguments = given.pop("args", None)
     if arguments is not None:
         given["args"] = (
-            # "lda=n" is how the report has a parameter that is called otherwise.
+            # Reports write "lda=n" for a parameter n that is lda.
             [each.rpartition("=")[2].strip() for each in arguments.split(",")]
             if isinstance(arguments, str)
             else list(arguments)
@@ -78,7 +78,7 @@ def normalised(reference: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for several in given.pop("configs", ()):
         found |= parse_config(several) if isinstance(several, str) else several
-    if _EXTENTS.fullmatch(str(given.get("grid", ""))):  # as the report has it: "16×1"
+    if _EXTENTS.fullmatch(str(given.get("grid", ""))):  # as in reports: "16×1"
         given["grid"] = ", ".join(map(str, parse_shape(given["grid"])))
     block = given.pop("block", None) or found.pop(BLOCK, None)
     given |= {"parameters": found} if found else {}
