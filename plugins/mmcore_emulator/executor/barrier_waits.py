@@ -82,8 +82,7 @@ class BarrierWaits:
     def release(self, polling: Mapping[int, Mask | None]) -> Released:
         """Remove and return the lanes whose barrier is complete; warps come first, then clusters, then blocks.
 
-        Args:
-            polling: the polling lanes, which have not left the kernel either.
+        The ``polling`` lanes have not left the kernel either.
         """
         of_warps = [index for index in self.lanes if self._steps[index].block.barrier == "warp"]
         if of_warps and (released := self._release_warps(of_warps, polling)):

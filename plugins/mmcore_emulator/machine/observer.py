@@ -35,25 +35,19 @@ class Observer:
         """Note an access to memory; if it is a violation, :meth:`violation` is called too."""
 
     def copy(self, read: Access, written: Access) -> None:
-        """Note that lanes issue asynchronous copies (``cp.async``).
+        """Note that lanes issue asynchronous copies (``cp.async``) from global to shared memory.
 
-        :meth:`access` is called as well: for the loads now, for the stores when the copies land.
-
-        Args:
-            read: global memory, by the lanes that do not only write zeros.
-            written: shared memory.
+        Lanes that only write zeros do not read. :meth:`access` is called as well: for the loads now, for the stores
+        when the copies land.
         """
 
     def bulk_copy(self, transfer: BulkTransfer) -> None:
         """Note that lanes issue bulk copies; :meth:`access` is called for what they write when they land."""
 
     def synchronise(self, left: Sequence[tuple[Block, Mask | None]], number: Values, count: Values) -> None:
-        """Note that lanes leave a barrier of their blocks.
+        """Note that lanes leave a barrier of their blocks, of this number and for ``count`` threads (0 for all).
 
-        Args:
-            left: the basic blocks that end at it, each with the lanes that leave it there; these lanes have met.
-            number: the barrier's number, as lanes.
-            count: threads that it waited for, as lanes; 0 for all of the block.
+        ``left`` has the basic blocks that end at it, each with the lanes that leave it there; these lanes have met.
         """
 
     def arrive(self, number: Values, mask: Mask | None) -> None:
@@ -68,9 +62,7 @@ class Observer:
     def meet_cluster(self, left: Sequence[tuple[Block, Mask | None]], relaxed: Values) -> None:
         """Note that lanes leave barriers of their clusters, and with them one of their blocks.
 
-        Args:
-            left: the barriers, each with the lanes that leave it.
-            relaxed: the lanes that arrived without a release.
+        ``relaxed`` are the lanes that arrived without a release.
         """
         self.synchronise(left, _NONE, _NONE)
 
@@ -81,12 +73,9 @@ class Observer:
         """Note a violation by some lanes."""
 
     def ran(self, batch: Batch, thread_instructions: int, watcher: Observer | None) -> None:
-        """Note that a batch has ended.
+        """Note that a batch, observed or not, has ended after so many instructions, counted once per thread.
 
-        Args:
-            batch: the batch, observed or not.
-            thread_instructions: instructions that it has executed, counted once per thread.
-            watcher: the observer that :meth:`begin` returned.
+        ``watcher`` is the observer that :meth:`begin` returned.
         """
 
 

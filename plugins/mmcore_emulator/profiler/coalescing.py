@@ -144,8 +144,7 @@ class Extent(NamedTuple):
 class Patterns(Generic[_Cost]):
     """The costs of the accesses of a launch; the same few patterns of masks and addresses recur, shifted.
 
-    Args:
-        cost: returns the cost of an access from :func:`~mmcore_emulator.profiler.coalescing.by_warp`'s results.
+    ``cost`` returns the cost of an access from the results of :func:`by_warp`.
     """
 
     def __init__(self, cost: Callable[[Access, Rows, Active, int], _Cost]) -> None:

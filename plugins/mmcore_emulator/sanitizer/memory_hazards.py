@@ -60,13 +60,8 @@ class EarlyAccesses:
 class MemoryHazards(Observer):
     """An observer of a batch of blocks.
 
-    Args:
-        shadows: the shadows of global memory.
-        layout: the layout of shared memory.
-        flag_reads: the instructions that read flags.
-        instructions: numbers of the instructions that have accessed memory in the launch.
-        clocks: the clocks of the batch.
-        early: the check of accesses before the previous launch is over; None where it is over.
+    ``instructions`` numbers the instructions that have accessed memory in the launch. ``early`` checks accesses before
+    the previous launch is over; it is None in a launch that begins after that.
     """
 
     def __init__(
