@@ -9,10 +9,10 @@ import numpy as np
 from mmcore_emulator.executor.divergence import Site, divergences
 from mmcore_emulator.executor.translation.compiled_block import Registers
 from mmcore_emulator.executor.translation.translate import Translation
-from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.barriers import Arrival, BlockBarriers, Reduction
 from mmcore_emulator.machine.lanes import Batch, Mask, add_waiting
 from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.observer import LaneViolation, always
 from mmcore_emulator.machine.warps import EVERY_LANE, Gathering
 from mmcore_emulator.numerics.types import Values
 

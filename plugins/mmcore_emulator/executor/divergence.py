@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmcore_emulator.machine.accesses import LaneViolation, always
+from mmcore_emulator.machine.observer import LaneViolation, always
 from mmcore_emulator.machine.warps import BIT, PerWarp, Warps, groups
 from mmcore_emulator.ptx.instructions import Block
 

@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.lanes import THREAD_AXES, Batch, Mask
 from mmcore_emulator.machine.limits import WARP
+from mmcore_emulator.machine.observer import LaneViolation, always
 from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Instruction
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.accesses import Access
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.limits import WARP
+from mmcore_emulator.machine.observer import Access
 from mmcore_emulator.numerics.types import Flags, Integers, Values
 
 Rows = NDArray[np.uint64]

@@ -8,17 +8,15 @@ import numpy as np
 
 from mmcore_emulator.executor.translation.layout import Layout
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.accesses import Access, BulkTransfer, LaneViolation, always
 from mmcore_emulator.machine.asynchronous.events import Event, GridAwaited, ProxyFenced
 from mmcore_emulator.machine.lanes import THREAD_AXES, Batch, Mask
 from mmcore_emulator.machine.memory.arrays import Array
-from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.machine.observer import Access, BulkTransfer, LaneViolation, Observer, always
 from mmcore_emulator.numerics.types import Flags, Values
-from mmcore_emulator.sanitizer.array_access import ArrayAccess
+from mmcore_emulator.sanitizer.array_access import ArrayAccess, Races
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
 from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers
 from mmcore_emulator.sanitizer.happens_before.vector_clocks import FlagReads, scope
-from mmcore_emulator.sanitizer.races import Races
 from mmcore_emulator.sanitizer.recording import Record
 from mmcore_emulator.sanitizer.shadow import Accesses, GlobalShadows, LastAccess, Shadow
 

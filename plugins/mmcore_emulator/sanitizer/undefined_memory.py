@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.executor.translation.shadow_code import ExecuteRule, Operands, Shadow, Shadows
 from mmcore_emulator.isa.entries import MemoryAccess
-from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory import operations
 from mmcore_emulator.machine.memory.arrays import UNWRITTEN_HALFWORD, Array, Space
+from mmcore_emulator.machine.observer import LaneViolation, always
 from mmcore_emulator.numerics.types import DType, Values
 from mmcore_emulator.ptx.instructions import Instruction
 
