@@ -123,7 +123,7 @@ def test_boxes_are_drawn_where_they_are_sent() -> None:
 
 
 def test_operands_of_a_warpgroup_are_drawn_where_they_lie() -> None:
-    """Both begin at a multiple of 1024 bytes, in rows of 128, of which a product reads 32."""
+    """Both begin at a multiple of 1024 bytes, in rows of 128, and a product reads 32 of them."""
     found = explained(STORED)
     a, b = (sight for sights in found.sights.values() for sight in sights if isinstance(sight, Operand))
     assert (a.matrix, b.matrix, a.rows, b.rows) == ("A", "B", 64, 64)

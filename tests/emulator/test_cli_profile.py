@@ -14,7 +14,7 @@ from bench.studies import tensor_kernels
 from mmcore_emulator.profiler.counters import NAMES
 from tests.command_line import mmcore
 
-# What the issue that asked for the command names.
+# Counters and ratios that the command always reports.
 PROMISED = {
     *("thread_instructions", "warp_instructions", "fmas", "flops", "global_load_requests", "global_load_sectors"),
     *("global_store_requests", "global_store_sectors", "global_load_transactions_cc1x", "shared_load_requests"),

@@ -36,7 +36,7 @@ LEAST = 16
 
 @pytest.fixture(scope="module")
 def texts() -> dict[str, str]:
-    """The PTX of every kernel."""
+    """Return the PTX of every kernel."""
     return {name: compile_plan(planned(name), "90").ptx for name in NAMES}
 
 
@@ -89,7 +89,7 @@ def test_what_damaged_ptx_computes_is_judged_for_what_it_is(
 
 
 def tried(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What becomes of a kernel whose PTX is this text."""
+    """Return the outcome of a kernel with this text as its PTX."""
     monkeypatch.setattr(loaded, "compile_plan", lambda *arguments: replace(compile_plan(*arguments), ptx=text))
     made = planned(name)
     problem = made.problem

@@ -28,7 +28,7 @@ THREADS = 4096
 
 OPCODES = expanded(template_file("on_a_gpu"))
 
-# The letter by which inline assembly asks for a register of a type, and the C type of that register.
+# The letter of a register's type in inline assembly, and the C type of that register.
 _CONSTRAINTS = {"f32": "f", "f64": "d", "16": "h", "32": "r", "64": "l"}
 _C_TYPES = {"f": "float", "d": "double", "h": "unsigned short", "r": "unsigned", "l": "unsigned long long"}
 

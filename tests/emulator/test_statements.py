@@ -1,4 +1,4 @@
-"""Statements that the emulator takes: those that ptxas takes; and what it refuses, by name."""
+"""The emulator accepts the statements that ptxas accepts, and refuses the others by name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.emulator.oracles import zeros
 from tests.emulator.ptx_statements import REGISTERS, accesses, ptxas_refuses, statements
 from tests.emulator.templates import expanded, template_file
 
-# ptxas takes these, of which the manual does not speak.
+# ptxas accepts these, which the manual does not document.
 _UNDOCUMENTED = re.compile(r"(addc|madc\.hi)\.[us]16 |fma\.rm\.(relu\.)?bf16(x2)? |rcp\.r[nzmp]\.ftz\.f64 ")
 
 

@@ -1,4 +1,4 @@
-"""A module's variables: what they hold, how long, and what is reported of a wrong access."""
+"""A module's variables: their values, how long these last, and the reports of wrong accesses."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_the_functions_of_a_program_share_its_variables() -> None:
     assert run.out.tolist() == [42] * 32
 
 
-# What is refused.
+# Refused variables.
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def one(source: str, kernel: str, *arguments: Argument, **further: Any) -> Repor
 
 
 def refusal(error: type[EmulatorError], source: str | Path = PTX, kernel: str = "f", **further: Any) -> str:
-    """The sentence with which a launch is refused."""
+    """Return the sentence with which a launch is refused."""
     asked = {"grid": 1, "block": 32, "args": (np.zeros(32, np.uint32),), **further}
     with pytest.raises(error) as raised:
         launch(source, kernel, **asked)

@@ -12,7 +12,7 @@ KERNEL = """extern "C" __global__ void f(float* out, const float* in, int k, uns
     int i = threadIdx.x;
     {body}
 }}"""
-# A local array of which thread i sets all but element 7; k is 40, bits is 0xff.
+# Thread i sets all elements of a local array but element 7. k is 40, bits is 0xff.
 LOCAL = "volatile float t[8]; for (int q = 0; q < 7; ++q) t[q] = q;"
 SHARED = "__shared__ volatile float s[32];"
 
