@@ -80,7 +80,7 @@ def test_damaged_ptx_is_read_or_refused_in_one_sentence(mangle: Mangle, texts: d
 
 
 @pytest.mark.parametrize("mangle", [instructions_changed, lines_moved, words_changed, numbers_changed])
-def test_what_damaged_ptx_computes_is_judged_for_what_it_is(
+def test_damaged_ptx_gets_the_verdict_of_its_product(
     mangle: Mangle, texts: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng, others = random.Random(2), list(texts.values())
@@ -145,7 +145,7 @@ def test_an_alignment_of_0_is_refused() -> None:
         function_of(ptx_kernel("", module=".shared .align 0 .b8 tile[64];"))
 
 
-def test_a_parameter_that_stands_twice_is_refused() -> None:
+def test_a_repeated_parameter_is_refused() -> None:
     with pytest.raises(PtxError, match="parameter p stands twice"):
         parse(".visible .entry f(.param .u64 p, .param .u32 p) { ret; }")
 

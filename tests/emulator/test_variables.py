@@ -83,7 +83,7 @@ def test_a_value_lasts_from_launch_to_launch() -> None:
     assert run.out.tolist() == [7, *(2 * i + 2 for i in range(1, 31)), 2102]
 
 
-def test_another_program_has_variables_of_its_own() -> None:
+def test_programs_do_not_share_variables() -> None:
     first = Loaded(COUNTER)
     second = Loaded(COUNTER, first.emulator)
     assert first.launch() == first.launch() == second.launch() == []

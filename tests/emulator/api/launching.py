@@ -29,8 +29,8 @@ def one(source: str, kernel: str, *arguments: Argument, **further: Any) -> Repor
 
 def refusal(error: type[EmulatorError], source: str | Path = PTX, kernel: str = "f", **further: Any) -> str:
     """Return the sentence with which a launch is refused."""
-    asked = {"grid": 1, "block": 32, "args": (np.zeros(32, np.uint32),), **further}
+    arguments = {"grid": 1, "block": 32, "args": (np.zeros(32, np.uint32),), **further}
     with pytest.raises(error) as raised:
-        launch(source, kernel, **asked)
+        launch(source, kernel, **arguments)
     assert issubclass(error, EmulatorError)
     return str(raised.value)

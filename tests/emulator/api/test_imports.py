@@ -51,7 +51,7 @@ def test_every_folder_has_its_place_in_the_order() -> None:
     assert folders == {*ORDER} - {"errors"}
 
 
-def test_what_the_table_names_as_not_supported_is_not() -> None:
+def test_opcodes_that_the_table_refuses_have_no_semantics() -> None:
     assert [name for name, opcode in REFUSED.items() if semantics_of(tuple(opcode.split(".")))] == []
 
 
