@@ -32,7 +32,6 @@ from mmcore.result import LaunchRecord
 from mmcore.timing import Time
 from mmcore.verify.outcome import Verification
 from mmcore_engines.file_locks import Holder, LockFailed
-from mmcore_pytest import plugin
 from mmcore_pytest.benchmark_internals import save, without_counterpart
 from mmcore_pytest.collection import Found, find_benchmarks
 from mmcore_pytest.fixture import DeviceClock, Measured, _what_is_wrong, options_of
@@ -578,22 +577,6 @@ def test_a_device_that_is_timed_is_held_once_until_the_run_ends(
     assert (MadeUpLock.taken, ended) == ([], ["workers"])
 
 
-def test_a_cell_takes_as_long_as_its_set_up_its_call_and_its_teardown_together() -> None:
-    used: Any = SimpleNamespace(duration=0.0)
-    session = Session(begin_config({}))
-    session.items, session.benchmarks["test_bench.py::test_one"] = 1, used
-    for name, seconds in (("one", 1.0), ("one", 2.0), ("another", 8.0), ("one", 4.0)):
-        config = SimpleNamespace(stash={plugin._SESSION: session})
-        item: Any = SimpleNamespace(config=config, nodeid=f"test_bench.py::test_{name}")
-        report: Any = SimpleNamespace(duration=seconds, when="call")
-        wrapper = plugin.pytest_runtest_makereport(item)
-        next(wrapper)
-        with pytest.raises(StopIteration) as done:
-            wrapper.send(report)
-        assert done.value.value is report
-    assert used.duration == 7.0
-
-
 def test_csv_has_zeros_and_leaves_out_what_is_not_there(tmp_path: Path) -> None:
     results = [done("upc.kernel01", 32, times=(2e-3,), figures={"occupancy": 0.0, "sectors": None})]
     write_csv(tmp_path / "out.csv", results)
@@ -625,9 +608,7 @@ def test_a_number_has_three_digits_or_all_before_the_point(seconds: float, rate:
         ),
     ],
 )
-def test_what_is_wrong_with_a_cell_begins_with_its_name(
-    violations: tuple[Violation, ...], verification: Verification | None, said: str
-) -> None:
+def test_a_failure_has_a_name(violations: tuple[Violation, ...], verification: Verification | None, said: str) -> None:
     _, result, _ = done("upc.kernel01", 32)
     text = _what_is_wrong(replace(result, violations=violations, verification=verification), 2.5)
     first, second, *more = text.splitlines()

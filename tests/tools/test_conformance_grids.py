@@ -46,9 +46,7 @@ def common(found: Conformance, name: str) -> list[str]:
         ("B[p * ldb", "B[p / 64 * 64 * n + p % 64 * ldb", ""),
     ],
 )
-def test_a_leading_dimension_that_is_forgotten_between_tiles_is_found(
-    tmp_path: Path, right: str, wrong: str, said: str
-) -> None:
+def test_a_forgotten_leading_dimension_is_found(tmp_path: Path, right: str, wrong: str, said: str) -> None:
     found = conformance(wrong_kernels.kernel(tmp_path, *STRIDED, (right, wrong)))
     assert found.failures
     assert common(found, "product") == [said]
