@@ -110,10 +110,7 @@ def profile(
 def report(profile: Profile, coalescing: str, *, auto: bool) -> list[RenderableType]:
     """Return the launches, their counters, and the ratios and rates that follow from these.
 
-    Args:
-        profile: the profile.
-        coalescing: the unit of a warp's loads: "sectors" or "cc1x".
-        auto: whether mmcore chose the device.
+    ``coalescing`` is the unit of a warp's loads, "sectors" or "cc1x"; ``auto`` is true if mmcore chose the device.
     """
     return [
         f"{profile.launched.kernel}: {profile.launched.title}\n",
