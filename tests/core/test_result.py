@@ -35,7 +35,7 @@ RESULT = Result(
     config={"block": [8, 4, 1], "BM": 16, "TM": 2},
     config_id="b8x4-BM16",
     config_origin="tuned for 2×3×5 on Test GPU (your own)",
-    left_out=[{"name": "main", "path": "fast.cu", "first": 9, "last": 12, "reason": "the host's"}],
+    excluded_host_code=[{"name": "main", "path": "fast.cu", "first": 9, "last": 12, "reason": "the host's"}],
     violated_constraints=("n = 3 is not a multiple of 8",),
     strided=True,
     launched=(

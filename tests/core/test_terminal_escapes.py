@@ -85,7 +85,7 @@ PLANTED: dict[str, tuple[str, tuple[str, ...]]] = {
     "a hint": (f"def mmcore_hints(result): return [{EVIL!r}]", ("run", "upc.kernel11", *SMALL)),
     "a hint that raises": (f"def mmcore_hints(result): raise ValueError({EVIL!r})", ("run", "upc.kernel11", *SMALL)),
     "figures": (f"def mmcore_figures(kernel, device): raise ValueError({EVIL!r})", ("run", "upc.kernel11", *SMALL)),
-    "a command": (f"def mmcore_command(command): raise ValueError({EVIL!r})", ("run", "upc.kernel11", *SMALL)),
+    "file options": (f"def mmcore_file_options(): raise ValueError({EVIL!r})", ("run", "upc.kernel11", *SMALL)),
     "a name": (f"def mmcore_commands(): return {{{EVIL!r}: 'lost:lost'}}", ("--help",)),
     "a module": (f"def mmcore_commands(): return {{'sweep': {EVIL!r} + ':lost'}}", ("sweep",)),
     "help": ("def mmcore_commands(): return {'sweep': 'acme_module:sweep'}", ("sweep", "--help")),

@@ -180,7 +180,7 @@ def _all(value: object) -> Callable[[dict[str, Any]], object]:
         *(_with(name, value=value) for name in ("states", "module", "failure") for value in PARTS),
         *(
             _with("module", name, value=3)
-            for name in ("architecture", "source", "functions", "cubin", "ptx", "left_out", "strange")
+            for name in ("architecture", "source", "functions", "cubin", "ptx", "excluded_host_code", "strange")
         ),
         *(
             _with("module", "functions", "*", name, value="x")

@@ -8,7 +8,7 @@ import pytest
 
 import mmcore
 from mmcore_cuda.nvrtc.compilation import compile_source, device_half
-from mmcore_cuda.nvrtc.device_half import LeftOut
+from mmcore_cuda.nvrtc.device_half import ExcludedCode
 from tests.cuda.test_compiler import SOURCE, compiled, failure
 from tests.kernel_sources import kernel_source, kernel_sources
 
@@ -16,8 +16,8 @@ KERNEL = SOURCE.replace("VALUE", "1.0f")
 
 
 def left_out(text: str) -> dict[str, tuple[int, int]]:
-    """Return the lines of the host code that is left out, by name."""
-    return {each.name: (each.first, each.last) for each in device_half(text).left_out}
+    """Return the lines of the host code that is excluded, by name."""
+    return {each.name: (each.first, each.last) for each in device_half(text).excluded}
 
 
 PROGRAM = kernel_source("program")
@@ -43,13 +43,13 @@ def _blanked(line: int) -> str:
 
 def test_a_source_without_host_code_is_itself() -> None:
     half = device_half(KERNEL)
-    assert (half.text, half.headers, half.options, half.left_out) == (KERNEL, {}, (), ())
+    assert (half.text, half.headers, half.options, half.excluded) == (KERNEL, {}, (), ())
 
 
 def test_what_is_left_out_is_told_with_its_reason() -> None:
     half = device_half(f"{KERNEL}int\nmain() {{\n}}\n", Path("dir/kernel.cu"))
-    (main,) = half.left_out
-    assert main == LeftOut("main", "dir/kernel.cu", 2, 4, main.reason)
+    (main,) = half.excluded
+    assert main == ExcludedCode("main", "dir/kernel.cu", 2, 4, main.reason)
     assert "host functions are not allowed" in main.reason
     assert half.text == f"{KERNEL}   \n        \n \n"
 
@@ -210,7 +210,7 @@ def test_nothing_is_left_out_of_a_function_of_the_device(tmp_path: Path, headers
 def test_a_header_in_a_function_of_the_host_is_left_out_with_it(tmp_path: Path) -> None:
     (tmp_path / "body.inc").write_text("std::vector<float> v;\ncudaMalloc(&v, 1);\n")
     text = f'#include <vector>\nint main() {{\n#include "body.inc"\n}}\n{KERNEL}'
-    (half,) = device_half(text, tmp_path / "kernel.cu").left_out
+    (half,) = device_half(text, tmp_path / "kernel.cu").excluded
     assert (half.name, half.first, half.last) == ("main", 2, 4)
 
 
@@ -228,4 +228,4 @@ def test_a_library_for_host_and_device_remains_as_it_is(tmp_path: Path) -> None:
     text = f"#include <iostream>\n#include <type_traits>\n#include <tile.h>\n{SOURCE}int main() {{ std::cout << 1; }}\n"
     value = "acme::twice<3>() + acme::Tile<float>(1).get() + std::is_same<int, int>::value + FP_ZERO"
     module = compiled(source, text, value=value, include=("library",))
-    assert [each["name"] for each in module.left_out] == ["main"]
+    assert [each["name"] for each in module.excluded_host_code] == ["main"]

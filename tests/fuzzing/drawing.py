@@ -126,7 +126,7 @@ def _size(rng: random.Random, tile: int, largest: int) -> int:
 
 
 def _too_large(rng: random.Random) -> tuple[int, int, int]:
-    """Return sizes of which the product of at least two exceeds an int."""
+    """Return sizes whose products exceed an int."""
     return _shuffled(rng, rng.randrange(65536, 2**20), rng.choice((65536, 131072)), rng.choice((1, 64, 65536, 2**30)))
 
 

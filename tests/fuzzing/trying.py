@@ -23,7 +23,7 @@ from tests.fuzzing.damage import DAMAGES, HARMLESS, Launched, Poke, damaged
 from tests.fuzzing.drawing import FORCED, PLAIN, Case
 from tests.fuzzing.truth import truth_of, widened
 
-# The words by which a constraint violation describes each breach.
+# A constraint violation's words for each breach.
 _WORDS = {
     "sizes differ": r"m, n and k must be equal, but are",
     "not a multiple": r"not a multiple of",

@@ -13,9 +13,9 @@ import pytest
 import mmcore
 from mmcore.cell import Cell
 from mmcore.registry import referenced_kernel, registry
-from mmcore_cuda.nvrtc.device_half import LeftOut
+from mmcore_cuda.nvrtc.device_half import ExcludedCode
 from mmcore_emulator.adapter.launch_facts import launch_command
-from mmcore_sources.cuda_file.left_out import in_a_line, in_a_list, may_have_a_host_half
+from mmcore_sources.cuda_file.excluded_host_code import in_a_line, in_a_list, may_have_a_host_half
 from tests.command_line import install
 from tests.command_line import mmcore as command
 from tests.kernel_sources import kernel_source
@@ -291,12 +291,12 @@ def test_kernels_that_were_written_for_declarations_are_read_as_they_are_declare
         assert (found.dtype, found.output, found.beta) == (declared.dtype, declared.output, declared.beta)
 
 
-def test_a_plugin_that_fails_to_change_a_command_costs_only_its_own_change(folder: Path) -> None:
-    failing = "from mmcore import hookimpl\n@hookimpl\ndef mmcore_command(command):\n    return 1 // 0\n"
+def test_a_plugin_whose_options_fail_costs_only_its_own_options(folder: Path) -> None:
+    failing = "from mmcore import hookimpl\n@hookimpl\ndef mmcore_file_options():\n    return 1 // 0\n"
     install(folder / "site", "failing", "failing.command", failing)
     result = command("run", "my.cu", "--entry", "mul", "--size", "32", "--device", "emulator", site=folder / "site")
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "TEST PASS"), result.output
-    assert "mmcore_command of plugin " in result.stderr
+    assert "failed in mmcore_file_options: ZeroDivisionError" in result.stderr
 
 
 PROGRAM = """#include <vector>
@@ -345,7 +345,10 @@ def test_what_is_left_out_of_a_program_is_listed(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["run", "show"])
 def test_nothing_is_said_of_a_file_that_is_taken_as_a_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore_sources.cuda_file.left_out.executor", None)  # nothing has to be compiled for it
+    # nothing has to be compiled for it
+    monkeypatch.setattr(
+        "mmcore_sources.cuda_file.excluded_host_code.executor", None
+    )  # nothing has to be compiled for it
     result = command(name, "my.cu", *(["--size", "32", "--device", "emulator"] if name == "run" else []))
     assert result.exit_code == 0, result.output
     assert "left out" not in result.output
@@ -365,15 +368,15 @@ def test_what_is_left_out_of_a_file_that_does_not_compile_is_not_known(folder: P
 
 def test_many_things_that_are_left_out_are_counted(tmp_path: Path) -> None:
     source = tmp_path / "many.cu"
-    many = [asdict(LeftOut(f"f{line}", str(source), line, line, "")) for line in range(10, 60, 10)]
+    many = [asdict(ExcludedCode(f"f{line}", str(source), line, line, "")) for line in range(10, 60, 10)]
     assert in_a_line(source, many) == (
         "left out of many.cu, as the host's half: f10, f20, f30 and 2 more (5 places between lines 10 and 50)"
     )
     assert in_a_line(source, many[:1]) == "left out of many.cu, as the host's half: f10 (line 10)"
     assert in_a_line(source, many[:2]) == "left out of many.cu, as the host's half: f10, f20 (lines 10, 20)"
-    library = asdict(LeftOut("thrust", "thrust/sort.h", 0, 0, ""))
+    library = asdict(ExcludedCode("thrust", "thrust/sort.h", 0, 0, ""))
     assert in_a_line(source, [library]) == "left out of many.cu, as the host's half: thrust (sort.h)"
-    headers = [asdict(LeftOut("h", f"{each}.h", 1, 1, "")) for each in "abcde"]
+    headers = [asdict(ExcludedCode("h", f"{each}.h", 1, 1, "")) for each in "abcde"]
     assert in_a_line(source, headers).endswith("; h (c.h, line 1); and some of 2 more headers")
     assert in_a_list(source, [library]).endswith("  thrust  thrust/sort.h\n")
     assert (in_a_line(source, []), in_a_list(source, [])) == ("", "")

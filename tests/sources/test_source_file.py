@@ -79,13 +79,14 @@ def test_of_several_functions_the_one_with_three_pointers_is_meant_and_of_these_
         (NAIVE, {"grid": "2**n"}, "'2 ** n' in the grid '2**n' is neither"),
         (NAIVE, {"parameters": {"TILE": 3}}, "my.cu has no TILE for --config to set"),
         ("#define TILE 4\n" + NAIVE.replace("float sum", "float t[TILE], sum"), {"parameters": {"TILE": 3}},
-         "line 1 defines TILE itself, whatever --config or --define says"),
-        (NAIVE.replace("float *", "short *"), {}, "the elements of A are of type short; there are int32, int8, uint8"),
+         "line 1 defines TILE, so that --config and --define have no effect"),
+        (NAIVE.replace("float *", "short *"), {}, "the elements of A are of type short, which is none of int32"),
         (NAIVE.replace("int N", "Matrix N"), {}, "mul takes 'Matrix N', which is neither a pointer nor a number"),
-        (SMALL, {}, "fill takes 1 pointers (float* p), not three; --args says what each gets"),
-        ("template <int BM, int BN> " + NAIVE, {}, "mul is a template that nothing launches; --config BM=…,BN=… says"),
+        (SMALL, {}, "fill takes 1 pointers (float* p), not three; --args gives the role of each"),
+        ("template <int BM, int BN> " + NAIVE, {},
+         "mul is a template that nothing launches; --config BM=…,BN=… chooses"),
         (NAIVE.replace("blockDim.x", "WIDTH").replace("float sum = 0", "float sum = NAN"), {},
-         "nothing tells how many threads a block of mul has; --block does, as in --block 16x16, or --define for what "
+         "the block of mul is unknown; give it, as in --block 16x16, or --define for what "
          "the source does not define: NAN, WIDTH"),
     ],
 )  # fmt: skip
@@ -285,7 +286,7 @@ def test_blocks_that_go_over_the_tiles_of_c_in_a_loop_are_read() -> None:
     loop = "int per = (N + 15) / 16; for (int it = blockIdx.x; it < per * per; it += gridDim.x) { int tile = it;"
     found = kernel(text.replace("int row", f"{loop} int row").replace("= sum;", "= sum; }"), block="16x16")
     assert grid(found) == "m * n"
-    with pytest.raises(InvalidKernel, match="nothing tells how many threads a block of mul has"):
+    with pytest.raises(InvalidKernel, match="the block of mul is unknown"):
         kernel(text.replace("int row", f"{loop} int row").replace("= sum;", "= sum; }"))
 
 

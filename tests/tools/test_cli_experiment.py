@@ -46,7 +46,8 @@ def declare() -> Iterator[Any]:
 
     def withdraw() -> None:
         if plugins:
-            registry().manager.unregister(plugins.pop())
+            registry().manager.unregister(name="acme-kernels:acme")
+            plugins.pop()
 
     def declare(**changes: Any) -> Preset:
         withdraw()
