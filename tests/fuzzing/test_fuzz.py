@@ -55,7 +55,7 @@ def test_the_cases_are_of_every_kernel_and_kind() -> None:
 
 @pytest.mark.parametrize("arithmetic", ARITHMETICS, ids=str)
 def test_products_of_every_type_are_judged_as_is_documented(arithmetic: Arithmetic) -> None:
-    """bench/studies/fuzz_types.py makes 600 of each."""
+    """bench/studies/fuzz.py makes 600 of each."""
     outcomes = {kind: {try_product(arithmetic, kind, 2, number)[1] for number in range(5)} for kind in KINDS}
     assert outcomes[RIGHT] == {"accepted"}
     assert "rejected" in set().union(*outcomes.values())
