@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mmcore.api import kernels, run
+    from mmcore.arrays.matmul import best_kernel, matmul
     from mmcore.cell import Cell
     from mmcore.compile.compiled_module import Binary
     from mmcore.errors import (
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from mmcore.kernel.launch import Launch
     from mmcore.kernel.problem import Problem
     from mmcore.kernel.properties import DeviceProperties
-    from mmcore.products import best_kernel, matmul
     from mmcore.result import Result
 
 __all__ = [
@@ -54,7 +54,7 @@ __all__ = [
 # Importing mmcore imports none of them, so that the command is there at once; those that import numpy come last.
 _MODULES = (
     *("errors", "hookspecs", "kernel.arguments", "kernel.configs", "kernel.constraints", "kernel.declaration"),
-    *("kernel.geometry", "kernel.properties", "compile.compiled_module", "cell", "result", "api", "products"),
+    *("kernel.geometry", "kernel.properties", "compile.compiled_module", "cell", "result", "api", "arrays.matmul"),
 )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, SupportsIndex, TypeAlias
 
-from mmcore.cell import Cell, KernelReference, brief_timings, is_file, referenced_kernel
+from mmcore.cell import Cell, brief_timings
 from mmcore.executor import measure_cell
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Shape
 from mmcore.kernel.problem import three_sizes
-from mmcore.registry import registry
+from mmcore.kernel_reference import KernelReference, is_file
+from mmcore.registry import referenced_kernel, registry
 from mmcore.result import Result
 
 Block: TypeAlias = str | SupportsIndex | Shape | None

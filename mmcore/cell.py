@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 from mmcore.deadline import MOST_SECONDS
-from mmcore.errors import InvalidKernel, InvalidProblem, described
+from mmcore.errors import InvalidProblem
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
+from mmcore.kernel_reference import KernelReference
 
 SCHEMA = 1
 """The version of a cell's JSON."""
@@ -24,25 +22,8 @@ WAYS = {"kernel": ("warm", "cold"), "end-to-end": ("pageable", "pinned")}
 INPUTS = ("usual", "wide")
 """What a kernel is verified with first: numbers whose mistakes all show, or of all exponents that its type has."""
 
-BASELINE = "cublas.best"
-"""What kernels are compared with unless the user says otherwise."""
-
-KernelReference: TypeAlias = str | Mapping[str, Any]
-
-
-class FileKernel(NamedTuple):
-    """The kernel of a file, under a name of its own."""
-
-    kernel: Kernel
-    reference: Mapping[str, Any]  # what cells name it by
-    words: tuple[str, ...]  # what a command line names it by: its path and options
-    inferred: str  # what nobody said, for the user to read
-
-
-def is_file(reference: KernelReference) -> bool:
-    """Whether a kernel is named by its file: a path, a name that ends in .cu, or a file that is there."""
-    path = reference if isinstance(reference, str) else ""
-    return isinstance(reference, Mapping) or path.endswith(".cu") or "/" in path or os.path.isfile(path)
+LIBRARY = "library"
+"""The baseline of a cell that is compared with the libraries' kernels that plugins offer for its product."""
 
 
 @dataclass(frozen=True)
@@ -153,25 +134,3 @@ class Cell:
     def config_of(self, kernel: Kernel) -> Config:
         """The config on a device for which nothing is tuned."""
         return kernel.config(**self.config) if self.config else kernel.fitting_config(self.problem(kernel))
-
-
-def referenced_kernel(reference: KernelReference) -> Kernel:
-    """The kernel that a cell names.
-
-    Raises:
-        UnknownKernel: no plugin brings it.
-        InvalidKernel: the module has none of that name, or the file does not tell what it is.
-    """
-    if not isinstance(reference, str) or is_file(reference) or ":" not in reference:
-        from mmcore.registry import registry  # only a cell of a registered kernel needs the plugins
-
-        return registry().kernel(reference)
-    module_name, _, attribute = reference.partition(":")
-    try:
-        module = importlib.import_module(module_name)
-        kernel = getattr(module, attribute)
-    except Exception as error:
-        raise InvalidKernel(f"{reference} cannot be imported: {described(error)}") from None
-    if not isinstance(kernel, Kernel):
-        raise InvalidKernel(f"{reference} is no Kernel but {type(kernel).__name__}")
-    return kernel.located(Path(str(module.__file__)).parent)

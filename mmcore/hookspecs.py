@@ -1,12 +1,11 @@
-"""The hooks a plugin can implement. A plugin is a module named by an entry point in the group ``mmcore``.
+"""The hooks that a plugin can implement. A plugin is a module named by an entry point in the group ``mmcore``.
 
-A plugin can declare hooks of its own with :data:`hookspec`; others implement them as they do these.
+A plugin can declare further hooks with :data:`hookspec`, and other plugins implement them in the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -14,16 +13,28 @@ import pluggy
 if TYPE_CHECKING:
     from click import Command
 
-    from mmcore.cell import FileKernel
     from mmcore.compile.compiler import Compiler
     from mmcore.devices.base import Device, DeviceProvider
     from mmcore.devices.loaded_kernel import LoadedKernel
     from mmcore.devices.violations import Violation
+    from mmcore.kernel.configs import Config
     from mmcore.kernel.declaration import Kernel
+    from mmcore.kernel.problem import Problem
+    from mmcore.kernel.properties import DeviceProperties
+    from mmcore.kernel_reference import FileKernel
+    from mmcore.planning.choice import Choice
     from mmcore.result import Result
 
 hookspec = pluggy.HookspecMarker("mmcore")
 hookimpl = pluggy.HookimplMarker("mmcore")
+
+FIRST_RESULTS = {
+    "mmcore_kernel_of_file": "FileKernel",
+    "mmcore_source_revision": "str",
+    "mmcore_tuned_config": "Choice",
+    "mmcore_best_kernel": "Choice",
+}
+"""The hooks of which the first answer counts, and its type."""
 
 
 @hookspec
@@ -33,12 +44,12 @@ def mmcore_kernels() -> Kernel | Iterable[Kernel]:  # type: ignore[empty-body]
 
 @hookspec
 def mmcore_devices() -> Iterable[DeviceProvider]:  # type: ignore[empty-body]
-    """Return the providers of devices that this plugin adds; nothing is searched for or opened yet."""
+    """Return the providers of devices that this plugin adds. Do not search for or open a device yet."""
 
 
 @hookspec
 def mmcore_compilers() -> Iterable[Compiler]:  # type: ignore[empty-body]
-    """Return the compilers that this plugin adds; nothing is loaded yet."""
+    """Return the compilers that this plugin adds. Do not load them yet."""
 
 
 @hookspec
@@ -48,39 +59,54 @@ def mmcore_commands() -> Mapping[str, str]:  # type: ignore[empty-body]
 
 @hookspec
 def mmcore_baselines(kernel: Kernel) -> Kernel | None:
-    """Return a library's kernel for the same product: its types, layouts and factors; None where it has none."""
+    """Return a library's kernel for the same product: the same types, layouts and factors. None if there is none."""
 
 
-@hookspec
-def mmcore_tuning() -> Iterable[Path]:  # type: ignore[empty-body]
-    """Return folders of tuned configs, a file for each card model, such as ``mmcore tune --output`` writes."""
+@hookspec(firstresult=True)
+def mmcore_tuned_config(
+    kernel: Kernel, problem: Problem, device: DeviceProperties, fits: Callable[[Config], bool]
+) -> Choice | None:
+    """Return a tuned config of a kernel for a product that names no config. None if there is none that fits.
+
+    ``fits`` returns whether the kernel can be launched in a config.
+    """
+
+
+@hookspec(firstresult=True)
+def mmcore_best_kernel(
+    problem: Problem, device: DeviceProperties, fits: Callable[[Kernel, Config], bool]
+) -> Choice | None:
+    """Return the kernel and config for a product of arrays that names no kernel. None if no kernel fits.
+
+    ``fits`` returns whether a kernel computes the product and can be launched in a config.
+    """
 
 
 @hookspec
 def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float | None]:  # type: ignore[empty-body]
-    """Return further figures of a kernel that was verified, by name: results hold them, and tables show them."""
+    """Return further figures of a verified kernel by name. Results contain them, and tables show them."""
 
 
 @hookspec
 def mmcore_command(command: Command) -> None:
-    """Change a command, anybody's, before it reads its arguments; it may have been changed before."""
+    """Change a command before it reads its arguments; it may have been changed before."""
 
 
 @hookspec
 def mmcore_hazards(result: Result, kernel: Kernel) -> tuple[str, Sequence[Violation]] | None:
-    """Return the place where hazards of a launch were looked for, or why not; and the hazards: the launch is wrong."""
+    """Return where hazards of a launch were looked for, or why not, and the hazards, which make the launch wrong."""
 
 
 @hookspec(firstresult=True)
 def mmcore_kernel_of_file(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -> FileKernel | None:
-    """Return the kernel of ``reference["file"]``, of which it says more, under no name that another file has."""
+    """Return the kernel of the file ``reference["file"]``, under a name that no other file in ``taken`` has."""
 
 
 @hookspec(firstresult=True)
-def mmcore_other_source(kernel: Kernel, version: str) -> str | None:
-    """Return the path of a kernel's source in another version: a folder's, or a revision's."""
+def mmcore_source_revision(kernel: Kernel, version: str) -> str | None:
+    """Return the path of a kernel's source in another version: a folder, or a revision of a repository."""
 
 
 @hookspec
 def mmcore_hints(result: Result) -> Iterable[str]:  # type: ignore[empty-body]
-    """Return what to say of a result before its last line, a sentence each: why a product may be wrong, for one."""
+    """Return sentences to show before a result's last line, such as the reason why a product may be wrong."""

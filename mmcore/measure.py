@@ -9,8 +9,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
+from mmcore.baseline_comparison import BaselineComparison, compared_kernels
 from mmcore.cell import Cell
-from mmcore.compared import Compared, compared_kernels
 from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
@@ -72,7 +72,7 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
     with phases("compile"):
         module = compile_plan(planned, device.architecture)
     times: tuple[Time, ...] = ()
-    compared: tuple[Compared, ...] = ()
+    compared: tuple[BaselineComparison, ...] = ()
     conditions: Mapping[str, Any] = {}
     with ExitStack() as memory:
         with phases("allocate"):
@@ -138,10 +138,10 @@ def prepared_cell(
         yield loaded
 
 
-def _times(cell: Cell, loaded: LoadedKernel) -> tuple[tuple[Time, ...], tuple[Compared, ...]]:
+def _times(cell: Cell, loaded: LoadedKernel) -> tuple[tuple[Time, ...], tuple[BaselineComparison, ...]]:
     """The cell's times, and what took turns with the first kernel time, which is in the kernel's own memory."""
     times: list[Time] = []
-    compared: list[Compared] = []
+    compared: list[BaselineComparison] = []
     plan, device = loaded.plan, loaded.device
     for timing in cell.timings:
         with ExitStack() as memory:
@@ -154,17 +154,20 @@ def _times(cell: Cell, loaded: LoadedKernel) -> tuple[tuple[Time, ...], tuple[Co
                     matrices = {matrix: loaded.buffers[matrix] for matrix in MATRICES}
                     others.append(memory.enter_context(LoadedKernel(other, device, borrowed=matrices)))
                 except MmcoreError as error:
-                    compared.append(Compared(kernel.name, kernel.title, reason=str(error)))
+                    compared.append(BaselineComparison(kernel.name, kernel.title, reason=str(error)))
             own, *theirs = measure_times([loaded, *others], timing)
-            compared += [Compared.of(each.plan.kernel, own, time) for each, time in zip(others, theirs, strict=True)]
+            compared += [
+                BaselineComparison.of(each.plan.kernel, own, time) for each, time in zip(others, theirs, strict=True)
+            ]
             times.append(own)
     return tuple(times), tuple(compared)
 
 
 def _figures(loaded: LoadedKernel, device: Device) -> dict[str, float | None]:
-    """What plugins add."""
-    answers = registry().asked("mmcore_figures", _numbers, kernel=loaded, device=device)
-    return {name: value for figures in answers for name, value in figures.items()}
+    """Return the figures that plugins add."""
+    answers = registry().hook.mmcore_figures(kernel=loaded, device=device)
+    several = registry().answers(answers, "mmcore_figures", _numbers)
+    return {name: value for figures in several for name, value in figures.items()}
 
 
 def _numbers(answer: Mapping[str, float | None]) -> dict[str, float | None]:
@@ -211,8 +214,8 @@ def _unverified(cell: Cell, loaded: LoadedKernel, device: Device) -> Result:
         cell=cell,
         kernel=kernel.name,
         distributions={
-            "kernel": found.told(kernel.name, found.kernels) if cell.kernel == kernel.name else "",
-            "device": found.told(device.name.partition(":")[0], found.providers),
+            "kernel": found.provenance(kernel.name, found.kernels) if cell.kernel == kernel.name else "",
+            "device": found.provenance(device.name.partition(":")[0], found.providers),
         },
         title=kernel.title,
         dtype=kernel.dtype,

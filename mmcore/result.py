@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any
 
+from mmcore.baseline_comparison import BaselineComparison
 from mmcore.cell import Cell
-from mmcore.compared import Compared
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.geometry import Dim3
@@ -86,7 +86,7 @@ class Result:
     violations: tuple[Violation, ...] = ()
     hazards: str = ""
     times: tuple[Time, ...] = ()
-    compared: tuple[Compared, ...] = ()
+    compared: tuple[BaselineComparison, ...] = ()
     conditions: Mapping[str, Any] = field(default_factory=dict)
     host_seconds: float = 0.0
     supports_timing: bool = False
@@ -144,7 +144,7 @@ class Result:
         return self.gflops(self.end_to_end_seconds)
 
     @property
-    def baseline(self) -> Compared | None:
+    def baseline(self) -> BaselineComparison | None:
         """The fastest of the baselines that were measured."""
         measured = [each for each in self.compared if each.time and each.kernel != self.kernel]
         return min(measured, key=lambda each: each.time.seconds if each.time else 0.0, default=None)
@@ -239,7 +239,7 @@ class Result:
             verification=Verification.from_json(values),
             violations=tuple(map(Violation.from_json, values["violations"])),
             times=tuple(map(Time.from_json, values["times"])),
-            compared=tuple(map(Compared.from_json, values.get("compared", ()))),
+            compared=tuple(map(BaselineComparison.from_json, values.get("compared", ()))),
         )
 
 

@@ -15,8 +15,7 @@ from mmcore.deadline import Deadline
 from mmcore_emulator.errors import EmulatorError as EmulatorError
 from mmcore_emulator.errors import PtxError as PtxError
 from mmcore_emulator.errors import UnsupportedInstruction as UnsupportedInstruction
-from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
-from mmcore_emulator.executor.module_variables import ModuleMemory
+from mmcore_emulator.executor.kernel_launch import KernelLaunch, ModuleMemory, Progress, parameter_bytes
 from mmcore_emulator.executor.scheduler import execute
 from mmcore_emulator.executor.translation.translate import Translation, translate
 from mmcore_emulator.isa.architectures import CAPABILITIES as CAPABILITIES

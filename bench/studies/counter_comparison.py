@@ -16,7 +16,7 @@ from bench.studies import tensor_kernels
 from bench.studies.study import command_line, machine_info, write
 from mmcore import Cell, Kernel, kernels
 from mmcore.executor.choose_device import open_device
-from mmcore_cuda.ncu.ncu import COUNTERS, left_out, profiles_by_ncu
+from mmcore_cuda.ncu.ncu import COUNTERS, profiles_by_ncu, unknown_metrics
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.profile import profile_cell
 
@@ -73,7 +73,7 @@ def compared(cells: Sequence[Cell], further: str = "") -> list[dict[str, Any]]:
         order = sorted(cells, key=lambda cell: "v1" not in str(cell.kernel))
         emulated = {id(cell): pool.submit(_emulated, cell) for cell in order}
         counted = profiles_by_ncu(cells, further)
-        if unknown := left_out(counted[0]):
+        if unknown := unknown_metrics(counted[0]):
             print("ncu does not know these metrics, which are omitted:", *unknown, sep="\n  ", flush=True)
         for cell, profile in zip(cells, counted, strict=True):
             ours, theirs = emulated[id(cell)].result(), profile.counts(profile.counters)

@@ -15,14 +15,16 @@ from typing import Any
 
 import mmcore
 from bench.studies.study import machine_info, write
-from mmcore.cell import BASELINE, Cell
+from mmcore.cell import Cell
 from mmcore.executor.choose_device import open_device
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.measure import prepared_cell
 from mmcore.planning.plan import usual_config
-from mmcore.registry import instance_of, registry
+from mmcore.plugins import instance_of
+from mmcore.registry import registry
 from mmcore_emulator.adapter.api import profile
 from mmcore_ladder.experiments import mmcore_presets
+from mmcore_libraries.cublas import BEST
 
 EMULATED_SIZE, SIZE = 512, 4096
 TOP = (
@@ -89,8 +91,9 @@ def launch() -> None:
     for name in TOP:
         kernel = mmcore.kernels()[name]
         cell = Cell(name, SIZE, SIZE, SIZE, seed=1)
-        offered = registry().asked("mmcore_baselines", instance_of(mmcore.Kernel), kernel=kernel)
-        for each in (kernel, next(baseline for baseline in offered if baseline.name == BASELINE)):
+        answers = registry().hook.mmcore_baselines(kernel=kernel)
+        offered = registry().answers(answers, "mmcore_baselines", instance_of(mmcore.Kernel))
+        for each in (kernel, next(baseline for baseline in offered if baseline.name == BEST)):
             with prepared_cell(cell, device, each) as loaded:
                 loaded.run()
                 print(_MARK, name, each.name, flush=True)

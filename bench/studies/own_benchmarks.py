@@ -24,10 +24,11 @@ from typing import Any
 from bench.studies.public_kernels.declared import CHECKOUTS
 from bench.studies.study import command_line, machine_info, write
 from mmcore import Config, Problem, ceil_div
-from mmcore.cell import BASELINE, Cell, Timing, referenced_kernel
+from mmcore.cell import LIBRARY, Cell, Timing
 from mmcore.devices.base import Device
 from mmcore.executor.choose_device import open_device
 from mmcore.measure import measure
+from mmcore.registry import referenced_kernel
 
 SIZES = (1024, 4096, 8192)
 SECONDS = 0.3
@@ -86,7 +87,7 @@ def measured(device: Device, kernel: str, n: int, clocks: Clocks) -> list[dict[s
         for clock, each in found.items()
     ]
     timings = (Timing("kernel", "warm", max_seconds=SECONDS),)
-    against = measure(Cell(kernel, n, n, n, timings=timings, baseline=BASELINE), device).to_json()
+    against = measure(Cell(kernel, n, n, n, timings=timings, baseline=LIBRARY), device).to_json()
     rows[-1]["percent_of_cublas"] = against["percent_of_baseline"]
     print(*map(json.dumps, rows), sep="\n", flush=True)
     return rows

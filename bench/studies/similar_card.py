@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bench.studies.study import command_line, write
-from mmcore.cell import BASELINE, BRIEFLY, Cell, Timing
+from mmcore.cell import BRIEFLY, LIBRARY, Cell, Timing
 from mmcore.executor import end_workers, measure_cell
 from mmcore.registry import registry
 
@@ -46,7 +46,7 @@ def measured() -> Iterator[dict[str, Any]]:
     ):
         kernel = registry().kernels[name].item
         config = kernel.fitting_config(kernel.problem(m, n, k)).to_json() if which == DEFAULT else {}
-        cell = Cell(name, m, n, k, config=config, device="cuda", timings=timings, baseline=BASELINE, seed=1)
+        cell = Cell(name, m, n, k, config=config, device="cuda", timings=timings, baseline=LIBRARY, seed=1)
         result = measure_cell(cell)
         yield {
             **({} if number else {"device": result.device_description}),

@@ -15,7 +15,8 @@ import click
 from mmcore.cli.output import keep_stdout_for_json, write
 from mmcore.errors import MmcoreError, TimeLimit, described
 from mmcore.messages import finish, say, visible
-from mmcore.registry import COMMANDS, DISTRIBUTION, imported, registry
+from mmcore.plugins import imported
+from mmcore.registry import COMMANDS, DISTRIBUTION, registry
 from mmcore.tracebacks import place
 
 _OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
@@ -46,7 +47,7 @@ class CommandLine(click.Group):
                 raise MmcoreError(f"the command {cmd_name}, {target}, is no click command")
         except MmcoreError as error:
             command = _Broken(cmd_name, short_help=f"({error})")
-        list(registry().asked("mmcore_command", lambda answer: answer, command=command))
+        registry().hook.mmcore_command(command=command)
         command.context_class = _Context
         return command
 

@@ -11,7 +11,7 @@ from mmcore.cli.output import json_option, loaded_registry, on_terminal, render,
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import dtype_named
-from mmcore.registry import Registered
+from mmcore.plugin_table import Registered
 
 
 @click.command("list-kernels")

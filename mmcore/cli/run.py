@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mmcore.cell import BASELINE, INPUTS, WAYS, KernelReference, brief_timings
+from mmcore.cell import INPUTS, LIBRARY, WAYS, brief_timings
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, in_turn, json_option, loaded_registry, parameters, render, write_json
 from mmcore.devices.violations import Violation
 from mmcore.executor import measure_cell
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel_reference import KernelReference
 from mmcore.planning.plan import DEFAULT
-from mmcore.registry import instance_of, listed, registry
+from mmcore.plugins import instance_of
+from mmcore.registry import registry
 from mmcore.result import Result
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 @launch_options(USUAL_SIZE)
 @device_option()
 @click.option("--memory", type=click.Choice(WAYS["end-to-end"]), default="pageable", help="Host memory of copies.")
-@click.option("--baseline", default=BASELINE, metavar="GLOB", show_default=True, help="Library to take turns with.")
+@click.option("--baseline", default=LIBRARY, metavar="GLOB", show_default=True, help="Kernels to take turns with.")
 @click.option("--against", default="", metavar="REV|DIR", help="Version of the source to take turns with.")
 @timeout_option("everything together")
 @click.option("--inputs", type=click.Choice(INPUTS), default="usual", help="Numbers of usual or of all exponents.")
@@ -38,12 +40,13 @@ def run(
 ) -> int:
     """Run a kernel, verify its product, and time it."""
     found = loaded_registry().kernel(kernel)
-    against = registry().other_source(found, asked.pop("against"))
+    against = registry().source_revision(found, asked.pop("against"))
     compared = {"baseline": "" if baseline == "none" else baseline, "against": against}
     cell = requested_cell(found, device, asked, USUAL_SIZE, timings=brief_timings(memory), **compared)
     result = measure_cell(cell)
     if not result.violations:
-        for hazards, violations in registry().asked("mmcore_hazards", _hazards, result=result, kernel=found):
+        answers = registry().hook.mmcore_hazards(result=result, kernel=found)
+        for hazards, violations in registry().answers(answers, "mmcore_hazards", _hazards):
             untimed: dict[str, Any] = {"times": (), "compared": ()} if violations else {}
             looked = "\n".join(filter(None, (result.hazards, hazards)))
             result = replace(result, hazards=looked, violations=(*result.violations, *violations), **untimed)
@@ -56,6 +59,12 @@ def run(
 
 def _hazards(answer: Any) -> tuple[str, tuple[Violation, ...]]:
     return str(answer[0]), tuple(map(instance_of(Violation), answer[1]))
+
+
+def _texts(answer: Any) -> list[str]:
+    if isinstance(answer, str):
+        raise TypeError("it returned str, not a list")
+    return [*map(str, answer)]
 
 
 def report(result: Result, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
@@ -98,8 +107,8 @@ def _answer(result: Result) -> list[RenderableType]:
     answer = Text("TEST PASS", "bold green") if result.verified else Text("TEST FAIL", "bold red")
     if result.timed_out:
         answer = Text("NOT FINISHED: --timeout sets the limit", "bold yellow")
-    answers = registry().asked("mmcore_hints", lambda hints: [*map(str, listed("mmcore_hints", hints))], result=result)
-    hints = [hint for several in answers for hint in several]
+    answers = registry().hook.mmcore_hints(result=result)
+    hints = [hint for several in registry().answers(answers, "mmcore_hints", _texts) for hint in several]
     return [*result.failures(), *hints, answer]
 
 

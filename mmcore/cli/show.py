@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mmcore.cell import KernelReference
 from mmcore.cli.list_kernels import configs, descriptions, summary
 from mmcore.cli.options import USUAL_SIZE
 from mmcore.cli.output import fields, json_option, loaded_registry, on_terminal, render, write_json
@@ -18,8 +17,9 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.launch import Launch, covering_grid
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
+from mmcore.kernel_reference import KernelReference
 from mmcore.planning.plan import Plan, plan
-from mmcore.registry import Origin, Registered
+from mmcore.plugin_table import Origin, Registered
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

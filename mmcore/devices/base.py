@@ -209,7 +209,11 @@ class DeviceProvider(Protocol):
 
     Attributes:
         name: the kind's name, as in ``--device NAME`` or ``--device NAME:INDEX``.
-        supports_timing: whether its devices measure device time; ``--device auto`` prefers those that do.
+        supports_timing: whether its devices measure device time.
+
+    A provider may have two more attributes. ``auto_priority`` is a number: ``--device auto`` asks the providers that
+    have one, the highest first. ``dlpack_type`` is DLPack's number of the kind of its memory, in which
+    :func:`~mmcore.matmul` uses arrays in place.
     """
 
     @property

@@ -116,7 +116,7 @@ def _give_up(connection: IO[bytes], phase: str, limit: float, thread: int) -> No
     where = f", at {Path(frame.f_code.co_filename).name}:{frame.f_lineno}" if frame and phase == "plan" else ""
     what = {
         "plan": "its launch rule or a constraint had not answered",
-        "compile": "NVRTC had not ended",
+        "compile": "the compiler had not ended",
         "verify": "the kernel had not ended",
         "time": "the kernel had not ended, launched to be timed,",
     }.get(phase, f"the phase {phase!r} had not ended")

@@ -360,6 +360,11 @@ class Kernel:
             m, n, k, self.dtype, self.output, lda, ldb, ldc, self.alpha, self.beta, self.column_major, self.initial_c
         )
 
+    def computes(self, problem: Problem) -> bool:
+        """Return whether it computes such products: of the same types, layouts and factors."""
+        names = ("dtype", "output", "alpha", "beta", "column_major")
+        return all(getattr(self, name) == getattr(problem, name) for name in names)
+
     def violations(self, problem: Problem, config: Config) -> list[str]:
         """Why its constraints forbid ``problem`` in such a config, a clause each; empty when they do not."""
         with asking(f"{self.name}: a constraint", f"{problem} with {config}"):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mmcore.cell import Cell, referenced_kernel
+from mmcore.cell import Cell
 from mmcore.errors import ConstraintViolation, InvalidKernel, InvalidProblem, MmcoreError, SharedMemoryExceeded
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace, flattened, scalar_of, scalar_value
 from mmcore.kernel.configs import Config
@@ -15,7 +14,7 @@ from mmcore.kernel.geometry import Dim3, ceil_div
 from mmcore.kernel.launch import Launch, asking
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
-from mmcore.tuning import tuned_configs
+from mmcore.registry import referenced_kernel, registry
 
 DEFAULT = "the kernel's default"
 """Where a config comes from that is not tuned."""
@@ -87,12 +86,17 @@ def cell_config(cell: Cell, kernel: Kernel, device: DeviceProperties) -> tuple[C
 
 
 def usual_config(kernel: Kernel, problem: Problem, device: DeviceProperties) -> tuple[Config, str]:
-    """The config of a product where the user names none, and where it comes from: tuned, or the kernel's default."""
-    for config, tuned in tuned_configs(kernel, problem, device) if device.card else ():
-        with contextlib.suppress(MmcoreError):
+    """Return the config of a product that names none, and its origin: why it is tuned, or the kernel's default."""
+
+    def fits(config: Config) -> bool:
+        try:
             plan(kernel, problem, config, device)
-            return config, tuned.on(device)
-    return kernel.fitting_config(problem), DEFAULT
+        except MmcoreError:
+            return False
+        return True
+
+    tuned = registry().hook.mmcore_tuned_config(kernel=kernel, problem=problem, device=device, fits=fits)
+    return (tuned.item.config, tuned.item.why) if tuned else (kernel.fitting_config(problem), DEFAULT)
 
 
 def plan(kernel: Kernel, problem: Problem, config: Config, device: DeviceProperties, *, force: bool = False) -> Plan:

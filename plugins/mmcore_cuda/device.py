@@ -45,12 +45,12 @@ _STICKY = {
     "CUDA_ERROR_LAUNCH_FAILED": ("launch-failure", "the kernel failed"),
 }
 _DEFAULT_SHARED_BYTES = 48 * 1024
-# Of reference.cu: rows and columns of a block's tile, and its threads.
+# The edge of a block's tile in reference.cu, and its threads.
 _REFERENCE_TILE, _REFERENCE_THREADS = 64, 256
 
 
 def describe(index: int) -> str:
-    """One line on a GPU: name, compute capability, memory, driver."""
+    """Return one line about a GPU: name, compute capability, memory, driver."""
     device = Device(index)
     capability = ".".join(map(str, device.compute_capability))
     _, memory = driver.cuDeviceTotalMem(index)
@@ -78,13 +78,13 @@ def properties(index: int) -> DeviceProperties:
 
 
 def _cuda_version() -> str:
-    """The newest CUDA version that the driver supports ("13.0")."""
+    """Return the newest CUDA version that the driver supports ("13.0")."""
     _, version = driver.cuDriverGetVersion()
     return f"{version // 1000}.{version % 1000 // 10}"
 
 
 def _driver_version() -> str | None:
-    """The driver's own version ("580.65.06"), where NVIDIA's management library tells it."""
+    """Return the driver's own version ("580.65.06"); None without NVIDIA's management library."""
     try:
         return ".".join(map(str, system.get_kernel_mode_driver_version()))
     except Exception:
@@ -95,8 +95,8 @@ class CudaDevice:
     """GPU number ``index``.
 
     Attributes:
-        gpu, stream: cuda.core's device, and the stream that everything is put on.
-        lost: how a kernel destroyed the process's CUDA context; empty while none has.
+        gpu, stream: cuda.core's device, and the stream of all work.
+        lost: how a kernel destroyed the process's CUDA context; empty while it is intact.
     """
 
     supports_timing = True
@@ -104,7 +104,7 @@ class CudaDevice:
     def __init__(self, index: int) -> None:
         self.name = f"cuda:{index}"
         self.lost = ""
-        # It limits compilation alone: a running kernel is stopped by ending the process.
+        # Limits compilation only; a running kernel stops when the process ends.
         self.deadline = Deadline()
         self.gpu = Device(index)
         self.gpu.set_current()
@@ -157,12 +157,12 @@ class CudaDevice:
     def borrow(self, label: str, array: object) -> tuple[Buffer, tuple[int, ...], tuple[int, ...] | None, str]:
         self.use()
         try:
-            # Giving our stream makes it wait for what the caller has put on theirs.
+            # This orders our stream after the caller's.
             view = StridedMemoryView.from_any_interface(array, stream_ptr=int(self.stream.handle))
         except Exception as error:
-            raise InvalidProblem(f"{label} cannot be used where it lies: {error}") from None
+            raise InvalidProblem(f"{label} cannot be used in place: {error}") from None
         if view.device_id != self.gpu.device_id:
-            raise InvalidProblem(f"{label} lies on cuda:{view.device_id}, not on {self.name}")
+            raise InvalidProblem(f"{label} is on cuda:{view.device_id}, not on {self.name}")
         if label == "C" and view.readonly:
             raise InvalidProblem("out is read-only")
         buffer = BorrowedBuffer(label, int(view.ptr), view, self.stream)
@@ -190,7 +190,7 @@ class CudaDevice:
         return product, magnitude
 
     def _reference(self, dtype: str) -> Kernel:
-        """The kernel that computes the products of such elements."""
+        """Return the kernel that computes the reference product for an element type."""
         if dtype not in self._references:
             source = Path(__file__).with_name("reference.cu").read_text(encoding="utf-8")
             options = ProgramOptions(arch=f"sm_{self.architecture}", define_macro=dtype.upper())
@@ -206,7 +206,7 @@ class CudaDevice:
         return conditions(self.gpu)
 
     def scratch(self) -> CudaBuffer:
-        """Memory twice as large as the L2 cache, to write to when the cache is to hold nothing else."""
+        """Return memory twice as large as the L2 cache; writing to it empties the cache."""
         if self._scratch is None:
             size = 2 * self.gpu.properties.l2_cache_size
             with _device_errors(f"{size} bytes to empty the cache with cannot be allocated"):
@@ -220,7 +220,7 @@ class CudaDevice:
             self.stream.close()
 
     def use(self) -> None:
-        """Make this GPU current for the calling thread; :class:`DeviceLost` where the context is lost."""
+        """Make this GPU current for the calling thread; raise :class:`DeviceLost` if the context is lost."""
         if self.lost:
             raise DeviceLost(f"{self.name} cannot be used in this process any more: {self.lost}")
         self.gpu.set_current()
@@ -238,7 +238,7 @@ def _device_errors(failure: str) -> Iterator[None]:
 
 
 def _work(call: BoundCall) -> Work:
-    """A library call, to be put on a stream or into a graph."""
+    """Return a library call, for a stream or a graph."""
 
     def made(target: Stream | GraphBuilder) -> None:
         stream = target.stream if isinstance(target, GraphBuilder) else target
@@ -255,7 +255,7 @@ def _dtype_name(view: StridedMemoryView) -> str:
     try:
         return str(np.dtype(view.dtype).name)
     except (TypeError, NotImplementedError, ValueError):
-        # numpy has no bfloat16 unless ml_dtypes brings it; what else it lacks is no type of a matrix.
+        # Without ml_dtypes numpy lacks bfloat16, the only type of a matrix that it lacks.
         return "bfloat16"
 
 
@@ -265,11 +265,11 @@ class CudaModule:
     def __init__(self, owner: CudaDevice, compiled: CompiledModule) -> None:
         self._owner, self._device, self._stream = owner, owner.gpu, owner.stream
         self._kernels: dict[str, Kernel] = {}
-        if not compiled.functions:  # a library brings code of its own
+        if not compiled.functions:  # a library contains its code
             return
         if compiled.cubin:
             module = ObjectCode.from_cubin(compiled.cubin, name=compiled.source)
-        else:  # the driver makes machine code of it
+        else:  # the driver compiles it
             module = ObjectCode.from_ptx(compiled.ptx.encode(), name=compiled.source)
         self._kernels = {each.symbol: module.get_kernel(each.symbol) for each in compiled.functions.values()}
 
@@ -323,7 +323,7 @@ class CudaModule:
             return KernelTimer(method, seconds, memory.pop_all().close, self._violation)
 
     def bind(self, calls: Sequence[Call]) -> Work:
-        """The launches with everything prepared, so that making them costs what cuda.core's own ``launch`` costs."""
+        """Return the launches, prepared so that enqueuing them costs as much as cuda.core's own ``launch``."""
         bound = []
         for call in calls:
             if isinstance(call, BoundCall):

@@ -25,13 +25,13 @@ _FMAS = {
 def peaks(
     capability: tuple[int, int], *, multiprocessors: int, clock_hz: float, bytes_per_second: float, cache_bytes: int
 ) -> Peaks | None:
-    """The peak rates of a GPU of some compute capability; None where its arithmetic is not known.
+    """Return the peak rates of a GPU; None if its arithmetic rates are unknown.
 
     Args:
-        capability: (major, minor).
-        multiprocessors: how many it has.
+        capability: compute capability, (major, minor).
+        multiprocessors: their number.
         clock_hz: its highest clock.
-        bytes_per_second: its memory's bandwidth.
+        bytes_per_second: bandwidth of its memory.
         cache_bytes: size of its L2 cache.
     """
     if capability not in _FMAS:

@@ -9,7 +9,9 @@ from typing import Protocol
 
 from mmcore.errors import MmcoreError, NoDevice, described
 from mmcore.executor.choose_device import chosen, device_name
-from mmcore.registry import Named, imported, named_target, registry
+from mmcore.plugin_table import PluginTable
+from mmcore.plugins import imported, named_target
+from mmcore.registry import registry
 
 ALL = "all"
 """The word for every card."""
@@ -89,7 +91,7 @@ def engine_named(name: str) -> Callable[[Request], Engine]:
         UnknownName: no plugin brings one of that name.
         MmcoreError: it needs what is not installed.
     """
-    found: Named[str] = Named("engine")
+    found: PluginTable[str] = PluginTable("engine")
     for item, origin in registry().collected("mmcore_engines", named_target):
         name_of, target_of = item
         found.enter(name_of, target_of, origin)

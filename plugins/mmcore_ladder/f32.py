@@ -16,6 +16,8 @@ from mmcore import (
     hookimpl,
 )
 from mmcore.kernel.arguments import Argument
+from mmcore.planning.choice import Choice
+from mmcore.registry import registry
 from mmcore_ladder import f32_spaces
 from mmcore_ladder.layouts import LAYOUTS, StrideInBytes
 from mmcore_ladder.shares import stream_k, threads_of_warps
@@ -192,3 +194,12 @@ def mmcore_kernels() -> list[Kernel]:
         ),
         *(_any(layout, column_major) for layout, column_major in LAYOUTS.items()),
     ]
+
+
+@hookimpl(trylast=True)
+def mmcore_best_kernel(problem: Problem, device: DeviceProperties) -> Choice | None:
+    """Return the kernel that takes every size and reads nothing past the matrices, where no kernel is tuned."""
+    kernel = registry().kernel("ladder.f32.03_tiles")
+    if not kernel.computes(problem):
+        return None
+    return Choice(kernel, kernel.fitting_config(problem), "nothing is tuned for such a product on this device")

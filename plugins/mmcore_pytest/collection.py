@@ -15,7 +15,7 @@ from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import DEFAULT, usual_config
 from mmcore.registry import Registry, registry
 from mmcore.result import Result
-from mmcore.tuning import known_of
+from mmcore_cuda.tuned_configs.ranking import tuned_of
 from mmcore_pytest.options import Selection
 
 # Where the user names no size: the lectures' first example and a power of two on a GPU; what an emulator does fast.
@@ -124,7 +124,7 @@ def tuned(
     Each with where its config comes from, if it is tuned.
     """
     found: dict[Problem, tuple[Config, str]] = {}
-    for problem in dict.fromkeys(problem for problem, _ in usual) if known_of(kernel) else ():
+    for problem in dict.fromkeys(problem for problem, _ in usual) if tuned_of(kernel) else ():
         config, origin = usual_config(kernel, problem, device())
         found |= {problem: (config, origin)} if origin != DEFAULT else {}
     single = len(kernel.usual_configs) == 1

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mmcore.cell import BASELINE, INPUTS, WAYS
+from mmcore.cell import INPUTS, LIBRARY, WAYS
 from mmcore.deadline import USUAL_SECONDS, parse_seconds
 from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import parse_config
@@ -116,8 +116,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         group.addoption(f"--mm-{name}", dest="mm_cache", action="append_const", const=name, help=f"Kernel times {text}")
     limit = f"Seconds that each cell may take, from planning to its last launch ({USUAL_SECONDS:g})."
     option("timeout", "S", parse_seconds, limit, default=USUAL_SECONDS)
-    text = f"Library to take turns with: {BASELINE} (the default), a pattern of kernels' names, or none."
-    option("baseline", "GLOB", str, text, default=BASELINE)
+    text = f"Library to take turns with: {LIBRARY} (the default), a pattern of kernels' names, or none."
+    option("baseline", "GLOB", str, text, default=LIBRARY)
     text = "Version of the kernels' sources to take turns with: a Git revision, or a folder."
     option("against", "REV|DIR", str, text, default="")
     group.addoption("--mm-inputs", choices=INPUTS, default="usual", help="Numbers of usual or of all exponents.")

@@ -116,7 +116,7 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     if not (session := _used(config)):
         return []
     from mmcore.registry import registry
-    from mmcore.tuning import other_card
+    from mmcore_cuda.tuned_configs.files import other_card
     from mmcore_pytest.collection import COUNTED
 
     found, quiet = session.found, config.get_verbosity() < 0

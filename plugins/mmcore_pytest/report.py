@@ -15,7 +15,7 @@ from rich.text import Text
 from mmcore.files import write
 from mmcore.messages import visible
 from mmcore.result import Result
-from mmcore.tuning import other_card
+from mmcore_cuda.tuned_configs.files import other_card
 from mmcore_pytest.collection import Benchmark
 from mmcore_pytest.fixture import CellBenchmark, Measured
 

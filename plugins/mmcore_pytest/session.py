@@ -117,7 +117,7 @@ class Session:
         asked = any(str(word).startswith("--benchmark-max-time") for word in words)
         timing = options_of(config, marker, benchmark.timing, None if asked else _USUAL_SECONDS)
         selection = self.selection
-        against = registry().other_source(benchmark.kernel, selection.against)
+        against = registry().source_revision(benchmark.kernel, selection.against)
         compared = {"baseline": selection.baseline, "against": against}
         return benchmark.cell(self.device, timing, timeout=selection.timeout, **compared)
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from mmcore import InvalidKernel, InvalidProblem, Kernel, Multiple
-from mmcore.cell import SCHEMA, Cell, Timing, referenced_kernel
-from mmcore.registry import Origin, Registered, registry
+from mmcore.cell import SCHEMA, Cell, Timing
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import referenced_kernel, registry
 from mmcore_emulator.adapter.launch_facts import launch_command
 from tests.sources.test_source_file import NAIVE
 

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from mmcore import kernels
-from mmcore.cell import BASELINE, Cell, Timing
-from mmcore.compared import Compared, compared_kernels
+from mmcore.baseline_comparison import BaselineComparison, compared_kernels
+from mmcore.cell import LIBRARY, Cell, Timing
 from mmcore.measure import measure
-from mmcore.registry import Origin, Registered, registry
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import registry
 from mmcore.timing import Time
 from tests.command_line import install, installed, mmcore
 from tests.timed_emulator import TimedEmulator
@@ -42,7 +43,7 @@ def others(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_a_baseline_there_is_none_and_mmcores_own_is_cublas() -> None:
     assert names("") == []
-    assert BASELINE == "cublas.best"
+    assert LIBRARY == "library"
 
 
 @pytest.mark.usefixtures("others")
@@ -74,9 +75,9 @@ def test_another_version_is_the_same_kernel_with_another_source() -> None:
     assert before == replace(kernels()[KERNEL], title="before", source=Path("/some/kernel.cu"))
 
 
-def compared(own: list[float], theirs: list[float], **changes: Any) -> Compared:
+def compared(own: list[float], theirs: list[float], **changes: Any) -> BaselineComparison:
     times = [Time(Timing(), tuple(rounds), 1, "made up") for rounds in (own, theirs)]
-    return Compared.of(replace(kernels()["upc.kernel10"], **changes), *times)
+    return BaselineComparison.of(replace(kernels()["upc.kernel10"], **changes), *times)
 
 
 def test_a_kernel_is_as_many_times_as_fast_as_the_other_takes_times_as_long() -> None:
@@ -85,13 +86,16 @@ def test_a_kernel_is_as_many_times_as_fast_as_the_other_takes_times_as_long() ->
     assert found.interval == pytest.approx((0.25 * 0.999, 0.5 * 1.001))
     assert found.time is not None
     assert found.time.rounds == (0.5, 0.25, 1.0)
-    assert Compared.from_json({**vars(found), "time": None, "interval": [1, 2]}).interval == (1, 2)
+    assert BaselineComparison.from_json({**vars(found), "time": None, "interval": [1, 2]}).interval == (1, 2)
 
 
 def test_a_comparison_in_words() -> None:
     assert str(compared([1.0] * 3, [0.75] * 3)) == "75.0 % of upc.kernel10 (74.9–75.1 %)"
     assert str(compared([1.0] * 3, [2.0] * 3, title="cuBLAS")) == "200.0 % of cuBLAS (199.8–200.2 %)"
-    assert str(Compared("acme.fast", "Fast and wide", reason="it is lost")) == "not compared with acme.fast: it is lost"
+    assert (
+        str(BaselineComparison("acme.fast", "Fast and wide", reason="it is lost"))
+        == "not compared with acme.fast: it is lost"
+    )
 
 
 # Measured.

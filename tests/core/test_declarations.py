@@ -88,9 +88,7 @@ def test_the_only_function_is_launched_with_the_arguments_of_its_signature(writt
         ({"block": (256,), "BM": 128, "BN": 64, "BK": 8}, (1, 1, 1)),
     ],
 )
-def test_the_default_grid_covers_c_with_one_tile_per_block_columns_along_x(
-    written: Any, config: dict[str, Any], grid: tuple[int, ...]
-) -> None:
+def test_the_default_grid_has_columns_along_x(written: Any, config: dict[str, Any], grid: tuple[int, ...]) -> None:
     (launch,) = planned(written(configs=[config]), m=100, n=64).launches
     assert launch.grid_dim == grid
     assert launch.block_dim == written(configs=[config]).usual_configs[0].block
@@ -290,9 +288,7 @@ def test_a_template_over_its_tiles_is_one_kernel_with_many_configs(tmp_path: Pat
         ),
     ],
 )
-def test_what_cannot_be_read_off_the_source_must_be_declared(
-    written: Any, text: str, changes: dict[str, Any], reason: str
-) -> None:
+def test_what_the_source_lacks_must_be_declared(written: Any, text: str, changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(InvalidKernel, match=f"^tests.own: {reason}"):
         planned(written(text, **changes))
 
@@ -445,9 +441,7 @@ def test_the_first_config_that_fits_is_taken_and_else_the_first() -> None:
         ({}, "float32", "float32"),
     ],
 )
-def test_16_bit_numbers_are_summed_in_float32_unless_it_says_otherwise(
-    types: dict[str, Any], accumulator: str, output: str
-) -> None:
+def test_16_bit_numbers_are_summed_in_float32_by_default(types: dict[str, Any], accumulator: str, output: str) -> None:
     kernel = declared(**types)
     assert (kernel.accumulator, kernel.output) == (accumulator, output)
 

@@ -15,8 +15,8 @@ import pytest
 from mmcore import Kernel, MmcoreError
 from mmcore.files import DATA_BYTES, TEXT_BYTES, read_bytes, read_lines, read_text, replace, write
 from mmcore.registry import registry
-from mmcore.tuning import read as read_tuning
 from mmcore_cuda.binaries.compiler import code_of
+from mmcore_cuda.tuned_configs.files import read as read_tuning
 from mmcore_engines.journal import Journal
 from mmcore_tools.experiments.results import Store
 from mmcore_tools.history.reading import read as read_history
@@ -78,7 +78,7 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
 
 @every_other_file
 @pytest.mark.parametrize(("name", "read"), READERS.values(), ids=READERS)
-def test_only_regular_files_up_to_a_size_are_read(
+def test_only_regular_files_read(
     tmp_path: Path, name: str, read: Callable[[Path], object], make: Make, reason: str
 ) -> None:
     make(tmp_path / name)
@@ -228,7 +228,7 @@ def test_what_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.Mon
         (("plot", "bench/results/nvidia-h200/experiments/upc-transfers.json", "-o"), "drawn.html"),
     ],
 )
-def test_a_figure_that_finds_no_room_leaves_the_one_before(
+def test_a_full_disk_keeps_a_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], name: str
 ) -> None:
     path = tmp_path / name

@@ -198,25 +198,6 @@ def test_subnormal_numbers_have_no_more_bits_than_the_kernel_keeps(bits: int, sp
     assert len(set((numbers / spacing % 2).ravel())) == 2
 
 
-def test_about_half_of_the_inputs_change_places_and_the_ends_do_not() -> None:
-    for accumulate in (False, True):
-        problem = Problem(60, 50, 40, ldc=64, beta=accumulate)
-        one, other = (draw_mixed(problem, "float32", 1) for _ in range(2))
-        other = rearranged(problem, other, 2)
-        rows, columns = (other.a == one.a).all(axis=1), (other.b == one.b).all(axis=0)
-        assert rows[[0, -1]].all()
-        assert columns[[0, -1]].all()
-        assert 15 < rows.sum() < 50
-        assert 10 < columns.sum() < 45
-        assert sorted(np.abs(other.a).sum(axis=1)) == sorted(np.abs(one.a).sum(axis=1))
-        assert other.rows is not None
-        assert one.rows is not None
-        zero = (other.a == 0).all(axis=1)
-        assert (other.rows[zero] == Kind.ZERO).all()
-        assert np.isfinite(other.c).all()
-        assert accumulate or np.isnan(np.asarray(other.c.base)[:, 50:]).all()
-
-
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_product_of_one_element_changes_its_sign(dtype: str) -> None:
     problem = Problem(1, 1, 5, dtype, dtype)
@@ -292,8 +273,9 @@ def test_what_belongs_to_a_row_or_a_column_changes_places_with_it(accumulate: bo
             moved += places[0] != row
             assert (other.a[row] == one.a[places[0]] * (1 if places[0] == row else -1)).all()
             assert not accumulate or (other.c[row] == one.c[places[0]]).all()
-    assert moved > 10
+    assert 10 < moved < 45
     assert one.columns is not None
+    assert 10 < (other.b == one.b).all(axis=0).sum() < 45
     for kind in Kind:
         columns = one.columns == kind
         assert sorted(map(bytes, other.b[:, columns].T)) == sorted(map(bytes, one.b[:, columns].T))
@@ -301,22 +283,22 @@ def test_what_belongs_to_a_row_or_a_column_changes_places_with_it(accumulate: bo
 
 @pytest.mark.parametrize(("m", "n"), [(1, 2), (2, 1), (3, 3), (4, 5)])
 def test_of_more_than_two_rows_or_columns_the_ends_stay(m: int, n: int) -> None:
-    problem, ends, inner = Problem(m, n, 9), 0, 0
+    problem = Problem(m, n, 9)
+    found = {"rows": [0, 0], "columns": [0, 0]}
     for seed in range(20):
         one, other = (draw(problem, 1) for _ in range(2))
         other = rearranged(problem, other, seed)
-        changed = (other.a != one.a).any(axis=1)
-        ends += changed[0] + changed[-1]
-        inner += changed[1:-1].sum()
-    assert (ends == 0, inner > 0) == (m > 2, m > 2)
+        for name, changed in (("rows", (other.a != one.a).any(axis=1)), ("columns", (other.b != one.b).any(axis=0))):
+            found[name][0] += changed[0] + changed[-1]
+            found[name][1] += changed[1:-1].sum()
+    assert (found["rows"][0] == 0, found["rows"][1] > 0) == (m > 2, m > 2)
+    assert (n > 2) <= (found["columns"][0] == 0)
 
 
 @pytest.mark.parametrize("output", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("accumulator", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
-def test_no_product_leaves_the_range_of_c_and_sums_of_whole_numbers_are_exact(
-    dtype: str, accumulator: str, output: str
-) -> None:
+def test_products_stay_in_range_and_whole_sums_exact(dtype: str, accumulator: str, output: str) -> None:
     for k, (alpha, beta) in itertools.product((1, 3, 300), ((1, 0), (1, 1), (-20, 0), (1, 20_000))):
         problem = Problem(60, 60, k, dtype, output, alpha=alpha, beta=beta)
         matrices = draw_mixed(problem, accumulator, 3)

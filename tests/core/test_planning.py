@@ -159,9 +159,7 @@ def test_a_constraint_on_the_block(
         ((1,), (1,), 232449, ["a block asks for 232449 bytes of dynamic shared memory; the device allows 232448"]),
     ],
 )
-def test_a_device_limits_blocks_grids_and_shared_memory(
-    grid: tuple[int, ...], block: tuple[int, ...], shared: int, said: list[str]
-) -> None:
+def test_a_device_limits_a_launch(grid: tuple[int, ...], block: tuple[int, ...], shared: int, said: list[str]) -> None:
     assert launch_violations(DEVICE, Dim3(*grid), Dim3(*block), shared) == said
 
 
@@ -277,9 +275,7 @@ def test_an_argument_that_holds_its_size() -> None:
         ({}, (Workspace("parts", 8),), "the matrices and workspaces"),
     ],
 )
-def test_what_takes_more_memory_than_there_is_is_named(
-    over_read: dict[str, int], workspaces: tuple[Any, ...], what: str
-) -> None:
+def test_memory_that_is_lacking_is_named(over_read: dict[str, int], workspaces: tuple[Any, ...], what: str) -> None:
     launch = Launch((1,), (1,), over_read=over_read, arguments=("A", "B", "C", *workspaces))
     own = kernel(launch=rule(launch), accumulator="float64", dtype="float16")
     needed = 2 * 64 * 2 + 64 * 8

@@ -200,9 +200,7 @@ def test_the_first_that_is_timed_is_the_measure_and_each_time_has_a_name_of_its_
         ((90.0, 1.0, 2.0), 2.0, 22.25),
     ],
 )
-def test_a_time_is_the_median_of_its_rounds_and_its_spread_lies_between_quartiles(
-    rounds: tuple[float, ...], seconds: float, spread: float
-) -> None:
+def test_a_time_is_a_median_with_a_spread(rounds: tuple[float, ...], seconds: float, spread: float) -> None:
     time = Time(Timing(), rounds, 1, "made up")
     assert time.seconds == seconds
     assert time.spread == pytest.approx(spread)

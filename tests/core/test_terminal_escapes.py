@@ -17,21 +17,14 @@ from mmcore.cli.output import fields, rendered
 from mmcore.messages import all_visible, quoted, visible
 from mmcore_pytest.saved_results import damage
 from tests.command_line import install, kernel_module, mmcore
+from tests.kernel_sources import kernel_source
 from tests.made_up_results import MACHINE, benchmark
 
 # A title of the window, a colour, a C1 sequence, text in another order, and a character that no encoding has.
 EVIL = "\x1b]0;owned\x07 \x1b[31mred \x9b31m \u202ebackwards \u2066 \u061c \u2028 \x7f"
 SMALL = ("--size", "8", "--block", "8", "--device", "emulator")
 OBEYED = ("\x1b]0", "\x1b[31mred", "\x07", "\x9b", "\u202e", "\u2066", "\u061c", "\u2028", "\x7f")
-KERNEL = """
-__global__ void multiply(const float *A, const float *B, float *C, int n) {
-    int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;
-    float sum = 0;
-    for (int k = 0; k < n; ++k) sum += A[i * n + k] * B[k * n + j];
-    C[i * n + j] = sum;
-    if (i + j == 0) printf("EVIL");
-}
-"""
+KERNEL = kernel_source("multiply").replace("= sum;", '= sum;\n    if (i + j == 0) printf("EVIL");')
 
 
 @pytest.fixture(autouse=True)
@@ -137,7 +130,7 @@ def test_what_a_kernel_prints_and_its_file_says_is_shown() -> None:
 def test_what_a_tuning_file_says_is_shown(
     content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from mmcore.tuning import all_tuned
+    from mmcore_cuda.tuned_configs.files import all_tuned
 
     monkeypatch.setenv("MMCORE_TUNING_DIR", str(tmp_path))
     (tmp_path / f"{EVIL.replace('/', '')}.json").write_text(content)

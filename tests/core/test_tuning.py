@@ -23,7 +23,8 @@ from mmcore.kernel.properties import DeviceProperties
 from mmcore.measure import measure, prepared_cell
 from mmcore.planning.plan import DEFAULT, usual_config
 from mmcore.registry import registry
-from mmcore.tuning import PROPERTIES, SCHEMA, all_tuned, choices, file_of, other_card, own_folder
+from mmcore_cuda.tuned_configs.files import PROPERTIES, SCHEMA, all_tuned, file_of, other_card, own_folder
+from mmcore_cuda.tuned_configs.ranking import best_kernels
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.launch_facts import Launched
 from mmcore_pytest.collection import Benchmark, tuned
@@ -59,8 +60,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
         return path
 
     yield write
-    registry().manager.unregister(plugin)
-    del registry()._origins[plugin]
+    registry().manager.unregister(name="acme-tuned:tuned")
 
 
 class Card(EmulatedGpu):
@@ -140,7 +140,7 @@ def test_kernels_tuned_on_similar_cards_compare_by_the_rate_to_expect_on_this_on
 
     def first(device: DeviceProperties) -> str:
         problem = mmcore.kernels()[fast].problem(64, 64, 64)
-        return next(choices(lambda kernel: kernel.name in (slow, fast), problem, device)).kernel.name
+        return next(name for each in best_kernels(problem, device) if (name := each.kernel.name) in (slow, fast))
 
     write(entry(0, kernel=slow, seconds=3e-3))
     write(entry(8, kernel=fast, seconds=1e-3), card="Large GPU", like=LARGE)
@@ -152,9 +152,7 @@ def test_kernels_tuned_on_similar_cards_compare_by_the_rate_to_expect_on_this_on
 @pytest.mark.parametrize(
     "wrong", [{"multiprocessors": 0}, {"clock_mhz": "fast"}, {"compute_capability": 9}, {"compute_capability": None}]
 )
-def test_a_file_with_damaged_properties_costs_what_it_holds(
-    wrong: Any, write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_damaged_properties_cost_one_file(wrong: Any, write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(entry(8), card="Large GPU", like=LARGE)
     document = json.loads(path.read_text())
     path.write_text(json.dumps({**document, "properties": {**document["properties"], **wrong}}))
@@ -218,7 +216,7 @@ def test_near_products_compare_by_rate(write: Write) -> None:
     )
     problem = mmcore.kernels()[fast].problem(2048, 2048, 2048)
     device = DeviceProperties(card=CARD)
-    ranked = [each.kernel.name for each in choices(lambda kernel: kernel.name in (slow, fast), problem, device)]
+    ranked = [each.kernel.name for each in best_kernels(problem, device) if each.kernel.name in (slow, fast)]
     assert ranked == [fast, slow]
 
 
@@ -260,9 +258,7 @@ def test_two_cards_have_two_files() -> None:
         ("[" * 100_000, "RecursionError"),
     ],
 )
-def test_a_damaged_file_costs_what_it_holds_and_a_sentence(
-    write: Write, capsys: pytest.CaptureFixture[str], content: str, said: str
-) -> None:
+def test_a_damaged_file_is_ignored(write: Write, capsys: pytest.CaptureFixture[str], content: str, said: str) -> None:
     write(entry(16), own=False)
     path = write()
     path.write_text(content)
@@ -274,9 +270,7 @@ def test_a_damaged_file_costs_what_it_holds_and_a_sentence(
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("nowhere")])
-def test_what_is_no_file_costs_a_sentence(
-    write: Write, capsys: pytest.CaptureFixture[str], make: Callable[[Path], None]
-) -> None:
+def test_only_files_are_read(write: Write, capsys: pytest.CaptureFixture[str], make: Callable[[Path], None]) -> None:
     path = write()
     path.unlink()
     make(path)
@@ -292,10 +286,9 @@ def test_a_hook_that_returns_no_folders_costs_a_sentence(returned: Any, capsys: 
     try:
         for _ in range(3):
             all_tuned()
-        assert capsys.readouterr().err.count("warning: plugin tuned of acme-tuned failed to load: ") == 1
+        assert capsys.readouterr().err.count("warning: plugin tuned of acme-tuned failed in mmcore_tuning: ") == 1
     finally:
-        registry().manager.unregister(plugin)
-        del registry()._origins[plugin]
+        registry().manager.unregister(name="acme-tuned:tuned")
         registry().failed[:] = before
 
 
@@ -351,9 +344,7 @@ class Torch(WithDlpack):
         self.buffer.upload(np.ascontiguousarray(padded.ravel(self._order)))
 
 
-def test_the_fastest_tuned_kernel_computes_a_product_and_the_log_says_which(
-    write: Write, gpu: Card, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_fastest_tuned_kernel_is_taken(write: Write, gpu: Card, caplog: pytest.LogCaptureFixture) -> None:
     write(entry(0, kernel=TILES, seconds=2e-3), entry(8, kernel="upc.kernel01"), entry(8, seconds=1e-9))
     a, b = normal(9, 5), normal(5, 11)
     with caplog.at_level(logging.INFO, "mmcore"):
@@ -455,14 +446,13 @@ def added() -> Iterator[Callable[[Kernel], None]]:
         registry().add(plugin, "added", "acme-added")
 
     yield add
-    registry().manager.unregister(plugin)
-    del registry()._origins[plugin]
+    registry().manager.unregister(name="acme-added:added")
     for kernel in kernels:
         del registry().kernels[kernel.name]
 
 
 @pytest.mark.parametrize("label", ["A", "B"])
-def test_a_kernel_that_reads_past_a_matrix_is_not_taken_in_place(
+def test_over_reads_are_avoided(
     label: str, write: Write, gpu: Card, cu_file: Path, added: Callable[[Kernel], None]
 ) -> None:
     def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
@@ -478,7 +468,7 @@ def test_a_kernel_that_reads_past_a_matrix_is_not_taken_in_place(
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_a_kernel_of_another_output_writes_to_out_however_it_lies(
+def test_out_may_be_by_columns(
     order: Any, write: Write, gpu: Card, cu_file: Path, added: Callable[[Kernel], None]
 ) -> None:
     text = (PACKED + RIGHT).replace("LEADING", "").replace("const float*", "const signed char*").replace("OUT", "int")

@@ -79,9 +79,7 @@ def ran(where: str, tmp_path_factory: pytest.TempPathFactory) -> Benchmarks:
 
 
 @every_plugin
-def test_each_bad_plugin_is_reported_with_its_cause_and_only_right_kernels_have_saved_results(
-    plugin: BadPlugin, where: str, ran: Benchmarks
-) -> None:
+def test_each_bad_plugin_is_reported_with_its_cause(plugin: BadPlugin, where: str, ran: Benchmarks) -> None:
     report = ran.report(plugin)
     assert re.search(plugin.report(where), report), report
     assert any(cell.startswith(f"zoo.{plugin.name}-") for cell in ran.saved) == (report == MEASURED)
@@ -148,7 +146,7 @@ def test_nothing_prevents_a_plugins_python_from_patching_mmcore(tmp_path: Path) 
     assert Stats.update.__name__ == "update"
 
 
-def test_the_comparison_measures_beside_the_zoo_and_without(
+def test_comparing_with_the_zoo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(zoo_comparison, "EMULATED_SIZES", (16,))

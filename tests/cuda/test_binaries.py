@@ -22,23 +22,11 @@ from mmcore_cuda.nvrtc.compilation import compile_source
 from mmcore_emulator.isa.architectures import ptx_runs
 from tests.command_line import install
 from tests.command_line import mmcore as command
+from tests.kernel_sources import kernel_source
 from tests.lectures import lecture_kernels
 
 ARGUMENTS = ("A", "B", "C", "m", "n", "k")
-SIGNATURE = "const float* A, const float* B, float* C, int m, int n, int k"
-SOURCE = f"""
-extern __shared__ float rows[];
-extern "C" __global__ void product({SIGNATURE}TRAILING)
-{{
-    const int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
-    float* sum = &rows[threadIdx.y * blockDim.x + threadIdx.x];
-    *sum = BEGIN;
-    for (int p = 0; p < k && row < m && column < n; ++p)
-        *sum += A[row * k + p] * B[p * n + column];
-    if (row < m && column < n)
-        C[row * n + column] = *sum;
-}}
-"""
+SOURCE = kernel_source("sums_in_shared_memory")
 
 
 def made(architecture: str = "90", trailing: str = "", begin: str = "0", source: str = SOURCE) -> CompiledModule:

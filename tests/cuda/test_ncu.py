@@ -15,7 +15,7 @@ from mmcore import Cell
 from mmcore.errors import DeviceError, MmcoreError, NoDevice, TimeLimit
 from mmcore.kernel.properties import DeviceProperties
 from mmcore_cuda.ncu import under_ncu
-from mmcore_cuda.ncu.ncu import COUNTERS, METRICS, left_out, parse, profiles_by_ncu
+from mmcore_cuda.ncu.ncu import COUNTERS, METRICS, parse, profiles_by_ncu, unknown_metrics
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.profile import Profile, profile_cell
 from tests.command_line import mmcore as command_line
@@ -148,7 +148,7 @@ def test_metrics_that_ncu_does_not_know_are_left_out_and_named(ncu: Path) -> Non
     (found,) = profiles(ncu, "upc.kernel01")
     asked = (ncu / "arguments").read_text().split("\n")
     assert asked[asked.index("--metrics") + 1].split(",") == [metric for metric in METRICS if metric not in UNKNOWN]
-    assert left_out(found) == list(UNKNOWN)
+    assert unknown_metrics(found) == list(UNKNOWN)
     assert found.to_json()["tensor_instructions"] is None
     assert found.counters.tensor_flops == 7 * (len(COUNTERS["tensor_flops"]) - 1), "of the other types"
 
@@ -169,7 +169,7 @@ def test_metrics_without_a_number_are_left_out(ncu: Path) -> None:
     """An ncu that does not name what it knows is asked for all."""
     (ncu / "log").write_text(log({TENSOR: "n/a"}))
     (found,) = profiles(ncu, "upc.kernel01")
-    assert left_out(found) == [TENSOR]
+    assert unknown_metrics(found) == [TENSOR]
     assert found.to_json()["tensor_instructions"] is None
 
 
@@ -192,12 +192,10 @@ def test_clocks_are_left_alone(ncu: Path) -> None:
     [
         ("==ERROR== ERR_NVGPUCTRPERM - The user may not", NoDevice, "may not read this GPU's counters"),
         ("==ERROR== The application returned an error code (1).", DeviceError, "ncu counted nothing: The application"),
-        ("", DeviceError, "ncu counted nothing: it said nothing"),
+        ("", DeviceError, "ncu counted nothing: it printed nothing"),
     ],
 )
-def test_why_ncu_counts_nothing_is_said_in_a_sentence(
-    ncu: Path, said: str, error: type[Exception], sentence: str
-) -> None:
+def test_why_ncu_counts_nothing_is_reported(ncu: Path, said: str, error: type[Exception], sentence: str) -> None:
     (ncu / "log").write_text("")
     (ncu / "said").write_text(said)
     with pytest.raises(error, match=sentence):

@@ -22,13 +22,15 @@ from mmcore.errors import UnknownCapability
 from mmcore.executor.choose_device import open_device
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
-from mmcore.registry import Origin, Registered, registry
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import registry
 from mmcore_cuda.occupancy.compiled import capability_target, compiled_occupancies, launch_occupancies, target_plan
 from mmcore_cuda.occupancy.theoretical import Occupancy, occupancy
 from mmcore_emulator.adapter.conversions import capability_properties
 from mmcore_emulator.machine.limits import MULTIPROCESSORS, WARP, Multiprocessor
 from tests.command_line import mmcore
 from tests.conftest import DEVICES
+from tests.kernel_sources import kernel_source
 
 # Poznań's tables 2, 7, 12, 17, 18 and 27. The tables of v1 leave the limits out.
 PUBLISHED = list(csv.DictReader((Path(__file__).parents[1] / "data" / "poznan_occupancy.csv").read_text().splitlines()))
@@ -77,50 +79,42 @@ def test_claim_8_every_published_cell_but_one_follows_from_the_calculation(row: 
 
 
 @pytest.mark.parametrize(
-    ("capability", "threads", "registers", "shared", "blocks", "fraction", "binding"),
+    ("capability", "block", "expected"),
     [
-        ((9, 0), 256, 32, 0, 8, 1.0, ("warps", "registers")),
+        ((9, 0), (256, 32, 0), (8, 1.0, ("warps", "registers"))),
         # 40 registers are 1280 a warp: 12 warps in each of the four partitions of 16384, 48 in all.
-        ((9, 0), 256, 40, 0, 6, 0.75, ("registers",)),
+        ((9, 0), (256, 40, 0), (6, 0.75, ("registers",))),
         # A partition of 16384 registers holds 2 warps of 8160, which take 8192.
-        ((9, 0), 32, 255, 0, 8, 0.125, ("registers",)),
+        ((9, 0), (32, 255, 0), (8, 0.125, ("registers",))),
         # 96 registers are 3072 a warp, of which 65536 would hold 21; but a partition holds 5, and four of them 20.
-        ((9, 0), 7 * 32, 96, 0, 2, 14 / 64, ("registers",)),
+        ((9, 0), (7 * 32, 96, 0), (2, 14 / 64, ("registers",))),
         # 57 registers are 1824 a warp and take 2048: 8 in a partition, 32 in all; 1824 would leave room for 35.
-        ((9, 0), 11 * 32, 57, 0, 2, 22 / 64, ("registers",)),
+        ((9, 0), (11 * 32, 57, 0), (2, 22 / 64, ("registers",))),
         # 228 KiB hold 7 blocks of 31 KiB and the 1 KiB that the system keeps.
-        ((9, 0), 128, 32, 31 << 10, 7, 7 * 4 / 64, ("shared",)),
+        ((9, 0), (128, 32, 31 << 10), (7, 7 * 4 / 64, ("shared",))),
         # A seventh of 228 KiB is 260 units of 128 bytes, 8 of which the system keeps; one byte more takes a unit more.
-        ((9, 0), 128, 32, 252 * 128, 7, 7 * 4 / 64, ("shared",)),
-        ((9, 0), 128, 32, 252 * 128 + 1, 6, 6 * 4 / 64, ("shared",)),
-        ((9, 0), 1024, 32, 227 << 10, 1, 0.5, ("shared",)),
-        ((8, 0), 1024, 64, 163 << 10, 1, 0.5, ("registers", "shared")),
+        ((9, 0), (128, 32, 252 * 128), (7, 7 * 4 / 64, ("shared",))),
+        ((9, 0), (128, 32, 252 * 128 + 1), (6, 6 * 4 / 64, ("shared",))),
+        ((9, 0), (1024, 32, 227 << 10), (1, 0.5, ("shared",))),
+        ((8, 0), (1024, 64, 163 << 10), (1, 0.5, ("registers", "shared"))),
         # 1536 threads in 16 blocks, 24 and 24.
-        ((8, 6), 1024, 32, 0, 1, 2 / 3, ("warps",)),
-        ((8, 6), 64, 32, 0, 16, 2 / 3, ("hardware",)),
-        ((8, 9), 64, 32, 0, 24, 1.0, ("hardware", "warps")),
+        ((8, 6), (1024, 32, 0), (1, 2 / 3, ("warps",))),
+        ((8, 6), (64, 32, 0), (16, 2 / 3, ("hardware",))),
+        ((8, 9), (64, 32, 0), (24, 1.0, ("hardware", "warps"))),
         # 1024 threads in 16 blocks, and 64 KiB of shared memory in units of 256 bytes, none of it reserved.
-        ((7, 5), 32, 32, 0, 16, 0.5, ("hardware",)),
-        ((7, 5), 64, 32, 32 << 10, 2, 0.125, ("shared",)),
-        ((7, 5), 64, 32, (32 << 10) + 1, 1, 0.0625, ("shared",)),
+        ((7, 5), (32, 32, 0), (16, 0.5, ("hardware",))),
+        ((7, 5), (64, 32, 32 << 10), (2, 0.125, ("shared",))),
+        ((7, 5), (64, 32, (32 << 10) + 1), (1, 0.0625, ("shared",))),
         # 96 KiB: two blocks of 48 KiB. 7.0 lets one block have them all, 6.1 does not.
-        ((6, 1), 256, 32, 48 << 10, 2, 0.25, ("shared",)),
-        ((7, 0), 256, 32, 96 << 10, 1, 0.125, ("shared",)),
+        ((6, 1), (256, 32, 48 << 10), (2, 0.25, ("shared",))),
+        ((7, 0), (256, 32, 96 << 10), (1, 0.125, ("shared",))),
         # Registers go to a block as a whole, its warps counted in pairs: 33 · 2 warps · 32, rounded up to 512.
-        ((1, 3), 32, 33, 0, 6, 6 / 32, ("registers",)),
+        ((1, 3), (32, 33, 0), (6, 6 / 32, ("registers",))),
     ],
 )
-def test_hand_checked_blocks(
-    capability: tuple[int, int],
-    threads: int,
-    registers: int,
-    shared: int,
-    blocks: int,
-    fraction: float,
-    binding: tuple[str, ...],
-) -> None:
-    found = occupancy(capability, threads=threads, registers=registers, shared_bytes=shared)
-    assert (found.active_blocks, found.occupancy, found.binding) == (blocks, fraction, binding)
+def test_hand_checked_blocks(capability: tuple[int, int], block: tuple[int, ...], expected: tuple[Any, ...]) -> None:
+    found = Occupancy(MULTIPROCESSORS[capability], *block)
+    assert (found.active_blocks, found.occupancy, found.binding) == expected
 
 
 @given(blocks_of_any_capability)
@@ -218,7 +212,7 @@ def test_a_reduction_is_enough_and_no_more_than_needed(block: Occupancy, blocks:
         ),
     ],
 )
-def test_one_sentence_says_what_binds_and_what_would_lift_it(
+def test_advice_in_a_sentence(
     capability: tuple[int, int], threads: int, registers: int, shared: int, advice: str
 ) -> None:
     assert occupancy(capability, threads=threads, registers=registers, shared_bytes=shared).advice == advice
@@ -318,9 +312,7 @@ def test_several_launches_are_told_apart_by_their_functions(tmp_path: Path, monk
     assert ["function", "first", "after"] in [line.split() for line in output.splitlines()]
 
 
-def test_code_older_than_what_mmcore_runs_on_is_compiled_for_the_oldest_of_that(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_old_capabilities_are_compiled_for_the_oldest_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [capability_target(pair).architecture for pair in ((1, 2), (7, 0), (8, 6), (12, 0))] == [
         *("75", "75", "86", "120")
     ]
@@ -363,23 +355,11 @@ def test_every_result_has_the_occupancy_of_the_launch_that_keeps_the_fewest_warp
 
 # The command
 
-TILED = """
-extern "C" __global__ void tiled(const float* A, const float* B, float* C, int m, int n, int k)
-{
-    __shared__ float a[TILE][TILE], b[TILE][TILE];
-    const int row = blockIdx.y * TILE + threadIdx.y, column = blockIdx.x * TILE + threadIdx.x;
-    a[threadIdx.y][threadIdx.x] = A[row * k + threadIdx.x];
-    b[threadIdx.y][threadIdx.x] = B[threadIdx.y * n + column];
-    __syncthreads();
-    C[row * n + column] = a[threadIdx.y][0] * b[0][threadIdx.x];
-}
-"""
-
 
 @pytest.fixture(autouse=True)
 def own(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """acme.tiled, in square tiles of 16, 5 and 22, and acme.many, five configs with a parameter besides the block."""
-    cu_file.write_text(TILED)
+    cu_file.write_text(kernel_source("one_tile"))
     needs = (Multiple(("m", "n", "k"), of="TILE"),)
     configs: dict[str, list[dict[str, Any]]] = {
         "acme.tiled": [{"block": (edge, edge), "TILE": "{block.x}"} for edge in (16, 5, 22)],
@@ -526,35 +506,6 @@ def test_bare_numbers_are_of_the_device_when_no_capability_is_given() -> None:
     assert " (chosen by auto)\n" in result.stdout
     assert answered("--registers", "32", "--block", "16", "--device", "emulator")["device"] == "emulator"
     assert "(chosen" not in mmcore("occupancy", "--registers", "1", "--block", "8", "--device", "emulator").stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((), "name a kernel, or give --registers, --block and, unless it is 0, --shared"),
-        (("--registers", "3"), "name a kernel, or give --registers, --block"),
-        (("--size", "3"), "--size, -m, -n, -k and --config are a kernel's, and no kernel is named"),
-        (("--registers", "-1", "--block", "8"), "Invalid value for '--registers'"),
-        (("--registers", "1", "--block", "8x"), "'8x' is not a block"),
-        (("--registers", "1", "--block", "8", "--device", "gpu"), "there is no device 'gpu'"),
-        (("acme.tiled", "--cc", "9"), "'9' is not a compute capability, such as 9.0; there are 1.2, 1.3,"),
-        (("acme.tiled", "--cc", "8.7"), "the limits of compute capability 8.7 are not in mmcore's table; it has 1.2,"),
-        (("acme.tiled", "--cc", "9.0", "--device", "auto"), "give either --device or --cc, not both"),
-        (("acme.many", "--cc", "9.0", "--size", "641"), "acme.many: m = n = k = 641 is not a multiple of TILE = 8"),
-        (("acme.tiled", "--cc", "9.0", "--size", "8", "-m", "8"), "give either one size or m, n and k, not both"),
-        (("acme.tiled", "--cc", "9.0", "--config", "BM=3"), "there is no parameter 'BM'"),
-        (("acme.tild", "--cc", "9.0"), "did you mean acme.tiled"),
-        (("acme.tiled", "--block", "50"), "acme.tiled: a 50×50 block has 2500 threads; the device allows 1024"),
-        (("acme.many", "--block", "32", "--cc", "1.2"), "a 32×32 block has 1024 threads; the device allows 512"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
-)
-def test_what_cannot_be_answered_is_one_sentence(arguments: Sequence[str], said: str) -> None:
-    result = mmcore("occupancy", *arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("Error: ")
-    assert said in line
 
 
 def test_a_gpu_newer_than_the_table_is_refused_as_such(monkeypatch: pytest.MonkeyPatch) -> None:

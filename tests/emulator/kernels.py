@@ -7,9 +7,13 @@ from pathlib import Path
 import numpy as np
 
 
-def kernel_source(name: str) -> str:
-    """Return the source of a kernel in sources/."""
-    return (Path(__file__).parent / "sources" / f"{name}.cu").read_text(encoding="utf-8").rstrip()
+def kernel_source(name: str, **words: object) -> str:
+    """Return the source of a kernel in sources/, with some of its words replaced."""
+    source = (Path(__file__).parent / "sources" / name).with_suffix(Path(name).suffix or ".cu")
+    text = source.read_text(encoding="utf-8").rstrip()
+    for word, replacement in words.items():
+        text = text.replace(word, str(replacement))
+    return text
 
 
 PIPELINE, HANDING_ON, WARPGROUP = map(kernel_source, ("pipeline", "handing_on", "warpgroup"))

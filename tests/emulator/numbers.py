@@ -1,17 +1,14 @@
-"""Numbers of PTX's types by their bits, exact rounding, and tables of what opcodes compute."""
+"""Numbers of PTX's types by their bits, and exact rounding."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
-from tests.emulation import computed, dtype_of, from_bfloat16, operand_types, to_bfloat16
-from tests.emulator.templates import expanded
+from tests.emulation import dtype_of, from_bfloat16, operand_types, to_bfloat16
 
 WORD = 2**32 - 1
 RNG = np.random.default_rng(11)
@@ -46,7 +43,7 @@ def clamp(number: int, low: int, high: int) -> int:
 
 
 def value(bits: int, kind: str) -> float:
-    """Return the number that a bit pattern stands for."""
+    """Return the number with these bits."""
     if kind == "bf16":
         return float(from_bfloat16(np.array([bits], np.uint16))[0])
     return float(np.array([bits], f"u{dtype_of(kind).itemsize}").view(dtype_of(kind))[0])
@@ -90,7 +87,7 @@ def finite(kind: str, count: int = 400) -> NDArray[np.uint64]:
 
 
 def rounded(exact: Fraction, kind: str, way: str = "rn", *, flush: bool = False) -> float:
-    """Return a fraction rounded once; with ``flush``, subnormal float32 results are zeros, told before the rounding."""
+    """Return a fraction rounded once; with ``flush``, results that are subnormal before rounding are zeros."""
     precision, least = FORMATS[kind]
     exponent = abs(exact.numerator).bit_length() - exact.denominator.bit_length()
     exponent -= abs(exact) < Fraction(2) ** exponent
@@ -110,36 +107,3 @@ def rounded(exact: Fraction, kind: str, way: str = "rn", *, flush: bool = False)
         to_infinity = {"rz": False, "rm": sign < 0, "rp": sign > 0}.get(way, True)
         return math.copysign(math.inf if to_infinity else float(largest), sign)
     return math.copysign(float(whole * unit), sign)
-
-
-# Tables.
-
-
-def cases(table: str) -> list[Any]:
-    """Return an opcode and a case for each case of a table.
-
-    A line such as ``add.sat.<f32|f64> | 0.75 0.75 = 1 | -0.75 0.25 = 0x0`` has opcodes, as templates, and their cases.
-    Operands and results are numbers of the opcode's types, as Python expressions without blanks, or bits (0x…).
-    """
-    rows = (line.partition("#")[0].partition(" | ") for line in table.strip().splitlines())
-    return [
-        pytest.param(opcode, case.strip(), id=f"{opcode} | {case.strip()}")
-        for opcodes, _, every in rows
-        for opcode in expanded(opcodes)
-        for case in every.split(" | ")
-    ]
-
-
-def assert_computes(opcode: str, case: str) -> None:
-    """Assert that an opcode computes what a case of a table says, to the bit."""
-    types, result = types_of(opcode)
-    operands, _, expected = case.partition(" = ")
-    found = computed(opcode, *(_bits(text, kind) for text, kind in zip(operands.split(), types, strict=True)))[0]
-    assert [hex(bits) for bits in found.tolist()] == [hex(_bits(expected, result))]
-
-
-def _bits(text: str, kind: str) -> int:
-    number = eval(text, {"inf": math.inf, "nan": math.nan})
-    if kind in ("f16", "bf16", "f32", "f64") and "0x" not in text:
-        return bits_of(float(number), kind)
-    return int(int(number) & (2 ** width(kind) - 1))

@@ -19,37 +19,16 @@ from tests.conftest import DEVICES
 from tests.emulation import dtype_of
 from tests.emulator.kernels import kernel_source
 from tests.emulator.numbers import types_of
-from tests.emulator.templates import expanded
+from tests.emulator.templates import expanded, template_file
 
 Words = NDArray[np.uint64]
 
 pytestmark = pytest.mark.skipif("cuda" not in DEVICES, reason="there is no GPU on this machine")
 THREADS = 4096
 
-OPCODES = expanded("""
-<add|sub|mul.lo|mul.hi|min|max|div|rem|mad.lo|mad.hi|shr>.<INT>
-<mul.wide|mad.wide>.<u16|s16|u32|s32>
-<neg|abs>.<s16|s32|s64>
-<and|or|xor|not|shl>.<BITS>
-dp4a.<s32|u32>.<s32|u32>
-<bfe.u32|bfe.u64|bfi.b32|bfi.b64|popc.b32|popc.b64|prmt.b32>
-shf.<l|r>.<wrap|clamp>.b32
-<add.rn|sub.rn|mul.rn|fma.rn|div.rn|min|max|neg|abs|sqrt.rn|rcp.rn>.<f32|f64>
-<add|sub|mul|fma>.rn.f16
-fma.rn.bf16
-cvt.rzi.<INT>.<f32|f64>
-cvt.rn.<f16|f32|f64>.<s32|u32|s64|u64>
-<add|sub|mul.rn|fma.rn|div.rn|min|max|neg|abs|sqrt.rn|rcp.rn>.ftz.f32
-cvt.<rn.ftz.f32.f64|ftz.f64.f32|rn.ftz.f16.f32>
-setp.<eq|ne|lt|le|gt|ge|equ|neu|num>.ftz.f32
-cvt.<rni|rzi|rmi|rpi>.<f32|f64>.$2
-cvt.<rni|rmi|rpi><|.ftz>.s32.f32
-cvt.<rn.f16.f32|rn.f16.f64|rn.bf16.f32|rn.f32.f64|f32.f16|f64.f16|f32.bf16|f64.f32>
-setp.<eq|ne|lt|le|gt|ge>.<INT|f32|f64>
-setp.<equ|neu|ltu|leu|gtu|geu|num|nan>.f32
-""")
+OPCODES = expanded(template_file("on_a_gpu"))
 
-# The letter by which inline assembly asks for a register of a type, and the C type of that register.
+# The letter of a register's type in inline assembly, and the C type of that register.
 _CONSTRAINTS = {"f32": "f", "f64": "d", "16": "h", "32": "r", "64": "l"}
 _C_TYPES = {"f": "float", "d": "double", "h": "unsigned short", "r": "unsigned", "l": "unsigned long long"}
 
@@ -153,14 +132,16 @@ def test_an_instruction_computes_the_same_bits_on_the_gpu(opcode: str, cu_file: 
     if opcode.startswith("bf"):
         # The begin and the length of a field are numbers up to 255; the PTX manual leaves others open.
         words.reshape(-1, 4)[:, len(types) - 2 : len(types)] &= np.uint64(255)
-    ours, theirs = on_both(cu_file, source_of(opcode), words)
+    emulated, on_the_gpu = on_both(cu_file, source_of(opcode), words)
     if result == "f64":
         # PTX leaves open which NaN a 64-bit operation returns.
-        nan = np.isnan(ours.view(np.float64))
-        np.testing.assert_array_equal(nan, np.isnan(theirs.view(np.float64)))
-        ours, theirs = ours[~nan], theirs[~nan]
-    wrong = np.flatnonzero(ours != theirs)
-    examples = [[hex(word) for word in (*words[4 * t : 4 * t + 4], ours[t], theirs[t])] for t in wrong[:5].tolist()]
+        nan = np.isnan(emulated.view(np.float64))
+        np.testing.assert_array_equal(nan, np.isnan(on_the_gpu.view(np.float64)))
+        emulated, on_the_gpu = emulated[~nan], on_the_gpu[~nan]
+    wrong = np.flatnonzero(emulated != on_the_gpu)
+    examples = [
+        [hex(word) for word in (*words[4 * t : 4 * t + 4], emulated[t], on_the_gpu[t])] for t in wrong[:5].tolist()
+    ]
     assert not examples, f"{len(wrong)} differ: operands, emulator, GPU = {examples}"
 
 
@@ -173,5 +154,5 @@ def test_a_kernel_computes_the_same_on_the_gpu(source: str, cu_file: Path) -> No
     rng = np.random.default_rng(1)
     bits = rng.choice([0, 1, 3, 0x7FFFFF, 0x800000, 0x800001, 0x1000000, 0x3F800000], (THREADS, 4))
     words = (bits | rng.integers(0, 2, (THREADS, 4)) << 31).astype(np.uint64).reshape(-1)
-    ours, theirs = on_both(cu_file, source, words)
-    np.testing.assert_array_equal(ours, theirs)
+    emulated, on_the_gpu = on_both(cu_file, source, words)
+    np.testing.assert_array_equal(emulated, on_the_gpu)

@@ -14,8 +14,9 @@ from mmcore_emulator.isa.table import semantics_of
 from mmcore_emulator.machine.asynchronous.boxes import box_elements, box_rows
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout, decode
 from tests.emulation import Emulated, emulate, function_of, ptx_kernel
+from tests.emulator.kernels import kernel_source
 from tests.emulator.ptx_statements import REGISTERS, ptxas_refuses
-from tests.emulator.test_tensor_map_use import BASE, SOURCE, copied
+from tests.emulator.test_tensor_map_use import BASE, copied
 
 Index = tuple[int, ...]
 
@@ -41,7 +42,7 @@ def statements() -> Iterator[str]:
             yield f"cp.async.bulk.prefetch.tensor.{axes}d.L2.global{mode}{hint} {box}{further}{policy};"
 
 
-def test_the_emulator_knows_the_forms_that_ptxas_takes() -> None:
+def test_the_emulator_and_ptxas_accept_the_same_forms() -> None:
     every = [*statements()]
     body = function_of(ptx_kernel(f"{{ {REGISTERS} {' '.join(every)} }}")).body
     bulk = [instruction for instruction in body if "bulk" in instruction.opcode]
@@ -143,27 +144,12 @@ def images(box: tuple[int, int] = (4, 11), kind: str = "uint32") -> TensorLayout
     return TensorLayout(BASE, kind, IMAGES.shape[::-1], IMAGES.strides[::-1], box, corners=BOUNDS)
 
 
-LAUNCHED = SOURCE.format(nbytes=176, copy=load_of((4, 2, 1, 0), (0, 1)))
-
-
 def test_the_api_takes_axes_in_the_order_of_the_array() -> None:
     out = np.zeros((11, 4), np.uint32)
     arguments = IMAGES, out, TensorMap(IMAGES, (11, 4), corners=(BOUNDS[0][::-1], BOUNDS[1][::-1]))
-    assert launch(LAUNCHED, "f", grid=1, block=32, args=arguments, shared_bytes=176).ok
+    source = kernel_source("box_to_shared", NBYTES=176, COPY=load_of((4, 2, 1, 0), (0, 1)))
+    assert launch(source, "f", grid=1, block=32, args=arguments, shared_bytes=176).ok
     assert out[0].tolist() == IMAGES[0, 2, 2, 4:].tolist()
-
-
-STORE = """
-struct __align__(64) Map {{ unsigned long long words[16]; }};
-extern "C" __global__ void f(unsigned *memory, const __grid_constant__ Map map) {{
-    extern __shared__ __align__(1024) unsigned tile[];
-    for (int i = threadIdx.x; i < 44; i += blockDim.x) tile[i] = 1000 + i;
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-    __syncthreads();
-    if (threadIdx.x == 0)
-        asm volatile("{copy} [%1, {{4, 2, 1, 0}}], [%0]; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"
-                     :: "r"((unsigned)__cvta_generic_to_shared(tile)), "l"(&map) : "memory");
-}}"""
 
 
 @pytest.mark.parametrize(
@@ -174,7 +160,9 @@ extern "C" __global__ void f(unsigned *memory, const __grid_constant__ Map map) 
     ],
 )
 def test_a_column_is_stored_pixel_by_pixel(copy: str, adds: bool) -> None:
-    made = emulate(STORE.format(copy=copy), IMAGES, images().encode(), architecture="90a", shared_bytes=176)
+    made = emulate(
+        kernel_source("column_from_shared", COPY=copy), IMAGES, images().encode(), architecture="90a", shared_bytes=176
+    )
     assert made.violations == []
     expected = IMAGES.copy()
     for row, (w, h, n) in enumerate(walk(images(), (4, 2, 1, 0), (0, 0))):
@@ -183,33 +171,17 @@ def test_a_column_is_stored_pixel_by_pixel(copy: str, adds: bool) -> None:
     np.testing.assert_array_equal(made.arrays[0], expected)
 
 
-MULTICAST = """
-struct __align__(64) Map { unsigned long long words[16]; };
-extern "C" __global__ void f(const unsigned *memory, unsigned *out, const __grid_constant__ Map map) {
-    extern __shared__ __align__(1024) unsigned tile[];
-    __shared__ __align__(8) unsigned long long barrier;
-    unsigned into = (unsigned)__cvta_generic_to_shared(tile), at = (unsigned)__cvta_generic_to_shared(&barrier);
-    if (threadIdx.x == 0) {
-        asm volatile("mbarrier.init.shared.b64 [%0], 1; fence.mbarrier_init.release.cluster;" :: "r"(at) : "memory");
-        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 176;" :: "r"(at) : "memory");
-    }
-    asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
-    if (threadIdx.x == 0 && blockIdx.x == 1)
-        asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes"
-                     ".multicast::cluster.L2::cache_hint [%0], [%1, {4, 1, 0, 0}], [%2], {%3, %4}, %5, %6;"
-                     :: "r"(into), "l"(&map), "r"(at), "h"((unsigned short)1), "h"((unsigned short)2),
-                        "h"((unsigned short)3), "l"(0ull) : "memory");
-    asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra W; }"
-                 :: "r"(at) : "memory");
-    for (int i = threadIdx.x; i < 44; i += blockDim.x) out[44 * blockIdx.x + i] = tile[i];
-    asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
-}"""
-
-
 def test_a_column_goes_to_several_blocks_of_a_cluster() -> None:
     out = np.zeros((2, 11, 4), np.uint32)
     arguments = IMAGES, out, images().encode()
-    made = emulate(MULTICAST, *arguments, grid=(2,), cluster=(2, 1, 1), architecture="90a", shared_bytes=176)
+    made = emulate(
+        kernel_source("multicast_of_a_column"),
+        *arguments,
+        grid=(2,),
+        cluster=(2, 1, 1),
+        architecture="90a",
+        shared_bytes=176,
+    )
     assert made.violations == []
     for block in made.arrays[1]:
         for row, (w, h, n) in enumerate(walk(images(), (4, 1, 0, 0), (1, 2))):
@@ -248,5 +220,5 @@ def test_misuse_of_a_map_is_reported() -> None:
         ({"swizzle": 32, "box": (16, 8)}, "a row of the box has 64 bytes, more than the swizzle's 32"),
     ],
 )
-def test_what_the_driver_refuses(change: dict[str, object], sentence: str) -> None:
+def test_invalid_maps_are_refused_as_by_the_driver(change: dict[str, object], sentence: str) -> None:
     assert TensorLayout(**{**vars(images()), **change}).problems() == [sentence]

@@ -136,7 +136,7 @@ def product_of_wmma(name: str, a: NDArray[np.float16], b: NDArray[np.float16]) -
 
 
 def test_tensor_cores_add_up_as_those_of_their_architecture() -> None:
-    """Add a term of 1 and fifteen of 2^-24 or 2^-25, of which only Hopper keeps the last.
+    """Add a term of 1 and fifteen of 2^-24 or 2^-25. Only Hopper keeps the latter.
 
     Turing's, Ampere's and Ada's tensor cores are the same in the published model.
     """

@@ -25,6 +25,8 @@ from tests.emulation import (
     translated,
     words,
 )
+from tests.emulator.kernels import kernel_source
+from tests.emulator.templates import template_file
 from tests.emulator.test_corpus import CORPUS
 
 
@@ -61,42 +63,10 @@ def test_the_size_of_a_cluster_is_read() -> None:
     assert function_of(ptx_of(source, architecture="90a")).cluster == (2, 1, 1)
 
 
-HAND_WRITTEN = """
-.version 8.8
-.target sm_100
-.address_size 64
-.file 1 "/somewhere/else.cu"
-.visible .entry f(.param .u64 .ptr .global .align 4 f_param_0, .param .u64 f_param_1)
-.maxntid 1024, 1, 1
-.reqntid 32
-{
-    .reg .pred %p<3>;
-    .reg .b32 %r<8>; .reg .b64 %rd<8>;
-    ld.param.b64 %rd1, [f_param_0]; // a comment
-    ld.param.b64 %rd2, [f_param_1];
-    cvta.to.global.u64 %rd3, %rd1;
-    .loc 1 7 3, function_name $L__info_string0, inlined_at 1 9 2
-    mov.u32 %r1, %tid.x;
-    mul.wide.u32 %rd4, %r1, 4; /* another */
-    add.s64 %rd5, %rd3, %rd4;
-    ld.global.b32 %r2, [%rd5+0];
-    { .reg .b32 t; mov.b32 t, 0f3F000000; fma.rn.f32 %r3, %r2, t, 0f40000000; }
-    setp.gt.f32 %p1, %r3, 0f40800000;
-@%p1 mov.b32 %r3, 0fC0000000;
-    @!%p1 bra $L__done;
-    add.rn.f32 %r3, %r3, 0fBF800000;
-$L__done:
-    st.global.b32 [%rd5], %r3;
-    ret;
-}
-.section .debug_str { $L__info_string0: .b8 102,0 }
-"""
-
-
 def test_untyped_registers_may_hold_floats() -> None:
     halved = np.arange(32, dtype=np.float32) / 2 + 2
     expected = np.where(halved > 4, np.float32(-3), halved)
-    out = emulate("", np.arange(32, dtype=np.float32), np.uint64(0), text=HAND_WRITTEN).arrays[0]
+    out = emulate("", np.arange(32, dtype=np.float32), np.uint64(0), text=kernel_source("hand_written.ptx")).arrays[0]
     np.testing.assert_array_equal(out, expected)
 
 
@@ -174,39 +144,7 @@ def test_a_declaration_is_read(declaration: str, expected: Variable) -> None:
     assert variable(declaration) == expected
 
 
-DAMAGED = """
-.global .align 4 .u32; => '.global .align 4 .u32' is not understood
-.global .align 4 .u33 x; => '.global .align 4 .u33 x' is not understood
-.global .align four .u32 x; => is not understood
-.global .align 3 .u32 x; => x has an alignment of 3, which is no power of two
-.global .align 0 .u32 x; => x has an alignment of 0, which is no power of two
-.global .v4 .f32 x; => is not understood
-.global .u32 x, y; => is not understood
-.global .u32 x[; => is not understood
-.global .u32 x[-1]; => is not understood
-.global .u32 x[]; => x has no size
-.const .u32 x = ; => x is set to '', which is no .u32
-.const .u32 x = 5 6; => x is set to '5 6', which is no .u32
-.const .b8 x[2] = {1, 256}; => x is set to '256', which is no .b8
-.const .b8 x[2] = {1, -129}; => x is set to '-129', which is no .b8
-.const .b8 x[2] = {1, 2, 3}; => x of 2 bytes is set to 3 values of .b8
-.const .b8 x[2] = {1,, 2}; => x of 2 bytes is set to 3 values of .b8
-.const .b8 x[2] = {1,}; => x is set to '', which is no .b8
-.const .b8 x[2] = {1, 2; => x is set to '{1, 2', which is not understood
-.const .b8 x[2] = 1; => x is set to '1', which is not understood
-.const .b8 x = {1}; => x is set to '{1}', which is not understood
-.const .f32 x = 0f3F80; => PTX constant '0f3F80' is not understood
-.const .f32 x = 0d3FF0000000000000; => which is no .f32
-.const .f32 x = 1; => x is set to '1', which is no .f32
-.const .u32 x = 0f3F800000; => which is no .u32
-.extern .global .u32 x = 1; => x cannot have an initial value
-.shared .u32 x = 1; => x cannot have an initial value
-.global .u32 x = 1\\n.global .u32 y; => x is set to '1 .global .u32 y', which is no .u32
-.global .u32 x = 1 => '.global .u32 x = 1' does not end
-"""
-
-
-@pytest.mark.parametrize("line", DAMAGED.strip().splitlines())
+@pytest.mark.parametrize("line", template_file("damaged_declarations").splitlines())
 def test_a_damaged_declaration_is_refused_in_words(line: str) -> None:
     text, _, reason = line.partition(" => ")
     with pytest.raises(PtxError) as refusal:

@@ -1,4 +1,4 @@
-"""Copies by tensor maps: what lies outside a tensor, and maps that do not fit the instruction."""
+"""Copies by tensor maps: elements outside a tensor, and maps that do not fit the instruction."""
 
 from __future__ import annotations
 
@@ -9,24 +9,8 @@ from numpy.typing import NDArray
 from mmcore_emulator.machine.asynchronous.boxes import box_elements
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
 from tests.emulation import Emulated, emulate
+from tests.emulator.kernels import kernel_source
 
-SOURCE = """
-struct __align__(64) Map {{ unsigned long long words[16]; }};
-extern "C" __global__ void f(const unsigned char *memory, unsigned char *out, const __grid_constant__ Map map) {{
-    extern __shared__ __align__(1024) unsigned char tile[];
-    __shared__ __align__(8) unsigned long long barrier;
-    unsigned into = (unsigned)__cvta_generic_to_shared(tile), at = (unsigned)__cvta_generic_to_shared(&barrier);
-    if (threadIdx.x == 0) {{
-        asm volatile("mbarrier.init.shared.b64 [%0], 1; fence.mbarrier_init.release.cluster;" :: "r"(at) : "memory");
-        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], {nbytes};" :: "r"(at) : "memory");
-        asm volatile("cp.async.bulk.tensor.{copy}"
-                     :: "r"(into), "l"(&map), "r"(at) : "memory");
-    }}
-    __syncthreads();
-    asm volatile("{{ .reg .pred p; W: mbarrier.try_wait.parity.shared.b64 p, [%0], 0; @!p bra W; }}"
-                 :: "r"(at) : "memory");
-    for (int i = threadIdx.x; i < {nbytes}; i += blockDim.x) out[i] = tile[i];
-}}"""
 BASE = (1 << 40) + (1 << 39)
 """Address of the first array on the emulator."""
 
@@ -34,7 +18,7 @@ BASE = (1 << 40) + (1 << 39)
 def copied(layout: TensorLayout, memory: NDArray[np.generic], copy: str) -> Emulated:
     """Run a kernel that copies one box into shared memory and from there to its second array."""
     out = np.zeros(layout.nbytes, np.uint8)
-    source = SOURCE.format(nbytes=layout.nbytes, copy=copy)
+    source = kernel_source("box_to_shared", NBYTES=layout.nbytes, COPY=copy)
     return emulate(source, memory, out, layout.encode(), architecture="90a", shared_bytes=layout.nbytes)
 
 

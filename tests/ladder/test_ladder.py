@@ -141,9 +141,7 @@ def test_configs_drawn_at_random_are_right_at_ragged_sizes(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "resident"), [("ladder.f32.09_any", f32.resident), ("ladder.f64.03_ring", f64.resident)]
 )
-def test_the_blocks_that_are_counted_on_are_those_that_the_source_asks_room_for(
-    name: str, resident: Callable[[Config], int]
-) -> None:
+def test_resident_blocks_are_those_of_launch_bounds(name: str, resident: Callable[[Config], int]) -> None:
     for config in [resolve(declared) for declared in LADDER[name].configs][::8]:
         planned = plan(LADDER[name], LADDER[name].problem(64, 64, 64), config, DeviceProperties())
         (asked,) = set(re.findall(r"\.minnctapersm (\d+)", compile_plan(planned, "90").ptx))

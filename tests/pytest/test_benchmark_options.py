@@ -19,19 +19,19 @@ from hypothesis import strategies as st
 from pytest_benchmark.storage.file import FileStorage
 
 from mmcore import Config, Dim3, Kernel, Launch, Problem, Result, Space
-from mmcore.cell import BASELINE, Timing
+from mmcore.baseline_comparison import BaselineComparison
+from mmcore.cell import LIBRARY, Timing
 from mmcore.cli.output import rendered
-from mmcore.compared import Compared
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem, MmcoreError
 from mmcore.kernel.sizes import Sizes, parse_sizes
 from mmcore.messages import quoted
-from mmcore.registry import Origin, Registered, registry
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import registry
 from mmcore.result import LaunchRecord
 from mmcore.timing import Time
 from mmcore.verify.outcome import Verification
 from mmcore_engines.file_locks import Holder, LockFailed
-from mmcore_pytest import plugin
 from mmcore_pytest.benchmark_internals import save, without_counterpart
 from mmcore_pytest.collection import Found, find_benchmarks
 from mmcore_pytest.fixture import DeviceClock, Measured, _what_is_wrong, options_of
@@ -74,7 +74,7 @@ EVERY_OPTION = {
 
 
 def test_without_options_the_usual_is_measured(pytester: pytest.Pytester) -> None:
-    assert Selection.of(pytester.parseconfig()) == replace(USUAL, baseline=BASELINE)
+    assert Selection.of(pytester.parseconfig()) == replace(USUAL, baseline=LIBRARY)
     assert EVERY_OPTION.keys() == vars(USUAL).keys()
 
 
@@ -442,8 +442,10 @@ def test_the_table_says_which_products_were_sampled_and_what_block_was_launched(
     assert " ".join(ends["hpsee.simple"]).endswith("(8×4 launched) all")
 
 
-def beside(kernel: str, seconds: float, faster: float, **changes: Any) -> Compared:
-    return Compared(kernel, kernel, Time(Timing(), (seconds,), 1, "made up"), "", faster, (faster, faster), **changes)
+def beside(kernel: str, seconds: float, faster: float, **changes: Any) -> BaselineComparison:
+    return BaselineComparison(
+        kernel, kernel, Time(Timing(), (seconds,), 1, "made up"), "", faster, (faster, faster), **changes
+    )
 
 
 def test_the_table_and_the_csv_have_the_fastest_baseline(tmp_path: Path) -> None:
@@ -468,7 +470,7 @@ def test_the_table_and_the_csv_have_the_fastest_baseline(tmp_path: Path) -> None
 
 
 def test_a_line_says_what_the_kernel_was_compared_with_and_not_what_it_was_not() -> None:
-    with_two = (beside("acme.fast", 1e-3, 0.5), Compared("acme.lost", "", reason="it is lost"))
+    with_two = (beside("acme.fast", 1e-3, 0.5), BaselineComparison("acme.lost", "", reason="it is lost"))
     _, result, _ = done("upc.kernel01", 64, times=(2e-3,), compared_with=with_two)
     assert line(result) == ("verified, 2000.00 µs ±0.00 %, 0.262 GFLOP/s, 50.0 % of acme.fast (50.0–50.0 %)")
 
@@ -575,22 +577,6 @@ def test_a_device_that_is_timed_is_held_once_until_the_run_ends(
     assert (MadeUpLock.taken, ended) == ([], ["workers"])
 
 
-def test_a_cell_takes_as_long_as_its_set_up_its_call_and_its_teardown_together() -> None:
-    used: Any = SimpleNamespace(duration=0.0)
-    session = Session(begin_config({}))
-    session.items, session.benchmarks["test_bench.py::test_one"] = 1, used
-    for name, seconds in (("one", 1.0), ("one", 2.0), ("another", 8.0), ("one", 4.0)):
-        config = SimpleNamespace(stash={plugin._SESSION: session})
-        item: Any = SimpleNamespace(config=config, nodeid=f"test_bench.py::test_{name}")
-        report: Any = SimpleNamespace(duration=seconds, when="call")
-        wrapper = plugin.pytest_runtest_makereport(item)
-        next(wrapper)
-        with pytest.raises(StopIteration) as done:
-            wrapper.send(report)
-        assert done.value.value is report
-    assert used.duration == 7.0
-
-
 def test_csv_has_zeros_and_leaves_out_what_is_not_there(tmp_path: Path) -> None:
     results = [done("upc.kernel01", 32, times=(2e-3,), figures={"occupancy": 0.0, "sectors": None})]
     write_csv(tmp_path / "out.csv", results)
@@ -622,9 +608,7 @@ def test_a_number_has_three_digits_or_all_before_the_point(seconds: float, rate:
         ),
     ],
 )
-def test_what_is_wrong_with_a_cell_begins_with_its_name(
-    violations: tuple[Violation, ...], verification: Verification | None, said: str
-) -> None:
+def test_a_failure_has_a_name(violations: tuple[Violation, ...], verification: Verification | None, said: str) -> None:
     _, result, _ = done("upc.kernel01", 32)
     text = _what_is_wrong(replace(result, violations=violations, verification=verification), 2.5)
     first, second, *more = text.splitlines()

@@ -12,7 +12,7 @@ import pytest
 
 from mmcore import InvalidKernel, Kernel
 from mmcore.registry import registry
-from mmcore_sources.cuda_file.revisions import other_source
+from mmcore_sources.cuda_file.revisions import source_revision
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def of(source: Path) -> Kernel:
 
 
 def test_no_version_is_no_source() -> None:
-    assert registry().other_source(of(Path("/nowhere/tiled.cu")), "") == ""
+    assert registry().source_revision(of(Path("/nowhere/tiled.cu")), "") == ""
 
 
 @pytest.mark.parametrize("revision", ["old", "HEAD~1"])
@@ -51,17 +51,17 @@ def test_a_revision_is_unpacked_with_what_lies_beside_the_source(repository: Pat
     kernel = of(repository / "kernels" / "tiled.cu")
     kernel.source.write_text("// being edited")
     for _ in range(2):
-        found = Path(other_source(kernel, revision))
+        found = Path(source_revision(kernel, revision))
         assert found.read_text() == "// old tiled.cu"
         assert found.with_suffix(".cuh").read_text() == "// old tiled.cuh"
-    assert Path(other_source(kernel, "HEAD")).read_text() == "// new tiled.cu"
+    assert Path(source_revision(kernel, "HEAD")).read_text() == "// new tiled.cu"
     assert kernel.source.read_text() == "// being edited"
 
 
 def test_a_revision_by_the_path_of_a_link_is_that_of_the_file(repository: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.cu"
     link.symlink_to(repository / "kernels" / "tiled.cu")
-    assert Path(other_source(of(link), "old")).read_text() == "// old tiled.cu"
+    assert Path(source_revision(of(link), "old")).read_text() == "// old tiled.cu"
 
 
 def test_in_a_folder_the_nearest_file_of_that_name_is_taken(tmp_path: Path) -> None:
@@ -70,9 +70,9 @@ def test_in_a_folder_the_nearest_file_of_that_name_is_taken(tmp_path: Path) -> N
     (tmp_path / "other" / "a" / "b" / "c" / "tiled.cu").write_text("deep")
     (tmp_path / "other" / "z" / "y" / "tiled.cu").write_text("near")
     kernel = of(tmp_path / "tiled.cu")
-    assert Path(other_source(kernel, str(tmp_path / "other"))).read_text() == "near"
+    assert Path(source_revision(kernel, str(tmp_path / "other"))).read_text() == "near"
     (tmp_path / "other" / "tiled.cu").write_text("nearest")
-    assert Path(other_source(kernel, str(tmp_path / "other"))).read_text() == "nearest"
+    assert Path(source_revision(kernel, str(tmp_path / "other"))).read_text() == "nearest"
 
 
 def test_a_version_that_is_not_there_is_one_sentence(repository: Path, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_version_that_is_not_there_is_one_sentence(repository: Path, tmp_path:
     ]
     for source, version, sentence in sentences:
         with pytest.raises(InvalidKernel) as raised:
-            other_source(of(source), version)
+            source_revision(of(source), version)
         assert str(raised.value) == sentence
 
 
@@ -101,7 +101,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from mmcore import Kernel
-from mmcore_sources.cuda_file.revisions import other_source
+from mmcore_sources.cuda_file.revisions import source_revision
 
 write, written = Path.write_bytes, []
 
@@ -112,7 +112,7 @@ def killed(path, content):
         os._exit(9)
 
 Path.write_bytes = killed
-other_source(Kernel(name="acme.tiled", configs=[{"block": 8}], source=Path(sys.argv[1])), "old")
+source_revision(Kernel(name="acme.tiled", configs=[{"block": 8}], source=Path(sys.argv[1])), "old")
 """
 
 
@@ -122,7 +122,7 @@ def test_an_unpacking_that_was_killed_leaves_nothing_that_is_used(repository: Pa
     commit(repository, "old")
     killed = subprocess.run([sys.executable, "-c", KILLED, folder / "tiled.cu"], cwd=Path(__file__).parents[2])
     assert killed.returncode == 9
-    found = Path(other_source(of(folder / "tiled.cu"), "old"))
+    found = Path(source_revision(of(folder / "tiled.cu"), "old"))
     assert sorted(path.name for path in found.parent.iterdir()) == ["more.cuh", "tiled.cu", "tiled.cuh"]
 
 
@@ -130,7 +130,7 @@ def test_an_unpacking_that_was_killed_leaves_nothing_that_is_used(repository: Pa
 def test_a_link_in_a_revision_stays_a_link(repository: Path, target: str) -> None:
     (repository / "kernels" / "link.cuh").symlink_to(target)
     commit(repository, "linked")
-    found = Path(other_source(of(repository / "kernels" / "tiled.cu"), "linked"))
+    found = Path(source_revision(of(repository / "kernels" / "tiled.cu"), "linked"))
     assert os.readlink(found.with_name("link.cuh")) == target
 
 
@@ -161,7 +161,7 @@ def test_no_program_of_a_repository_is_run_and_files_are_as_they_were_committed(
     for hook in ("post-checkout", "post-index-change", "reference-transaction", "fsmonitor-watchman"):
         (repository / "hooks" / hook).symlink_to(trap)
     git(repository, "config", "core.hooksPath", str(repository / "hooks"))
-    found = Path(other_source(of(repository / "kernels" / "tiled.cu"), "hostile"))
+    found = Path(source_revision(of(repository / "kernels" / "tiled.cu"), "hostile"))
     assert found.read_text() == "// $Format:%H$\n"
     assert not trap.with_name("sprung").exists()
 
@@ -178,32 +178,32 @@ def test_what_a_partial_clone_lacks_is_not_fetched(repository: Path, trap: Path)
     }.items():
         git(repository, "config", key, value)
     with pytest.raises(InvalidKernel, match=r"old cannot be unpacked into the cache: .* has no tiled\.cuh that can be"):
-        other_source(of(repository / "kernels" / "tiled.cu"), "old")
+        source_revision(of(repository / "kernels" / "tiled.cu"), "old")
     assert not trap.with_name("sprung").exists()
 
 
 @pytest.mark.parametrize("key", ["include.path", "core.worktree"])
 @pytest.mark.parametrize("value", [".", "pipe"])
-def test_a_config_that_leads_astray_is_one_sentence(
+def test_odd_git_configs(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: str
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
     git(repository, "config", key, str(tmp_path / value))
     monkeypatch.setattr("mmcore_sources.cuda_file.revisions._SECONDS", 0.5)
     with pytest.raises(InvalidKernel, match=r"^acme\.tiled: "):
-        other_source(of(repository / "kernels" / "tiled.cu"), "old")
+        source_revision(of(repository / "kernels" / "tiled.cu"), "old")
 
 
 def test_a_replaced_object_of_a_repository_is_not_taken(repository: Path) -> None:
     old, new = ("old:kernels/tiled.cu", "new:kernels/tiled.cu")
     git(repository, "replace", old, new)
-    assert Path(other_source(of(repository / "kernels" / "tiled.cu"), "old")).read_text() == "// old tiled.cu"
+    assert Path(source_revision(of(repository / "kernels" / "tiled.cu"), "old")).read_text() == "// old tiled.cu"
 
 
 @pytest.mark.parametrize("version", ["--all", "--git-dir", "@{99}", "{0}", "HEAD:kernels", "x" * 5000, "a\0b"])
 def test_what_is_no_revision_is_one_sentence(repository: Path, version: str) -> None:
     with pytest.raises(InvalidKernel, match=r"is neither a folder, nor a revision"):
-        other_source(of(repository / "kernels" / "tiled.cu"), version)
+        source_revision(of(repository / "kernels" / "tiled.cu"), version)
 
 
 def test_a_revision_that_finds_no_room_is_one_sentence(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,6 +212,6 @@ def test_a_revision_that_finds_no_room_is_one_sentence(repository: Path, monkeyp
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(InvalidKernel, match=r"old cannot be unpacked into the cache: No space left on device$"):
-        other_source(of(repository / "kernels" / "tiled.cu"), "old")
+        source_revision(of(repository / "kernels" / "tiled.cu"), "old")
     monkeypatch.undo()
-    assert Path(other_source(of(repository / "kernels" / "tiled.cu"), "old")).read_text() == "// old tiled.cu"
+    assert Path(source_revision(of(repository / "kernels" / "tiled.cu"), "old")).read_text() == "// old tiled.cu"

@@ -15,7 +15,8 @@ import mmcore as api
 from mmcore.devices.base import Device
 from mmcore.errors import CompilerMissing
 from mmcore.kernel.properties import DeviceProperties
-from mmcore.registry import Origin, Registered, Registry, registry
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import Registry, registry
 from mmcore_emulator.isa.architectures import CAPABILITIES
 from tests.command_line import install, installed, kernel_module, mmcore
 

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmcore.executor import worker
-from mmcore.registry import Origin, Registered, registry
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import registry
 from tests.command_line import mmcore
 from tests.made_up_results import DEVICE, EMULATOR, MACHINE, benchmark, document, emulated
 from tests.strategies import JSON, put_anywhere
@@ -91,7 +92,7 @@ def test_since_is_the_first_run_that_differs_in_that_direction(tmp_path: Path) -
 
 def test_how_many_runs_a_new_series_lacks_is_told(tmp_path: Path) -> None:
     runs(tmp_path, 1.0, 1.0, 1.0)
-    assert "new is what has fewer than 3 runs before its newest one" in shown(tmp_path).stdout
+    assert "new: fewer than 3 runs before the newest one" in shown(tmp_path).stdout
     assert "fewer than" not in shown(tmp_path, "--window", "1").stdout
 
 
@@ -124,9 +125,7 @@ def test_what_some_run_of_the_reference_had_is_no_difference(tmp_path: Path) -> 
         ((1.0,), "new", "nothing is before it"),
     ],
 )
-def test_slower_is_more_than_the_limit_and_than_the_noise(
-    times: tuple[float, ...], state: str, why: str, tmp_path: Path
-) -> None:
+def test_slower_exceeds_limit_and_noise(times: tuple[float, ...], state: str, why: str, tmp_path: Path) -> None:
     assert series(runs(tmp_path, *times), exit_code=int(state == "slower"))["state"] == state, why
 
 
@@ -268,9 +267,7 @@ def test_what_became_slower_and_is_measured_no_longer_is_told_apart_after_a_week
     assert series(tmp_path, "--kernel", KERNEL)["state"] == "not measured lately", "the others' runs count all the same"
     result = shown(tmp_path, "--all")
     assert re.search(r"^upc\.kernel11  1024  b32 +6 +1\.2 +2001-02-06  06c0ffee$", result.stdout, re.MULTILINE)
-    assert (
-        "2 series in 13 files: 1 unchanged, 1 not measured lately\nnot measured lately is what no run" in result.stdout
-    )
+    assert "2 series in 13 files: 1 unchanged, 1 not measured lately\nnot measured lately: no run" in result.stdout
 
 
 def test_results_without_a_time_or_not_verified_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -346,7 +343,7 @@ def test_tests_of_something_else_in_the_same_session_are_no_damage(tmp_path: Pat
         (b"\xff\xfe", "is damaged, or no JSON"),
         (b"[" * 100_000, "is damaged, or no JSON"),
         (b'{"benchmarks": [NaN]}', "NaN is not a number"),
-        (b"[1]", "holds no results of mmcore's"),
+        (b"[1]", "holds no results: pytest-benchmark did not save it"),
         (b'{"benchmarks": [], "machine_info": {"node": "x"}}', "holds no results of mmcore's"),
         (b'{"benchmarks": [], "machine_info": {"mmcore": 3}}', "is damaged: it is not in the form of mmcore's results"),
         (b'{"benchmarks": [], "machine_info": {"mmcore": {"name": "x"}}}', "is damaged: it has no 'datetime'"),
@@ -356,9 +353,7 @@ def test_tests_of_something_else_in_the_same_session_are_no_damage(tmp_path: Pat
         ),
     ],
 )
-def test_a_damaged_or_foreign_file_is_told_by_one_sentence_and_the_others_are_used(
-    content: bytes, said: str, tmp_path: Path
-) -> None:
+def test_a_damaged_file_costs_one_sentence(content: bytes, said: str, tmp_path: Path) -> None:
     damaged = runs(tmp_path, *STEADY, 1.2) / "0000_damaged.json"
     damaged.write_bytes(content)
     result = shown(tmp_path)
@@ -375,7 +370,7 @@ def test_a_run_dated_in_the_future_is_told_and_is_not_the_newest(tmp_path: Path)
     saved(tmp_path, 6, timed(1.2), datetime=(now + timedelta(hours=23)).isoformat())
     to_come = saved(tmp_path, 7, timed(1.0), datetime="2999-02-03T03:00:00+00:00")
     found = history(tmp_path, exit_code=1)
-    assert found["problems"] == [f"{to_come} is left out: it is dated 2999-02-03, which is to come"]
+    assert found["problems"] == [f"{to_come} is left out: its date, 2999-02-03, is in the future"]
     assert found["series"][0]["newest"]["median_ms"] == 1.2, "a clock may be ahead by a time zone"
 
 
@@ -387,13 +382,11 @@ def test_a_run_dated_in_the_future_is_told_and_is_not_the_newest(tmp_path: Path)
         ("measure", "sideways", "'measure' is not 'kernel' or 'end-to-end'"),
         ("problem", {"m": 1, "n": 2}, "it has no 'k'"),
         ("problem", {"m": 1, "n": 2, "k": 0}, "'k' is not a whole number from 1"),
-        ("kernel", None, "None is not a text"),
+        ("kernel", None, "'kernel' is not a text"),
         ("conditions", 3, "it is not in the form of mmcore's results"),
     ],
 )
-def test_a_damaged_benchmark_is_left_out_and_the_files_others_are_used(
-    name: str, value: object, said: str, tmp_path: Path
-) -> None:
+def test_a_damaged_benchmark_is_left_out(name: str, value: object, said: str, tmp_path: Path) -> None:
     damaged = timed(1.0, kernel=OTHER)
     damaged["extra_info"][name] = value
     path = saved(tmp_path, 1, timed(1.0), damaged)
@@ -404,9 +397,7 @@ def test_a_damaged_benchmark_is_left_out_and_the_files_others_are_used(
 
 @settings(max_examples=100, deadline=None)
 @given(value=JSON, data=st.data())
-def test_whatever_value_stands_anywhere_is_read_or_told(
-    value: Any, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_any_value_is_handled(value: Any, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.getbasetemp() / "fuzzed"
     saved(folder, 1, timed(1.0))
     path = saved(folder, 2, timed(1.0), host="a")
@@ -443,9 +434,7 @@ def test_what_cannot_be_done_is_refused(options: tuple[str, ...], said: str, tmp
     assert said in result.stderr.splitlines()[-1]
 
 
-def test_a_folder_that_is_not_there_or_holds_no_times_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_without_times_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = mmcore("bench-history")
     assert result.exit_code == 2
@@ -499,9 +488,7 @@ def test_all_lists_what_did_not_change_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--all",)])
-def test_what_a_row_says_of_long_names_is_whole_in_eighty_columns(
-    options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_names_fit_80_columns(options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr("mmcore.cli.output.on_terminal", lambda: True)
     config = "b256x1-TILE_M128-TILE_N256-STAGES4"

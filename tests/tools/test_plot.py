@@ -22,8 +22,9 @@ from mmcore_tools.plots.drawing import Drawing
 from mmcore_tools.plots.figures import KINDS, ceilings, counted_size, figure, usual_kind
 from mmcore_tools.plots.published import published
 from mmcore_tools.plots.reading import read
-from mmcore_tools.plots.results import RATE, InvalidResults, Results, chosen
+from mmcore_tools.plots.results import RATE, Results, chosen
 from mmcore_tools.plots.sweeps import share_of_copies
+from mmcore_tools.saved import InvalidResults
 from tests.command_line import mmcore
 from tests.made_up_results import (
     DAY,
@@ -138,9 +139,7 @@ def test_a_name_is_written_as_it_is_and_never_as_a_formula(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("content", [*EMULATED.values(), FIRST_RUN], ids=[*EMULATED, "first run"])
-def test_what_an_emulator_counted_is_drawn_as_counts_and_never_as_speed(
-    content: dict[str, Any], tmp_path: Path
-) -> None:
+def test_an_emulators_counts_are_never_drawn_as_speed(content: dict[str, Any], tmp_path: Path) -> None:
     drawing = figure(results(tmp_path, content))
     words = written(drawing)
     assert drawing.title.startswith("Counted, not timed: ")
@@ -406,7 +405,7 @@ NOTHING = object()
 @pytest.mark.parametrize(
     ("value", "where", "said"),
     [
-        (NOTHING, ("benchmarks",), "holds no results: it is not what pytest-benchmark saves"),
+        (NOTHING, ("benchmarks",), "holds no results: pytest-benchmark did not save it"),
         ([], ("benchmarks",), "holds no results: nothing was measured in that run"),
         (NOTHING, ("machine_info", "mmcore"), "is not a result of mmcore's: it has no 'mmcore'"),
         (3, INFO, "is damaged: it is not in the form of mmcore's results"),
@@ -452,7 +451,7 @@ def test_a_damaged_or_foreign_file_is_told_by_one_sentence(
         (b"\xff\xfe", "is damaged, or no JSON"),
         (b'{"benchmarks": [NaN]}', "NaN is not a number"),
         (b"[" * 100_000, "is damaged, or no JSON"),
-        (b"[1]", "it is not what pytest-benchmark saves"),
+        (b"[1]", "pytest-benchmark did not save it"),
     ],
 )
 def test_a_file_that_is_no_json_document_is_told_by_one_sentence(content: bytes, said: str, tmp_path: Path) -> None:
@@ -464,7 +463,7 @@ def test_a_file_that_is_no_json_document_is_told_by_one_sentence(content: bytes,
 
 @settings(max_examples=100, deadline=None)
 @given(value=JSON, data=st.data())
-def test_whatever_value_stands_anywhere_is_read_or_refused(
+def test_any_value_is_read_or_refused(
     value: Any, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     made = data.draw(st.sampled_from([emulated("upc.kernel01", 64, 8), beside(benchmark("upc.kernel01", 64, 8), 0.5)]))

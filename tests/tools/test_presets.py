@@ -96,9 +96,7 @@ def test_the_title_is_of_what_is_measured(quick: bool, timed: bool, title: str) 
         ({"measures": ("global",)}, "'global' is no way of measuring; there are kernel-warm, kernel-cold, end-to-end-"),
     ],
 )
-def test_a_declaration_that_contradicts_itself_is_an_error_in_one_sentence(
-    changes: dict[str, Any], reason: str
-) -> None:
+def test_a_declaration_that_contradicts_itself_is_an_error(changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(InvalidPreset) as error:
         preset(**changes)
     assert reason in str(error.value)
@@ -160,7 +158,7 @@ def test_what_is_no_preset_failed_to_load(returned: Any, reason: str) -> None:
     found = collected(acme=returned)
     assert not presets(found)
     (warning,) = found.warnings()
-    assert warning.startswith(f"plugin acme of acme-package failed to load: {reason}")
+    assert warning.startswith(f"plugin acme of acme-package failed in mmcore_presets: {reason}")
 
 
 def test_a_name_that_two_plugins_bring_belongs_to_neither() -> None:

@@ -23,7 +23,7 @@ from mmcore.executor import IN_PROCESS
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.measure import Phases
 from mmcore.planning.plan import usual_config
-from mmcore.tuning import PROPERTIES, Tuned, file_of, read
+from mmcore_cuda.tuned_configs.files import PROPERTIES, Tuned, file_of, read
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_engines.processes import LocalWorker
 from tests import landscape

@@ -19,7 +19,7 @@ from typing import Any
 from bench.studies.public_kernels.corpus import KERNELS
 from bench.studies.public_kernels.declared import CHECKOUTS, PublicKernel, Sizes
 from bench.studies.study import facts_of, machine_info, write
-from mmcore.cell import BASELINE, Cell, Timing
+from mmcore.cell import LIBRARY, Cell, Timing
 from mmcore.errors import MmcoreError, Unsupported, UnsupportedInstruction
 from mmcore.executor import end_workers, measure_cell
 from mmcore.executor import run as executed
@@ -142,7 +142,7 @@ def _row(public: PublicKernel, sizes: Sizes) -> dict[str, Any]:
 
 def _measured(public: PublicKernel, sizes: Sizes, device: str, timeout: float) -> dict[str, Any]:
     """Return the outcome of a kernel at one size."""
-    cell = _cell(public, sizes, device, timings=(TIMING,), baseline=BASELINE, timeout=timeout)
+    cell = _cell(public, sizes, device, timings=(TIMING,), baseline=LIBRARY, timeout=timeout)
     try:
         result = measure_cell(cell)
     except (Unsupported, UnsupportedInstruction) as error:

@@ -13,7 +13,7 @@ from typing import Any
 
 from bench.studies.study import RESULTS
 from mmcore import hookimpl
-from mmcore.cell import BASELINE, Cell, Timing
+from mmcore.cell import LIBRARY, Cell, Timing
 from mmcore.devices.base import Device
 from mmcore.executor.choose_device import open_device
 from mmcore.measure import Phases, measure
@@ -46,7 +46,7 @@ def cells(count: int) -> list[Cell]:
     """Return cells as pytest makes them, each with its number as the seed."""
     sizes, block = (1024, 1024, 1024), {"block": [16, 16, 1]}
     timings = (Timing(max_seconds=0.7),)
-    shared: dict[str, Any] = {"config": block, "timings": timings, "timeout": 600, "baseline": BASELINE}
+    shared: dict[str, Any] = {"config": block, "timings": timings, "timeout": 600, "baseline": LIBRARY}
     return [Cell("upc.kernel11", *sizes, seed=number, **shared) for number in range(count)]
 
 

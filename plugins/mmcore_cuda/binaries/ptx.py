@@ -19,7 +19,7 @@ _SHARED = re.compile(
 
 @functools.lru_cache(maxsize=64)
 def read_ptx(text: str) -> Code:
-    """What PTX text says of itself; :class:`UnreadableCode` where it is no PTX."""
+    """Return the facts in PTX text; raise :class:`UnreadableCode` if it is not PTX."""
     text = _COMMENT.sub(" ", text)
     target = _TARGET.search(text)
     if target is None:
@@ -37,7 +37,7 @@ def read_ptx(text: str) -> Code:
 
 
 def parameter_bytes(text: str, symbol: str) -> tuple[int, ...]:
-    """Size of each parameter of a kernel function, as its PTX declares them."""
+    """Return the size of each parameter of a kernel function, as its PTX declares them."""
     declaration = re.search(rf"\.entry\s+{re.escape(symbol)}\s*\(([^)]*)\)", text)
     return _parameter_bytes(declaration[1]) if declaration else ()
 
@@ -47,7 +47,7 @@ def _parameter_bytes(declarations: str) -> tuple[int, ...]:
 
 
 def _end(text: str, position: int) -> int:
-    """Where the body that begins at ``position``, behind its brace, ends."""
+    """Return the end of the body that begins at ``position``, after its brace."""
     depth = 1
     for brace in re.compile("[{}]").finditer(text, position):
         depth += 1 if brace[0] == "{" else -1
@@ -57,7 +57,7 @@ def _end(text: str, position: int) -> int:
 
 
 def _shared(outside: str, body: str) -> int:
-    """Bytes of shared memory that a function declares, or that the module does and it uses, one behind the other."""
+    """Return the bytes of shared memory that a function declares, or uses from its module."""
     size = 0
     used = [found for found in _SHARED.finditer(outside) if re.search(rf"(?<![\w$]){re.escape(found['name'])}\b", body)]
     for found in (*used, *_SHARED.finditer(body)):

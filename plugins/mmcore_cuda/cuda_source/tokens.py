@@ -34,6 +34,11 @@ class Directive:
     begin: int
     text_begin: int
 
+    @property
+    def end(self) -> int:
+        """The position behind the text."""
+        return self.text_begin + len(self.text)
+
 
 def tokens(content: bytes) -> Iterator[re.Match[bytes]]:
     """Yield each ``comment``, ``string`` and ``directive``; a directive's name is the group ``word``."""

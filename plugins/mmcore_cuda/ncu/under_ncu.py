@@ -1,9 +1,7 @@
 """The process that ncu watches: ``python -m mmcore_cuda.ncu.under_ncu CELLS.json LAUNCHED.json``.
 
-It makes the launches of each cell once.
-
-ncu is told to look only between the profiler's start and stop, so that it sees a product's own launches and nothing of
-what prepares them.
+It makes the launches of each cell once. ncu only counts between the profiler's start and stop, so that the preparation
+of a launch is not counted.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from mmcore_emulator.adapter.launch_facts import Launched
 
 
 def main(asked: Path, made: Path) -> None:
-    """Make every launch of every cell, and write what was launched, or why not."""
+    """Make every launch of every cell, and write the launches or the error."""
     try:
         cells = map(Cell.from_json, json.loads(asked.read_text()))
         answer: dict[str, Any] = {"launched": [launch(cell, open_device(cell.device)) for cell in cells]}
@@ -34,7 +32,7 @@ def main(asked: Path, made: Path) -> None:
 
 
 def launch(cell: Cell, device: Device) -> dict[str, Any]:
-    """One product under the profiler's eyes; what was launched."""
+    """Launch one product under the profiler, and return the launch."""
     with prepared_cell(cell, device) as loaded:
         driver.cuProfilerStart()
         violations = loaded.run()

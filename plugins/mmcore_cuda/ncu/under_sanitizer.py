@@ -1,6 +1,6 @@
 """The process that compute-sanitizer watches: ``python -m mmcore_cuda.ncu.under_sanitizer CELL.json LAUNCHED.json``.
 
-It launches one cell. Its matrices have no guard zones, which would take accesses outside of them for good ones.
+It launches one cell. Its matrices have no guard zones, because accesses to those would look valid.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mmcore_emulator.adapter.launch_facts import Launched
 
 
 def main(asked: Path, made: Path) -> None:
-    """Launch the cell, and write what was launched, or why not."""
+    """Launch the cell, and write the launch or the error."""
     guarded_memory.GUARD_BYTES = 0
     cell = Cell.from_json(json.loads(asked.read_text()))
     try:

@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 @hookimpl
 def mmcore_commands() -> Mapping[str, str]:
-    """``mmcore occupancy``."""
+    """Return ``mmcore occupancy``."""
     return {"occupancy": "mmcore_cuda.occupancy.command:occupancy"}
 
 
 @hookimpl
 def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float | None]:
-    """The occupancy of the launch that keeps the fewest warps active; None where the compute capability is unknown."""
+    """Return the occupancy of the launch with the fewest active warps; None for an unknown compute capability."""
     from mmcore.errors import UnknownCapability
     from mmcore_cuda.occupancy.compiled import launch_occupancies
 
     try:
-        found = launch_occupancies(kernel.plan, kernel.compiled, device.properties.compute_capability)
+        occupancies = launch_occupancies(kernel.plan, kernel.compiled, device.properties.compute_capability)
     except UnknownCapability:
         return {"occupancy": None}
-    return {"occupancy": min(each.occupancy for each in found)} if found else {}
+    return {"occupancy": min(each.occupancy for each in occupancies)} if occupancies else {}

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from mmcore.cell import KernelReference
 from mmcore.cli.options import (
     USUAL_SIZE,
     block_option,
@@ -22,6 +21,7 @@ from mmcore.cli.output import json_option, loaded_registry, render, write_json
 from mmcore.errors import ConstraintViolation
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3, dim3, parse_shape
+from mmcore.kernel_reference import KernelReference
 from mmcore_cuda.occupancy.theoretical import Occupancy, multiprocessor
 from mmcore_cuda.occupancy.theoretical import occupancy as theoretical
 from mmcore_emulator.machine.limits import MULTIPROCESSORS
@@ -31,10 +31,10 @@ _IN_GRID = ("active_blocks", "active_warps", "active_threads", "occupancy", "bin
 
 
 def _capability(text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"(\d{1,3})\.(\d)", text, re.ASCII)
-    if not found:
+    match = re.fullmatch(r"(\d{1,3})\.(\d)", text, re.ASCII)
+    if not match:
         raise click.BadParameter(f"{text!r} is not a compute capability, such as 9.0; there are {_KNOWN}")
-    return multiprocessor((int(found[1]), int(found[2]))).capability
+    return multiprocessor((int(match[1]), int(match[2]))).capability
 
 
 @click.command()
@@ -60,13 +60,13 @@ def occupancy(
         block = _bare_block(asked)
         capability, name = _target(cc, device)
         registers, shared = asked["registers"], asked["shared"] or 0
-        found = theoretical(capability, threads=block.size, registers=registers, shared_bytes=shared)
-        title, launches = "", {"configs": [_column(block, found)], "refused": []}
+        figures = theoretical(capability, threads=block.size, registers=registers, shared_bytes=shared)
+        title, launches = "", {"configs": [_column(block, figures)], "refused": []}
     else:
         declared = loaded_registry().kernel(kernel)
         capability, name = _target(cc, device)
         kernel, title, launches = declared.name, declared.title, _of_kernel(declared, capability, asked)
-    # The first column, which is the default config's, and all of them.
+    # The first column, which belongs to the default config, and all columns.
     document = {"kernel": kernel, "device": name.partition(" ")[0] or None, **launches["configs"][0], **launches}
     from mmcore_cuda.occupancy.report import report
 
@@ -75,7 +75,7 @@ def occupancy(
 
 
 def _bare_block(asked: dict[str, Any]) -> Dim3:
-    """The block of bare numbers: 16 is 16×16."""
+    """Return the block given without a kernel: 16 is 16×16."""
     if any(asked[name] for name in ("size", "m", "n", "k", "configs")):
         raise click.UsageError("--size, -m, -n, -k and --config are a kernel's, and no kernel is named")
     if asked["registers"] is None or asked["block"] is None:
@@ -85,7 +85,7 @@ def _bare_block(asked: dict[str, Any]) -> Dim3:
 
 
 def _target(cc: tuple[int, int] | None, device: str | None) -> tuple[tuple[int, int], str]:
-    """The compute capability asked for, or a device's, and the device as the report names it; empty where none is."""
+    """Return the requested compute capability, or a device's, and the device's name for the report, empty for none."""
     if cc is not None:
         return cc, ""
     from mmcore import executor
@@ -97,13 +97,13 @@ def _target(cc: tuple[int, int] | None, device: str | None) -> tuple[tuple[int, 
 
 
 def _of_kernel(kernel: Kernel, capability: tuple[int, int], asked: dict[str, Any]) -> dict[str, Any]:
-    """A column for every launch of every config that can be launched, and the configs that cannot, with the reasons."""
+    """Return a column for every launch of every possible config, and the refused configs with the reasons."""
     from mmcore_cuda.occupancy.compiled import capability_target, compiled_occupancies, target_plan
 
     one, target = requested_config(kernel, asked), capability_target(capability)
-    # What the user gives takes the place of what was compiled.
-    given: dict[str, Any] = {"registers_per_thread": asked["registers"], "shared_per_block": asked["shared"]}
-    given = {name: number for name, number in given.items() if number is not None}
+    # Numbers given on the command line replace the compiled ones.
+    replaced: dict[str, Any] = {"registers_per_thread": asked["registers"], "shared_per_block": asked["shared"]}
+    replaced = {name: number for name, number in replaced.items() if number is not None}
     columns: list[dict[str, Any]] = []
     refused: list[dict[str, Any]] = []
     for config in kernel.usual_configs if one is None else (one,):
@@ -116,23 +116,23 @@ def _of_kernel(kernel: Kernel, capability: tuple[int, int], asked: dict[str, Any
             continue
         module, compiled = compiled_occupancies(planned, target)
         sizes = {"m": problem.m, "n": problem.n, "k": problem.k}
-        architecture = module.architecture if len(given) < 2 else None
-        for launch, found in zip(planned.launches, compiled, strict=True):
+        architecture = module.architecture if len(replaced) < 2 else None
+        for launch, compiled_launch in zip(planned.launches, compiled, strict=True):
             about = {**named, "problem": sizes, "entry": planned.entry(launch), "architecture": architecture}
-            columns.append(_column(launch.block_dim, replace(found, **given), launch.grid_dim, **about))
+            columns.append(_column(launch.block_dim, replace(compiled_launch, **replaced), launch.grid_dim, **about))
     if not columns:
         raise ConstraintViolation(kernel.name, refused[0]["reasons"])
     return {"configs": columns, "refused": refused}
 
 
-def _column(block: Dim3, found: Occupancy, grid: Dim3 | None = None, **about: Any) -> dict[str, Any]:
-    """What is said of one launch, or of bare numbers, which have neither grid nor anything ``about`` a kernel."""
-    in_grid = (found if grid is None else found.in_grid(grid.size)).to_json()
+def _column(block: Dim3, figures: Occupancy, grid: Dim3 | None = None, **about: Any) -> dict[str, Any]:
+    """Return the figures of one launch, or of numbers given without a kernel, which have no grid."""
+    in_grid = (figures if grid is None else figures.in_grid(grid.size)).to_json()
     return {
         **dict.fromkeys(("problem", "config", "config_id", "entry", "architecture")),
         **about,
         "block": list(block),
         "grid": grid and list(grid),
-        **found.to_json(),
+        **figures.to_json(),
         "in_grid": {name: in_grid[name] for name in _IN_GRID},
     }

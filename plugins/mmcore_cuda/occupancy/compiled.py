@@ -19,9 +19,9 @@ from mmcore_emulator.adapter.conversions import capability_properties
 
 
 class Target(NamedTuple):
-    """A compute capability, (major, minor), and what to compile for it: "90", or the nearest that can be compiled for.
+    """A compute capability, (major, minor), and the architecture to compile for: "90", or the nearest available.
 
-    That is what NVRTC knows from 7.5 on, the oldest that mmcore runs on; that of CUDA 12 knows older ones.
+    7.5 is the least architecture, because it is the oldest that mmcore runs on; CUDA 12's NVRTC knows older ones.
     """
 
     capability: tuple[int, int]
@@ -29,12 +29,12 @@ class Target(NamedTuple):
 
 
 def device_capability(device: Device, phases: Phases) -> tuple[int, int]:
-    """The compute capability of a device, (major, minor)."""
+    """Return the compute capability of a device, (major, minor)."""
     return device.properties.compute_capability
 
 
 def capability_target(capability: tuple[int, int]) -> Target:
-    """Any device of a compute capability, (major, minor), here or not.
+    """Return the target of a compute capability, (major, minor), with or without such a device.
 
     Raises:
         UnknownCapability, CompilerMissing: its limits are not known, or NVRTC cannot be loaded.
@@ -51,7 +51,7 @@ def capability_target(capability: tuple[int, int]) -> Target:
 
 
 def target_plan(kernel: Kernel, problem: Problem, config: Config, target: Target) -> Plan:
-    """The plan of a problem on the target; raises as :func:`mmcore.planning.plan.plan`.
+    """Return the plan of a problem on the target; it raises as :func:`mmcore.planning.plan.plan`.
 
     A kernel that asks for no more than the oldest architecture compiled for is planned for still older ones too.
     """
@@ -62,20 +62,21 @@ def target_plan(kernel: Kernel, problem: Problem, config: Config, target: Target
 
 
 def launch_occupancies(plan: Plan, module: CompiledModule, capability: tuple[int, int]) -> list[Occupancy]:
-    """The occupancy of each of a compiled plan's launches, in order, whatever the size of its grid.
+    """Return the occupancy of each launch of a compiled plan, in order, for a grid of any size.
 
     Raises:
         UnknownCapability: the limits of that compute capability are not known.
     """
-    found = []
+    occupancies = []
     for launch in plan.launches:
         function, threads = module.functions[plan.entry(launch)], launch.block_dim.size
         shared_bytes = function.static_shared_bytes + function.dynamic_shared_bytes + launch.shared_bytes
-        found.append(occupancy(capability, threads=threads, registers=function.registers, shared_bytes=shared_bytes))
-    return found
+        figures = {"threads": threads, "registers": function.registers, "shared_bytes": shared_bytes}
+        occupancies.append(occupancy(capability, **figures))
+    return occupancies
 
 
 def compiled_occupancies(plan: Plan, target: Target) -> tuple[CompiledModule, list[Occupancy]]:
-    """Compile a plan for the target, as :func:`mmcore.compile.compiler.compile_plan`; the occupancy of each launch."""
+    """Compile a plan for the target; return the module, and the occupancy of each launch."""
     module = compile_plan(plan, target.architecture)
     return module, launch_occupancies(plan, module, target.capability)

@@ -1,4 +1,4 @@
-"""What ``mmcore occupancy`` prints of its document: the lecture's table, one column for each launch of each config."""
+"""The report of ``mmcore occupancy``: the lecture's table, with one column for each launch of each config."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mmcore.kernel.configs import Config
 from mmcore.kernel.geometry import Dim3
 
 _COLUMNS = 4
-"""Beside the names of the rows, as many columns as a terminal of 80 characters has room for."""
+"""Columns beside the names of the rows that fit a terminal of 80 characters."""
 
 _ROWS = {
     "threads per block": "threads_per_block",
@@ -30,7 +30,7 @@ _Json: TypeAlias = Mapping[str, Any]
 
 
 def report(document: _Json, title: str, device: str) -> list[RenderableType]:
-    """The document to read, with the kernel's title (empty for bare numbers) and the device in words (or empty)."""
+    """Return the report of a document, with the kernel's title and the device in words; both may be empty."""
     columns: Sequence[_Json] = document["configs"]
     labels: dict[str, dict[str, None]] = {}
     for column in columns:
@@ -53,14 +53,14 @@ def report(document: _Json, title: str, device: str) -> list[RenderableType]:
 
 
 def _code(column: _Json) -> str:
-    """What was compiled for, and what follows where that is another compute capability."""
+    """Return the architecture that was compiled for, with a warning if that is another compute capability."""
     architecture, capability = column["architecture"] or "", column["capability"]
     if architecture.rstrip("af") in ("", f"sm_{capability.replace('.', '')}"):
         return str(architecture)
-    said = f"{architecture}, not {capability}, whose own code may take other registers"
+    text = f"{architecture}, not {capability}, whose own code may take other registers"
     if capability.startswith("1."):
-        said += "; the parameters, which 1.x keeps in shared memory, are not counted"
-    return said
+        text += "; the parameters, which 1.x keeps in shared memory, are not counted"
+    return text
 
 
 def _table(columns: Sequence[_Json]) -> Table:
@@ -80,18 +80,18 @@ def _table(columns: Sequence[_Json]) -> Table:
     return table
 
 
-def _add_active(table: Table, found: Sequence[_Json], where: str = "") -> None:
+def _add_active(table: Table, columns: Sequence[_Json], where: str = "") -> None:
     for what in ("blocks", "warps", "threads"):
-        table.add_row(f"active {what}{where}", *(str(each[f"active_{what}"]) for each in found))
-    table.add_row(f"occupancy{where}", *(f"{100 * each['occupancy']:.4g} %" for each in found))
+        table.add_row(f"active {what}{where}", *(str(each[f"active_{what}"]) for each in columns))
+    table.add_row(f"occupancy{where}", *(f"{100 * each['occupancy']:.4g} %" for each in columns))
 
 
 def _grid_binds(column: _Json) -> bool:
-    """Whether the grid has fewer blocks than fit."""
+    """Return True if the grid has fewer blocks than fit."""
     return bool(column["in_grid"]["binding"] == ["grid"])
 
 
 def _label(column: _Json) -> str:
-    """The config in a few characters: its block where that says everything, else its id; of bare numbers the block."""
+    """Return a short name of a config: its block if that is everything, else its id."""
     config = Config(column["config"] or column)
     return str(config.block) if column["config_id"] in (None, f"b{config.block_text}") else str(column["config_id"])

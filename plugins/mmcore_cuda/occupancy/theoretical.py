@@ -1,12 +1,12 @@
-"""The theoretical occupancy: how many blocks and warps a multiprocessor can keep active, and what would raise it.
+"""The theoretical occupancy: the blocks and warps that a multiprocessor can keep active, and advice to raise it.
 
-The scarcest of warps, registers, shared memory and places for blocks decides. The rules are those of NVIDIA's occupancy
-calculator (``cuda_occupancy.h``; for compute capability 1.x the spreadsheet): what a block takes is rounded up to the
-units in which the hardware hands it out. Neither a GPU nor CUDA is needed.
+The scarcest of warps, registers, shared memory and block slots decides. The rules follow NVIDIA's occupancy calculator:
+``cuda_occupancy.h``, or the spreadsheet for compute capability 1.x. The resources of a block are rounded up to the
+hardware's units of allocation. Neither a GPU nor CUDA is needed.
 
-Shared memory and L1 cache are cut from one memory since compute capability 7.0. As the driver's own occupancy call
-does, the largest share that shared memory can have is taken to be available. Named barriers beyond the first and
-clusters, which can hold blocks back too, are not looked at; the driver's call does not look at clusters either.
+Since compute capability 7.0, shared memory and L1 cache are parts of one memory. As in the driver's own occupancy call,
+the largest carve-out for shared memory counts as available. Named barriers beyond the first and clusters can limit the
+blocks too, but are ignored; the driver's call also ignores clusters.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ class Occupancy(BlockResources):
 
     @property
     def occupancy(self) -> float:
-        """Active warps, as a fraction of those that the multiprocessor holds at most."""
+        """Active warps, as a fraction of the most that the multiprocessor holds."""
         return self.active_warps / self.of.warps
 
     @property
     def binding(self) -> tuple[str, ...]:
-        """What decides: the resources that allow the fewest blocks, but for those that a block takes nothing of.
+        """The resources that allow the fewest blocks, without resources that a block does not use.
 
-        They are "hardware", "warps", "registers" and "shared"; "grid" when there are no more blocks than that.
+        They are "hardware", "warps", "registers" and "shared"; only "grid" if the grid has fewer blocks.
         """
         if self.grid is not None:
             return ("grid",)
@@ -68,7 +68,7 @@ class Occupancy(BlockResources):
 
     @property
     def advice(self) -> str:
-        """One sentence: which limits bind and what would lift them, or why no block can run."""
+        """One sentence on the limits that bind and a way to lift them, or on the reason why no block can run."""
         if self.grid is not None:
             has = f"it has no more than {_counted(self.grid, 'block')}"
             return f"the grid binds: {has}, where {min(self.limits.values())} would fit at a time"
@@ -85,11 +85,11 @@ class Occupancy(BlockResources):
         return f"{_subject(self)}: {lift}"
 
     def in_grid(self, blocks: int) -> Occupancy:
-        """The same in a grid of so many blocks, all of which one multiprocessor may get, if fewer than would fit."""
+        """Return the occupancy in a grid of so many blocks, which may all be on one multiprocessor."""
         return self if blocks >= self.active_blocks else replace(self, grid=blocks)
 
     def reduced(self, blocks: int) -> Occupancy:
-        """The same with so few registers and so little shared memory that so many blocks fit."""
+        """Return the occupancy with registers and shared memory reduced until so many blocks fit."""
         # Warps and places for blocks must allow as many.
         fewer = range(min(self.registers_per_thread, self.of.registers_per_thread), -1, -1)
         candidates = (replace(self, registers_per_thread=registers) for registers in fewer)
@@ -101,7 +101,7 @@ class Occupancy(BlockResources):
         return replace(reduced, shared_per_block=min(share, self.of.shared_bytes_per_block_optin))
 
     def to_json(self) -> dict[str, object]:
-        """Every figure by name, the compute capability as in "9.0"."""
+        """Return every figure by name, with the compute capability as in "9.0"."""
         figures = {name: getattr(self, name) for name in _FIGURES}
         return {"capability": self.of.name, **figures, "binding": list(self.binding)}
 
@@ -123,11 +123,12 @@ def multiprocessor(capability: tuple[int, int]) -> Multiprocessor:
 
 
 def occupancy(capability: tuple[int, int], *, threads: int, registers: int, shared_bytes: int) -> Occupancy:
-    """The theoretical occupancy of one multiprocessor; of no blocks, with the reason in ``advice``, when none can run.
+    """Return the theoretical occupancy of one multiprocessor; if no block can run, ``advice`` has the reason.
 
     Args:
         capability: compute capability, (major, minor).
-        threads, registers: threads per block, and registers per thread as compiled; 0 when they do not matter.
+        threads: threads per block.
+        registers: registers per thread as compiled; 0 if they do not matter.
         shared_bytes: shared memory of a block, static and dynamic together, in bytes.
 
     Raises:
@@ -137,21 +138,21 @@ def occupancy(capability: tuple[int, int], *, threads: int, registers: int, shar
 
 
 def _lift(block: Occupancy, blocks: int) -> str:
-    """To what registers and shared memory must come down for so many blocks, or the few more that then fit as well."""
+    """Return a clause on the most registers and shared memory with which so many blocks fit."""
     reduced = block.reduced(blocks)
     return f"at most {_amounts(block, reduced)} would allow {_counted(reduced.active_blocks, 'block')}"
 
 
 def _subject(block: Occupancy) -> str:
-    """What binds, with its verb: "registers and shared memory bind", for instance."""
+    """Return the binding resources with their verb, such as "registers and shared memory bind"."""
     names = {"hardware": f"the hardware's {block.of.blocks} blocks", "shared": "shared memory"}
     *others, last = (names.get(each, each) for each in block.binding)
     return f"{', '.join(others)}{' and ' * bool(others)}{last} {'binds' if block.binding == ('shared',) else 'bind'}"
 
 
 def _other_blocks(block: Occupancy) -> str:
-    """Which other size of block would fill every warp, and what its threads could afford then."""
-    # Of too many small blocks, the smallest that fill the warps; of those that leave warps over, the next that do not.
+    """Return a clause on another size of block that would fill every warp, and the resources it may use."""
+    # If the blocks are too small, the smallest that fill the warps; if they leave warps idle, the next that do not.
     warps = least = ceil_div(block.of.warps, block.of.blocks)
     if "hardware" not in block.binding:
         warps = max(each for each in range(least, block.warps_per_block) if block.of.warps % each == 0)
@@ -162,7 +163,7 @@ def _other_blocks(block: Occupancy) -> str:
 
 
 def _amounts(block: Occupancy, reduced: Occupancy) -> str:
-    """What was reduced, and to how much."""
+    """Return the reduced resources with their amounts."""
     amounts = []
     if reduced.registers_per_thread < block.registers_per_thread:
         amounts.append(f"{_counted(reduced.registers_per_thread, 'register')} per thread")

@@ -29,35 +29,34 @@ from mmcore_emulator.sanitizer.undefined_values import UndefinedValues
 
 @dataclass(frozen=True)
 class Check:
-    """What was found wrong with one kernel's launches for one problem."""
+    """The hazards of one kernel's launches for one problem."""
 
-    launched: Launched  # what was launched, and where
-    violations: tuple[Violation, ...]  # by line, then in the order they were found; empty when all is well
-    warnings: tuple[Violation, ...] = ()  # likewise, what is no mistake by itself but may be where one lies
+    launched: Launched  # the launches and their device
+    violations: tuple[Violation, ...]  # by line, then in the order of their discovery
+    warnings: tuple[Violation, ...] = ()  # signs of a mistake that are none by themselves
 
     def to_json(self) -> dict[str, Any]:
-        """The check as JSON-ready values."""
-        found = {"violations": self.violations, "warnings": self.warnings}
-        return {**self.launched.to_json(), **{name: [each.to_json() for each in found[name]] for name in found}}
+        """Return the check as JSON-ready values."""
+        sorts = {"violations": self.violations, "warnings": self.warnings}
+        return {**self.launched.to_json(), **{name: [each.to_json() for each in sorts[name]] for name in sorts}}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Check:
-        """What :meth:`to_json` made."""
-        found = (tuple(map(Violation.from_json, values[name])) for name in ("violations", "warnings"))
-        return cls(Launched.from_json(values), *found)
+        """Return the check of :meth:`to_json`."""
+        sorts = (tuple(map(Violation.from_json, values[name])) for name in ("violations", "warnings"))
+        return cls(Launched.from_json(values), *sorts)
 
 
 def check_json(device: Device, phases: Phases, cell: Mapping[str, Any], kernel: Kernel | None = None) -> dict[str, Any]:
-    """The check of a cell, both as JSON."""
+    """Return the check of a cell, both as JSON."""
     return check_cell(Cell.from_json(cell), device, kernel, phases).to_json()
 
 
 def check_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Phases | None = None) -> Check:
-    """Run a kernel on fresh inputs where every hazard is looked for. Its product is not verified.
+    """Run a kernel on fresh inputs and look for every hazard. Its product is not verified.
 
-    Memory counts as written where the host has uploaded something, or a launch has stored something. The room that a
-    launch rule declares to be read past a matrix may be read all the same. Arguments are those of
-    :func:`mmcore.measure.measure`.
+    Memory counts as written if the host has uploaded something there, or a launch has stored something. A kernel may
+    also read the declared over-read area behind a matrix. Arguments are those of :func:`mmcore.measure.measure`.
 
     Raises:
         NoDevice: the device has no sanitizer.
@@ -73,7 +72,7 @@ def check_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases:
 
 
 def _violations(loaded: LoadedKernel) -> list[Violation]:
-    """One violation for each kind, array and line, with how many threads, or elements of C, it concerns."""
+    """Return one violation for each kind, array and line, with the number of threads or elements of C."""
     module, output, problem = loaded.module, loaded.buffers["C"], loaded.plan.problem
     assert isinstance(module, EmulatedModule)
     assert isinstance(output, EmulatedBuffer)
@@ -88,19 +87,19 @@ def _violations(loaded: LoadedKernel) -> list[Violation]:
         (checking,) = run.observers
         assert isinstance(checking, Checking)
         if call.launch.dependent:
-            # The first one waits for whoever has made A and B.
+            # The first launch waits for the producers of A and B.
             readable = [loaded.buffers[name] for name in (*never_written, *("AB" if number else ""))]
             checking.early_reads = [each.array for each in readable if isinstance(each, EmulatedBuffer)]
-        # Who waits for others is tried in an order in which these come late.
-        run.alone = checking.talking
+        # Blocks that others wait for run late, so that missing waits show.
+        run.alone = checking.reads_flags
         execute(run)
     return mmcore_violations(recorder.violations) + _unwritten(problem, shadows.of(output.array))
 
 
 def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:
-    """Whether C has NaN in it although the inputs are numbers, and no violation of these kinds explains it.
+    """Return a violation if C contains NaN although the inputs are numbers, and no kind of violation explains it.
 
-    Reading the room behind a matrix is no hazard as long as the values go nowhere.
+    Reading the area behind a matrix is no hazard if the values have no effect.
     """
     if not kinds.isdisjoint(("out-of-bounds-read", "uninitialized-read")):
         return []
@@ -122,7 +121,7 @@ def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:
 
 
 def _unwritten(problem: Problem, shadow: Shadow) -> list[Violation]:
-    """Whether there are elements of C that nobody has stored anything to."""
+    """Return a violation if a launch has left elements of C unwritten."""
     pieces = dtype_named(problem.output).itemsize // shadow.piece
     down, along = problem.strides("C")
     elements = np.arange(problem.m)[:, np.newaxis] * down + np.arange(problem.n) * along

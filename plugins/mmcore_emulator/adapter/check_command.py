@@ -8,13 +8,15 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from mmcore.cell import Cell, KernelReference
+from mmcore.cell import Cell
 from mmcore.cli.options import device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
 from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
-from mmcore.registry import Registry, imported, named_target
+from mmcore.kernel_reference import KernelReference
+from mmcore.plugins import imported, named_target
+from mmcore.registry import Registry
 from mmcore_emulator.adapter.api import checked
 from mmcore_emulator.adapter.check import Check
 from mmcore_emulator.adapter.launch_facts import source_line

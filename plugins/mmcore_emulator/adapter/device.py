@@ -24,8 +24,7 @@ from mmcore_emulator.adapter import conversions
 from mmcore_emulator.adapter.conversions import capability_properties, execute, mmcore_errors, mmcore_violations
 from mmcore_emulator.api.geometry import check_launch_bounds
 from mmcore_emulator.errors import LaunchError, PtxError
-from mmcore_emulator.executor.kernel_launch import KernelLaunch, Progress, parameter_bytes
-from mmcore_emulator.executor.module_variables import ModuleMemory
+from mmcore_emulator.executor.kernel_launch import KernelLaunch, ModuleMemory, Progress, parameter_bytes
 from mmcore_emulator.executor.translation.shadow_code import ShadowDomain
 from mmcore_emulator.executor.translation.translate import Translation, translate
 from mmcore_emulator.isa.architectures import CAPABILITIES, architecture, described, ptx_runs
@@ -120,12 +119,9 @@ class EmulatedModule:
     def runs(
         self, calls: Sequence[Call], observer: ObserverFactory, domain: ShadowDomain | None = None
     ) -> Iterator[KernelLaunch]:
-        """Yield the launches, each ready to execute.
+        """Yield the launches, each ready to execute; calls of libraries are left out.
 
-        Args:
-            calls: the calls; those of libraries are left out.
-            observer: makes the observer of a launch from its code.
-            domain: the shadow values of registers and memory elements; None for none.
+        ``observer`` makes the observer of a launch from its code; ``domain`` has the shadow values, None for none.
         """
         launches = [call for call in calls if isinstance(call, BoundLaunch)]
         progress = Progress(sum(call.launch.grid_dim.size * call.launch.block_dim.size for call in launches))
@@ -211,10 +207,7 @@ class EmulatedModule:
 
 
 class Emulator:
-    """A device that runs PTX on the host, checks every access and keeps no time.
-
-    Args:
-        name: a key of CAPABILITIES.
+    """A device that runs PTX on the host, checks every access and keeps no time; ``name`` is a key of CAPABILITIES.
 
     Attributes:
         emulates: the emulated compute capability, in words.

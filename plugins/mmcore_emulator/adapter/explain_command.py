@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 from rich.console import RenderableType
 
-from mmcore.cell import KernelReference
 from mmcore.cli.options import launch_options, requested_cell, timeout_option
 from mmcore.cli.output import json_option, loaded_registry, render, write_json
 from mmcore.errors import MmcoreError
 from mmcore.files import write
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel_reference import KernelReference
 from mmcore_emulator.adapter.api import explained
 from mmcore_emulator.adapter.explanation import Explanation
 from mmcore_emulator.adapter.launch_facts import source_line

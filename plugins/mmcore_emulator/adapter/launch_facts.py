@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from mmcore.cell import Cell, KernelReference, referenced_kernel
+from mmcore.cell import Cell
 from mmcore.cli.output import in_turn, parameters
 from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel_reference import KernelReference
 from mmcore.measure import launch_records
 from mmcore.planning.plan import DEFAULT
-from mmcore.registry import registry
+from mmcore.registry import referenced_kernel, registry
 from mmcore.result import LaunchRecord
 
 Json: TypeAlias = dict[str, Any]
@@ -76,11 +77,7 @@ class Launched:
         return cls(**fields)
 
     def facts(self, auto: bool) -> list[tuple[str, str]]:
-        """Return the heading of a report: device, problem, config and geometry.
-
-        Args:
-            auto: whether mmcore chose the device.
-        """
+        """Return the heading of a report: device (chosen by mmcore if ``auto``), problem, config and geometry."""
         forced = "; ".join(self.violated) or "against nothing: its constraints hold"
         tuned = "" if self.config_origin == DEFAULT else self.config_origin
         return [

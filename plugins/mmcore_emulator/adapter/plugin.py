@@ -27,6 +27,7 @@ class EmulatorProvider:
 
     def __init__(self, name: str = "emulator") -> None:
         self.name = name
+        self.auto_priority = 0 if name == "emulator" else None
 
     def count(self) -> int:
         return 1

@@ -10,10 +10,10 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from mmcore.cell import KernelReference
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel_reference import KernelReference
 from mmcore_emulator.adapter.api import profiled
 from mmcore_emulator.adapter.launch_facts import source_line
 from mmcore_emulator.adapter.profile import Profile
@@ -109,10 +109,7 @@ def profile(
 def report(profile: Profile, coalescing: str, *, auto: bool) -> list[RenderableType]:
     """Return the launches, their counters, and the ratios and rates that follow from these.
 
-    Args:
-        profile: the profile.
-        coalescing: the unit of a warp's loads: "sectors" or "cc1x".
-        auto: whether mmcore chose the device.
+    ``coalescing`` is the unit of a warp's loads, "sectors" or "cc1x"; ``auto`` is true if mmcore chose the device.
     """
     return [
         f"{profile.launched.kernel}: {profile.launched.title}\n",

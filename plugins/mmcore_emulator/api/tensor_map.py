@@ -22,11 +22,11 @@ class TensorMap:
         box: elements that a box spans along each axis of the array, slowest axis first as in ``array.shape``. PTX has
             them, and the coordinates, in the reverse order. In im2col mode pixels per column and channels per pixel.
         swizzle: bytes in which chunks of 16 change places in shared memory: 0, 32, 64 or 128.
-        steps: indices from one element of a box to the next along each axis; 1 along each where empty.
-        kind: element type where it is not the array's dtype: "bfloat16" for bits that numpy holds as uint16.
-        nan: whether elements of a box outside the array are NaN in shared memory instead of zero.
-        corners: in im2col mode, the lower and the upper corner of the bounding box of pixels, as distances from the
-            first and the last index along each axis but the first and the last.
+        steps: indices from one element of a box to the next along each axis; 1 along each if empty.
+        kind: element type, if it is not the array's dtype: "bfloat16" for bits that numpy holds as uint16.
+        nan: true if elements of a box outside the array are NaN in shared memory instead of zero.
+        corners: in im2col mode, the lower and the upper corner of the bounding box of pixels. Each is a distance from
+            the first or the last index, along each axis but the first and the last.
     """
 
     array: NDArray[np.generic]
@@ -38,10 +38,7 @@ class TensorMap:
     corners: tuple[tuple[int, ...], tuple[int, ...]] | None = None
 
     def encode(self, address: int) -> bytes:
-        """Return the 128 bytes that a kernel gets.
-
-        Args:
-            address: of the array in device memory.
+        """Return the 128 bytes that a kernel gets, for an array at an address in device memory.
 
         Raises:
             LaunchError: the driver would not make such a map.

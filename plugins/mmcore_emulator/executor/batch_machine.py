@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
 from mmcore_emulator.machine.asynchronous.in_flight import BulkGroups, InFlight, ThreadCopies
@@ -18,10 +17,8 @@ from mmcore_emulator.machine.machine import MbarrierLog
 from mmcore_emulator.machine.memory.address_spaces import AddressSpaces
 from mmcore_emulator.machine.memory.arrays import Array, CopiedMemory, Space, copied_base, far_from_every_array
 from mmcore_emulator.machine.observer import Observer, Observers
-from mmcore_emulator.machine.register_pool import RegisterPool
-from mmcore_emulator.machine.warps import Warps
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.machine.warps import RegisterPool, Warps
+from mmcore_emulator.numerics.types import NUMPY, Flags, Values
 
 _SHARED_UNIT = 128  # the allocation unit of shared memory
 
@@ -73,7 +70,7 @@ class BatchMachine:
         high = self.thread_instructions >> 32 if name.endswith("_hi") else self.thread_instructions
         return np.full((1,) * 6, high, np.uint64).astype(NUMPY[CLOCKS[name]])
 
-    def print(self, lanes: NDArray[np.bool_], text: Format, arguments: Sequence[Values]) -> None:
+    def print(self, lanes: Flags, text: Format, arguments: Sequence[Values]) -> None:
         """Print a format from some lanes (all axes in full), with the arguments of its conversions."""
         batch = self.batch
         threads = np.broadcast_to(batch.number_in_grid() * batch.block.size + batch.thread_index(), batch.shape)[lanes]

@@ -1,13 +1,190 @@
-"""Scheduling of a launch's blocks: as many at once as a GPU holds, each running until it waits for others."""
+"""Execution of a launch: as many blocks at once as a GPU holds, in batches that run in lockstep.
+
+Diverged threads of a batch run separately, polling threads last.
+"""
 
 from __future__ import annotations
 
+import time
 from collections import deque
+from functools import partial
 
 import numpy as np
 
-from mmcore_emulator.executor.block_batch import BlockBatchExecutor
+from mmcore_emulator.executor.barrier_waits import BarrierWaits
+from mmcore_emulator.executor.batch_machine import BatchMachine
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
+from mmcore_emulator.executor.translation.compiled_block import CompiledBlock
+from mmcore_emulator.isa.asynchronous.mbarriers import described
+from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
+from mmcore_emulator.machine.barriers import Arrival
+from mmcore_emulator.machine.lanes import Batch, Mask, add_waiting
+from mmcore_emulator.machine.memory.arrays import SHARED_WINDOW
+from mmcore_emulator.machine.observer import LaneViolation
+from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.ptx.instructions import EXIT, Block, Register
+
+_POLLS = "waits here for a value in memory that nobody is left to write"
+
+
+class BlockBatchExecutor:
+    """An executor of one batch of blocks of a launch.
+
+    Attributes:
+        machine: the batch's machine.
+    """
+
+    def __init__(self, launch: KernelLaunch, batch: Batch) -> None:
+        self._launch = launch
+        self._batch = batch
+        self._watching = [(observer, observer.begin(batch)) for observer in launch.observers]
+        self.machine = BatchMachine(launch, batch, [watcher for _, watcher in self._watching if watcher is not None])
+        self._steps = launch.translation.steps
+        self._registers = launch.translation.registers.copy()
+        # The lanes that wait to enter each step; None for all lanes of the batch.
+        self._ready: dict[int, Mask | None] = {0: None}
+        # The lanes that wait to poll a value in memory again, by step; they continue when no other lane can.
+        self._polling: dict[int, Mask | None] = {}
+        self._polled: set[int] = set()
+        self._state: object = None
+        self._waits = BarrierWaits(launch.translation, self.machine, self._registers)
+
+    def advance(self) -> bool:
+        """Execute until the batch has ended (True) or its threads only poll (False); call again to poll once more."""
+        self._ready, self._polling = self._ready | self._polling, {}
+        self._polled.clear()
+        while True:
+            while self._ready:
+                # The first step in order lets lanes that are behind catch up with lanes that wait further on.
+                index = min(self._ready)
+                self._step(self._steps[index], index, self._ready.pop(index))
+            if self._waits.lanes and (released := self._waits.release(self._polling)):
+                for index, mask in released:
+                    self._enter(index, mask)
+                continue
+            if self._polling:
+                return False
+            if self._waits.lanes:
+                self.give_up()
+            self.machine.bulk_groups.land_all()
+            return True
+
+    def unchanged(self) -> bool:
+        """Return True if the polling threads' state is the same as at the last call."""
+
+        def held(index: int) -> tuple[bytes, ...]:
+            return tuple(self._registers[slot].tobytes() for slot in self._steps[index].live_slots)
+
+        waiting = [
+            {index: mask and mask.key for index, mask in lanes.items()} for lanes in (self._polling, self._waits.lanes)
+        ]
+        before, self._state = self._state, (waiting, {index: held(index) for index in self._polling})
+        return before == self._state
+
+    def give_up(self) -> None:
+        """Report the remaining lanes: each waits for another."""
+        self._waits.report_deadlocks()
+        for index, mask in self._polling.items():
+            at, lanes = self._steps[index].polling_at, self._batch.spread(mask)
+            text = partial(self._awaited, self.machine.mbarriers.asked.get(id(at)))
+            self.machine.observers.report(LaneViolation("deadlock", None, at, lanes, text))
+        self._polling = {}
+
+    def _awaited(self, asked: tuple[Values, Values] | None, lane: tuple[int, ...]) -> str:
+        """Return a clause on what a polling lane waits for."""
+        if asked is None:
+            return _POLLS
+        address, word = (int(np.broadcast_to(values, self._batch.shape)[lane]) for values in asked)
+        array = self.machine.memory.shared.at(address & (SHARED_WINDOW - 1))
+        where = f"{array} (byte {(address & (SHARED_WINDOW - 1)) - array.base})" if array else f"address {address:#x}"
+        by = self.machine.mbarriers.initialised_at.get(address & (BLOCK_BYTES - 1))
+        initialised = f" (initialised at {by.source}:{by.line})" if by is not None and by.line else ""
+        return f"waits for the mbarrier in {where}{initialised}, and nobody is left to end its {described(word)}"
+
+    def end(self) -> int:
+        """Report the batch's end to the observers; return the number of its blocks."""
+        for violation in self.machine.register_pool.overdrawn():
+            self.machine.observers.report(violation)
+        for observer, watcher in self._watching:
+            observer.ran(self._batch, self.machine.thread_instructions, watcher)
+        self._launch.thread_instructions += self.machine.thread_instructions
+        self._launch.progress.done += self._batch.lanes
+        return self._batch.extent.size
+
+    def _step(self, step: CompiledBlock, index: int, mask: Mask | None) -> None:
+        block = step.block
+        self.machine.observers.enter(block, mask)
+        if time.monotonic() > self._launch.deadline.end:
+            lanes = np.array(True) if mask is None else mask.lanes
+            self._launch.stop(next(iter(block.body), block.end), self._batch, lanes)
+        self.machine.thread_instructions += step.instructions * (self._batch.lanes if mask is None else mask.count)
+        keep = mask is not None and self._others_need(block.defines)
+        if step.polling_at is not None:
+            self._polled.add(index)
+        if self._waits.lanes and block.writes:
+            self._waits.go_past(index, mask)
+        result = step.run(self._registers, mask, keep, self.machine)
+        if step.barrier is not None:
+            self._arrive(step, index, mask, result)
+        elif block.barrier == "warp":
+            self._waits.name(result, mask)
+            self._waits.join(index, mask)
+        elif block.barrier == "cluster":
+            self._waits.join(index, mask)
+        elif block.targets:
+            self._branch_by_index(result, mask, block)
+        elif result is None:
+            self._enter(block.following if block.taken is None else block.taken, mask)
+        else:
+            assert block.end is not None
+            assert block.taken is not None
+            taken = ~result if block.end.negated else result
+            self._branch(taken, mask, block.taken, block.following)
+
+    def _arrive(self, step: CompiledBlock, index: int, mask: Mask | None, arrival: Arrival) -> None:
+        """Let lanes arrive at a barrier of their block."""
+        assert step.barrier is not None
+        if arrival.wanted is not None:
+            self._enter(step.block.following, self._batch.narrow(mask, ~arrival.wanted))
+            mask = self._batch.narrow(mask, arrival.wanted)
+            if mask is not None and not mask.count:
+                return
+        if step.barrier.action == "arrive":
+            self._waits.barriers.arrive(self._batch.spread(mask), arrival.number, arrival.count)
+            self.machine.observers.arrive(arrival.number, mask)
+            self._enter(step.block.following, mask)
+        else:
+            self._waits.wait(index, mask, arrival)
+
+    def _others_need(self, defined: frozenset[Register]) -> bool:
+        """Return True if waiting lanes will read a register that the running step is about to define."""
+        waiting = [self._steps[index].block.live_in for index in (*self._ready, *self._polling)]
+        waiting += [self._steps[index].block.live_out for index in self._waits.lanes]
+        return any(not defined.isdisjoint(needed) for needed in waiting)
+
+    def _branch(self, taken: Values, mask: Mask | None, target: int, following: int) -> None:
+        if taken.size == 1:
+            self._enter(target if taken.item() else following, mask)
+            return
+        self._enter(target, self._batch.narrow(mask, taken))
+        self._enter(following, self._batch.narrow(mask, ~taken))
+
+    def _branch_by_index(self, index: Values, mask: Mask | None, block: Block) -> None:
+        """Execute ``brx.idx``: each lane continues at the target of its index; a lane without a target ends."""
+        for number, target in enumerate(block.targets):
+            self._enter(target, self._batch.narrow(mask, index == number))
+        beyond = self._batch.spread(mask) & (index >= len(block.targets))
+        if beyond.any():
+            indices, count = np.broadcast_to(index, beyond.shape), len(block.targets)
+
+            def text(lane: tuple[int, ...]) -> str:
+                return f"branches by the index {indices[lane]} into a list of {count} targets"
+
+            self.machine.observers.report(LaneViolation("illegal-branch", None, block.end, beyond, text))
+
+    def _enter(self, index: int, mask: Mask | None) -> None:
+        if index != EXIT:
+            add_waiting(self._polling if index in self._polled else self._ready, index, mask, self._batch)
 
 
 def execute(launch: KernelLaunch) -> None:

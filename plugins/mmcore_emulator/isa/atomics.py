@@ -26,9 +26,7 @@ from mmcore_emulator.isa.entries import (
 from mmcore_emulator.isa.memory import CACHE_HINTS, LARGEST_ACCESS, POLICY, SPACES, VECTORS
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.memory.operations import Combine
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.numerics.types import NUMPY
-from mmcore_emulator.numerics.uint128 import swapped
+from mmcore_emulator.numerics.types import NUMPY, Values, swapped
 
 
 @dataclass(frozen=True)

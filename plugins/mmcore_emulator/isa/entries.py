@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from mmcore_emulator.machine.barriers import BarrierKind
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import DType, Values
 
 Opcode: TypeAlias = tuple[str, ...]
 """The parts of an opcode, such as ("ld", "global", "f32")."""
@@ -56,7 +54,7 @@ class MemoryAccess:
 
     kind: str  # "load" or "store"; the address is the first operand, the elements of a store are the second
     space: str  # the memory, as in :meth:`~mmcore_emulator.machine.memory.address_spaces.AddressSpaces.load`
-    dtype: np.dtype[np.generic]  # type of the elements
+    dtype: DType  # type of the elements
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from mmcore_emulator.isa.entries import (
     nothing,
 )
 from mmcore_emulator.machine.machine import Execution
-from mmcore_emulator.machine.memory.addresses import (
+from mmcore_emulator.machine.memory.arrays import (
     LOCAL_WINDOW,
     MOST_RANK,
     PARAMETER_WINDOW,
@@ -34,8 +34,7 @@ from mmcore_emulator.machine.memory.addresses import (
     RANK_SHIFT,
     SHARED_WINDOW,
 )
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.numerics.types import NUMPY, Values
 
 # An access's order has no effect on its value, because all accesses are made in order.
 CACHE_HINTS = {

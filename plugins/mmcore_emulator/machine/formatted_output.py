@@ -15,6 +15,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from mmcore_emulator.numerics.types import DType
+
 BUFFER_BYTES = 1 << 20
 """Default size of the buffer in bytes; when it is full, the latest calls replace the oldest."""
 # NVIDIA does not document the size of a call. These are the sizes of its arguments, and of a header.
@@ -39,7 +41,7 @@ class Conversion:
     """A conversion in a format, for one argument ("%5.2f") or two ("%*d")."""
 
     text: bytes  # the conversion in C's syntax
-    types: tuple[np.dtype[np.generic], ...]  # type of each argument
+    types: tuple[DType, ...]  # type of each argument
     takes_text: bool  # true if the last argument is the address of a string
 
     def of(self, arguments: Iterable[Argument]) -> bytes:

@@ -49,7 +49,7 @@ class Multiprocessor:
     warps: int
     blocks: int
     threads_per_block: int  # maximum threads of a block
-    registers: int  # 32-bit registers, all of which one block may take
+    registers: int  # 32-bit registers; one block may take them all
     registers_per_thread: int  # maximum registers of a thread
     register_unit: int  # granularity of the allocation of registers
     # True if a block's registers are allocated as a whole (compute capability 1.x), not by warp.

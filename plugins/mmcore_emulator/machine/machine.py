@@ -12,9 +12,8 @@ from mmcore_emulator.machine.formatted_output import Format
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.memory.address_spaces import AddressSpaces
 from mmcore_emulator.machine.observer import Observers
-from mmcore_emulator.machine.register_pool import RegisterPool
-from mmcore_emulator.machine.warps import Warps
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.machine.warps import RegisterPool, Warps
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 

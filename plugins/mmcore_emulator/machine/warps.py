@@ -6,16 +6,18 @@ each other if they name the same lanes, anywhere in the code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 
-from mmcore_emulator.machine.lanes import Batch, Mask
+from mmcore_emulator.machine.lanes import THREAD_AXES, Batch, Mask
 from mmcore_emulator.machine.limits import WARP
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.machine.observer import LaneViolation, always
+from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.ptx.instructions import Instruction
 
 EVERY_LANE = np.uint32(0xFFFFFFFF)
 BIT = np.uint32(1) << np.arange(WARP, dtype=np.uint32)
@@ -42,12 +44,9 @@ class Warps:
         self.place = np.broadcast_to(place, batch.shape)
 
     def together(self, compute: Collectively, sources: Sequence[Values], mask: Mask | None) -> list[Values]:
-        """Return values that the threads of each warp compute together.
+        """Return values that the threads of each warp compute together from values as lanes.
 
-        Args:
-            compute: maps the executing lanes and the sources, as rows of a warp, to the results as rows.
-            sources: values as lanes.
-            mask: the executing lanes.
+        ``compute`` maps the executing lanes and the sources, as rows of a warp, to the results as rows.
         """
         taking = self.rows(self._batch.spread(mask))
         return [self.lanes(rows) for rows in compute(taking, *map(self.rows, sources))]
@@ -98,3 +97,40 @@ class Gathering:
 def groups(lanes: PerWarp, named: PerWarp) -> list[PerWarp]:
     """Return the lanes that name the same mask, for each mask."""
     return [lanes & (named == mask) for mask in np.unique(named[lanes])]
+
+
+_UNIT = 8  # the allocation unit of a thread's registers
+
+
+class RegisterPool:
+    """The registers of a batch's blocks, of ``registers`` a thread at the launch.
+
+    If these are unknown (0), ``setmaxnreg`` has no effect.
+    """
+
+    def __init__(self, batch: Batch, registers: int) -> None:
+        self._batch = batch
+        self._at_launch = -(-registers // _UNIT) * _UNIT
+        self._held = np.full(batch.shape, self._at_launch, np.int64)
+        self._asked: dict[int, Instruction] = {}
+
+    def set(self, count: int, mask: Mask | None, at: Instruction) -> None:
+        """Set the register count of lanes from now on; lanes may have to wait for it."""
+        if self._at_launch:
+            self._held[self._batch.spread(mask)] = count
+            self._asked[count] = at
+
+    def overdrawn(self) -> Iterator[LaneViolation]:
+        """Yield the lanes that wait forever, after all lanes have ended."""
+        if not self._asked:
+            return
+        total = self._held.sum(THREAD_AXES, keepdims=True)
+        present = self._at_launch * self._held[(0, slice(None)) * 3].size
+        short = (self._held > self._at_launch) & (total > present)
+        for count in np.unique(self._held[short]).tolist():
+            text = (
+                f"waits for {count} registers: its block has {present}, {self._at_launch} a thread at the launch, "
+                f"and its threads together ask for {int(total[total > present].max())}"
+            )
+            lanes = short & (self._held == count)
+            yield LaneViolation("deadlock", None, self._asked[count], lanes, always(text))

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-Values: TypeAlias = NDArray[Any]
+from mmcore_emulator.numerics.types import DType, Values
 
 _LOW_28_BITS = np.int64(0x0FFFFFFF)
 LEAST_NORMAL = np.float32(2.0**-126)
 _SPLIT = np.float64(2**27 + 1)
 # For a float64 product of at least this magnitude, the rounding error is a float64 too.
 _LEAST_SPLIT_PRODUCT = 2.0**-967
-_NAN: dict[np.dtype[np.generic], np.generic] = {
+_NAN: dict[DType, np.generic] = {
     np.dtype(np.float16): np.uint16(0x7FFF).view(np.float16),
     np.dtype(np.float32): np.uint32(0x7FFFFFFF).view(np.float32),
 }

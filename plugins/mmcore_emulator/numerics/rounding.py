@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mmcore_emulator.numerics.floats import Values, fma64, two_sum, with_one_nan
+from mmcore_emulator.numerics.floats import fma64, two_sum, with_one_nan
+from mmcore_emulator.numerics.types import Values
 
 DIRECTIONS = ("rz", "rm", "rp")
 """Rounding toward zero, toward minus and toward plus infinity."""
@@ -78,54 +79,29 @@ def rounded(high: Values, low: Values, way: str, to: Format) -> Values:
 
 
 # These functions return a float64 result and the error to add to it for the exact result (or the error's sign).
+# Their operands are float64 numbers; for products and quotients, numbers that float32 can represent.
 
 
-def exact_sum(a: Values, b: Values) -> Pair:
-    """Return a + b."""
-    return two_sum(a, b)
-
-
-def exact_difference(a: Values, b: Values) -> Pair:
-    """Return a - b."""
-    return two_sum(a, -b)
-
-
-def exact_product(a: Values, b: Values) -> Pair:
-    """Return a·b of float64 numbers that float32 can represent."""
-    return a * b, _NOTHING
-
-
-def exact_product_and_sum(a: Values, b: Values, c: Values) -> Pair:
-    """Return a·b + c of float64 numbers that float32 can represent."""
-    return two_sum(a * b, c)
-
-
-def exact_quotient(a: Values, b: Values) -> Pair:
-    """Return a/b of float64 numbers that float32 can represent."""
+def _quotient(a: Values, b: Values) -> Pair:
+    """Return a/b."""
     quotient = np.asarray(a / b)
     return quotient, np.sign(fma64(-quotient, b, a)) * np.sign(b)
 
 
-def exact_reciprocal(a: Values) -> Pair:
-    """Return 1/a of float64 numbers that float32 can represent."""
-    return exact_quotient(np.ones_like(a), a)
-
-
-def exact_root(a: Values) -> Pair:
-    """Return the square root of float64 numbers that float32 can represent."""
+def _root(a: Values) -> Pair:
+    """Return the square root."""
     root = np.asarray(np.sqrt(a))
     return root, np.sign(fma64(-root, root, a))
 
 
 EXACT: dict[str, Callable[..., Pair]] = {
-    "add": exact_sum,
-    "sub": exact_difference,
-    "mul": exact_product,
-    "fma": exact_product_and_sum,
-    "mad": exact_product_and_sum,
-    "div": exact_quotient,
-    "rcp": exact_reciprocal,
-    "sqrt": exact_root,
+    "add": two_sum,
+    "sub": lambda a, b: two_sum(a, -b),
+    "mul": lambda a, b: (a * b, _NOTHING),
+    **dict.fromkeys(("fma", "mad"), lambda a, b, c: two_sum(a * b, c)),
+    "div": _quotient,
+    "rcp": lambda a: _quotient(np.ones_like(a), a),
+    "sqrt": _root,
 }
 """The exact computation of each instruction."""
 

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.accesses import Access
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.limits import WARP
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.machine.observer import Access
+from mmcore_emulator.numerics.types import Flags, Integers, Values
 
 Rows = NDArray[np.uint64]
-Active = NDArray[np.bool_]
+Active = Flags
 
 _SECTOR_BITS = 5
 BANKS = 32
@@ -62,7 +62,7 @@ def sectors(address: Rows, active: Active) -> int:
     return _count(address >> np.uint64(_SECTOR_BITS), active)
 
 
-def sectors_of_runs(begin: NDArray[np.int64], nbytes: NDArray[np.int64]) -> int:
+def sectors_of_runs(begin: Integers, nbytes: Integers) -> int:
     """Return the number of distinct 32-byte sectors of each run of neighbouring bytes, summed."""
     last = (begin + nbytes - 1) >> _SECTOR_BITS
     return int((last - (begin >> _SECTOR_BITS) + 1)[nbytes > 0].sum())
@@ -144,8 +144,7 @@ class Extent(NamedTuple):
 class Patterns(Generic[_Cost]):
     """The costs of the accesses of a launch; the same few patterns of masks and addresses recur, shifted.
 
-    Args:
-        cost: returns the cost of an access from :func:`~mmcore_emulator.profiler.coalescing.by_warp`'s results.
+    ``cost`` returns the cost of an access from the results of :func:`by_warp`.
     """
 
     def __init__(self, cost: Callable[[Access, Rows, Active, int], _Cost]) -> None:

@@ -1,1 +1,1 @@
-"""What a kernel does that it must not: the sanitizer."""
+"""The sanitizer: an observer that finds hazards of a kernel."""

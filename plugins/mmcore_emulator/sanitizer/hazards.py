@@ -12,21 +12,18 @@ from mmcore_emulator.executor.kernel_launch import place_in_source
 from mmcore_emulator.executor.translation.layout import Layout
 from mmcore_emulator.executor.translation.translate import Translation
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.lanes import THREAD_AXES, Batch, Mask
 from mmcore_emulator.machine.memory.arrays import Array
-from mmcore_emulator.machine.observer import Observer, Observers
+from mmcore_emulator.machine.observer import LaneViolation, Observer, Observers, always
 from mmcore_emulator.machine.violations import Violation
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Block
 from mmcore_emulator.sanitizer.asynchronous.asynchrony import Asynchrony
 from mmcore_emulator.sanitizer.asynchronous.wgmma_registers import RegisterUse, WgmmaHazards
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
-from mmcore_emulator.sanitizer.happens_before.flags import FlagReads
 from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers
-from mmcore_emulator.sanitizer.happens_before.vector_clocks import HappensBefore
-from mmcore_emulator.sanitizer.memory_hazards import MemoryHazards
-from mmcore_emulator.sanitizer.pdl_hazards import EarlyAccesses
+from mmcore_emulator.sanitizer.happens_before.vector_clocks import FlagReads, HappensBefore
+from mmcore_emulator.sanitizer.memory_hazards import EarlyAccesses, MemoryHazards
 from mmcore_emulator.sanitizer.recording import BatchRecorder, Record, Recorder, SharedReport, at_line
 from mmcore_emulator.sanitizer.shadow import GlobalShadows
 
@@ -51,7 +48,7 @@ class Checking(Observer):
     """An observer of a launch.
 
     Attributes:
-        talking: whether any thread reads flags that others write.
+        reads_flags: whether any thread reads flags that others write.
         early_reads: the arrays that may be read before the previous launch is over, in a launch that may begin before;
             None in other launches.
     """
@@ -65,7 +62,7 @@ class Checking(Observer):
         self._memory_hazards = partial(MemoryHazards, shadows, self._layout, flag_reads, InstructionNumbers())
         self._asynchronous = any(effect(at).kind in _ASYNCHRONOUS for at in instructions)
         self._registers = RegisterUse(translation.blocks)
-        self.talking = flag_reads.any
+        self.reads_flags = flag_reads.any
         shadows.begin_launch()
         recorder.add(_misplaced(self._layout))
 
@@ -80,9 +77,9 @@ class Checking(Observer):
             observers.append(WgmmaHazards(self._registers, clocks.numbers, record))
         return BatchHazards([*observers, self._memory_hazards(clocks, early, record)], recorder)
 
-    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
-        assert own is not None
-        own.ran(batch, thread_instructions, own)
+    def ran(self, batch: Batch, thread_instructions: int, watcher: Observer | None) -> None:
+        assert watcher is not None
+        watcher.ran(batch, thread_instructions, watcher)
 
 
 class BatchHazards(Observers):
@@ -92,15 +89,15 @@ class BatchHazards(Observers):
         super().__init__(observers, recorder.record)
         self._recorder = recorder
 
-    def violation(self, found: LaneViolation) -> None:
-        super().violation(found)
-        if meaning := _MEANINGS.get(found.kind):
-            found = replace(found, text=partial(lambda text, lane: f"{text(lane)}; {meaning}", found.text))
-        self._recorder.record(found)
+    def violation(self, violation: LaneViolation) -> None:
+        super().violation(violation)
+        if meaning := _MEANINGS.get(violation.kind):
+            violation = replace(violation, text=partial(lambda text, lane: f"{text(lane)}; {meaning}", violation.text))
+        self._recorder.record(violation)
 
-    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
+    def ran(self, batch: Batch, thread_instructions: int, watcher: Observer | None) -> None:
         for observer in self._observers:
-            observer.ran(batch, thread_instructions, own)
+            observer.ran(batch, thread_instructions, watcher)
         self._recorder.end()
 
 

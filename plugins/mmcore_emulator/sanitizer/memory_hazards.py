@@ -2,38 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
 from mmcore_emulator.executor.translation.layout import Layout
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.asynchronous.events import Event, GridAwaited, ProxyFenced
-from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.lanes import THREAD_AXES, Batch, Mask
 from mmcore_emulator.machine.memory.arrays import Array
-from mmcore_emulator.machine.observer import Observer
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.sanitizer.array_access import ArrayAccess
+from mmcore_emulator.machine.observer import Access, BulkTransfer, LaneViolation, Observer, always
+from mmcore_emulator.numerics.types import Flags, Values
+from mmcore_emulator.sanitizer.array_access import ArrayAccess, Races
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
-from mmcore_emulator.sanitizer.happens_before.flags import FlagReads, scope
-from mmcore_emulator.sanitizer.happens_before.numbering import Flags, InstructionNumbers
-from mmcore_emulator.sanitizer.pdl_hazards import EarlyAccesses
-from mmcore_emulator.sanitizer.races import Races
+from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers
+from mmcore_emulator.sanitizer.happens_before.vector_clocks import FlagReads, scope
 from mmcore_emulator.sanitizer.recording import Record
 from mmcore_emulator.sanitizer.shadow import Accesses, GlobalShadows, LastAccess, Shadow
+
+_TOO_EARLY = "before griddepcontrol.wait: the launch in front may not be over"
+
+
+class EarlyAccesses:
+    """The accesses to global memory before a thread of the block has waited; ``readable`` arrays may be read."""
+
+    def __init__(self, batch: Batch, readable: Collection[Array], record: Record) -> None:
+        self._batch, self._readable, self._record = batch, readable, record
+        self._waited = np.zeros(batch.shape, np.bool_)
+
+    def wait(self, event: GridAwaited) -> None:
+        """Note that threads have waited for the previous launch."""
+        self._waited |= self._batch.spread(event.mask).any(axis=THREAD_AXES, keepdims=True)
+
+    def access(self, accesses: ArrayAccess) -> None:
+        """Check accesses to an array in global memory."""
+        if accesses.access.kind == "load" and any(accesses.array is array for array in self._readable):
+            return
+        early = ~self._waited.reshape(-1)[accesses.threads.lane]
+        if early.any():
+            self._record(accesses.violation("early-access", early, f" {_TOO_EARLY}"))
+
+    def bulk_load(self, transfer: BulkTransfer) -> None:
+        """Check bulk copies from global memory."""
+        allowed = transfer.nbytes == 0
+        for array in self._readable:
+            allowed |= (transfer.begin >= array.base) & (transfer.begin < array.base + array.readable)
+        early = np.zeros(self._batch.shape, np.bool_)
+        early[tuple(transfer.lanes[~allowed.all(axis=1)].T)] = True
+        early &= ~self._waited
+        if early.any():
+            text = always(f"copies global memory in bulk {_TOO_EARLY}")
+            self._record(LaneViolation("early-access", None, transfer.at, early, text))
 
 
 class MemoryHazards(Observer):
     """An observer of a batch of blocks.
 
-    Args:
-        shadows: the shadows of global memory.
-        layout: the layout of shared memory.
-        flag_reads: the instructions that read flags.
-        instructions: numbers of the instructions that have accessed memory in the launch.
-        clocks: the clocks of the batch.
-        early: the check of accesses before the previous launch is over; None where it is over.
+    ``instructions`` numbers the instructions that have accessed memory in the launch. ``early`` checks accesses before
+    the previous launch is over; it is None in a launch that begins after that.
     """
 
     def __init__(

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.machine.warps import EVERY_LANE
+from mmcore_emulator.numerics.types import Flags, Integers
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks, Masks
-from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices
 from mmcore_emulator.sanitizer.happens_before.vector_clocks import Epoch
 
 _NO_THREAD = 0
@@ -28,16 +28,16 @@ Epochs = NDArray[np.void]
 class Accesses:
     """Accesses of lanes to pieces, one entry for each piece of each lane, with numbers as of LaneNumbers."""
 
-    def __init__(self, clocks: BatchClocks, lane: Indices) -> None:
+    def __init__(self, clocks: BatchClocks, lane: Integers) -> None:
         self.clocks, self.lane, numbers = clocks, lane, clocks.numbers
         self.thread, self.block, self.slot = numbers.thread[lane], numbers.block[lane], numbers.slot[lane]
         self.lane_bit, self.warp_bit = numbers.lane_bit[lane], numbers.warp_bit[lane]
         self.horizon = clocks.horizon[lane]
 
-    def __getitem__(self, chosen: Flags | Indices) -> Accesses:
+    def __getitem__(self, chosen: Flags | Integers) -> Accesses:
         return Accesses(self.clocks, self.lane[chosen])
 
-    def by_rank(self, index: Indices) -> Iterator[tuple[int, Indices, Accesses]]:
+    def by_rank(self, index: Integers) -> Iterator[tuple[int, Integers, Accesses]]:
         """Yield the ranks in their clusters of the lanes' blocks, each with its pieces and accesses."""
         numbers = self.clocks.numbers
         if numbers.batch.cluster.size == 1:
@@ -77,14 +77,14 @@ class Accesses:
 class LastAccess:
     """The last accesses of one kind to each piece of an array, as far as later accesses need them.
 
-    Where unordered threads have accessed a piece, one thread stands for all of them, with masks of their lanes and
-    warps and the time of the latest access; of threads of several blocks only that time is kept. So an access may be
-    taken to be later than it was, or by more threads.
+    If unordered threads have accessed a piece, one thread represents all of them, with masks of their lanes and warps
+    and the time of the latest access. For threads of several blocks only that time is kept. So an access may count as
+    later than it was, or as made by more threads.
 
     Attributes:
         thread: a thread that accessed each piece.
         at: number of the instruction with which it did.
-        empty: whether there have been no accesses.
+        empty: true if there have been no accesses.
     """
 
     def __init__(self, pieces: int) -> None:
@@ -95,17 +95,17 @@ class LastAccess:
         self.at = np.zeros(pieces, np.int32)
         self.empty = True
 
-    def made(self, index: Indices) -> Flags:
+    def made(self, index: Integers) -> Flags:
         """Return which of some pieces have been accessed."""
         if self.empty:
             return np.zeros(index.shape, np.bool_)
         return np.asarray(self.thread[index] != _NO_THREAD)
 
-    def made_since(self, time: int, index: Indices) -> Flags:
+    def made_since(self, time: int, index: Integers) -> Flags:
         """Return which of some pieces have been accessed at a time or later."""
         return np.asarray(self.made(index) & (self._time[index] >= time))
 
-    def unordered_with(self, index: Indices, accesses: Accesses) -> Flags:
+    def unordered_with(self, index: Integers, accesses: Accesses) -> Flags:
         """Return which accesses are not ordered after earlier ones to the same piece."""
         unordered = self.made(index)
         if self.empty:
@@ -116,11 +116,11 @@ class LastAccess:
             unordered[left] = accesses[left].unordered_with(self._epochs[index[left]])
         return unordered
 
-    def by_other_blocks(self, index: Indices, accesses: Accesses) -> Flags:
+    def by_other_blocks(self, index: Integers, accesses: Accesses) -> Flags:
         """Return which of some pieces threads of other blocks have accessed."""
         return np.asarray(self._block[index] != accesses.block)
 
-    def unordered_thread(self, index: Indices, accesses: Accesses) -> int:
+    def unordered_thread(self, index: Integers, accesses: Accesses) -> int:
         """Return a thread that has accessed the only piece in ``index``, and is not ordered before the only access."""
         (piece,), (thread,), (slot,) = index.tolist(), accesses.thread.tolist(), accesses.slot.tolist()
         if self._block[piece] == accesses.block[0] and self._warps[piece] == accesses.warp_bit[0]:
@@ -129,7 +129,7 @@ class LastAccess:
             return int(thread - slot % WARP + first)
         return int(self._another[piece] if self.thread[piece] == thread else self.thread[piece])
 
-    def note(self, index: Indices, accesses: Accesses, at: int) -> None:
+    def note(self, index: Integers, accesses: Accesses, at: int) -> None:
         """Remember accesses by the instruction of a number; several may be to one piece."""
         replaced = ~self.unordered_with(index, accesses)
         fresh = index[replaced]
@@ -158,7 +158,7 @@ class LastAccesses:
     def __iter__(self) -> Iterator[LastAccess]:
         return iter(self._by_rank.values())
 
-    def note(self, index: Indices, accesses: Accesses, at: int) -> None:
+    def note(self, index: Integers, accesses: Accesses, at: int) -> None:
         """Remember accesses by the instruction of a number; several may be to one piece."""
         for rank, entries, of_rank in accesses.by_rank(index):
             self._by_rank.setdefault(rank, LastAccess(self._pieces)).note(entries, of_rank, at)
@@ -172,7 +172,7 @@ class LastStrongStores(LastAccess):
         self._by_thread: dict[int, dict[int, Epoch]] = {}
         self._observed: dict[tuple[int, int], int] = {}
 
-    def unordered_with(self, index: Indices, accesses: Accesses) -> Flags:
+    def unordered_with(self, index: Integers, accesses: Accesses) -> Flags:
         unordered = super().unordered_with(index, accesses)
         left = {
             entry: self._not_acquired(int(index[entry]), int(accesses.thread[entry]), accesses.clocks)
@@ -193,7 +193,7 @@ class LastStrongStores(LastAccess):
             if other != thread and epoch.time >= observed and not clocks.order.has_acquired(thread, epoch):
                 yield epoch
 
-    def note_in_turn(self, index: Indices, accesses: Accesses, at: int, *, stores: bool, observes: bool) -> None:
+    def note_in_turn(self, index: Integers, accesses: Accesses, at: int, *, stores: bool, observes: bool) -> None:
         """Remember accesses that are made one after the other: stores, and accesses that observe others' stores.
 
         What a thread has observed is ordered before all that it does to the same piece later.
@@ -237,14 +237,14 @@ class Shadow:
 
     @property
     def changed(self) -> bool:
-        """Whether the launch has stored anything in the array."""
+        """True if the launch has stored anything in the array."""
         return bool([*self.stores]) or not self.strong_stores.empty
 
-    def write(self, index: Indices) -> None:
+    def write(self, index: Integers) -> None:
         """Note that a launch stores something in pieces."""
         self.written[index] = self.stored[index] = self.unread[index] = True
 
-    def colliding(self, index: Indices, accesses: Accesses) -> Flags:
+    def colliding(self, index: Integers, accesses: Accesses) -> Flags:
         """Return which accesses of one instruction are to a piece that another thread accesses in it."""
         self._scratch[index] = accesses.thread
         self._scratch[index[self._scratch[index] != accesses.thread]] = _NO_THREAD
@@ -260,7 +260,7 @@ class GlobalShadows:
     """
 
     def __init__(self, piece: int, output: Array | None = None, inputs: Iterable[Array] = ()) -> None:
-        """Shadows of arrays; ``inputs`` are those that kernels must not write to."""
+        """Create no shadows yet; kernels must not write to ``inputs``."""
         self.piece = piece
         self.output = output
         self._inputs = frozenset(array.base for array in inputs)
@@ -276,7 +276,7 @@ class GlobalShadows:
         return self._shadows[array.base]
 
     def is_input(self, array: Array) -> bool:
-        """Return whether kernels must not write to an array."""
+        """Return True if kernels must not write to an array."""
         return array.base in self._inputs
 
     def begin_launch(self) -> None:

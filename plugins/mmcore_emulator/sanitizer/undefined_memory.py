@@ -11,21 +11,21 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.executor.translation.shadow_code import ExecuteRule, Operands, Shadow, Shadows
 from mmcore_emulator.isa.entries import MemoryAccess
-from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory import operations
 from mmcore_emulator.machine.memory.arrays import UNWRITTEN_HALFWORD, Array, Space
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.machine.observer import LaneViolation, always
+from mmcore_emulator.numerics.types import DType, Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 
-def bits_of(dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:
+def bits_of(dtype: DType) -> DType:
     """Return the type of the mask of a type's undefined bits."""
     return np.dtype(np.bool_) if dtype.kind == "b" else np.dtype(f"u{dtype.itemsize}")
 
 
-def all_bits(flags: Values, dtype: np.dtype[np.generic]) -> Values:
+def all_bits(flags: Values, dtype: DType) -> Values:
     """Return masks of a type with all bits where ``flags`` is true."""
     ones = np.full(1, 0xFF, np.uint8) if dtype.kind != "b" else np.ones(1, np.bool_)
     return np.where(flags, np.repeat(ones, dtype.itemsize).view(bits_of(dtype))[0], bits_of(dtype).type(0))
@@ -36,7 +36,7 @@ def known(shadow: Values) -> Shadow:
     return shadow if shadow.any() else None
 
 
-def resized(shadow: Shadow, dtype: np.dtype[np.generic]) -> Values:
+def resized(shadow: Shadow, dtype: DType) -> Values:
     """Return a mask of a type's size."""
     return np.zeros((1,) * 6, bits_of(dtype)) if shadow is None else shadow.astype(bits_of(dtype), copy=False)
 
@@ -73,7 +73,7 @@ class _ShadowSpace:
 
 
 def _by_chance(space: Space, places: Values) -> Values:
-    """Return which addresses may be read but hold no data: gaps of what the host has uploaded, and what is behind it.
+    """Return the addresses that may be read but hold no data: gaps in the host's data, and the area behind it.
 
     Elements that a kernel should have written, and addresses out of bounds, are reported where they are read.
     """
@@ -93,12 +93,7 @@ def _is_nan(value: Values) -> Values:
 
 
 class UndefinedMemory:
-    """The undefined bytes of the memories of a launch.
-
-    Args:
-        outputs: returns whether an array is output, so that storing an undefined value there is a hazard.
-        marked: whether the host has filled what holds no data with the pattern of memory that was never written.
-    """
+    """The undefined bytes of the memories of a launch; the arguments are those of ``UndefinedValues``."""
 
     def __init__(self, outputs: Callable[[Array], bool], *, marked: bool) -> None:
         self._outputs = outputs
@@ -119,12 +114,17 @@ class UndefinedMemory:
     def _state(self, machine: Machine) -> _BatchState:
         return self._states.setdefault(machine, _BatchState())
 
-    def _masks(self, machine: Machine, array: Array, initial: int = 0) -> NDArray[np.uint8]:
-        """Return the masks of undefined bytes of an array's content."""
-        state, key = self._state(machine).bytes, id(array.content)
-        if key not in state:
-            state[key] = np.full(len(array.content), initial, np.uint8), array.content
-        return state[key][0]
+    def _space(self, machine: Machine, name: str, space: Space) -> _ShadowSpace:
+        """Return the masks of undefined bytes of a memory; local memory begins undefined."""
+        state, initial = self._state(machine).bytes, 0xFF if name == "local" else 0
+
+        def masks(array: Array) -> NDArray[np.uint8]:
+            key = id(array.content)
+            if key not in state:
+                state[key] = np.full(len(array.content), initial, np.uint8), array.content
+            return state[key][0]
+
+        return _ShadowSpace(space, masks)
 
     def load(self, memory: MemoryAccess) -> ExecuteRule:
         bits = bits_of(memory.dtype)
@@ -155,7 +155,7 @@ class UndefinedMemory:
         space: Space,
         places: Values,
         lanes: Mask | None,
-        bits: np.dtype[np.generic],
+        bits: DType,
         value: Values,
         unwritten: np.generic | None,
     ) -> Shadow:
@@ -166,9 +166,7 @@ class UndefinedMemory:
                 return shadow
         if name != "local" and not state.bytes:
             return None
-        initial = 0xFF if name == "local" else 0
-        shadow_space = _ShadowSpace(space, lambda array: self._masks(machine, array, initial))
-        return known(operations.load(shadow_space, places, bits, lanes, lambda _: None))
+        return known(operations.load(self._space(machine, name, space), places, bits, lanes, lambda _: None))
 
     def store(self, memory: MemoryAccess) -> ExecuteRule:
         bits = bits_of(memory.dtype)
@@ -183,8 +181,7 @@ class UndefinedMemory:
                     if shadow is not None and name == "global":
                         self._report(machine, lanes, at, space, places, shadow, operands[1][number])
                     if name == "local" or shadow is not None or self._state(machine).bytes:
-                        initial = 0xFF if name == "local" else 0
-                        masks = _ShadowSpace(space, lambda array, fill=initial: self._masks(machine, array, fill))  # type: ignore[misc]
+                        masks = self._space(machine, name, space)
                         operations.store(masks, places, resized(shadow, memory.dtype), bits, lanes, lambda _: None)
             return ()
 

@@ -1,4 +1,4 @@
-"""Values that were never set: bits of registers and memory that hold what was there by chance.
+"""Values that were never set: bits of registers and memory with arbitrary contents.
 
 Each register and each byte of memory has a mask of its undefined bits beside it. An undefined value may be read and
 copied; it is a hazard where the output, or control flow, depends on it.
@@ -15,8 +15,7 @@ from mmcore_emulator.isa.entries import Compute, Execute
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory.arrays import Array
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.numerics.types import NUMPY, DType, Values
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.undefined_memory import UndefinedMemory, all_bits, bits_of, known, resized
 
@@ -24,15 +23,14 @@ from mmcore_emulator.sanitizer.undefined_memory import UndefinedMemory, all_bits
 class UndefinedValues:
     """The shadow domain of values that were never set.
 
-    Args:
-        outputs: returns whether an array is output, so that storing an undefined value there is a hazard.
-        marked: whether the host has filled what holds no data with the pattern of memory that was never written.
+    ``outputs`` returns True for an output array: storing an undefined value there is a hazard. ``marked`` is true if
+    the host has filled memory without data with the pattern of memory that was never written.
     """
 
     def __init__(self, outputs: Callable[[Array], bool] = lambda array: True, *, marked: bool = False) -> None:
         self._memory = UndefinedMemory(outputs, marked=marked)
 
-    def unset(self, dtype: np.dtype[np.generic]) -> Shadow:
+    def unset(self, dtype: DType) -> Shadow:
         return None if dtype.itemsize > 8 else all_bits(np.ones((1,) * 6, np.bool_), dtype)
 
     def merge(self, lanes: Values, new: Shadow, old: Shadow) -> Shadow:
@@ -41,7 +39,7 @@ class UndefinedValues:
         dtype = (old if new is None else new).dtype  # type: ignore[union-attr]
         return known(np.where(lanes, resized(new, dtype), resized(old, dtype)))
 
-    def resize(self, shadow: Shadow, dtype: np.dtype[np.generic]) -> Shadow:
+    def resize(self, shadow: Shadow, dtype: DType) -> Shadow:
         if shadow is None or shadow.dtype == bits_of(dtype):
             return shadow
         if dtype.kind == "b" or dtype.itemsize > 8:
@@ -50,7 +48,7 @@ class UndefinedValues:
             shadow = shadow.view(np.dtype(f"i{shadow.dtype.itemsize}")).astype(dtype)
         return known(resized(shadow, dtype))
 
-    def pack(self, shadows: Sequence[Shadow], dtype: np.dtype[np.generic]) -> Shadow:
+    def pack(self, shadows: Sequence[Shadow], dtype: DType) -> Shadow:
         if dtype.itemsize > 8:
             return None
         width, whole = 8 * dtype.itemsize // len(shadows), resized(None, dtype)
@@ -83,7 +81,7 @@ class UndefinedValues:
                 undefined = undefined | resized(shadow, result)
             for value in values if semantics.rule in ("and", "or") else ():
                 # A defined 0 decides "and", a defined 1 "or".
-                bits = value if result.kind == "b" else value.view(bits_of(result))
+                bits: Values = value if result.kind == "b" else value.view(bits_of(result))
                 shadow = resized(shadows[[id(each) for each in values].index(id(value))], result)
                 undefined = undefined & ((bits if semantics.rule == "and" else ~bits) | shadow)
             return known(undefined)

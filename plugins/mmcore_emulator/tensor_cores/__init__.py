@@ -1,1 +1,1 @@
-"""Tensor cores: who holds which element of a matrix, and what its product is."""
+"""Tensor cores: the fragments of matrices that threads hold, and the arithmetic of their products."""

@@ -1,26 +1,19 @@
 """Arithmetic of tensor cores: how one instruction adds up the products of a row and a column, bit for bit.
 
-A tensor core aligns the products of a step and C to the largest exponent among them, E, cuts off what lies more than
-``kept`` bits below 2^E, and adds up the rest exactly. The exponent of a product is the sum of its factors' exponents,
+A tensor core aligns the products of a step and C to the largest exponent among them, E. It cuts off all bits more than
+``kept`` places below 2^E, and adds up the rest exactly. The exponent of a product is the sum of its factors' exponents,
 and subnormal factors have the least exponent of their type: nothing is normalised before the sum.
 
-Sources: Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores, 2021; microsoft/MMA-Sim and
-north-numerical-computing/MATLAB-tensor-core, with which ``python -m bench.studies.mmasim_comparison`` and
-``bench.studies.published_outputs`` compare; and for compute capability 9.0 measurements on an H200, which
-``python -m bench.studies.tensor_cores`` repeats.
+Sources: Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores, 2021. microsoft/MMA-Sim and
+north-numerical-computing/MATLAB-tensor-core: ``mmasim_comparison`` and ``published_outputs`` in ``bench/studies/``
+compare with them. For compute capability 9.0, measurements on an H200, which ``bench.studies.tensor_cores`` repeats.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mmcore_emulator.errors import UnsupportedInstruction
-
-Values = NDArray[np.generic]
-Tile = tuple[slice, slice, slice]
 
 #: Exponents of the least normal numbers.
 LEAST_EXPONENTS = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -6, "e5m2": -14, "f32": -126}
@@ -30,13 +23,6 @@ _WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8}
 _INTEGERS = ("s8", "u8", "s4", "u4")
 _KEPT = {(7, 0): 23, (7, 5): 24, (8, 0): 24, (8, 6): 24, (8, 7): 24, (8, 9): 24, (9, 0): 25}
 _SINCE = {"f16": (7, 0), "bf16": (8, 0), "tf32": (8, 0), "e4m3": (8, 9), "e5m2": (8, 9)}
-# Numbers of a work array; with it and its companions the L2 cache of a core is half full.
-_TILE = 8192
-# Of numpy's inner loop.
-_LONG_ROW, _LONGEST_ROW = 64, 512
-#: Bits of the significand, without the leading one, of results that are cut off.
-_FRACTIONS = {"f32": 23, "float22": 13, "f16 of float22": 13}
-_HALVES = ("f16", "f16 of float22")
 
 
 @dataclass(frozen=True)
@@ -77,7 +63,7 @@ def arithmetic_of(
     C has the type of the result, unless ``c_type`` says otherwise.
 
     Raises:
-        UnsupportedInstruction: the architecture has no such instruction, or nothing is known of it.
+        UnsupportedInstruction: the architecture has no such instruction, or its arithmetic is unknown.
     """
     there = instruction == "mma" or (instruction == "wgmma" and capability == (9, 0))
     if there and a_type in _INTEGERS and b_type in _INTEGERS and result == "s32" and capability >= (7, 5):

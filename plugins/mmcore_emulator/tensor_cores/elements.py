@@ -1,21 +1,22 @@
-"""Elements of matrices: their bits in registers, and the numbers that they stand for."""
+"""Elements of matrices: their bits in registers, and the numbers that these represent."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from mmcore_emulator.numerics.floats import Values, float8_values, from_bfloat16
+from mmcore_emulator.numerics.floats import float8_values, from_bfloat16
+from mmcore_emulator.numerics.types import Values
 
 BITS = {"b1": 1, "s4": 4, "u4": 4} | {"s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8} | {"f16": 16, "bf16": 16}
 BITS |= {"tf32": 32, "f32": 32, "s32": 32, "f64": 64}
 """Bits that an element of each type takes in a register."""
 
 RAW: dict[int, type[np.generic]] = {1: np.uint8, 4: np.uint8, 8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.float64}
-"""What holds a raw element, by its bits."""
+"""The type of a raw element, by its bits."""
 
 _TF32 = np.uint32(0xFFFFE000)
 _FLOAT8 = {"e4m3": float8_values(exponent_bits=4), "e5m2": float8_values(exponent_bits=5)}
-# Of two bytes: that at the lower address is the real part, which is the first float64 of a complex number.
+# For two bytes: the real part is the number of the byte at the lower address.
 _FLOAT8_PAIRS = {
     type: np.stack([np.tile(numbers, 256), np.repeat(numbers, 256)], axis=1).view(np.complex128)[:, 0]
     for type, numbers in _FLOAT8.items()
@@ -23,7 +24,7 @@ _FLOAT8_PAIRS = {
 
 
 def split_parts(registers: Values, type: str) -> Values:
-    """Raw elements ``[..., parts]`` of registers ``[...]``, the lowest bits first."""
+    """Return the raw elements ``[..., parts]`` of registers ``[...]``, the lowest bits first."""
     if BITS[type] >= 32:
         return registers[..., np.newaxis]
     raw = np.ascontiguousarray(registers)[..., np.newaxis].view(RAW[BITS[type]])
@@ -33,7 +34,7 @@ def split_parts(registers: Values, type: str) -> Values:
 
 
 def join_parts(raw: Values, type: str) -> Values:
-    """Registers ``[...]`` of raw elements ``[..., parts]``: what ``split_parts`` was given."""
+    """Return the registers ``[...]`` of raw elements ``[..., parts]``: the inverse of ``split_parts``."""
     if BITS[type] == 1:
         raw = np.packbits(raw, axis=-1, bitorder="little")
     if BITS[type] == 4:
@@ -43,7 +44,7 @@ def join_parts(raw: Values, type: str) -> Values:
 
 
 def values(raw: Values, type: str) -> Values:
-    """The exact numbers that raw elements of a type stand for: float64, or int64 for types of whole numbers."""
+    """Return the exact numbers of raw elements of a type: float64, or int64 for types of whole numbers."""
     match type:
         case "e4m3" | "e5m2":
             return _of_float8(raw, type)
@@ -58,7 +59,7 @@ def values(raw: Values, type: str) -> Values:
 
 
 def _of_float8(raw: Values, type: str) -> Values:
-    """The same of 8-bit floats, two neighbours in memory at once, which is several times as fast."""
+    """Return the numbers of 8-bit floats, two neighbours in memory at once, which is several times as fast."""
     contiguous = raw.flags.c_contiguous
     lines = np.ascontiguousarray(raw if contiguous else raw.swapaxes(-1, -2))
     if lines.size % 2:
@@ -68,7 +69,7 @@ def _of_float8(raw: Values, type: str) -> Values:
 
 
 def _floats(raw: Values, type: str) -> Values:
-    """The same as numbers of the type itself, or of float32."""
+    """Return raw elements as numbers of their type, or of float32."""
     match type:
         case "f16":
             return raw.view(np.float16)

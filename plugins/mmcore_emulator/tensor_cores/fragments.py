@@ -1,24 +1,23 @@
-"""Fragments: which thread of a warp holds which elements of a matrix, in which register.
+"""Fragments: the distribution of a matrix over the registers of a warp's threads.
 
 A register operand of W warps is an array ``[W, 32]``: of uint32, or of float64 for ``.f64``. A matrix that they hold
-together is an array ``[W, rows, columns]`` of raw elements, as they are stored: uint8 for 4 and 8 bits, uint16, uint32,
-and float64 for ``.f64``. The layouts of ``mma``, ``ldmatrix`` and ``stmatrix`` are those of PTX ISA 9.7.14.5, of
-``wgmma`` those of 9.7.15.5.1. PTX leaves those of ``wmma`` open: they are what NVRTC 13 makes of them for sm_80 and
-sm_90.
+together is an array ``[W, rows, columns]`` of raw elements, as they are stored. Their type is uint8 for 4 and 8 bits,
+uint16, uint32, or float64 for ``.f64``. The layouts of ``mma``, ``ldmatrix`` and ``stmatrix`` are in PTX ISA 9.7.14.5,
+those of ``wgmma`` in 9.7.15.5.1. PTX does not specify ``wmma``: its layouts are NVRTC 13's for sm_80 and sm_90.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from math import prod
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.tensor_cores.elements import BITS, join_parts, split_parts
 
 Registers: TypeAlias = list[NDArray[np.generic]]
@@ -27,18 +26,18 @@ Registers: TypeAlias = list[NDArray[np.generic]]
 
 @dataclass(frozen=True)
 class Fragment:
-    """How the threads of a warp, or of a warpgroup, hold a matrix.
+    """The distribution of a matrix over the registers of a warp, or of a warpgroup.
 
     The position of an element among registers, threads and parts of a register is a number of several digits, and so is
-    its row, and its column. They share their digits: each is named by a letter, and ``sizes`` says how many values it
-    has. The letters are in the order of their weight, the heaviest first.
+    its row, and its column. They share their digits. A letter names each digit, and ``sizes`` has the number of its
+    values. The letters are in the order of their weight, the heaviest first.
 
     Attributes:
-        type: of the elements, as PTX calls it.
-        sizes: how many values each digit has.
+        type: PTX type of the elements.
+        sizes: number of values of each digit.
         registers, threads, parts: digits of the register's number, of the thread's, and of the element's place in it.
         rows, columns: digits of an element's row and column; ``parts`` are the last of one of them.
-        matrices: digits of the matrix's number, where a warp holds several.
+        matrices: digits of the matrix's number, if a warp holds several.
 
     A digit of a register that is in no row or column counts copies of the same elements; it is the first.
     """
@@ -54,7 +53,7 @@ class Fragment:
 
     @property
     def bits(self) -> int:
-        """Of an element."""
+        """Bits of an element."""
         return BITS[self.type]
 
     @property
@@ -64,28 +63,28 @@ class Fragment:
 
     @property
     def register_count(self) -> int:
-        """How many registers each thread holds."""
+        """Number of registers of each thread."""
         return self._count(self.registers)
 
     @property
     def thread_count(self) -> int:
-        """How many threads hold it: 32 or 128."""
+        """Number of threads: 32 or 128."""
         return self._count(self.threads)
 
     @property
     def copies(self) -> int:
-        """How many times each element is held, by the same thread."""
+        """Number of copies of each element, all in the same thread."""
         return self._count(self._copied)
 
     @property
     def distinct(self) -> int:
-        """How many registers are no copies of earlier ones: the first of them."""
+        """Number of registers that are no copies; they come first."""
         return self.register_count // self.copies
 
     def unpack(self, registers: Sequence[NDArray[np.generic]]) -> Values:
-        """Raw elements ``[W, rows, columns]`` that registers hold: ``[W, threads]`` each; of copies, the first counts.
+        """Return the raw elements ``[W, rows, columns]`` of registers ``[W, threads]``; of copies, the first counts.
 
-        Where a warp holds several matrices they are ``[W, matrices, rows, columns]``. The registers of a warpgroup may
+        If a warp holds several matrices, they are ``[W, matrices, rows, columns]``. The registers of a warpgroup may
         be ``[G, 4, 32]`` too.
         """
         held = np.stack(registers[: self.distinct], axis=1).reshape(-1, self.distinct * self.thread_count)
@@ -93,7 +92,7 @@ class Fragment:
         return lines if self.along_rows else lines.swapaxes(-1, -2)
 
     def pack(self, raw: Values) -> Registers:
-        """Registers ``[W, threads]`` that hold raw elements ``[W, rows, columns]``: what ``unpack`` was given."""
+        """Return the registers ``[W, threads]`` of raw elements ``[W, rows, columns]``: the inverse of ``unpack``."""
         lines = raw if self.along_rows else raw.swapaxes(-1, -2)
         words = join_parts(lines.reshape(-1, len(self._places), self._count(self.parts)), self.type)
         held = np.take(words, self._words, axis=1)
@@ -109,12 +108,12 @@ class Fragment:
 
     @property
     def register_parts(self) -> int:
-        """How many elements a register holds."""
+        """Number of elements in a register."""
         return self._count(self.parts)
 
     @property
     def along_rows(self) -> bool:
-        """Whether the parts of a register are neighbours in a row of the matrix, not in a column."""
+        """True if the parts of a register are neighbours in a row of the matrix, not in a column."""
         return self.columns.endswith(self.parts)
 
     @cached_property
@@ -124,7 +123,7 @@ class Fragment:
 
     @cached_property
     def _places(self) -> NDArray[np.intp]:
-        """For each word of the lines, its place among a warp's distinct registers."""
+        """The place of each word of the lines among a warp's distinct registers."""
         held = self.registers.removeprefix(self._copied) + self.threads
         lines = self.rows + self.columns if self.along_rows else self.columns + self.rows
         order = [held.index(digit) for digit in self.matrices + lines.removesuffix(self.parts)]
@@ -132,7 +131,7 @@ class Fragment:
 
     @cached_property
     def _words(self) -> NDArray[np.intp]:
-        """For each register ``[registers, threads]``, copies too, the word of the lines that it holds."""
+        """The word of the lines in each register ``[registers, threads]``, copies included."""
         words = np.argsort(self._places).reshape(self.distinct, self.thread_count)
         return np.tile(words, (self.copies, 1))
 
@@ -145,3 +144,95 @@ class Fragment:
 
     def _sizes(self, digits: str) -> tuple[int, ...]:
         return tuple(self.sizes[digit] for digit in digits)
+
+
+Matrix: TypeAlias = Literal["A", "B", "C"]
+"""An operand of D = A·B + C; D has the layout of C."""
+
+Shape: TypeAlias = tuple[int, int, int]
+"""M, N and K of a product: A is M×K, B is K×N, C is M×N."""
+
+
+@cache
+def fragment(matrix: Matrix, shape: Shape, type: str, layout: str = "") -> Fragment:
+    """Return the fragment of A or B, or of C and D, of an ``mma.sync`` of a shape and type.
+
+    ``layout``, "row" or "col", only matters to A and B of ``m8n8k4`` with f16, Volta's four products of quarters of a
+    warp.
+    """
+    m, n, k = shape
+    if shape == (8, 8, 4) and type != "f64":
+        return _of_quad_pairs(matrix, type, layout)
+    parts = max(32 // BITS[type], 1)
+    digits = {"g": 8, "t": 4, "e": parts}
+    match matrix:
+        case "A":
+            sizes = digits | {"k": k // (4 * parts), "r": m // 8}
+            return Fragment(type, sizes, "kr", "gt", "e", "rg", "kte")
+        case "B":
+            sizes = digits | {"k": k // (4 * parts), "j": n // 8}
+            return Fragment(type, sizes, "jk", "gt", "e", "kte", "jg")
+        case "C":
+            return _accumulator(type, {"g": 8, "t": 4, "j": n // 8, "r": m // 8}, "jr", "gt", "rg")
+
+
+def _accumulator(type: str, sizes: dict[str, int], registers: str, threads: str, rows: str) -> Fragment:
+    """Return the fragment of C: a thread has two neighbours in a row, in two registers or in the halves of one."""
+    wide = BITS[type] >= 32
+    return Fragment(type, sizes | {"c": 2}, registers + "c" * wide, threads, "c" * (not wide), rows, "jtc")
+
+
+def _of_quad_pairs(matrix: Matrix, type: str, layout: str) -> Fragment:
+    """Return a fragment of m8n8k4 with f16: thread 16h + 4q + x belongs to product q (PTX ISA 9.7.14.5.1)."""
+    sizes = {"h": 2, "q": 4, "x": 4, "k": 2, "e": 2}
+    if matrix == "C" and type == "f32":
+        sizes = {"h": 2, "q": 4} | dict.fromkeys("yzuvw", 2)
+        return Fragment(type, sizes, "uvw", "hqyz", "", "hvz", "uyw", "q")
+    if matrix == "C":
+        return Fragment(type, sizes | {"k": 4}, "k", "hqx", "e", "hx", "ke", "q")
+    along, across = "ke", "x"
+    # A thread has four neighbours, along A's rows or its columns. The halves of the warp differ in the row of A.
+    rows, columns = (across, along) if layout == "row" else (along, across)
+    if matrix == "A":
+        return Fragment(type, sizes, "k", "hqx", "e", "h" + rows, columns, "q")
+    return Fragment(type, sizes, "k", "hqx", "e", rows, "h" + columns, "q")
+
+
+@cache
+def wmma_fragment(matrix: Matrix, shape: Shape, type: str) -> Fragment:
+    """Return the fragment of A or B, or of C and D, of a ``wmma`` of a shape and type, with any layout in memory.
+
+    It consists of the fragments of equivalent ``mma``: m16n16k16 has one fragment A of m16n8k16, two of B and two of C,
+    the left half first. m32n8k16 has two of A and of C, the upper half first. m8n32k16 is m32n8k16 transposed, with B
+    for A. A and B of f16 always have eight registers: each thread holds two or four copies of its elements in turn.
+    """
+    m, n, k = shape
+    if shape == (8, 32, 16):
+        twin: dict[Matrix, Matrix] = {"A": "B", "B": "A", "C": "C"}
+        held = wmma_fragment(twin[matrix], (32, 8, 16), type)
+        return replace(held, rows=held.columns, columns=held.rows)
+    sizes = {"g": 8, "t": 4, "i": max(m // 16, 1), "r": min(m // 8, 2), "j": n // 8}
+    if matrix == "C":
+        return _accumulator(type, sizes, "ijr", "gt", "irg")
+    parts = max(32 // BITS[type], 1)
+    sizes |= {"e": parts, "k": k // (4 * parts)}
+    sizes["d"] = 8 * 32 * 2 // (k * (m if matrix == "A" else n)) if type == "f16" else 1
+    if matrix == "A":
+        return Fragment(type, sizes, "dikr", "gt", "e", "irg", "kte")
+    return Fragment(type, sizes, "djk", "gt", "e", "kte", "jg")
+
+
+@cache
+def wgmma_a(type: str) -> Fragment:
+    """Return the fragment of A of ``wgmma`` in registers: 64 rows of 32 bytes, 16 for each warp as in ``mma``."""
+    parts = 32 // BITS[type]
+    return Fragment(type, {"w": 4, "g": 8, "t": 4, "k": 2, "r": 2, "e": parts}, "kr", "wgt", "e", "wrg", "kte")
+
+
+@cache
+def wgmma_d(n: int, type: str) -> Fragment:
+    """Return the fragment of D of ``wgmma`` of N columns, of f32, f16 or s32: 64 rows, 16 for each warp.
+
+    There are N/2 registers, or N/4 of f16. A warpgroup's registers are ``[G, 128]``, or ``[G, 4, 32]``.
+    """
+    return _accumulator(type, {"w": 4, "g": 8, "t": 4, "j": n // 8, "r": 2}, "jr", "wgt", "wrg")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mmcore_emulator.numerics import floats
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.tensor_cores.arithmetic import Arithmetic
 
 Tile = tuple[slice, slice, slice]
@@ -24,9 +24,9 @@ _HALVES = ("f16", "f16 of float22")
 
 
 def multiply_add(a: ArrayLike, b: ArrayLike, c: ArrayLike, arithmetic: Arithmetic) -> Values:
-    """A·B + C as a tensor core computes it: ``a`` [..., M, K], ``b`` [..., K, N] and ``c`` [..., M, N].
+    """Compute A·B + C as a tensor core does: ``a`` [..., M, K], ``b`` [..., K, N] and ``c`` [..., M, N].
 
-    They hold the exact values: float64, or integers where the result is one. The result [..., M, N] is float32,
+    The operands are the exact values: float64, or integers if the result is one. The result [..., M, N] is float32,
     float16, float64 or int32; its NaN has all bits set but the sign.
     """
     if arithmetic.result == "s32":
@@ -50,7 +50,7 @@ def _integers(a: Values, b: Values, c: Values, *, saturate: bool) -> Values:
 
 
 def _chain(a: Values, b: Values, c: Values) -> Values:
-    """Fused multiply-adds in order of k."""
+    """Compute fused multiply-adds in order of k."""
     total = c
     with np.errstate(invalid="ignore", over="ignore"):
         for k in range(a.shape[-1]):
@@ -87,12 +87,12 @@ def _unpacked(a: Values, b: Values, c: Values, arithmetic: Arithmetic) -> Values
 
 
 def _as_result(values: Values, arithmetic: Arithmetic) -> Values:
-    """``values``, exact in the result's type, in that type."""
+    """Return ``values``, which the result's type can represent, in that type."""
     return floats.with_one_nan(values.astype(np.float16 if arithmetic.result in _HALVES else np.float32))
 
 
 def _in_steps(a: Values, b: Values, c: Values, arithmetic: Arithmetic) -> Values:
-    """The result's values in float64, tile by tile; every tile's work arrays stay in a core's cache."""
+    """Compute the result in float64, tile by tile; every tile's work arrays stay in a core's cache."""
     shape = c.shape
     a, b, c = (each.reshape(-1, *each.shape[-2:]) for each in (a, b, c))
     batch_last = c.shape[-1] < min(len(c), _LONG_ROW)
@@ -111,7 +111,7 @@ def _in_steps(a: Values, b: Values, c: Values, arithmetic: Arithmetic) -> Values
 
 
 def _tiles(shape: tuple[int, ...]) -> Iterator[Tile]:
-    """Parts of an array of three axes, of at most ``_TILE`` elements, longest along the last."""
+    """Yield parts of an array of three axes, of at most ``_TILE`` elements, longest along the last."""
     room, sizes = _TILE, []
     for length in reversed(shape):
         sizes.append(max(1, min(length, room, _LONGEST_ROW)))
@@ -122,7 +122,7 @@ def _tiles(shape: tuple[int, ...]) -> Iterator[Tile]:
 
 
 def _part(operand: Values, tile: Tile) -> Values:
-    """What a tile needs of an operand [K, X, Y, Z] that has one element where it does not depend on an axis."""
+    """Return the part of an operand [K, X, Y, Z] for a tile; it has one element along axes it does not depend on."""
     axes = zip(tile, operand.shape[1:], strict=True)
     return operand[(slice(None), *(part if length > 1 else slice(None) for part, length in axes))]
 
@@ -142,7 +142,7 @@ class _Product:
         self._work = np.empty(_TILE, np.int16), np.empty(_TILE)
 
     def of(self, tile: Tile, c: Values) -> Values:
-        """The result's values, of which ``c`` is C's part."""
+        """Return a tile of the result; ``c`` is the same part of C."""
         a, b = (_part(each, tile) for each in self.factors)
         exponents_a, exponents_b = (_part(each, tile) for each in self.exponents)
         special = self.special and tuple(_part(each, tile) for each in self.special)
@@ -156,7 +156,7 @@ class _Product:
         return c
 
     def _step(self, a: Values, b: Values, exponents_a: Values, exponents_b: Values, c: Values) -> Values:
-        """One step's result where all are numbers."""
+        """Compute one step; operands that are no numbers count as zero."""
         arithmetic = self.arithmetic
         if not np.isfinite(c).all():
             c = np.where(np.isfinite(c), c, 0.0)
@@ -187,7 +187,7 @@ def _gather(combine: np.ufunc, total: Values, terms: Values) -> None:
 
 
 def _with_special_values(result: Values, a: Values, b: Values, c: Values) -> Values:
-    """``result`` with the NaN and the infinities that infinities and NaN among the operands make."""
+    """Return ``result`` with the NaN and infinities that follow from NaN and infinities among the operands."""
     total = c.copy()
     with np.errstate(invalid="ignore"):
         for left, right in zip(a, b, strict=True):
@@ -196,7 +196,7 @@ def _with_special_values(result: Values, a: Values, b: Values, c: Values) -> Val
 
 
 def _exponents(values: Values, least: int, zero: int | None) -> Values:
-    """Exponents of float64 numbers: of subnormal ones of their type, which are below 2^``least``, that."""
+    """Return the exponents of float64 numbers; ``least`` for numbers that are subnormal in their type."""
     exponents = (values.view(np.int64) >> 52).astype(np.int16)
     exponents &= np.int16(0x7FF)
     exponents -= np.int16(1023)
@@ -210,7 +210,7 @@ def _exponents(values: Values, least: int, zero: int | None) -> Values:
 
 
 def _powers(exponents: Values) -> Values:
-    """Two to the power of ``exponents``, which are those of normal float64."""
+    """Return two to the power of ``exponents``, which normal float64 numbers can have."""
     biased = exponents.astype(np.int64)
     biased += 1023
     biased <<= 52

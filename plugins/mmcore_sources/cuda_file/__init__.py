@@ -1,11 +1,10 @@
 """Kernels in .cu files that no package declares: ``mmcore run my.cu``.
 
-- ``source`` finds functions, launches and macros in the file's syntax tree; ``body`` reads a kernel's indexes and
-  ``host_code`` its launch.
-- ``inference`` declares a kernel from that, with ``roles`` of parameters, ``parameters`` of templates and macros, and
-  ``geometry``.
-- ``expressions`` evaluates grids written as text. ``hints`` tries other readings of a file. ``left_out`` lists the host
-  code that was removed. ``revisions`` finds another version of a source.
+- ``inference`` declares a kernel from a program in ``mmcore_cuda.cuda_source``, with ``entry``, ``roles`` of
+  parameters, ``parameters`` of templates and macros, and ``geometry``.
+- ``body`` reads a kernel's indexes, and ``host_code`` its launch.
+- ``expressions`` evaluates grids written as text. ``hints`` tries other readings of a file. ``excluded_host_code``
+  lists the host code that was removed. ``revisions`` finds another version of a source.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from mmcore.hookspecs import hookimpl
 if TYPE_CHECKING:
     import click
 
-    from mmcore.cell import FileKernel
     from mmcore.kernel.declaration import Kernel
+    from mmcore.kernel_reference import FileKernel
     from mmcore.result import Result
 
 
 @hookimpl
 def mmcore_kernel_of_file(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -> FileKernel | None:
-    """The kernel of a .cu file."""
+    """Return the kernel of a .cu file."""
     from mmcore_sources.cuda_file.files import file_kernel
 
     return file_kernel(reference, taken)
@@ -33,7 +32,7 @@ def mmcore_kernel_of_file(reference: Mapping[str, Any], taken: Mapping[str, File
 
 @hookimpl
 def mmcore_command(command: click.Command) -> None:
-    """``--entry``, ``--args`` and others for every command that takes a kernel."""
+    """Add ``--entry``, ``--args`` and others to every command that takes a kernel."""
     for each in command.params:
         if each.name in ("kernel", "model"):
             from mmcore_sources.cuda_file.options import take_files
@@ -42,19 +41,19 @@ def mmcore_command(command: click.Command) -> None:
 
 
 @hookimpl
-def mmcore_other_source(kernel: Kernel, version: str) -> str:
+def mmcore_source_revision(kernel: Kernel, version: str) -> str:
     """Return the path of a kernel's source in a folder, or in a revision of its Git repository."""
-    from mmcore_sources.cuda_file.revisions import other_source
+    from mmcore_sources.cuda_file.revisions import source_revision
 
-    return other_source(kernel, version)
+    return source_revision(kernel, version)
 
 
 @hookimpl
 def mmcore_hints(result: Result) -> Iterator[str]:
-    """Return what was left out of the source; of a file's kernel, other readings and sizes that were tried."""
+    """Yield the host code that was excluded; for a file's kernel, also other readings and sizes that were tried."""
     if result.left_out:
         from mmcore.registry import registry
-        from mmcore_sources.cuda_file.left_out import in_a_line
+        from mmcore_sources.cuda_file.excluded_host_code import in_a_line
 
         yield in_a_line(registry().kernel(result.cell.kernel).source, result.left_out)
     if not isinstance(result.cell.kernel, str):

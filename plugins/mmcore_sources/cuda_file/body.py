@@ -1,4 +1,4 @@
-"""What a kernel's body tells of its parameters: where it stores, what it steps by, and along which axes it goes."""
+"""The body of a kernel: its stores, the strides of its indexes, and the axes that its blocks follow."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from mmcore_cuda.cuda_source.program import Function
-from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, text_of, walk
 
 Term: TypeAlias = tuple[str, ...]
 """A product of names, numbers and texts; an index is a sum of such terms."""
 
 BUILT_IN = re.compile(r"\b(blockIdx|threadIdx|blockDim|gridDim)\s*\.\s*([xyz])\b")
-_WORD = re.compile(r"[A-Za-z_]\w*")
 _MOST_TERMS = _MOST_FACTORS = 64
 _MOST_EXPRESSIONS = 200_000
 _CASTS = ("static_cast", "int", "unsigned", "size_t")
@@ -27,7 +26,7 @@ def _is_assignment(node: Node) -> bool:
 
 @dataclass(frozen=True)
 class Body:
-    """What is known of one kernel's variables."""
+    """The variables and accesses of one kernel."""
 
     function: Function
 
@@ -37,7 +36,7 @@ class Body:
 
     @functools.cached_property
     def values(self) -> dict[str, list[Node]]:
-        """What each local variable is set to, or grows by, in order."""
+        """The values assigned or added to each local variable, in order."""
         found: dict[str, list[Node]] = {}
         for node in self._nodes:
             if node.type == "declaration":
@@ -49,7 +48,7 @@ class Body:
 
     @functools.cached_property
     def changing(self) -> set[str]:
-        """The variables that take several values, those of loops among them."""
+        """The variables that take several values, including those of loops."""
         found = set()
         for node in self._nodes:
             target = node.children[0] if node.type == "assignment_expression" else None
@@ -61,29 +60,29 @@ class Body:
 
     @functools.cached_property
     def pointers(self) -> dict[str, str]:
-        """The pointer parameter that each name stands for: its own, and those of local pointers made of it."""
+        """The pointer parameter behind each name: its own, and those of local pointers derived from it."""
         found = {each.name: each.name for each in self.function.parameters if each.pointer}
         for node in self._nodes:
             if node.type == "declaration" and "*" in text_of(node).partition("=")[0]:
                 for name, value in initializers(node):
-                    made_of = [found[word] for word in _WORD.findall(text_of(value)) if word in found]
+                    made_of = [found[word] for word in identifiers(value) if word in found]
                     if len(set(made_of)) == 1:
                         found[name] = made_of[0]
         return found
 
     def _pointer_in(self, node: Node) -> str | None:
-        """The pointer parameter that an expression goes through."""
-        return next((self.pointers[word] for word in _WORD.findall(text_of(node)) if word in self.pointers), None)
+        """Return the pointer parameter that an expression accesses."""
+        return next((self.pointers[word] for word in identifiers(node) if word in self.pointers), None)
 
     @functools.cached_property
     def stores(self) -> list[tuple[str, bool]]:
-        """The pointer parameter of each store, and whether what was there is added."""
+        """The pointer parameter of each store, and whether the old value is added."""
         found = []
         for node in self._nodes:
             if node.type == "assignment_expression" and node.children[0].type != "identifier":
                 pointer = self._pointer_in(node.children[0])
                 if pointer is not None:
-                    read = any(self.pointers.get(word) == pointer for word in _WORD.findall(text_of(node.children[2])))
+                    read = any(self.pointers.get(word) == pointer for word in identifiers(node.children[2]))
                     found.append((pointer, read or text_of(node.children[1]) == "+="))
             elif node.type == "call_expression" and text_of(node.children[0]).startswith("atomicAdd"):
                 pointer = self._pointer_in(node.children[1])
@@ -91,7 +90,7 @@ class Body:
         return found
 
     def indexes(self, pointer: str) -> Iterator[list[Term]]:
-        """The index of each access through a pointer parameter, with what was added to the pointer before."""
+        """Yield the index of each access through a pointer parameter, including offsets added to the pointer before."""
         names = {name for name, parameter in self.pointers.items() if parameter == pointer}
         moved = [term for name in sorted(names) for value in self.values.get(name, ()) for term in self.terms(value)]
         moved = [tuple(factor for factor in term if factor not in names) for term in moved]
@@ -111,10 +110,10 @@ class Body:
 
     @staticmethod
     def _plain(node: Node, names: set[str]) -> bool:
-        return bool(names & set(_WORD.findall(text_of(node)))) and "[" not in text_of(node)
+        return bool(names & set(identifiers(node))) and "[" not in text_of(node)
 
     def terms(self, node: Node, seen: frozenset[str] = frozenset()) -> list[Term]:
-        """An expression as a sum of products, with local variables replaced by what they are set to."""
+        """Return an expression as a sum of products, with local variables replaced by their values."""
         if (node.id, seen) not in self._known:
             enough = len(self._known) > _MOST_EXPRESSIONS
             self._known[node.id, seen] = [(text_of(node),)] if enough else self._terms(node, seen)
@@ -139,12 +138,12 @@ class Body:
             found = products if sign == "*" else [*left, *right]
         elif node.type == "identifier" and (name := text_of(node)) in self.values.keys() - seen:
             expanded = [term for value in self.values[name] for term in self.terms(value, seen | {name})]
-            # A loop's variable stays one, besides what it begins with.
+            # The variable of a loop also remains as a term.
             found = [(name,)] * (name in self.changing) + expanded
         elif node.type == "identifier" or node.type == "number_literal" or BUILT_IN.fullmatch(text_of(node)):
             pass
         else:
-            # A quotient, a remainder, a condition: one factor, in which what it is made of can be seen.
+            # A quotient, a remainder, a condition: one factor that lists its parts.
             within = " ".join(factor for term in self._within(node, seen) for factor in term)
             found = [(" ".join(dict.fromkeys(within.split())) or text_of(node),)]
         found = [term for term in found if "0" not in term][:_MOST_TERMS]
@@ -156,11 +155,11 @@ class Body:
 
 @dataclass(frozen=True)
 class Layout:
-    """How the blocks of a grid cover C.
+    """The mapping of a grid's blocks to C.
 
     Attributes:
-        rows, columns: the axes of the grid along which rows and columns go ("x", "y", "z"), empty where none does.
-        height, width: the factors that make a tile's rows and columns of the index of a block, as the source has them.
+        rows, columns: the axis of the grid ("x", "y", "z") for rows and for columns; empty if there is none.
+        height, width: the factors of a block's index that make the rows and columns of a tile, as in the source.
         threads: the axes of the block that are used.
         flat: whether one index counts the elements of C.
     """
@@ -173,12 +172,12 @@ class Layout:
     flat: bool = False
 
     def turned(self) -> Layout:
-        """The same of a C that is stored by columns."""
+        """Return the layout for a C that is stored by columns."""
         return replace(self, rows=self.columns, columns=self.rows, height=self.width, width=self.height)
 
 
 def layout_of(body: Body, c: str, strides: set[str]) -> Layout | None:
-    """How a kernel's blocks cover C, by the index with which it stores there; None where that does not tell."""
+    """Return how a kernel's blocks cover C, according to the index of its stores; None if that is unclear."""
     for terms in body.indexes(c):
         rows = [term for term in terms if strides & set(term)]
         columns = [term for term in terms if not strides & set(term)]
@@ -204,27 +203,27 @@ def _built_in(term: Term) -> list[tuple[str, str]]:
 
 
 def _step_of_quotient(term: Term) -> tuple[str, ...]:
-    """What a block's index is multiplied by within a remainder: ``(blockIdx.x * blockDim.x + threadIdx.x) % n``."""
+    """Return the factor of a block's index within a remainder: ``(blockIdx.x * blockDim.x + threadIdx.x) % n``."""
     words = next((factor for factor in term if factor.startswith("blockIdx")), "").split()
     return tuple(word for word in words[1:2] if not word.startswith("threadIdx"))
 
 
 def _others(term: Term | None, strides: set[str]) -> tuple[str, ...]:
-    """The factors beside a block's index and the length of a row."""
+    """Return the factors other than a block's index and the length of a row."""
     return tuple(each for each in term or () if not each.startswith("blockIdx") and each not in strides)
 
 
 def strides_of(body: Body, pointer: str, sizes: set[str]) -> set[str]:
-    """The sizes that something is multiplied by in the indexes of a matrix: the length of its row."""
+    """Return the sizes that multiply a part of a matrix's indexes: the length of its rows."""
     terms = [term for index in body.indexes(pointer) for term in index if len(term) > 1]
     return {factor for term in terms for factor in term if factor in sizes}
 
 
 def stored_by_columns(body: Body, matrices: Mapping[str, str], sizes: set[str]) -> bool:
-    """Whether a kernel goes over all its matrices as they lie where they are stored by columns.
+    """Return whether a kernel reads its matrices as if they were stored by columns.
 
-    Of an A by rows, what is multiplied by the length of a row has a block's index in it, and the step along k has not;
-    of a B by rows it is the other way round.
+    For an A stored by rows, the term with the length of a row contains a block's index, and the step along k does not.
+    For a B stored by rows it is the reverse.
     """
     strided = {}
     for matrix in "AB":

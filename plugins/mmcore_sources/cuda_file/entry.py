@@ -1,4 +1,4 @@
-"""Which of a file's functions is meant."""
+"""The choice among a file's functions."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from mmcore_sources.cuda_file.roles import is_product
 
 
 def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, HostLaunch | None, tuple[Note, ...]]:
-    """The function that is meant, the first launch of it in the file, and what to say of the choice.
+    """Return the chosen function, its first launch in the file, and notes about the choice.
 
     Raises:
-        InvalidKernel: there is no such function, none at all, or several that may be meant.
+        InvalidKernel: there is no such function, none at all, or the choice is ambiguous.
     """
     functions = {function.name: function for function in source.functions}
     if not functions:

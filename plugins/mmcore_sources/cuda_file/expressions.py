@@ -1,4 +1,4 @@
-"""Whole numbers worked out of a launch's values: ``ceil(n / bx)``; Python's arithmetic and nothing else of Python."""
+"""Arithmetic of a launch's values, such as ``ceil(n / bx)``, evaluated exactly and without Python's ``eval``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 
 
 def parse_expressions(text: str, what: str) -> tuple[ast.expr, ...]:
-    """The expressions of ``"ceil(n/bx), ceil(m/by)"``; :class:`InvalidKernel` about ``what`` for anything else."""
+    """Return the expressions in ``"ceil(n/bx), ceil(m/by)"``; raise :class:`InvalidKernel` with ``what`` if invalid."""
     try:
         if len(text) > _LONGEST:
             raise SyntaxError
@@ -55,7 +55,7 @@ def parse_expressions(text: str, what: str) -> tuple[ast.expr, ...]:
 
 
 def _check(node: ast.expr, text: str, what: str) -> None:
-    """Refuse what is not arithmetic."""
+    """Raise :class:`InvalidKernel` unless a node is arithmetic."""
     match node:
         case ast.Name():
             return
@@ -77,13 +77,17 @@ def _check(node: ast.expr, text: str, what: str) -> None:
 
 
 def names_in(expression: ast.expr) -> set[str]:
-    """The values that an expression is worked out of."""
+    """Return the names that an expression depends on."""
     functions = {id(each.func) for each in ast.walk(expression) if isinstance(each, ast.Call)}
     return {each.id for each in ast.walk(expression) if isinstance(each, ast.Name) and id(each) not in functions}
 
 
 def evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
-    """The number that an expression is, exactly; InvalidKernel for a name without a value, and for a division by 0."""
+    """Return the exact value of an expression.
+
+    Raises:
+        InvalidKernel: a name has no value, or a divisor is 0.
+    """
     match node:
         case ast.Constant(value=int() as number):
             return number
@@ -110,7 +114,7 @@ def evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
 
 
 def launch_values(problem: Problem, config: Config) -> dict[str, Any]:
-    """What the names in an expression stand for: sizes, extents of the block, and the config's parameters."""
+    """Return the values of the names in an expression: sizes, extents of the block, and the config's parameters."""
     extents = {name: getattr(config.block, axis) for name, axis in EXTENTS.items()}
     return {
         **{name: getattr(problem, name) for name in SIZES},
@@ -120,7 +124,7 @@ def launch_values(problem: Problem, config: Config) -> dict[str, Any]:
 
 
 def python_text(node: ast.expr) -> str:
-    """An expression as Python of a launch rule, which has ``problem`` and ``config``."""
+    """Return an expression as Python code of a launch rule, with ``problem`` and ``config``."""
 
     class Renamed(ast.NodeTransformer):
         def visit_Call(self, call: ast.Call) -> ast.expr:
@@ -145,7 +149,7 @@ def python_text(node: ast.expr) -> str:
 
 @dataclass(frozen=True)
 class LaunchText:
-    """A launch rule that is a text: grid and dynamic shared memory as expressions of a launch's values."""
+    """A launch rule as text: grid and dynamic shared memory are expressions of a launch's values."""
 
     grid: str
     shared_bytes: str = "0"
@@ -153,7 +157,7 @@ class LaunchText:
 
     @functools.cached_property
     def __doc__(self) -> str:  # type: ignore[override]
-        """What ``mmcore show`` shows of the rule."""
+        """The text of the rule, for ``mmcore show``."""
         return f"grid: {self.grid}" + (f"\nshared bytes: {self.shared_bytes}" if self.shared_bytes != "0" else "")
 
     @property

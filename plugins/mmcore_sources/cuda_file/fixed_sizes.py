@@ -1,4 +1,4 @@
-"""Kernels that take no sizes: those that the source fixes by macros or constants."""
+"""Kernels without size parameters, whose sizes are macros or constants of the source."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FixedSizes:
 
 
 def fixed_sizes(source: Program, body: Body, matrices: Mapping[str, str]) -> tuple[dict[str, str], FixedSizes] | None:
-    """The role of each name that the source steps by, and the sizes that it fixes; None where it fixes none."""
+    """Return the role of each constant that the indexes use, and the sizes that they fix; None if there are none."""
     known: dict[str, int] = {}
     for name in (*source.macros, *source.constants):
         try:
@@ -43,7 +43,7 @@ def fixed_sizes(source: Program, body: Body, matrices: Mapping[str, str]) -> tup
             known[name] = number
 
     def stride(matrix: str) -> str | None:
-        # Something is multiplied by the edge of a tile, too; rows are longer.
+        # The edge of a tile is a factor of the index, too, but rows are longer.
         return max(strides_of(body, matrices[matrix], set(known)), key=known.__getitem__, default=None)
 
     of_a, of_b = stride("A"), stride("B")

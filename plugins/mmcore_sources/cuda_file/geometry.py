@@ -1,4 +1,4 @@
-"""Block and grid of a kernel: as the file launches it, else as its body goes over C."""
+"""Block and grid of a kernel, from its launch in the file or from its body's index into C."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AXIS = {axis: name for name, axis in EXTENTS.items()}
 
 @dataclass(frozen=True)
 class Geometry:
-    """Expressions for the extents of a block or grid, and where they come from."""
+    """Expressions for the extents of a block or grid, and their origin."""
 
     extents: tuple[ast.expr, ...]
     why: str
@@ -42,15 +42,15 @@ def launched(
     names: Mapping[str, ast.expr],
     layout: Layout | None,
 ) -> tuple[Geometry | None, Geometry | None, ast.expr | None]:
-    """Block, grid and dynamic shared memory of a launch in the file; None for what cannot be read.
+    """Return block, grid and dynamic shared memory of a launch in the file, each None if it cannot be read.
 
     Args:
-        source: the file.
+        source: the program.
         launch: the launch.
-        roles: what the kernel's parameters get.
+        roles: the roles of the kernel's parameters.
         order: the parameters' names.
-        names: what the parameters of the config are called there.
-        layout: how blocks cover C, which tells m from n where both have one name.
+        names: the names of the config's parameters there.
+        layout: how blocks cover C, which distinguishes m from n if both have one name.
     """
     where = f"as launched in line {launch.line}"
     block = grid = None
@@ -73,7 +73,7 @@ def launched(
 
 
 def _block_names(source: Program, launch: HostLaunch) -> dict[str, ast.expr]:
-    """What the host calls the block's extents, so that the grid follows when a user asks for another block."""
+    """Return the host's names for the block's extents, so that the grid follows if the user changes the block."""
     name = text_of(launch.geometry[1])
     if launch.geometry[1].type != "identifier" or name in source.macros or name in source.constants:
         return {}
@@ -81,7 +81,7 @@ def _block_names(source: Program, launch: HostLaunch) -> dict[str, ast.expr]:
 
 
 def _trimmed(extents: Sequence[ast.expr]) -> tuple[ast.expr, ...]:
-    """Without a last extent of 1 along z."""
+    """Return the extents without a last one of 1 along z."""
     kept = list(extents)
     while len(kept) > 1 and constant(kept[-1]) == 1:
         kept.pop()
@@ -89,7 +89,7 @@ def _trimmed(extents: Sequence[ast.expr]) -> tuple[ast.expr, ...]:
 
 
 def _host_sizes(launch: HostLaunch, roles: Roles, order: Sequence[str]) -> dict[str, list[str]]:
-    """The sizes that each name of the host stands for: what is passed as m, and a name m or M that is not passed."""
+    """Return the sizes of each name in the host code: the arguments, and the names m and M if m is not passed."""
     found: dict[str, list[str]] = {}
     for name, argument in zip(order, launch.arguments, strict=False):
         if name in roles.sizes:
@@ -105,7 +105,7 @@ def _host_sizes(launch: HostLaunch, roles: Roles, order: Sequence[str]) -> dict[
 
 
 def _role(several: list[str], axis: str, layout: Layout | None) -> str:
-    """Which of the sizes of one name an axis of the grid goes along: rows or columns of C."""
+    """Return the size of several with one name that an axis of the grid covers: rows or columns of C."""
     if layout is not None and not layout.flat:
         wanted = "m" if layout.rows == axis else "n" if layout.columns == axis else ""
         if wanted in several:
@@ -116,7 +116,7 @@ def _role(several: list[str], axis: str, layout: Layout | None) -> str:
 def by_body(
     source: Program, body: Body, layout: Layout, names: Mapping[str, ast.expr]
 ) -> tuple[Geometry | None, Geometry | None]:
-    """Block and grid of a kernel that nothing launches, as its index into C has them; None where that does not tell."""
+    """Return block and grid of a kernel without a launch, from its index into C; None if that is unclear."""
     try:
         height, width = (_product(part, source, names) for part in (layout.height, layout.width))
     except Unreadable:
@@ -157,7 +157,7 @@ def _flat_block(width: ast.expr, why: str) -> Geometry | None:
 def _block(
     source: Program, body: Body, layout: Layout, height: ast.expr, width: ast.expr, names: Mapping[str, ast.expr]
 ) -> Geometry | None:
-    """A thread for each element of a tile, where the body's threads are used like that."""
+    """Return a block with a thread for each element of a tile, if the body uses its threads that way."""
     any_size = bool((names_in(height) | names_in(width)) & set(EXTENTS))
     if any_size:
         edge = _square_array(source, body, names)
@@ -169,7 +169,7 @@ def _block(
         )
     if "NUM_THREADS" in names:
         return Geometry((names["NUM_THREADS"],), "by the name of that parameter")
-    # What is usually called so is how many rows and columns of a tile a thread computes.
+    # TM and TN usually are the rows and columns of a tile that a thread computes.
     height, width = (_divided(side, names.get(name)) for side, name in ((height, "TM"), (width, "TN")))
     if layout.threads == {"x", "y"}:
         sides = (height, width) if layout.rows == "x" else (width, height)
@@ -184,7 +184,7 @@ def _divided(side: ast.expr, by: ast.expr | None) -> ast.expr:
 
 
 def _square_array(source: Program, body: Body, names: Mapping[str, ast.expr]) -> ast.expr | None:
-    """The edge of the square arrays in shared memory."""
+    """Return the edge of the square arrays in shared memory."""
     for node in walk(body.function.body):
         if node.type == "declaration" and "__shared__" in text_of(node):
             sizes = [each.child_by_field_name("size") for each in walk(node) if each.type == "array_declarator"]
@@ -201,9 +201,7 @@ def _square_array(source: Program, body: Body, names: Mapping[str, ast.expr]) ->
 def within_bounds(
     source: Program, body: Body, block: Geometry | None, names: Mapping[str, ast.expr], values: Mapping[str, Any]
 ) -> Geometry | None:
-    """The block of a kernel that nothing launches: as many threads along x as its ``__launch_bounds__`` allow, where
-    the body uses no other axis, and tells no block that is as small as that.
-    """
+    """Return ``__launch_bounds__`` threads along x if the body uses only x and its block is larger; else the block."""
     axes = {axis for kind, axis in BUILT_IN.findall(text_of(body.function.body)) if kind == "threadIdx"}
     try:
         most = Reader(source, names).number(parse_expression(body.function.bounds))
@@ -214,7 +212,7 @@ def within_bounds(
 
 
 def _threads(block: Geometry | None, values: Mapping[str, Any]) -> float:
-    """The threads of a block; more than any where that is not told."""
+    """Return the threads of a block; infinity if they are unknown."""
     try:
         return math.inf if block is None else math.prod(int(evaluate(each, values)) for each in block.extents)
     except InvalidKernel:
@@ -222,12 +220,12 @@ def _threads(block: Geometry | None, values: Mapping[str, Any]) -> float:
 
 
 def threads_of(block: Sequence[int]) -> int:
-    """The threads of a block; :class:`InvalidKernel` for more than any device has."""
+    """Return the threads of a block; raise :class:`InvalidKernel` if no device allows them."""
     threads = 1
     for extent in block:
         threads *= extent
     if not 1 <= threads <= _MOST_THREADS:
         raise InvalidKernel(
-            f"a thread for each element of a tile would make blocks of {threads} threads; --block says which"
+            f"a thread for each element of a tile would make blocks of {threads} threads; give another with --block"
         )
     return threads

@@ -1,4 +1,4 @@
-"""The launch in a file's host half, as expressions of the product's sizes, the block and the config's parameters."""
+"""The launch in a file's host code, as expressions of sizes, block and config."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _DEEPEST, _LONGEST = 40, 40
 
 
 class Unreadable(InvalidKernel):
-    """An expression of C that this reader does not understand."""
+    """An expression of C that the reader does not understand."""
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Makes arithmetic of expressions of C.
+    """The translation of C expressions into arithmetic.
 
     Attributes:
-        source: the file, for its macros, constants and types.
-        names: what some names stand for, whatever the source gives them: sizes of the product, parameters of a config.
-        scope: the function of the host that the expressions stand in, if any.
-        line: the line where they stand; what is assigned later does not count.
+        source: the program, for its macros, constants and types.
+        names: meanings that override the source's: sizes of the product, parameters of a config.
+        scope: the host function that contains the expressions, if any.
+        line: the line of the expressions; later assignments do not count.
     """
 
     source: Program
@@ -42,11 +42,11 @@ class Reader:
     line: int = 0
 
     def number(self, node: Node, depth: int = 0) -> ast.expr:
-        """The arithmetic of an expression; :class:`Unreadable` where it is none."""
+        """Return the arithmetic of an expression; raise :class:`Unreadable` if there is none."""
         return self._typed(node, depth)[0]
 
     def extents(self, node: Node, depth: int = 0) -> list[ast.expr]:
-        """One to three extents of a ``dim3``, or of a number that becomes one."""
+        """Return one to three extents of a ``dim3``, or of a number that becomes one."""
         if depth > _DEEPEST:
             raise Unreadable(text_of(node))
         if node.type == "identifier":
@@ -68,7 +68,7 @@ class Reader:
         return [self.number(each, depth + 1) for each in parts] or [ast.Constant(1)]
 
     def _dimension(self, name: str) -> Node | None:
-        """What a variable of type dim3 is made of."""
+        """Return the initial value of a variable of type dim3."""
         for node in walk(self.scope) if self.scope is not None else ():
             if node.type == "declaration" and text_of(node).removeprefix("const ").startswith("dim3"):
                 for child in node.named_children:
@@ -80,7 +80,7 @@ class Reader:
         return None
 
     def _component(self, name: str, axis: str, usual: ast.expr, depth: int) -> ast.expr:
-        """An extent that was set by itself: ``grid.x = …``."""
+        """Return an extent that is assigned separately: ``grid.x = …``."""
         for node in reversed(list(self._assignments())):
             if text_of(node.children[0]) == f"{name}.{axis}":
                 return self.number(node.children[2], depth + 1)
@@ -92,7 +92,7 @@ class Reader:
         return [each for each in found if not self.line or each.start_point.row < self.line]
 
     def _typed(self, node: Node, depth: int) -> tuple[ast.expr, bool]:
-        """The arithmetic, and whether C computes it in floating point."""
+        """Return the arithmetic, and whether C computes it in floating point."""
         if depth > _DEEPEST:
             raise Unreadable(text_of(node))
         parts = [each for each in node.named_children if each.type != "comment"]
@@ -156,7 +156,7 @@ class Reader:
             cast = template.rstrip("> ") or name
             return (typed[0][0], True) if cast in _FLOATS else _truncated(*typed[0])
         if name in _FUNCTIONS:
-            # What C divides as whole numbers is rounded down before ceil sees it.
+            # C rounds a quotient of whole numbers down before it calls ceil.
             return ast.Call(ast.Name(_FUNCTIONS[name]), [number for number, _ in typed], []), any(r for _, r in typed)
         helper = _CEILING.search(name)
         if helper and len(typed) == 2:
@@ -186,7 +186,7 @@ _CEILING = re.compile(r"ceil|div.?up|round.?up|i?cdiv|idiv", re.IGNORECASE)
 
 
 def parse_expression(text: str) -> Node:
-    """The syntax tree of one expression of C."""
+    """Return the syntax tree of one expression of C."""
     for node in walk(parse(f"int _ = ({text});".encode())):
         if node.type == "parenthesized_expression" and len(node.named_children) == 1:
             return node.named_children[0]
@@ -194,7 +194,7 @@ def parse_expression(text: str) -> Node:
 
 
 def constant(expression: ast.expr) -> int | None:
-    """The number that an expression without names is."""
+    """Return the value of an expression without names; None for others."""
     try:
         return int(evaluate(expression, {}))
     except InvalidKernel:
@@ -226,7 +226,7 @@ def _ceil(number: ast.expr, step: ast.expr) -> ast.expr:
 
 
 def rounded_up(number: ast.expr, step: ast.expr) -> ast.expr:
-    """A quotient of whole numbers: ``ceil(n / 16)`` for ``(n + 16 - 1) // 16`` and the like, as these are the same."""
+    """Return a quotient of whole numbers, as ``ceil(n / 16)`` if it is ``(n + 16 - 1) // 16`` or the like."""
     plain, unit = ast.unparse(number), ast.unparse(step)
     for node in ast.walk(number):
         if isinstance(node, ast.Name | ast.BinOp) and node is not number:
@@ -244,5 +244,5 @@ def rounded_up(number: ast.expr, step: ast.expr) -> ast.expr:
 
 
 def reader_of_launch(source: Program, launch: HostLaunch, names: Mapping[str, ast.expr]) -> Reader:
-    """The reader of what stands in a launch, where ``names`` has meanings for names of the host."""
+    """Return the reader for the expressions in a launch, with ``names`` as meanings of the host's names."""
     return Reader(source, names, launch.scope, launch.line)

@@ -1,10 +1,9 @@
-"""From a source to a declaration: everything that nobody said is read off it, and told."""
+"""Inference of a kernel's declaration from a source: everything that the user did not give."""
 
 from __future__ import annotations
 
 import ast
 import functools
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +14,10 @@ from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint, Square
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import dim3, parse_shape
+from mmcore_cuda.cuda_source.includes import has_quoted_includes
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program, read_program
+from mmcore_cuda.cuda_source.tokens import words
+from mmcore_cuda.cuda_source.tree import identifiers
 from mmcore_sources.cuda_file import geometry
 from mmcore_sources.cuda_file.body import Body, layout_of
 from mmcore_sources.cuda_file.entry import chosen_function
@@ -35,16 +37,16 @@ from mmcore_sources.cuda_file.notes import Note
 from mmcore_sources.cuda_file.parameters import Open, open_parameters, parameter_names
 from mmcore_sources.cuda_file.roles import ELEMENTS, Roles, adds_to_c, given_arguments, roles_of, with_arguments
 
-_NARROW = re.compile(r"\b__h(?:fma|add|mul)2?\b|\bh(?:fma|add)2?\b")
+_NARROW = {f"{name}{width}" for name in ("__hfma", "__hadd", "__hmul", "hfma", "hadd") for width in ("", "2")}
 
 
 @dataclass(frozen=True)
 class Inferred:
-    """A kernel of a file: its attributes by name, and what of them nobody said.
+    """A kernel of a file.
 
     Attributes:
-        attributes: those of :class:`mmcore.Kernel`; the launch rule is a :class:`LaunchText`.
-        notes: what was inferred, in the order in which it is told.
+        attributes: those of :class:`mmcore.Kernel` by name; the launch rule is a :class:`LaunchText`.
+        notes: the inferred values, in the order in which they are printed.
     """
 
     attributes: Mapping[str, Any]
@@ -52,24 +54,24 @@ class Inferred:
 
 
 def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tuple[str, str]] = ()) -> Inferred:
-    """The declaration of a file's kernel.
+    """Return the declaration of a file's kernel.
 
     Args:
         path: the file.
         text: its text.
-        given: what the user says: ``entry``, ``args``, ``grid``, ``block``, ``parameters``, ``shared``, and attributes
+        given: the user's values: ``entry``, ``args``, ``grid``, ``block``, ``parameters``, ``shared``, and attributes
             of :class:`mmcore.Kernel`.
-        headers: the names and texts of the headers beside it that it includes.
+        headers: the names and texts of the headers that it includes.
 
     Raises:
-        InvalidKernel: it has no kernel, or several, or nothing tells what is needed; the text names the option.
+        InvalidKernel: it has no kernel, or several, or lacks something; the message names the option that gives it.
     """
     source = functools.reduce(lambda found, header: found.with_header(*header), headers, read_program(text))
     function, launch, notes = chosen_function(path.name, source, str(given.get("entry", "")))
     body = Body(function)
     parameters, defines = dict(given.get("parameters", {})), dict(given.get("defines", {}))
     for name in parameters:
-        if not re.search(rf'\b{name}\b|#\s*include\s*"', text):
+        if name not in words(text.encode()) and not has_quoted_includes(text.encode()):
             raise InvalidKernel(f"{path.name} has no {name} for --config to set")
     # A macro that is a number is a parameter, which block and grid may follow from.
     numbers = [name for name, value in defines.items() if name.isupper() and value.isdecimal()]
@@ -89,7 +91,7 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     if by_columns:
         role_notes.append(Note("storage", "by columns", "as the source steps over A, B and C", "--column-major ''"))
     block, grid, shared, launch_notes = _geometry(source, function, body, roles, launch, chosen, given)
-    # Blocks that wait for each other have to be there at once.
+    # Blocks that wait for each other must all be resident.
     rule = LaunchText(grid, str(shared), cooperative=source.cooperative)
     config: dict[str, Any] = {
         "block": block,
@@ -106,18 +108,18 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
         "column_major": "ABC" if by_columns else "",
         **types,
     }
-    said = {
+    overrides = {
         name: value
         for name, value in given.items()
         if name not in ("entry", "args", "grid", "block", "parameters", "shared")
     }
-    return Inferred({**attributes, **said}, (*notes, *role_notes, *type_notes, *launch_notes))
+    return Inferred({**attributes, **overrides}, (*notes, *role_notes, *type_notes, *launch_notes))
 
 
 def _roles(
     source: Program, function: Function, body: Body, given: Mapping[str, Any]
 ) -> tuple[Roles, list[Note], tuple[Constraint, ...]]:
-    """What the parameters get, what to say of it, and what follows for the sizes."""
+    """Return the roles of the parameters, notes about them, and constraints on the sizes."""
     if "args" in given:
         roles = with_arguments(given_arguments(list(given["args"]), function), function)
         notes = []
@@ -152,7 +154,7 @@ def _shown(argument: Any, parameter: str) -> str:
 def _types(
     source: Program, function: Function, roles: Roles, chosen: Open, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[Note]]:
-    """The element types, by the pointers' own."""
+    """Return the element types, from the types of the pointers."""
     types = {each.name: each.type for each in function.parameters}
     notes, found = [], {}
     for name, matrix, option in (("dtype", "A", "--dtype"), ("output", "C", "--output")):
@@ -168,11 +170,11 @@ def _types(
         if word not in ELEMENTS:
             known = ", ".join(dict.fromkeys(ELEMENTS.values()))
             raise InvalidKernel(
-                f"the elements of {matrix} are of type {word}; there are {known}, and {option} says which"
+                f"the elements of {matrix} are of type {word}, which is none of {known}; give one with {option}"
             )
         found[name] = ELEMENTS[word]
     if found.get("dtype", given.get("dtype")) in ("float16", "bfloat16") and "accumulator" not in given:
-        narrow = _NARROW.search((function.body.text or b"").decode(errors="replace")) is not None
+        narrow = not _NARROW.isdisjoint(identifiers(function.body))
         found["accumulator"] = found["dtype"] if narrow and "dtype" in found else "float32"
         why = "the source adds with __hadd or __hfma" if narrow else "sums of 16-bit products are taken to be that"
         notes.append(Note("sums in", found["accumulator"], why, "--accumulator", guessed=not narrow))
@@ -192,7 +194,7 @@ def _geometry(
     chosen: Open,
     given: Mapping[str, Any],
 ) -> tuple[Any, str, str, list[Note]]:
-    """The block, the texts of grid and dynamic shared memory, and what to say of them."""
+    """Return the block, the texts of grid and dynamic shared memory, and notes about them."""
     names = parameter_names(chosen)
     by_columns = "C" in given.get("column_major", "ABC" if roles.by_columns else "")
     strides = {
@@ -218,7 +220,9 @@ def _geometry(
         notes.append(Note("block", str(dim3(extents)), block.why, "--block", block.guessed))
     text = str(given.get("grid", ""))
     if not text and grid is None:
-        grid = Geometry(parse_expressions("ceil(n/bx), ceil(m/by)", "the grid"), "nothing tells it", guessed=True)
+        grid = Geometry(
+            parse_expressions("ceil(n/bx), ceil(m/by)", "the grid"), "the source does not give it", guessed=True
+        )
     if not text and grid is not None:
         notes.append(Note("grid", (text := grid.text), grid.why, "--grid", grid.guessed))
     dynamic = str(given.get("shared", ast.unparse(shared) if shared is not None else 0))
@@ -230,16 +234,16 @@ def _geometry(
 
 
 def parse_block(text: Any, inferred: Geometry | None) -> tuple[int, ...]:
-    """A block as a user gives it: 32 is 32×32 unless the source's blocks are flat."""
+    """Return a block that a user gives: 32 is 32×32 unless the source's blocks are flat."""
     extents = parse_shape(text) if isinstance(text, str) else tuple(text)
     flat = inferred is not None and len(inferred.extents) == 1
     return extents * 2 if len(extents) == 1 and isinstance(text, str) and not flat else extents
 
 
 def _shape(function: Function, block: Geometry | None, chosen: Open) -> Any:
-    """The block of a config: numbers, or what follows from the other parameters."""
+    """Return the block of a config: numbers, or a rule that depends on the other parameters."""
     if block is None:
-        reason = f"nothing tells how many threads a block of {function.name} has; --block does, as in --block 16x16"
+        reason = f"the block of {function.name} is unknown; give it, as in --block 16x16"
         names = ", ".join(chosen.undefined)
         raise InvalidKernel(reason + f", or --define for what the source does not define: {names}" * bool(names))
     values = {name: value for name, value in chosen.values.items() if isinstance(value, int)}
@@ -260,7 +264,7 @@ def _check_names(text: str, what: str, chosen: Open) -> None:
 
 
 def kernel_of(name: str, path: Path, inferred: Inferred) -> Kernel:
-    """The kernel of a file, under a name."""
+    """Return the kernel of a file with a name."""
     return Kernel(**{"name": name, **inferred.attributes}, source=path)
 
 

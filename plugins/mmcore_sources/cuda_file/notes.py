@@ -1,4 +1,4 @@
-"""What was read off a source or guessed, and the option that says otherwise."""
+"""Notes about values that were inferred or guessed, with the option that changes each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Note(NamedTuple):
-    """One thing that nobody said: what it is, its value, where that comes from, and the option that changes it."""
+    """A value that the user did not give: its name, value, origin, and the option that changes it."""
 
     what: str
     value: str
@@ -16,13 +16,11 @@ class Note(NamedTuple):
     guessed: bool = False
 
 
-def told(name: str, notes: Sequence[Note]) -> str:
-    """The notes as a table; empty where nothing was inferred."""
+def notes_table(name: str, notes: Sequence[Note]) -> str:
+    """Return the notes as a table; empty if there are none."""
     if not notes:
         return ""
     rows = [(note.what, note.value, f"({'a guess: ' * note.guessed}{note.why})", note.option) for note in notes]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     lines = ["  ".join(map(str.ljust, row, (*widths, 0))).rstrip() for row in rows]
-    return "\n".join(
-        [f"inferred from {name}, and the option that says otherwise:", *(f"  {line}" for line in lines), ""]
-    )
+    return "\n".join([f"inferred from {name}, with the option that changes it:", *(f"  {line}" for line in lines), ""])

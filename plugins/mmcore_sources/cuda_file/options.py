@@ -1,4 +1,4 @@
-"""The options that say of a .cu file what it does not say itself."""
+"""The options that describe a .cu file where it does not describe itself."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from mmcore.cell import KernelReference, is_file
 from mmcore.cli.options import number_type
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import BLOCK, parse_config
 from mmcore.kernel.geometry import parse_shape
+from mmcore.kernel_reference import KernelReference, is_file
 from mmcore.messages import say
 from mmcore.registry import registry
 
@@ -38,12 +38,12 @@ _LARGEST_FACTOR = 1e30  # a product of float32 must have room
 
 
 def take_files(command: click.Command, parameter: str) -> None:
-    """Have a command take files where it takes kernels, and give it the options that say more of them.
+    """Let a command take files where it takes kernels, and add the options that describe them.
 
-    Its function gets a reference to the file, as cells have it, in the place of the path; or a tuple of such.
+    Its function gets a reference to the file instead of the path, as in cells, or a tuple of references.
     """
-    own, function = {each.name for each in command.params}, command.callback
-    further = [option for option in _options() if option.name not in own]
+    present, function = {each.name for each in command.params}, command.callback
+    further = [option for option in _options() if option.name not in present]
     if function is None or not further:
         return
 
@@ -51,7 +51,7 @@ def take_files(command: click.Command, parameter: str) -> None:
     def with_files(**asked: Any) -> Any:
         kernel = asked.pop(parameter)
         taken = {str(option.name): asked.pop(str(option.name)) for option in further}
-        # 0 and '' say something: a factor, and that no matrix is stored by columns.
+        # 0 and '' are values: a factor, and no matrix by columns.
         given = {name: value for name, value in taken.items() if value not in (None, ())}
         named = kernel if isinstance(kernel, tuple) else () if kernel is None else (kernel,)
         found = tuple(_reference(each, given, asked, str(command.name)) for each in named)
@@ -64,9 +64,9 @@ def take_files(command: click.Command, parameter: str) -> None:
 
 
 def _reference(name: str, given: Mapping[str, Any], asked: Mapping[str, Any], command: str) -> KernelReference:
-    """Return a kernel's name as it is; of a file's path, what a user says of it, and print on stderr what is inferred.
+    """Return a kernel's name unchanged; for a file's path return a reference, and print the inferred values on stderr.
 
-    ``show`` lists on stderr what is left out of the source, too.
+    For ``show``, print the excluded host code, too.
     """
     if not is_file(name) or name in registry().kernels:
         if given:
@@ -80,7 +80,7 @@ def _reference(name: str, given: Mapping[str, Any], asked: Mapping[str, Any], co
         kernel = registry().kernel(reference)
         say(registry().files[kernel.name].inferred)
     if command == "show" and kernel and kernel.source.suffix == ".cu":
-        from mmcore_sources.cuda_file.left_out import for_show
+        from mmcore_sources.cuda_file.excluded_host_code import for_show
 
         if listed := for_show(kernel):
             say(listed)
@@ -95,7 +95,7 @@ def _options() -> Iterable[click.Option]:
 
 
 def words_of(reference: Mapping[str, Any]) -> list[str]:
-    """The options that say what a reference says, but for the launch's own, which a command adds."""
+    """Return the options that a reference contains, except those of the launch, which commands add themselves."""
     words = []
     for option in _OPTIONS:
         value = reference.get(option.replace("-", "_"))
@@ -105,13 +105,13 @@ def words_of(reference: Mapping[str, Any]) -> list[str]:
 
 
 def normalised(reference: Mapping[str, Any]) -> dict[str, Any]:
-    """What a reference says besides its file, in the terms of :func:`~mmcore_sources.cuda_file.inference.infer`.
+    """Return a reference without its file, in the terms of :func:`~mmcore_sources.cuda_file.inference.infer`.
 
     ``args`` become a list, ``define`` and ``option`` attributes of a kernel, ``configs`` parameters and a block.
 
     Raises:
         InvalidKernel: a macro has no name.
-        InvalidConfig: a parameter has none.
+        InvalidConfig: a parameter has no name.
     """
     given = {name: value for name, value in reference.items() if name not in ("file", "inferred")}
     defines = {}
@@ -123,7 +123,7 @@ def normalised(reference: Mapping[str, Any]) -> dict[str, Any]:
     arguments = given.pop("args", None)
     if arguments is not None:
         given["args"] = (
-            # "lda=n" is how the report has a parameter that is called otherwise.
+            # Reports write "lda=n" for a parameter n that is lda.
             [each.rpartition("=")[2].strip() for each in arguments.split(",")]
             if isinstance(arguments, str)
             else list(arguments)
@@ -131,7 +131,7 @@ def normalised(reference: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for several in given.pop("configs", ()):
         found |= parse_config(several) if isinstance(several, str) else several
-    if _EXTENTS.fullmatch(str(given.get("grid", ""))):  # as the report has it: "16×1"
+    if _EXTENTS.fullmatch(str(given.get("grid", ""))):  # as in reports: "16×1"
         given["grid"] = ", ".join(map(str, parse_shape(given["grid"])))
     block = given.pop("block", None) or found.pop(BLOCK, None)
     given |= {"parameters": found} if found else {}

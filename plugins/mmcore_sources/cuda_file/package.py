@@ -51,10 +51,10 @@ def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch
 
 
 def package_files(reference: Mapping[str, Any], kernel: str, module: str, source: str) -> dict[str, str]:
-    """The module that declares a file's kernel, its source, and the headers that it includes: texts by path.
+    """Return a module that declares a file's kernel, its source, and the headers that it includes: texts by path.
 
     Args:
-        reference: the file, and what is said of it.
+        reference: the file, with its options.
         kernel: the kernel's name in the package.
         module, source: names of the two files.
     """
@@ -64,14 +64,14 @@ def package_files(reference: Mapping[str, Any], kernel: str, module: str, source
 
 
 def _headers(path: Path, text: str) -> dict[str, str]:
-    """The headers that a source includes from its own folder, by path in that."""
+    """Return the headers that a source includes from its own folder, by their path in that."""
     folder = path.parent.resolve()
     found = {each.resolve(): content for each, content in headers_of(path, text).items()}
     return {str(each.relative_to(folder)): content for each, content in found.items() if each.is_relative_to(folder)}
 
 
 def declaration(inferred: Inferred, kernel: str, source: str) -> str:
-    """The text of a module that declares what was inferred."""
+    """Return the text of a module that declares an inferred kernel."""
     attributes = dict(inferred.attributes)
     why = {note.what: note.why for note in inferred.notes}
     rule: LaunchText = attributes["launch"]

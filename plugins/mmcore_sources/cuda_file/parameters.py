@@ -1,4 +1,4 @@
-"""What of a source is open until it is compiled: template parameters, and macros that a user may define."""
+"""Template parameters, and macros that a user may define: values that a source leaves open until compilation."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _NAMES = {"float32": "float", "float64": "double", "float16": "__half", "bfloat1
 
 @dataclass(frozen=True)
 class Open:
-    """What is chosen for what is open.
+    """The choices for what a source leaves open.
 
     Attributes:
         values: the parameters of the config by name: whole numbers.
         entry: the function's name expression, with ``{NAME}`` for parameters of the config.
-        types: what a template's types stand for.
-        notes: what was not given.
-        linked: names in the launch that stand for parameters: ``BLOCK_SIZE`` in ``kernel<BLOCK_SIZE>``.
-        undefined: names in capitals that the kernel uses, and only CUDA's own headers may define.
+        types: the types that the template's type parameters stand for.
+        notes: the values that the user did not give.
+        linked: names in the launch for parameters: ``BLOCK_SIZE`` in ``kernel<BLOCK_SIZE>``.
+        undefined: names in capitals that the kernel uses and neither the source nor the user defines.
     """
 
     values: Mapping[str, Any]
@@ -45,10 +45,10 @@ class Open:
 def open_parameters(
     source: Program, function: Function, launch: HostLaunch | None, given: Mapping[str, Any], entry: str, element: str
 ) -> Open:
-    """Choose what is open: as given or in the entry (``f<32>``), else as the launch has it, else by its default.
+    """Choose values: those given or in the entry (``f<32>``), else the launch's, else defaults.
 
     Raises:
-        InvalidKernel: nothing tells the value of one, or the source settles what is given.
+        InvalidKernel: a value is unknown, or a given value is fixed by the source.
     """
     values: dict[str, Any] = {}
     types: dict[str, str] = {}
@@ -75,12 +75,12 @@ def open_parameters(
         missing += [each.name] if each.name not in given and number is None else []
         values[each.name] = given.get(each.name, number)
         arguments.append(f"{{{each.name}}}")
-        if re.fullmatch(r"[A-Za-z_]\w*", text):
+        if text.isidentifier():
             linked[text] = each.name
     if missing:
         asked = ",".join(f"{name}=…" for name in missing)
         raise InvalidKernel(
-            f"{function.name} is a template that nothing launches; --config {asked} says which instance"
+            f"{function.name} is a template that nothing launches; --config {asked} chooses an instance"
         )
     used = {text_of(node) for node in walk(function.body) if node.type in ("identifier", "type_identifier")}
     for name, macro in source.macros.items():
@@ -94,9 +94,9 @@ def open_parameters(
         values[name] = _USUAL_EDGE
         notes.append(Note(name, str(_USUAL_EDGE), "the source does not define it", f"--config {name}=…", guessed=True))
     for name in given:
-        own = source.macros.get(name)
-        if own is not None and not own.guarded:
-            raise InvalidKernel(f"{own.place} defines {name} itself, whatever --config or --define says")
+        fixed = source.macros.get(name)
+        if fixed is not None and not fixed.guarded:
+            raise InvalidKernel(f"{fixed.place} defines {name}, so that --config and --define have no effect")
     entry = f"{function.name}<{', '.join(arguments)}>" if arguments else function.name
     undefined = [name for name in undefined if name not in values]
     return Open({**values, **given}, entry, types, tuple(notes), linked, tuple(undefined))
@@ -116,6 +116,8 @@ def _value(text: str, source: Program, launch: HostLaunch | None) -> int | None:
 
 
 def parameter_names(chosen: Open) -> dict[str, ast.expr]:
-    """What the parameters' names, and those linked to them, stand for in an expression."""
-    own: dict[str, ast.expr] = {name: ast.Name(name) for name, value in chosen.values.items() if isinstance(value, int)}
-    return {**{name: own[parameter] for name, parameter in chosen.linked.items() if parameter in own}, **own}
+    """Return the expressions for the parameters' names, and for the names linked to them."""
+    names: dict[str, ast.expr] = {
+        name: ast.Name(name) for name, value in chosen.values.items() if isinstance(value, int)
+    }
+    return {**{name: names[parameter] for name, parameter in chosen.linked.items() if parameter in names}, **names}

@@ -1,4 +1,4 @@
-"""Another version of a kernel's source, to be measured beside it: a folder's, or a revision's of its Git repository."""
+"""Another version of a kernel's source, from a folder or a revision of its Git repository, for comparison."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ from mmcore.errors import InvalidKernel
 from mmcore.files import DATA_BYTES
 from mmcore.kernel.declaration import Kernel
 
-_SECONDS = 60  # that a command of Git's may take
-# A repository may be anybody's: nothing is fetched for it, and nothing is asked for that a program of its config makes.
+_SECONDS = 60  # time limit of a Git command
+# The repository is not trusted: Git must not fetch, nor run programs that its config names.
 _OBJECTS_ALONE = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_REPLACE_OBJECTS": "1"}
 
 
-def other_source(kernel: Kernel, version: str) -> str:
+def source_revision(kernel: Kernel, version: str) -> str:
     """Return the path of a kernel's source in another version.
 
     Args:
         kernel: the kernel.
-        version: a folder that holds a file of the source's name, as far below it as need be, or a revision ("HEAD~1",
-            a branch, a tag) of the repository that the source lies in. The files of the source's folder in that
-            revision are unpacked into the cache.
+        version: a folder with a file of the source's name at any depth, or a revision ("HEAD~1", a branch, a tag) of
+            the source's repository. The files of the source's folder in that revision are unpacked into the cache.
 
     Raises:
         InvalidKernel: there is no such folder or revision, or it has no such file.
@@ -69,7 +68,7 @@ def _object(folder: Path, name: str, unknown: InvalidKernel) -> str:
 
 
 def _unpack(repository: Path, tree: str, folder: Path) -> None:
-    """Make a folder of a tree's files, which appears when it is complete."""
+    """Create a folder with a tree's files, which appears only when it is complete."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as beside,
@@ -104,7 +103,7 @@ def _unpack(repository: Path, tree: str, folder: Path) -> None:
 
 
 def _git(folder: Path, *words: str, given: bytes = b"", output: int | IO[bytes] = subprocess.PIPE) -> bytes:
-    """Return what a command of Git's that needs objects alone prints; raises as :func:`subprocess.run`."""
+    """Return the output of a Git command that reads objects only; raises the same as :func:`subprocess.run`."""
     done = subprocess.run(
         ["git", "--no-pager", *words],
         cwd=folder,

@@ -1,4 +1,4 @@
-"""What a kernel's parameters mean: which pointer is C, which number is k; by the body where it tells, else by names."""
+"""The roles of a kernel's parameters, such as which pointer is C, from its body or else from names."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ _NAMES = ("A", "B", "C", *_SIZES, "alpha", "beta")
 
 @dataclass(frozen=True)
 class Roles:
-    """What each parameter gets.
+    """The roles of the parameters.
 
     Attributes:
         arguments: in the order of the parameters.
-        sizes: the role of each number among "m", "n", "k", "lda", "ldb", "ldc", by the parameter's name.
+        sizes: the role of each number ("m", "n", "k", "lda", "ldb", "ldc"), by the parameter's name.
         pointers: the parameter's name of each matrix.
-        why: how the sizes were told.
+        why: the origin of the sizes.
         by_columns: whether the source stores its matrices by columns.
-        guessed: whether nothing but the order told.
+        guessed: whether the sizes follow from the order of the parameters only.
     """
 
     arguments: tuple[Argument, ...]
@@ -52,28 +52,28 @@ class Roles:
 
     @property
     def square(self) -> bool:
-        """Whether the sizes that it takes are enough for square matrices only."""
+        """True if the sizes suffice for square matrices only."""
         given = set(self.sizes.values())
         return bool(given) and not ({"n", "k"} <= given or {"lda", "ldb"} <= given)
 
 
 def scalar_type(word: str) -> str:
-    """numpy's name of a type of C, where that is a number."""
+    """Return numpy's name of a numeric type of C; empty for others."""
     return {"uint": "uint32", "bool": "int8"}.get(word) or ELEMENTS.get(word) or Typed("", word).scalar
 
 
 def is_product(function: Function) -> bool:
-    """Whether a function may be a matrix product: it takes three pointers at least."""
+    """Return whether a function may be a matrix product: it takes at least three pointers."""
     return sum(parameter.pointer for parameter in function.parameters) >= 3
 
 
 def matrices_of(function: Function, body: Body) -> dict[str, str]:
-    """The names of the pointers that are A, B and C."""
+    """Return the names of the pointers that are A, B and C."""
     pointers = [parameter for parameter in function.parameters if parameter.pointer]
     if len(pointers) != 3:
         listed = ", ".join(map(str, pointers)) or "none"
         raise InvalidKernel(
-            f"{function.name} takes {len(pointers)} pointers ({listed}), not three; --args says what each gets"
+            f"{function.name} takes {len(pointers)} pointers ({listed}), not three; --args gives the role of each"
         )
     named = {found[1].upper(): each for each in pointers if (found := _MATRIX.fullmatch(each.name.casefold()))}
     written = list(dict.fromkeys(pointer for pointer, _ in body.stores))
@@ -87,7 +87,7 @@ def matrices_of(function: Function, body: Body) -> dict[str, str]:
 
 
 def sizes_of(names: list[str], body: Body, matrices: Mapping[str, str]) -> tuple[dict[str, str], str, bool]:
-    """The role of each size, how that was told, and whether the matrices are stored by columns."""
+    """Return the role of each size, the reason, and whether the matrices are stored by columns."""
     sure = {name: role for name in names if (role := _sure(name))}
     by_columns = stored_by_columns(body, matrices, set(names))
     if len(names) == 1:
@@ -95,27 +95,27 @@ def sizes_of(names: list[str], body: Body, matrices: Mapping[str, str]) -> tuple
     if len(sure) == len(names):
         return sure, "by the parameters' names", by_columns
     a, b, c = (strides_of(body, matrices[matrix], set(names)) for matrix in "ABC")
-    told, why = dict(sure), "by the parameters' names"
+    by_stride, why = dict(sure), "by the parameters' names"
     if len(a) == len(b) == 1 and a != b and not (a | b | c) & set(sure):
         (of_a,), (of_b,) = a, b
         if by_columns and c == a:
-            told, why = {of_a: "m", of_b: "k"}, "by the lengths of the columns that the source steps by"
+            by_stride, why = {of_a: "m", of_b: "k"}, "by the lengths of the columns that the source steps by"
         elif not by_columns and c <= b:
-            told, why = {of_a: "k", of_b: "n"}, "by the lengths of the rows that the source steps by"
+            by_stride, why = {of_a: "k", of_b: "n"}, "by the lengths of the rows that the source steps by"
     usual = {name: name.casefold() for name in names if name.casefold() in _SIZES}
-    if told != sure:
-        free = [role for role in ("m", "n", "k") if role not in told.values()]
-        rest = [name for name in names if name not in told]
+    if by_stride != sure:
+        free = [role for role in ("m", "n", "k") if role not in by_stride.values()]
+        rest = [name for name in names if name not in by_stride]
         if len(rest) <= len(free) and not any(usual.get(name, "").startswith("ld") for name in rest):
-            told |= dict(zip(rest, free, strict=False))
-            if all(usual.get(name) == role for name, role in told.items()):
+            by_stride |= dict(zip(rest, free, strict=False))
+            if all(usual.get(name) == role for name, role in by_stride.items()):
                 why = "by the parameters' names"
-            return told, why, by_columns
+            return by_stride, why, by_columns
     return sure | usual, "by the parameters' names", by_columns
 
 
 def _sure(name: str) -> str:
-    """The role of a name that says of which matrix it is the rows or columns."""
+    """Return the role of a name that names a matrix and its rows or columns."""
     word = name.casefold().replace("_", "")
     if word in ("lda", "ldb", "ldc"):
         return word
@@ -126,10 +126,10 @@ def _sure(name: str) -> str:
 
 
 def roles_of(function: Function, body: Body) -> Roles:
-    """What each parameter of a function gets.
+    """Return the roles of a function's parameters.
 
     Raises:
-        InvalidKernel: one of them is a struct, or nothing tells what it is.
+        InvalidKernel: one of them is a struct, or its role is unknown.
     """
     for parameter in function.parameters:
         if not parameter.pointer and not scalar_type(parameter.type):
@@ -143,7 +143,7 @@ def roles_of(function: Function, body: Body) -> Roles:
         free = [role for role in ("m", "n", "k") if role not in sizes.values()]
         if len(unknown) > len(free):
             raise InvalidKernel(
-                f"nothing tells what {unknown[0]} of {function.name} is; --args says what each parameter gets"
+                f"the role of {unknown[0]} in {function.name} is unknown; --args gives the role of each parameter"
             )
         sizes, why, guessed = sizes | dict(zip(unknown, free, strict=False)), "by the order of the parameters", True
     of_pointer = {name: matrix for matrix, name in matrices.items()}
@@ -153,7 +153,7 @@ def roles_of(function: Function, body: Body) -> Roles:
 
 
 def adds_to_c(body: Body, roles: Roles) -> bool:
-    """Whether every store to C adds to what is there, as one by a factor beta does."""
+    """Return whether every store to C adds to the old value, as a parameter beta implies."""
     if any(isinstance(each, Scalar) and each.value == "beta" for each in roles.arguments):
         return True
     stores = [adds for pointer, adds in body.stores if pointer == roles.pointers["C"]]
@@ -171,10 +171,10 @@ def _number(parameter: Parameter, sizes: Mapping[str, str], reals: list[str]) ->
 
 
 def given_arguments(words: list[str], function: Function) -> tuple[Argument, ...]:
-    """The arguments that a user names: matrices, sizes in their parameters' types, and numbers.
+    """Return the arguments that a user names: matrices, sizes in their parameters' types, and numbers.
 
     Raises:
-        InvalidKernel: a word is none of these, or there are not as many as parameters.
+        InvalidKernel: a word is none of these, or their number differs from the parameters'.
     """
     if len(words) != len(function.parameters):
         takes = ", ".join(map(str, function.parameters))
@@ -200,11 +200,11 @@ def _given(word: str, parameter: Parameter) -> Argument:
 
 
 def with_arguments(arguments: tuple[Argument, ...], function: Function) -> Roles:
-    """The roles that given arguments make."""
+    """Return the roles according to given arguments."""
     names = [each.value if isinstance(each, Scalar) else each for each in arguments]
     pairs = list(zip(function.parameters, names, strict=True))
     sizes = {parameter.name: str(role) for parameter, role in pairs if role in _SIZES}
     pointers = {str(role): parameter.name for parameter, role in pairs if parameter.pointer}
     if missing := {"A", "B", "C"} - pointers.keys():
         raise InvalidKernel(f"--args leaves out {', '.join(sorted(missing))}")
-    return Roles(arguments, sizes, pointers, "as --args says")
+    return Roles(arguments, sizes, pointers, "as given by --args")

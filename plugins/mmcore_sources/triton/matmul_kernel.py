@@ -8,7 +8,7 @@ import triton.language as tl
 
 @triton.jit  # type: ignore[untyped-decorator]
 def matmul(A, B, C, m, n, k, lda, ldb, ldc, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):  # type: ignore[no-untyped-def]
-    """One program computes a BM×BN tile of C; what lies outside the matrices is masked."""
+    """Compute a BM×BN tile of C in each program, with masks at the edges of the matrices."""
     rows = tl.program_id(1) * BM + tl.arange(0, BM)
     columns = tl.program_id(0) * BN + tl.arange(0, BN)
     depth = tl.arange(0, BK)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mmcore.cell import KernelReference
 from mmcore.cli.options import device_option, seed_type, timeout_option
 from mmcore.cli.output import console, fields, json_option, loaded_registry, render, write_json
 from mmcore.errors import UnknownKernel
+from mmcore.kernel_reference import KernelReference
 from mmcore.messages import say
 from mmcore.registry import registry
 from mmcore_tools.conform.conformance import Conformance, Progress, conform_kernel

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mmcore.cell import Cell, KernelReference, referenced_kernel
+from mmcore.cell import Cell
 from mmcore.deadline import USUAL_SECONDS
 from mmcore.errors import CompilerMissing, ConstraintViolation, DeviceLost, InvalidKernel, MmcoreError, TimeLimit
 from mmcore.executor import run
 from mmcore.executor.choose_device import device_name
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel_reference import KernelReference
+from mmcore.registry import referenced_kernel
 from mmcore.verify.inputs import fresh_seed
 from mmcore_emulator.adapter.launch_facts import launch_command, reference_words
 from mmcore_tools.conform.cases import USUAL_WORK

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from mmcore import errors
-from mmcore.cell import Cell, KernelReference, referenced_kernel
+from mmcore.cell import Cell
 from mmcore.compile.compiler import compile_plan, compiler_of
 from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
@@ -17,8 +17,10 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import CompileError, ConstraintViolation, InvalidKernel, MmcoreError, SharedMemoryExceeded, TimeLimit
 from mmcore.kernel.arguments import MATRICES
 from mmcore.kernel.problem import Problem
+from mmcore.kernel_reference import KernelReference
 from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan_cell
+from mmcore.registry import referenced_kernel
 from mmcore.verify.inputs import Matrices, rearranged
 from mmcore.verify.verify_launches import mixed_inputs, verify_launches
 from mmcore_cuda.occupancy.compiled import capability_target, compiled_occupancies, target_plan

@@ -31,10 +31,9 @@ def experiment(name: str | None, lists: bool, as_json: bool, **asked: Any) -> in
     if name is None and not lists:
         raise click.UsageError("name a preset; mmcore experiment --list shows what there is")
     registry = loaded_registry()
-    known = len(registry.failed)
     found = presets(registry)
-    for warning in (*registry.failed[known:], *map(found.conflict, sorted(found.duplicates))):
-        say(f"warning: {warning}")
+    for duplicate in sorted(found.duplicates):
+        say(f"warning: {found.conflict(duplicate)}")
     from mmcore_tools.experiments.report import listing, outcome, report, summary
 
     if name is None:

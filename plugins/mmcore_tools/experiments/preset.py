@@ -13,7 +13,8 @@ from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.declaration import check_name
 from mmcore.kernel.geometry import dim3
 from mmcore.kernel.problem import Problem
-from mmcore.registry import FailedPlugin, Named, Registry
+from mmcore.plugin_table import PluginTable
+from mmcore.registry import Registry
 
 Size: TypeAlias = int | tuple[int, int, int]
 Block: TypeAlias = int | tuple[int, ...]
@@ -147,16 +148,19 @@ def mmcore_presets() -> Iterable[Preset]:  # type: ignore[empty-body]
     """Return the presets that this plugin adds."""
 
 
-def presets(registry: Registry) -> Named[Preset]:
+def presets(registry: Registry) -> PluginTable[Preset]:
     """Every plugin's presets by name, sorted; what is no preset ends up among what failed to load."""
-    found: Named[Preset] = Named("preset", "mmcore experiment --list", UnknownPreset)
-    brought = registry.collected("mmcore_presets")
-    for item, origin in sorted(brought, key=lambda each: str(getattr(each.item, "name", ""))):
-        if isinstance(item, Preset):
-            found.enter(item.name, item, origin)
-        else:
-            registry.failed.append(FailedPlugin(origin, f"mmcore_presets returned {item!r}, which is not a Preset"))
+    found: PluginTable[Preset] = PluginTable("preset", "mmcore experiment --list", UnknownPreset)
+    brought = registry.collected("mmcore_presets", _preset)
+    for item, origin in sorted(brought, key=lambda each: each.item.name):
+        found.enter(item.name, item, origin)
     return found
+
+
+def _preset(item: object) -> Preset:
+    if not isinstance(item, Preset):
+        raise MmcoreError(f"mmcore_presets returned {item!r}, which is not a Preset")
+    return item
 
 
 def _extents(size: Size) -> tuple[int, int, int]:

@@ -10,8 +10,8 @@ from rich.console import RenderableType
 from rich.table import Column, Table
 
 from mmcore.cli.output import fields
-from mmcore.registry import Registered
-from mmcore.tuning import other_card
+from mmcore.plugin_table import Registered
+from mmcore_cuda.tuned_configs.files import other_card
 from mmcore_tools.experiments.preset import Preset
 
 _SERIES = ("kernel", "config_id")

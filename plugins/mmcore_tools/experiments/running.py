@@ -23,7 +23,7 @@ from mmcore.executor.choose_device import chosen, device_name
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.messages import say
 from mmcore.registry import registry
-from mmcore.tuning import in_file_names
+from mmcore_cuda.tuned_configs.files import in_file_names
 from mmcore_engines.file_locks import Lock
 from mmcore_pytest.collection import Benchmark, tuned
 from mmcore_tools.experiments.preset import Preset

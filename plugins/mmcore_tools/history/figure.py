@@ -22,40 +22,36 @@ _MOST = 7  # series, a colour each
 
 
 def figure(found: Sequence[Trend], limits: Limits) -> Drawing:
-    """Times over the runs' dates: of one kernel, product and config in ms, of several in percent of their medians.
+    """Draw times against dates: of one series in ms, of several in percent of their medians.
 
-    Args:
-        found: the trends, the worst first, one at least; where they are many, the first few are drawn, on every card.
-        limits: what counted as a change.
+    If there are many trends, only the first few are drawn: the worst.
     """
     labels = list(dict.fromkeys(each.subject.label for each in found))[:_MOST]
     drawn = [each for each in found if each.subject.label in labels]
     cards: dict[Card, list[Trend]] = {}
     for each in drawn:
         cards.setdefault(each.subject.card, []).append(each)
-    # Cards of one name have different numbers of multiprocessors.
-    several = len({card.name for card in cards}) < len(cards)
+    # Two models may have one name and different numbers of multiprocessors.
+    ambiguous = len({card.name for card in cards}) < len(cards)
     days = sorted(measurement.run.day for each in drawn for measurement in each.measurements)
     look = looks({label: (label, "") for label in sorted(labels)})
     draw = partial(_draw, look=look, percent=limits.percent, relative=len(labels) > 1)
-    left_out = (
-        f" Of {len(found)} series, {len(drawn)} are drawn, the worst among them." if len(drawn) < len(found) else ""
-    )
+    rest = f" Of {len(found)} series, {len(drawn)} are drawn, the worst among them." if len(drawn) < len(found) else ""
     return Drawing(
         title=f"{labels[0] if len(labels) == 1 else 'Times'} from {days[0]} to {days[-1]}",
         text="Lower is better. A marker is a run, a line goes through the medians of days, and the dotted line is the "
-        f"median of all runs.{left_out}",
+        f"median of all runs.{rest}",
         caption="Medians of verified products.",
-        panels={str(card) if several else card.name: partial(draw, found=of_card) for card, of_card in cards.items()},
+        panels={str(card) if ambiguous else card.name: partial(draw, found=of_card) for card, of_card in cards.items()},
     )
 
 
 def _draw(axes: Axes, *, found: Sequence[Trend], look: Mapping[str, Look], percent: float, relative: bool) -> None:
-    """The series of a card. The y axis shows what counts as a change at least, or noise would look like one."""
+    """Draw the series of a card. The y axis spans at least a change, so that noise does not look like one."""
     level = 100.0
     for each in found:
         middle = statistics.median(measurement.ms for measurement in each.measurements)
-        if not relative:  # then it is the one series of the card
+        if not relative:  # it is the card's only series
             level = middle
         label = each.subject.label
         points = [(point.run.date.replace(tzinfo=None), point.ms * level / middle) for point in each.measurements]
@@ -67,10 +63,10 @@ def _draw(axes: Axes, *, found: Sequence[Trend], look: Mapping[str, Look], perce
 
 
 def _plot(axes: Axes, label: str, line: Mapping[str, Any], points: Sequence[tuple[datetime, float]]) -> None:
-    """A marker for each run, and a line through the medians of days."""
+    """Draw a marker for each run, and a line through the medians of days."""
     days = [list(of_day) for _, of_day in groupby(points, lambda point: point[0].date())]
     dates, values = zip(*points, strict=True)
-    # The ticks of dates are chosen when the first of them is drawn.
+    # matplotlib chooses the ticks of dates when it draws the first of them.
     with rc_context({"date.converter": "concise"}):
         axes.plot(_dates(dates), values, **{**line, "linestyle": "", "markersize": 3, "alpha": 0.6})
         medians = [statistics.median(value for _, value in of_day) for of_day in days]

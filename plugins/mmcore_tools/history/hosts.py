@@ -1,4 +1,4 @@
-"""Hosts with the same model of card whose times stand out from the others'."""
+"""Hosts whose times differ from those of other hosts with the same model of card."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from mmcore_tools.history.trends import ROUNDING
 
 
 class Outlier(NamedTuple):
-    """A host that stands out.
+    """A host that is slower or faster than the others.
 
     Attributes:
         card, host: the model of card, and the host.
-        percent: by how much it takes longer than hosts with that card do: the median over its series.
-        series: how many series that are.
-        first, last: the first and the last day of its runs there, as YYYY-MM-DD.
-        hosts: how many hosts there were with it.
+        percent: how much longer it takes, the median over its series.
+        series: the number of these series.
+        first, last: the days of its first and last run there, as YYYY-MM-DD.
+        hosts: the number of hosts that were compared.
     """
 
     card: Card
@@ -44,10 +44,10 @@ class _Comparison(NamedTuple):
 
 
 def outliers(series: Mapping[Subject, Sequence[Measurement]], percent: float) -> list[Outlier]:
-    """The hosts that differ from the others by more than so many percent, the median over all of their series.
+    """Return the hosts that differ from the others by more than a percentage, the median over all of their series.
 
-    A host's median in a series is compared with the median of all hosts' medians from the host's first day to its last;
-    of two hosts, with that of the faster one.
+    In a series, a host's median is compared with the median of all hosts' medians between its first and its last day.
+    Of two hosts, the faster one is the reference.
     """
     compared: dict[tuple[Card, str], list[_Comparison]] = {}
     for subject, measurements in series.items():
@@ -58,19 +58,13 @@ def outliers(series: Mapping[Subject, Sequence[Measurement]], percent: float) ->
 
 
 def _outlier(card: Card, host: str, compared: Sequence[_Comparison]) -> Outlier:
-    return Outlier(
-        card,
-        host,
-        statistics.median(each.percent for each in compared),
-        len(compared),
-        min(each.first for each in compared),
-        max(each.last for each in compared),
-        len(frozenset().union(*(each.hosts for each in compared))),
-    )
+    percents, firsts, lasts, hosts = zip(*compared, strict=True)
+    several = len(frozenset().union(*hosts))
+    return Outlier(card, host, statistics.median(percents), len(compared), min(firsts), max(lasts), several)
 
 
 def _compared(measurements: Sequence[Measurement]) -> Iterator[tuple[str, _Comparison]]:
-    """Each host of a series beside all that measured on the same days, if there are others."""
+    """Compare each host of a series with all that measured on the same days, if there are others."""
     hosts: dict[str, list[Measurement]] = {}
     for each in measurements:
         if each.run.host:

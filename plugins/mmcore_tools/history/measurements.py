@@ -1,4 +1,4 @@
-"""What a history is made of: runs of benchmarks, what was measured in them, and how long it took."""
+"""The values of a history: runs, the series they belong to, and their times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ USUAL_MEASURE = "kernel-warm"
 
 
 class Card(NamedTuple):
-    """A model of card: its name, and how many multiprocessors it has; 0 where that is not known."""
+    """A model of card: its name, and its number of multiprocessors, 0 if unknown."""
 
     name: str
     multiprocessors: int = 0
@@ -21,9 +21,9 @@ class Card(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """What a series is of: a kernel in one config, one product, one way of measuring, one model of card.
+    """The subject of a series: a kernel in one config, for one product, measured in one way on one model of card.
 
-    ``config`` is the config in a test's id ("b16"), ``measure`` the way of measuring there ("kernel-warm").
+    ``config`` and ``measure`` are parts of a test's id, such as "b16" and "kernel-warm".
     """
 
     card: Card
@@ -36,12 +36,12 @@ class Subject(NamedTuple):
 
     @property
     def size(self) -> str:
-        """m×n×k, or one number where all are the same."""
+        """m×n×k, or one number if all are the same."""
         return str(self.n) if self.m == self.n == self.k else f"{self.m}×{self.n}×{self.k}"
 
     @property
     def label(self) -> str:
-        """The series in a legend: kernel, size and config, with the way of measuring where it is not the usual one."""
+        """The name of the series in a legend, with the measure unless it is the usual one."""
         measure = [] if self.measure == USUAL_MEASURE else [self.measure]
         return " ".join([self.kernel, self.size, self.config, *measure])
 
@@ -52,8 +52,8 @@ class Run:
 
     Attributes:
         date: when it was saved, in UTC.
-        host: the host it was made on; empty where that is not known.
-        commit: the first digits of the commit's id, with "+" if there were changes beyond it; empty where unknown.
+        host: the name of its host; empty if unknown.
+        commit: the first digits of the commit's id, with "+" if there were uncommitted changes; empty if unknown.
         versions: of the driver, CUDA, NVRTC, mmcore and its plugins, and the card's highest clock, by name.
     """
 
@@ -70,12 +70,12 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What one run measured of a subject.
+    """The time that one run measured for a subject.
 
     Attributes:
         run: the run.
-        ms: median of the rounds, in ms.
-        clock_mhz: the SM clock while it was timed, in MHz; None where nobody read it.
+        ms: the median of the rounds.
+        clock_mhz: the SM clock during the measurement; None if unknown.
         throttled: whether heat or the power supply held the clock back.
     """
 
@@ -83,3 +83,14 @@ class Measurement:
     ms: float
     clock_mhz: float | None = None
     throttled: bool = False
+
+
+class Unverified(NamedTuple):
+    """A subject whose product was wrong in the newest run of a host."""
+
+    subject: Subject
+    run: Run
+
+    def __str__(self) -> str:
+        host = f"{self.run.host}, " if self.run.host else ""
+        return f"{self.subject.label} ({host}{self.run.day})"

@@ -1,33 +1,31 @@
-"""pytest-benchmark's storage as series: one file is read at a time, and of each benchmark only the median is kept."""
+"""The reader of a folder of saved runs. It reads one file at a time and keeps each benchmark's median only."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from mmcore.cell import WAYS
-from mmcore.errors import MmcoreError
 from mmcore.messages import visible
 from mmcore.result import SCHEMA
-from mmcore_pytest.saved_results import KEY, is_ours, read_document
-from mmcore_tools.history.measurements import Card, Measurement, Run, Subject
+from mmcore_pytest.saved_results import KEY, is_ours
+from mmcore_tools.history.measurements import Card, Measurement, Run, Subject, Unverified
+from mmcore_tools.saved import DAMAGE, HOW, InvalidResults, damage, one_of, saved_document, text, whole
 
 UNVERIFIED, UNTIMED, UNKNOWN = "not verified", "without device times", "of a version that this mmcore does not read"
-"""Why a result has no place in a history."""
+"""The reasons for which a result has no place in a history."""
 
-# Where a result says how it was measured.
-_HOW = {"kernel": "caches", "end-to-end": "memory"}
-# The folder that pytest-benchmark makes in its storage for a kind of machine: "Linux-CPython-3.12-64bit".
+# pytest-benchmark's folder for a kind of machine: "Linux-CPython-3.12-64bit".
 _MACHINE_FOLDER = re.compile(r".+-.+-[\d.]+-\d+bit")
 _COMMIT_DIGITS = 8
-# How far a host's clock may be ahead. A run dated later would be the newest until then.
+# A host's clock may be ahead by as much. A run with a later date would stay the newest until then.
 _AHEAD = timedelta(days=1)
-# What a device's facts say that may make a kernel slower or faster, and how it is called.
+# A device's facts that explain a change of speed, with their names in a report.
 _VERSIONS = {
     "driver": "driver",
     "cuda": "CUDA",
@@ -37,198 +35,145 @@ _VERSIONS = {
 }
 
 
-class InvalidHistory(MmcoreError):
-    """A folder or a file holds no results of mmcore's that can be read, or none of those asked for."""
-
-
-@dataclass(frozen=True)
+@dataclass
 class History:
-    """What a folder holds.
+    """The runs of a folder.
 
     Attributes:
         series: the measurements of each subject, in the order of their dates.
-        wrong: the runs of each subject in which its product was not verified, by a device that times.
-        files: how many files were used.
-        left_out: how many results were not, by the reason.
-        problems: what is wrong with files, a sentence each.
+        wrong: the runs of each subject whose product was wrong, on a device with device times.
+        files: the number of files that were read.
+        left_out: the number of results without a place here, by the reason.
+        problems: a sentence about each damaged file.
     """
 
-    series: Mapping[Subject, Sequence[Measurement]]
-    wrong: Mapping[Subject, Sequence[Run]]
-    files: int
-    left_out: Mapping[str, int]
-    problems: Sequence[str]
+    series: dict[Subject, Sequence[Measurement]] = field(default_factory=dict)
+    wrong: dict[Subject, list[Run]] = field(default_factory=dict)
+    files: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
 
     @property
-    def what_was_left_out(self) -> str:
-        """How many results, and why: "1 result not verified, 2 results without device times"; empty for none."""
+    def left_out_text(self) -> str:
+        """The results without a place here, as in "1 result not verified, 2 results without device times"."""
         counts = self.left_out.items()
         return ", ".join(f"{count} result{'' if count == 1 else 's'} {reason}" for reason, count in counts)
 
-
-@dataclass(frozen=True)
-class _File:
-    """What a file holds: its measurements, whose products were not verified in what run, a reason for each result left
-    out, and what is wrong with benchmarks.
-    """
-
-    measured: Mapping[Subject, Measurement]
-    wrong: Mapping[Subject, Run]
-    left_out: Sequence[str]
-    damage: Sequence[str]
+    def unverified(self, lately: str) -> list[Unverified]:
+        """Return the subjects that were wrong in a host's newest run of them, on the day ``lately`` or after."""
+        found = []
+        for subject, runs in self.wrong.items():
+            verified = {each.run.host: each.run for each in self.series.get(subject, ())}
+            newest = {run.host: run for run in sorted(runs, key=lambda run: run.date)}
+            for host, run in newest.items():
+                if run.day >= lately and (host not in verified or verified[host].date <= run.date):
+                    found.append(Unverified(subject, run))
+        return sorted(found, key=lambda each: (each.subject, each.run.host))
 
 
 def read(folder: Path) -> History:
-    """The history that the .json files of a folder, and of the folders in it, hold; InvalidHistory for no folder.
+    """Return the history in all .json files under a folder. Raises InvalidResults if there is no such folder.
 
-    A file that is damaged, another program's or from the future is a problem, and the others count. A run that was
-    saved twice counts once.
+    Files that are damaged, dated in the future or saved by another program become problems. A run that was saved twice
+    counts once.
     """
     if not folder.is_dir():
-        raise InvalidHistory(f"there is no folder {str(folder)!r}; pytest saves runs in the one of --benchmark-storage")
+        raise InvalidResults(f"there is no folder {str(folder)!r}; pytest saves runs in the one of --benchmark-storage")
+    history = History()
     series: dict[Subject, dict[tuple[datetime, str], Measurement]] = {}
-    wrong: dict[Subject, list[Run]] = {}
-    files, left_out, problems = 0, Counter[str](), []
     for path in sorted(path for path in folder.rglob("*.json") if path.is_file()):
         try:
-            found = _read(path, _host_folder(path.relative_to(folder)))
-        except InvalidHistory as problem:
-            problems.append(str(problem))
-            continue
-        files += 1
-        left_out.update(found.left_out)
-        if found.damage:
-            problems.append(f"{path}: damaged benchmarks are left out, {len(found.damage)} in all; {found.damage[0]}")
-        for subject, measurement in found.measured.items():
-            series.setdefault(subject, {})[measurement.run.date, measurement.run.host] = measurement
-        for subject, run in found.wrong.items():
-            wrong.setdefault(subject, []).append(run)
-    ordered = {subject: [each for _, each in sorted(found.items())] for subject, found in series.items()}
-    return History(ordered, wrong, files, left_out, problems)
+            _read(path, _host_folder(path.relative_to(folder)), history, series)
+        except InvalidResults as problem:
+            history.problems.append(str(problem))
+    history.series = {subject: [each for _, each in sorted(runs.items())] for subject, runs in series.items()}
+    return history
 
 
 def _host_folder(path: Path) -> str:
-    """The first folder of a relative path where hosts have folders of their own; else empty."""
+    """Return the first folder of a relative path if hosts have their own folders; else an empty text."""
     folders = [name for name in path.parts[:-1] if not _MACHINE_FOLDER.fullmatch(name)]
-    return _text(folders[0]) if folders else ""
+    return visible(folders[0]) if folders else ""
 
 
-def _read(path: Path, host: str) -> _File:
-    document = _document(path)
-    measured: dict[Subject, Measurement] = {}
-    wrong: dict[Subject, Run] = {}
-    left_out, damage = [], []
+def _read(
+    path: Path, host: str, history: History, series: dict[Subject, dict[tuple[datetime, str], Measurement]]
+) -> None:
+    """Add the results of a file. Raises InvalidResults if none of it can be used."""
+    document = saved_document(path)
+    if not is_ours(document):
+        raise InvalidResults(f"{path} holds no results of mmcore's")
     try:
         card, run = _card(document), _run(document, host)
-    except (ValueError, OverflowError, TypeError, AttributeError, KeyError) as error:
-        raise InvalidHistory(f"{path} is damaged: {_reason(error)}") from None
+    except DAMAGE as error:
+        raise InvalidResults(f"{path} is damaged: {damage(error)}") from None
     if run.date - datetime.now(UTC) > _AHEAD:
-        raise InvalidHistory(f"{path} is left out: it is dated {run.day}, which is to come")
+        raise InvalidResults(f"{path} is left out: its date, {run.day}, is in the future")
+    history.files += 1
+    damaged = []
     for index, benchmark in enumerate(document["benchmarks"], 1):
         try:
             info = benchmark["extra_info"]
             if "kernel" not in info:  # another test of the same session
                 continue
-            if reason := _no_place(info):
-                if reason == UNVERIFIED and info.get("emulation_ms") is None:
-                    wrong[_subject(info, card)] = run
-                left_out.append(reason)
-            else:
-                measured[_subject(info, card)] = _measurement(info, run)
-        except (ValueError, TypeError, AttributeError, KeyError, MmcoreError) as error:
-            damage.append(f"benchmark {index}: {_reason(error)}")
-    return _File(measured, wrong, left_out, damage)
-
-
-def _document(path: Path) -> dict[str, Any]:
-    """A document of mmcore's with this version's names."""
-    try:
-        document = read_document(path)
-    except OSError as error:
-        raise InvalidHistory(f"{path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise InvalidHistory(f"{path} is damaged, or no JSON: {error}") from None
-    if not isinstance(document, dict) or not isinstance(document.get("benchmarks"), list) or not is_ours(document):
-        raise InvalidHistory(f"{path} holds no results of mmcore's")
-    return document
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, KeyError):
-        return f"it has no {error}"
-    return "it is not in the form of mmcore's results" if isinstance(error, TypeError | AttributeError) else str(error)
+            if not (reason := _left_out(info)):
+                series.setdefault(_subject(info, card), {})[run.date, run.host] = _measurement(info, run)
+                continue
+            if reason == UNVERIFIED and info.get("emulation_ms") is None:
+                history.wrong.setdefault(_subject(info, card), []).append(run)
+            history.left_out[reason] += 1
+        except DAMAGE as error:
+            damaged.append(f"benchmark {index}: {damage(error)}")
+    if damaged:
+        history.problems.append(f"{path}: damaged benchmarks are left out, {len(damaged)} in all; {damaged[0]}")
 
 
 def _card(document: Mapping[str, Any]) -> Card:
     facts = document["machine_info"][KEY]
-    multiprocessors = facts.get("multiprocessors")
-    return Card(_text(facts["name"]), 0 if multiprocessors is None else _whole(multiprocessors, "multiprocessors"))
+    return Card(text(facts, "name"), 0 if facts.get("multiprocessors") is None else whole(facts, "multiprocessors"))
 
 
 def _run(document: Mapping[str, Any], host: str) -> Run:
-    """A document's run; ``host`` is what the folder says, and where it says nothing, the document's own counts.
+    """Return a document's run. The folder's name of the host comes before the document's.
 
     Containers of different hosts may have one name, and those of one host many.
     """
     machine, commit = document["machine_info"], document.get("commit_info") or {}
-    facts, date = machine[KEY], datetime.fromisoformat(_text(document["datetime"]))
-    versions = {word: _text(str(facts[name])) for name, word in _VERSIONS.items() if facts.get(name) is not None}
-    plugins = {_text(name): _text(version) for name, version in (facts.get("plugins") or {}).items()}
-    plugins.pop("mmcore-cuda", None)
-    identity = _text(commit["id"])[:_COMMIT_DIGITS] + "+" * bool(commit.get("dirty")) if commit.get("id") else ""
-    return Run(
-        date=date.astimezone(UTC) if date.tzinfo else date.replace(tzinfo=UTC),
-        host=host or (_text(machine["node"]) if machine.get("node") else ""),
-        commit=identity,
-        versions=versions | plugins,
-    )
+    facts, date = machine[KEY], datetime.fromisoformat(text(document, "datetime"))
+    versions = {word: visible(str(facts[name])) for name, word in _VERSIONS.items() if facts.get(name) is not None}
+    plugins = facts.get("plugins") or {}
+    versions |= {visible(name): text(plugins, name) for name in plugins if name != "mmcore-cuda"}
+    identity = text(commit, "id")[:_COMMIT_DIGITS] + "+" * bool(commit.get("dirty")) if commit.get("id") else ""
+    host = host or (text(machine, "node") if machine.get("node") else "")
+    return Run(date.astimezone(UTC) if date.tzinfo else date.replace(tzinfo=UTC), host, identity, versions)
 
 
-def _no_place(info: Mapping[str, Any]) -> str:
-    """Why a result has no place in a history; empty where it has."""
+def _left_out(info: Mapping[str, Any]) -> str:
+    """Return the reason for which a result has no place in a history; empty if it has one."""
     if info.get("schema", SCHEMA) not in range(1, SCHEMA + 1):
         return UNKNOWN
     if info.get("verified") is not True:
         return UNVERIFIED
-    # Without a rate, the time is the emulation's own.
+    # A time without a rate is the emulator's own.
     return UNTIMED if info["gflops"] is None or info["median_ms"] is None else ""
 
 
 def _subject(info: Mapping[str, Any], card: Card) -> Subject:
-    measure = info["measure"]
-    if measure not in WAYS:
-        raise ValueError(f"'measure' is not {' or '.join(map(repr, WAYS))}")
-    m, n, k = (_whole(info["problem"][name], name) for name in "mnk")
-    way = f"{measure}-{_text(info[_HOW[measure]])}"
-    return Subject(card, _text(info["kernel"]), m, n, k, _text(info["config_id"]), way)
+    measure = one_of(info, "measure", tuple(WAYS))
+    m, n, k = (whole(info["problem"], name) for name in "mnk")
+    way = f"{measure}-{text(info, HOW[measure])}"
+    return Subject(card, text(info, "kernel"), m, n, k, text(info, "config_id"), way)
 
 
 def _measurement(info: Mapping[str, Any], run: Run) -> Measurement:
     conditions = info.get("conditions") or {}
-    clock = conditions.get("clock_mhz")
-    return Measurement(
-        run,
-        _number(info["median_ms"], "median_ms"),
-        None if clock is None else _number(clock, "clock_mhz"),
-        conditions.get("throttled") is True,
-    )
+    clock = None if conditions.get("clock_mhz") is None else _positive(conditions, "clock_mhz")
+    return Measurement(run, _positive(info, "median_ms"), clock, conditions.get("throttled") is True)
 
 
-def _text(value: object) -> str:
-    """A text with control characters and lone surrogates written out, to be shown and drawn; ValueError for none."""
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{value!r} is not a text")
-    return visible(value)
-
-
-def _whole(value: object, name: str) -> int:
-    if type(value) is not int or not 0 < value < 2**63:
-        raise ValueError(f"{name!r} is not a whole number from 1")
-    return value
-
-
-def _number(value: Any, name: str) -> float:
-    """A time in ms or a clock in MHz that a device may have; ValueError for any other value."""
+def _positive(values: Mapping[str, Any], name: str) -> float:
+    """Return a time in ms or a clock in MHz. Raises ValueError for a value that no device can have."""
+    value = values[name]
     if type(value) not in (int, float) or not 1e-9 < value < 1e12:
         raise ValueError(f"{name!r} is not a positive number that can be measured")
     return float(value)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from mmcore.cell import KernelReference
 from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
+from mmcore.kernel_reference import KernelReference
 
 _ROLES = {
     "pyproject.toml": "the package, and the entry point that mmcore finds it by",

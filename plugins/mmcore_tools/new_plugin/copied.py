@@ -10,7 +10,8 @@ from types import ModuleType
 
 from mmcore.files import read_text
 from mmcore.kernel.declaration import Kernel
-from mmcore.registry import DISTRIBUTION, Registered, Registry, registry
+from mmcore.plugin_table import Registered
+from mmcore.registry import DISTRIBUTION, Registry, registry
 from mmcore_tools.new_plugin.names import Names, PluginNotWritten
 
 _HEADERS = (".cuh", ".h", ".hpp", ".inl")
@@ -23,7 +24,7 @@ def copied_files(registered: Registered[Kernel], names: Names) -> dict[str, str]
         PluginNotWritten: they are not all that there is to the kernel, or cannot be read; the text says why.
     """
     kernel, distribution = registered.item, registered.origin.distribution
-    module = registry().manager.get_plugin(f"{distribution}:{registered.origin.plugin}")
+    module = registry().modules[registered.origin]
     if not isinstance(module, ModuleType):
         raise PluginNotWritten(f"{kernel.name} cannot be copied: its plugin is no Python file")
     path = Path(str(module.__file__))

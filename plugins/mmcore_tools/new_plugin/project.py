@@ -14,7 +14,8 @@ from pathlib import Path
 from string import Template
 
 from mmcore.kernel.declaration import Kernel
-from mmcore.registry import DISTRIBUTION, Origin, Registry, registry
+from mmcore.plugin_table import Origin
+from mmcore.registry import DISTRIBUTION, Registry, registry
 from mmcore_sources.cuda_file.package import package_files
 from mmcore_tools.new_plugin.copied import copied_files, further_requirements
 from mmcore_tools.new_plugin.names import Names, PluginNotWritten

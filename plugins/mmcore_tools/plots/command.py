@@ -1,4 +1,4 @@
-"""``mmcore plot``: saved results as a figure, or as a page with all of them."""
+"""The command ``mmcore plot``: it draws saved results as a figure, or as a page with all figures and numbers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import click
 
 from mmcore.cli.options import size_type
 from mmcore.cli.output import json_option, loaded_registry, write, write_json
-from mmcore_tools.plots.files import PICTURES, picture, require_matplotlib, save
-from mmcore_tools.plots.results import InvalidResults, chosen
+from mmcore_tools.plots.files import PICTURES, require_matplotlib, save, write_file
+from mmcore_tools.plots.results import chosen
+from mmcore_tools.saved import InvalidResults
 
 
 @click.command()
@@ -53,20 +54,18 @@ def plot(
     configs = [f"b={block.lower().replace('x', '×')}" for block in blocks] + list(parameters)
     found = [chosen(each, kernels, configs) for each in read(results)]
     if suffix == ".html":
-        content, drawn = page(found).encode(), "a page of"
+        nbytes, drawn = write_file(output, page(found).encode()), "a page of"
     elif len(found) > 1:
         raise InvalidResults(
             f"these files are of {len(found)} experiments or devices, and a picture is of one; a .html has all"
         )
     else:
         kind = kind or usual_kind(found[0])
-        drawing = figure(found[0], kind, size)
-        content, drawn = picture(drawing, output), f"{kind}, from"
-    save(content, output)
+        nbytes, drawn = save(figure(found[0], kind, size), output), f"{kind}, from"
     cells = sum(len(each.entries) for each in found)
     devices = list(dict.fromkeys(each.device for each in found))
     if as_json:
-        write_json({"file": str(output), "bytes": len(content), "cells": cells, "devices": devices})
+        write_json({"file": str(output), "bytes": nbytes, "cells": cells, "devices": devices})
     else:
         write(f"{output}: {drawn} {cells} results on {' and '.join(devices)}")
     return 0

@@ -1,4 +1,4 @@
-"""Series as lines: their points, how they look, and the axes that hold them."""
+"""Lines: the points of each series, their look, and their axes."""
 
 from __future__ import annotations
 
@@ -10,25 +10,22 @@ from typing import TypeAlias
 from matplotlib.axes import Axes
 
 from mmcore_tools.plots.drawing import PLAIN, Look, looks
-from mmcore_tools.plots.results import Entry, InvalidResults, Quantity, natural
+from mmcore_tools.plots.results import Entry, Quantity, natural
+from mmcore_tools.saved import InvalidResults
 
 Curves: TypeAlias = Mapping[str, Mapping[int, float]]
-"""The points of each series, x and y, by what the legend calls it."""
+"""The points of each series, y by x, by its label in the legend."""
 Place: TypeAlias = Callable[[Entry], tuple[str, int]]
 """The series and the x of an entry."""
 
-# More lines than this cannot be told apart.
-_MOST = 18
-# Beyond this many points on a line, markers stand on some of them only.
-_MARKED = 14
-# From this ratio on, equal steps show nothing of the small values.
-_LOGARITHMIC_FROM = 30
-# Up to so many places on an axis, each has a tick.
-_FEW = 10
+_MOST = 18  # lines in one figure that a reader can distinguish
+_MARKED = 14  # points on a line that all have a marker
+_LOGARITHMIC_FROM = 30  # the ratio of values from which a linear axis hides the small ones
+_FEW = 10  # places on an axis that all have a tick
 
 
 def curves_of(entries: Iterable[Entry], quantity: Quantity, place: Place = attrgetter("label", "n")) -> Curves:
-    """The points of each series in the order of x; kernels by name, blocks from small to large."""
+    """Return the points of each series in the order of x; kernels by name, blocks from small to large."""
     found: dict[str, dict[int, float]] = {}
     for entry in entries:
         name, x = place(entry)
@@ -37,17 +34,17 @@ def curves_of(entries: Iterable[Entry], quantity: Quantity, place: Place = attrg
 
 
 def places_of(curves: Curves) -> set[int]:
-    """Every x that a series has a point at."""
+    """Return the x of all points."""
     return {x for points in curves.values() for x in points}
 
 
 def span(sizes: Collection[int]) -> str:
-    """The sizes in a heading."""
+    """Return the range of the sizes, for a heading."""
     return f"n from {min(sizes)} to {max(sizes)}"
 
 
 def looks_of(labels: Collection[str]) -> dict[str, Look]:
-    """The look of each kernel, or kernel and config; InvalidResults where a reader could not tell so many apart."""
+    """Return the look of each kernel, or kernel and config. Raises InvalidResults for too many."""
     if len(labels) > _MOST:
         raise InvalidResults(
             f"{len(labels)} series are too many for one figure; choose some with --kernel 'upc.*' or --block 16"
@@ -58,10 +55,10 @@ def looks_of(labels: Collection[str]) -> dict[str, Look]:
 def draw_lines(
     axes: Axes, curves: Curves, look: Mapping[str, Look], x: str, y: str, further: Iterable[int] = ()
 ) -> None:
-    """Lines with markers: on all of few points, on some of many, and not on all lines' at one place.
+    """Draw lines with markers on all points, or on some if there are many.
 
-    y is from 0 in equal steps, or logarithmic where the values differ too much for that; x has ticks at the points and
-    at further places, if they are few.
+    The y axis begins at 0, or is logarithmic if the values differ much. The x axis has ticks at the points and at the
+    further places if these are few.
     """
     for index, (label, points) in enumerate(curves.items()):
         step = max(1, len(points) // 9)

@@ -1,4 +1,4 @@
-"""A figure: its panels and words, how its series look, and the SVG or PNG that matplotlib makes of it."""
+"""A figure with its panels and texts, the look of its series, and its SVG or PNG."""
 
 from __future__ import annotations
 
@@ -18,33 +18,31 @@ from mmcore_tools.plots.results import natural
 
 Draw: TypeAlias = Callable[[Axes], None]
 PLAIN = "{x:,.10g}"
-"""The format of a tick's label without powers of ten."""
+"""The format of a tick's label, without powers of ten."""
 
 _STYLE = "mmcore_tools.plots.mmcore"  # mmcore.mplstyle
-_WIDTH = 7.6  # inches
-# The title, ticks and label of axes, in inches.
-_AROUND_AXES = 0.7
-# The legend's letters, lines and samples, in inches.
+_WIDTH = 7.6  # inches, as are the next
+_AROUND_AXES = 0.7  # the title, ticks and label of axes
+# The legend's letters, lines and samples.
 _LEGEND_LETTER, _LEGEND_LINE, _LEGEND_HANDLE = 0.073, 0.185, 0.62
 _COORDINATE = re.compile(r"-?\d+\.\d{3,}(?=[^<>]*>)")
 
-# What tells kernels apart without the style sheet's colours; and what tells their kinds: lines, or where there are none
-# the part of a marker that stays empty.
+# Kernels differ by colour and marker; their kinds by the line, or without lines by the filled part of the marker.
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 _LINES: Any = (("-", "full"), ((0, (5, 2)), "right"), ((0, (1, 1.4)), "top"), ((0, (6, 1.5, 1, 1.5)), "left"))
-# Markers alone are larger, and others are seen through them.
+# Markers without lines are larger and hollow, so that none hides another.
 _POINTS: Mapping[str, Any] = {"linestyle": "", "markersize": 6, "markerfacecolor": "none"}
 
 
 class Look(NamedTuple):
-    """How one series is drawn, in matplotlib's terms: as a line with markers, or as markers alone."""
+    """The look of a series in matplotlib's terms: as a line with markers, and as markers alone."""
 
     line: dict[str, Any]
     points: dict[str, Any]
 
 
 def looks(series: Mapping[str, Sequence[str]]) -> dict[str, Look]:
-    """The look of each series by its label, given its kernel and its kind: a config or a way of measuring."""
+    """Return the look of each series by its label, given its kernel and its kind: a config or a way of measuring."""
     kernels, kinds = (list(dict.fromkeys(names)) for names in zip(*series.values(), strict=True))
     found = {}
     for label, (kernel, kind) in series.items():
@@ -61,13 +59,12 @@ class Drawing:
     """A figure.
 
     Attributes:
-        title: what it shows.
-        text: how to read it.
-        caption: what was measured and when.
-        panels: what draws into each pair of axes, by the title above them; two stand side by side. Lines with a label
-            get into a legend for all panels.
-        height: inches of each panel.
-        heights: inches of each panel's axes alone, where they differ: then one stands below the other.
+        title, text: its subject, and how to read it.
+        caption: the device, date and method.
+        panels: a function that draws into each pair of axes, by the title above them; two in a row. Lines with a label
+            appear in one legend for all panels.
+        height: the height of each panel, in inches.
+        heights: the heights of the panels' axes if they differ; then each panel has a row.
     """
 
     title: str
@@ -79,23 +76,23 @@ class Drawing:
 
     @style.context(_STYLE, after_reset=True)
     def svg(self) -> str:
-        """The figure as SVG; the same every time."""
+        """Return the figure as SVG; it is the same every time."""
         file = io.StringIO()
         _figure(self).savefig(file, format="svg", metadata={"Date": None})
-        # A hundredth of a point is finer than any screen; whoever has not the font gets another without serifs.
+        # A hundredth of a point is finer than any screen. Other fonts without serifs replace a missing one.
         text = _COORDINATE.sub(lambda found: f"{round(float(found[0]), 2):g}", file.getvalue())
         return text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
 
     @style.context(_STYLE, after_reset=True)
     def png(self) -> bytes:
-        """The figure as PNG."""
+        """Return the figure as PNG."""
         file = io.BytesIO()
         _figure(self).savefig(file, format="png", dpi=200, metadata={"Software": None})
         return file.getvalue()
 
 
 def _figure(drawing: Drawing) -> Figure:
-    """From above: title, text, panels, legend, caption; each as high as it takes."""
+    """Return title, text, panels, legend and caption from top to bottom, each with the height that it needs."""
     title, text = textwrap.wrap(drawing.title, 64), textwrap.wrap(drawing.text, 114)
     caption = textwrap.wrap(drawing.caption, 138)
     columns = 1 if drawing.heights else min(2, len(drawing.panels))
@@ -126,7 +123,7 @@ def _figure(drawing: Drawing) -> Figure:
 
 
 def _legend(figure: Figure) -> dict[str, Artist]:
-    """What a legend for all panels holds; nothing, where there is only one series to tell."""
+    """Return the labels and lines of the legend; none for a single series."""
     pairs = [zip(*axes.get_legend_handles_labels(), strict=True) for axes in figure.axes]
     found: dict[str, Artist] = {label: handle for each in pairs for handle, label in each}
     return {label: found[label] for label in sorted(found, key=natural)} if len(found) > 1 else {}

@@ -1,4 +1,4 @@
-"""Which figures results make; and those of one size: bars, the best kernel on top, and the roofline."""
+"""The choice of a figure, and the figures of one size: bars, the best kernel on top, and the roofline."""
 
 from __future__ import annotations
 
@@ -16,27 +16,26 @@ from mmcore_cuda.peaks import peaks as known_peaks
 from mmcore_emulator.adapter.api import profiled
 from mmcore_tools.plots.drawing import PLAIN, Drawing, looks
 from mmcore_tools.plots.ladder import ladder
-from mmcore_tools.plots.results import RATE, SECTOR_BYTES, Entry, InvalidResults, Results, at_size, best_configs, number
+from mmcore_tools.plots.results import RATE, SECTOR_BYTES, Entry, Results, at_size, best_configs, number
 from mmcore_tools.plots.sweeps import blocks, remainders, sizes, transfers
+from mmcore_tools.saved import InvalidResults
 
 _OF_ONE_SIZE = ("ladder", "bars", "roofline")
-# More bars than this, and each kernel is drawn in its best config only.
-_MOST_BARS = 24
-# Bytes that the first-level cache of a multiprocessor hands over in a clock: NVIDIA's tuning guides by architecture.
+_MOST_BARS = 24  # of more, only each kernel's best config is drawn
+# Bytes that the first-level cache of a multiprocessor delivers in a clock, from NVIDIA's tuning guides.
 _CACHE_BYTES_PER_CLOCK = {(7, 0): 128, (7, 5): 64, (8, 0): 128, (8, 6): 128, (8, 9): 128, (9, 0): 128, (10, 0): 128}
-# Where float64's peak is that of the tensor cores: twice that of the other units.
+# Cards whose float64 peak is the tensor cores', twice the other units'.
 _FLOAT64_TENSOR_CORES = ((8, 0), (9, 0))
-# What a kernel does to a byte hardly changes beyond this size, and an emulator takes long.
-_COUNTED_UP_TO = 256
+_COUNTED_UP_TO = 256  # beyond this size flop per byte hardly change, and emulation takes long
 
 
 def figure(results: Results, kind: str = "", size: int | None = None) -> Drawing:
-    """The figure of some results; InvalidResults where they have not what it takes.
+    """Return a figure of some results. Raises InvalidResults if they do not fit its kind.
 
     Args:
         results: the results.
-        kind: one of :data:`KINDS`; where empty, the one that the shape of the experiment suggests.
-        size: the n of a figure of one size; where None, the largest of those with the most kernels.
+        kind: one of :data:`KINDS`; if empty, the :func:`usual_kind`.
+        size: the n of a figure of one size; if None, the largest n with the most kernels.
     """
     kind = kind or usual_kind(results)
     if kind not in KINDS:
@@ -49,14 +48,14 @@ def figure(results: Results, kind: str = "", size: int | None = None) -> Drawing
 
 
 def figures(results: Results) -> list[Drawing]:
-    """All that a page shows of some results: an experiment's figure, or bars at every size."""
+    """Return the figures of a page: an experiment's, or bars at every size."""
     kind = usual_kind(results)
     found = sorted({entry.n for entry in results.kernel_entries}) if kind == "bars" else ()
     return [figure(results, kind, n) for n in found or (None,)]
 
 
 def usual_kind(results: Results) -> str:
-    """What an experiment's results are best drawn as; bars, where they are no experiment's."""
+    """Return the kind of figure that fits the sizes and configs of an experiment; bars for other results."""
     if not results.experiment:
         return "bars"
     if any(entry.measure == "end-to-end" for entry in results.entries):
@@ -74,11 +73,11 @@ def usual_kind(results: Results) -> str:
 
 
 def bars(results: Results, n: int | None = None) -> Drawing:
-    """A bar for each kernel and config at one n; where they are many, for each kernel in its best config."""
+    """Draw a bar for each kernel and config at one n, or only for each kernel in its best config if there are many."""
     entries, quantity = at_size(results, n), results.rate
     n, many = entries[0].n, len(entries) > _MOST_BARS
     shown = sorted(best_configs(entries, quantity) if many else entries, key=quantity.of)
-    # On every figure of a page the same.
+    # The same colours in every figure of a page.
     families = sorted({entry.kernel.partition(".")[0] for entry in results.entries})
 
     def panel(axes: Axes) -> None:
@@ -104,9 +103,9 @@ def bars(results: Results, n: int | None = None) -> Drawing:
 
 
 def roofline(results: Results, n: int | None = None) -> Drawing:
-    """Every kernel at one n, in its fastest config, under the ceilings of its GPU.
+    """Draw every kernel at one n, in its fastest config, under the ceilings of its GPU.
 
-    Raises InvalidResults where the GPU's ceilings are not known, MmcoreError where a kernel cannot be counted here.
+    Raises InvalidResults if the GPU's ceilings are unknown, MmcoreError if a kernel cannot be emulated.
     """
     if results.emulated:
         raise InvalidResults("a roofline takes measured rates, and the emulator measures no time")
@@ -140,12 +139,12 @@ def roofline(results: Results, n: int | None = None) -> Drawing:
 
 
 def counted_size(n: int) -> int:
-    """The size whose counts stand for n: n itself, or a smaller one with the same remainder by 32, as by any block."""
+    """Return the size to emulate for n: n itself, or a smaller one with the same remainder by 32."""
     return n if n <= _COUNTED_UP_TO else _COUNTED_UP_TO - (-n % 32)
 
 
 def _intensity(entry: Entry) -> float:
-    """Useful flop per byte, as the emulator counts it; at n itself, where a smaller one is not allowed."""
+    """Return the useful flop per byte that the emulator counts, at n itself if a smaller size is not allowed."""
     try:
         return _counted(entry, counted_size(entry.n))
     except MmcoreError:
@@ -161,7 +160,7 @@ def _counted(entry: Entry, n: int) -> float:
 
 
 def ceilings(machine: Mapping[str, object], dtypes: Sequence[str]) -> tuple[dict[str, float], float]:
-    """A GPU's peaks in GFLOP/s, by what they are of, and its first-level caches' GB/s, infinite where not known."""
+    """Return a GPU's peaks in GFLOP/s by name, and its first-level caches' GB/s, infinite if unknown."""
     capability, clock, count = (machine.get(name) for name in ("compute_capability", "clock_mhz", "multiprocessors"))
     if not (isinstance(capability, list) and isinstance(clock, int) and isinstance(count, int)):
         raise InvalidResults("the results do not say which GPU they are of, so its ceilings are not known")
@@ -178,7 +177,7 @@ def ceilings(machine: Mapping[str, object], dtypes: Sequence[str]) -> tuple[dict
 
 
 def _draw_roofs(axes: Axes, peaks: Mapping[str, float], cache: float, ends: tuple[float, float]) -> None:
-    """Slanted as far as each peak, level from there on."""
+    """Draw a roof for each peak: slanted up to the peak, level from there on."""
     for peak in dict.fromkeys(peaks.values()):
         roof = [ends[0], max(ends[0], peak / cache), ends[1]]
         axes.plot(roof, [min(peak, cache * x) for x in roof], color=rcParams["axes.edgecolor"], linewidth=1.2)
@@ -194,4 +193,4 @@ def _draw_roofs(axes: Axes, peaks: Mapping[str, float], cache: float, ends: tupl
 KINDS: Mapping[str, Callable[..., Drawing]] = {
     each.__name__: each for each in (sizes, remainders, transfers, blocks, ladder, bars, roofline)
 }
-"""What ``--figure`` takes, and what draws it."""
+"""The functions that draw each kind of figure, by the kind's name."""

@@ -1,10 +1,12 @@
-"""What every command that draws does the same way: ask for matplotlib, and write a picture."""
+"""Files of figures, for every command that draws: their names, matplotlib's absence, and writing them."""
 
 from __future__ import annotations
 
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 from mmcore.errors import MmcoreError
 from mmcore.files import write
@@ -13,12 +15,19 @@ if TYPE_CHECKING:
     from mmcore_tools.plots.drawing import Drawing
 
 PICTURES = (".png", ".svg")
-"""How the name of a picture's file ends."""
+"""The endings of a picture's file name."""
+
+
+def picture_path(text: str) -> Path:
+    """Return the path of a picture, as the type of an option. Raises click.BadParameter for another kind of file."""
+    if (path := Path(text)).suffix.lower() not in PICTURES:
+        raise click.BadParameter(f"{text!r} does not end in .png or .svg")
+    return path
 
 
 def require_matplotlib() -> None:
-    """MmcoreError, which says how to get it, where matplotlib is not installed."""
-    # It tells of caches that it cannot keep and fonts that it does without: nothing that shows in a figure.
+    """Raise MmcoreError if matplotlib is not installed."""
+    # Its warnings about caches and fonts concern nothing that a figure shows.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         import matplotlib.figure  # noqa: F401
@@ -28,14 +37,15 @@ def require_matplotlib() -> None:
         ) from None
 
 
-def picture(drawing: Drawing, path: Path) -> bytes:
-    """A drawing in the format that a file's name ends in, one of :data:`PICTURES`."""
-    return drawing.png() if path.suffix.lower() == ".png" else drawing.svg().encode()
+def save(drawing: Drawing, path: Path) -> int:
+    """Write a drawing in the format of a file's name, and return the file's size."""
+    return write_file(path, drawing.png() if path.suffix.lower() == ".png" else drawing.svg().encode())
 
 
-def save(content: bytes, path: Path) -> None:
-    """Write a file; MmcoreError where it cannot be written."""
+def write_file(path: Path, content: bytes) -> int:
+    """Write a file and return its size. Raises MmcoreError if it cannot be written."""
     try:
         write(path, content)
     except OSError as error:
         raise MmcoreError(f"{str(path)!r} cannot be written: {error.strerror or error}") from None
+    return len(content)

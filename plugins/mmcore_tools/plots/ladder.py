@@ -1,4 +1,4 @@
-"""The figure of a ladder: each rung's rate at one size, in order, a panel for each type, with the library's rate."""
+"""The figure of a ladder: the rate of each rung at one size, a panel for each type, with the library's rate."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ from mmcore_tools.plots.results import (
     number,
 )
 
-# Inches from one bar to the next.
-_BAR = 0.2
+_BAR = 0.2  # inches from one bar to the next
 
 
 def ladder(results: Results, n: int | None = None) -> Drawing:
-    """A bar for each kernel in its best config, in the results' order, under the library's rate.
+    """Draw a bar for each kernel in its best config, in the results' order, and the library's rate.
 
-    Raises InvalidResults where there are no results at ``n``.
+    Raises InvalidResults if there are no results at ``n``.
     """
     quantity = results.rate if results.emulated else TERA_RATE
     entries = at_size(results, n)
     best = {entry.kernel: entry for entry in best_configs(entries, quantity)}
-    panels = by_type([best[kernel] for kernel in dict.fromkeys(entry.kernel for entry in entries)])
+    panels = by_type(best[kernel] for kernel in dict.fromkeys(entry.kernel for entry in entries))
     n, library = entries[0].n, library_rate(best.values())
     how = "" if results.emulated else f", {entries[0].how} L2"
     beside = (
@@ -54,7 +53,7 @@ def ladder(results: Results, n: int | None = None) -> Drawing:
 
 
 def _prefix(rungs: Sequence[Entry]) -> str:
-    """What the names of the kernels begin with, as far as a dot."""
+    """Return the common beginning of the kernels' names, up to a dot."""
     shared = ""
     for word in rungs[0].kernel.split(".")[:-1]:
         if not all(entry.kernel.startswith(f"{shared}{word}.") for entry in rungs):
@@ -69,12 +68,12 @@ def _heading(dtype: str, rungs: Sequence[Entry]) -> str:
 
 
 def _draw(rungs: Sequence[Entry], quantity: Quantity, axes: Axes) -> None:
-    """Bars from the first rung down, and above them a place for the library's name."""
+    """Draw bars from the first rung down, and leave room above them for the library's name."""
     values, prefix = [quantity.of(entry) for entry in rungs], _prefix(rungs)
     names = [entry.kernel.removeprefix(prefix) for entry in rungs]
     bars = axes.barh(range(len(rungs)), values, 0.72, tick_label=names)
     words = [_words(entry, value) for entry, value in zip(rungs, values, strict=True)]
-    # A word that ends up on the library's line hides a part of it.
+    # A number on the library's line hides a part of the line.
     ground = {"facecolor": rcParams["axes.facecolor"], "edgecolor": "none", "pad": 0.8}
     axes.bar_label(bars, words, padding=4, fontsize=8, zorder=4, bbox=ground)
     library = library_rate(rungs)
@@ -87,7 +86,7 @@ def _draw(rungs: Sequence[Entry], quantity: Quantity, axes: Axes) -> None:
 
 
 def _draw_library(axes: Axes, name: str, rate: float) -> None:
-    """A dashed line at the library's rate, with its name on the side that has room."""
+    """Draw a dashed line at the library's rate, with its name on the side that has room."""
     axes.axvline(rate, color="C1", linestyle=(0, (5, 2)), linewidth=1.4)
     side, points = ("right", -4) if rate > axes.get_xlim()[1] / 2 else ("left", 4)
     place: dict[str, Any] = {"xytext": (points, 0), "textcoords": "offset points", "ha": side, "va": "center"}

@@ -1,4 +1,4 @@
-"""One page with everything: figures, numbers, the machine, and what was skipped. It needs nothing from a network."""
+"""A HTML page with figures, numbers, the machine, and skipped cells. It loads nothing from a network."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from mmcore_tools.plots.figures import figures
 from mmcore_tools.plots.published import published
 from mmcore_tools.plots.results import Entry, Results, number
 
-# Longer tables are folded.
-_LONG = 40
-# What every table begins with.
-_CELL = ("kernel", "config", "n")
+_LONG = 40  # rows; longer tables are folded
+_CELL = ("kernel", "config", "n")  # the first columns of every table
 
 
 def page(found: Sequence[Results]) -> str:
-    """The page of some results, as HTML; InvalidResults where there is nothing to draw of some of them."""
+    """Return the page of some results as HTML. Raises InvalidResults if some of them cannot be drawn."""
     title = " and ".join(dict.fromkeys(map(_title, found)))
     parts = [f"<h1>{escape(title)}</h1>"]
     for results in found:
@@ -61,7 +59,7 @@ def _figure(drawing: Drawing) -> str:
 
 
 def _tables(results: Results) -> Iterator[str]:
-    """What was measured or counted, what the lectures published of it, and what was not measured."""
+    """Yield tables of the results, of the lectures' published times, and of cells without a result."""
     what = "What the emulator counted (no times)" if results.emulated else "What was measured"
     names = list(dict.fromkeys(name for each in results.entries for name in each.numbers))
     columns = [name.replace("_", " ") for name in names]
@@ -90,7 +88,7 @@ def _way(entry: Entry) -> list[str]:
 
 
 def _facts(results: Results) -> Iterator[tuple[str, str]]:
-    """What is known of the machine, in words."""
+    """Yield the facts of the machine, as texts."""
     for name, value in results.machine.items():
         if isinstance(value, str | int | float | list):
             yield name.replace("_", " "), ".".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -99,7 +97,7 @@ def _facts(results: Results) -> Iterator[tuple[str, str]]:
 
 
 def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; nothing, where it has no rows."""
+    """Return a table; an empty text if it has no rows."""
     if not rows:
         return ""
     columns = zip(names, map(_word, rows[0]), strict=True)
@@ -112,5 +110,5 @@ def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> s
 
 
 def _word(cell: str) -> str:
-    """The class of a cell that holds words; numbers stand on the right."""
+    """Return the class attribute of a cell with words; numbers are aligned on the right."""
     return ' class="word"' if cell.strip("0123456789.") else ""

@@ -1,4 +1,4 @@
-"""Saved results as values: what was measured or counted on one device, what an axis shows of it, and its caption."""
+"""Saved results as values: the cells of one device, the quantities of an axis, and captions."""
 
 from __future__ import annotations
 
@@ -11,31 +11,27 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from mmcore.errors import MmcoreError
 from mmcore.kernel.geometry import Dim3
+from mmcore_tools.saved import InvalidResults
 
 SECTOR_BYTES = 32
 
 
-class InvalidResults(MmcoreError):
-    """A file of results is damaged or holds none, or its results do not make the figure that was asked for."""
-
-
 @dataclass(frozen=True)
 class Entry:
-    """One cell, and what came of it; equal to every other of the same cell.
+    """A cell with its result; equal to every other entry of the same cell.
 
     Attributes:
-        kernel, m, n, k, block: what was measured.
-        parameters: those of the config beside the block, as in "BM=128, BN=64".
+        kernel, m, n, k, block: the cell.
+        parameters: the config's other parameters, as in "BM=128, BN=64".
         measure, how: "kernel" with "warm" or "cold" caches, or "end-to-end" from "pageable" or "pinned" memory.
-        dtype: element type of A and B.
-        verification: how the product was verified before it was timed.
-        numbers: what is known by the names of a saved result: "registers"; "median_ms" and "gflops" from a device that
-            measures time, with "baseline_gflops" and "percent_of_baseline" where a library took turns;
-            "global_sectors" and "flop_per_byte" from an emulator.
-        baseline: what that library is called; empty where none took turns.
-        reason: why there are no numbers.
+        dtype: the element type of A and B.
+        verification: how the product was verified.
+        numbers: times and counts by their names in a saved result: "registers"; "median_ms" and "gflops" from a GPU,
+            with "baseline_gflops" and "percent_of_baseline" if a library took turns; "global_sectors" and
+            "flop_per_byte" from an emulator.
+        baseline: the label of that library; empty if none took turns.
+        reason: the reason if there are no numbers.
     """
 
     kernel: str
@@ -54,7 +50,7 @@ class Entry:
 
     @property
     def edge(self) -> int | None:
-        """The edge of a square block; None of any other block."""
+        """The edge of a square block; None for any other block."""
         x, y, z = self.block
         return x if x == y and z == 1 else None
 
@@ -65,31 +61,31 @@ class Entry:
 
     @property
     def label(self) -> str:
-        """The kernel and its config in a legend."""
+        """The kernel and its config, for a legend."""
         return f"{self.kernel}, {self.config}"
 
     @property
     def size(self) -> str:
-        """m×n×k, or one number where all are the same."""
+        """m×n×k, or one number if all are the same."""
         return str(self.n) if self.is_square else f"{self.m}×{self.n}×{self.k}"
 
     @property
     def is_square(self) -> bool:
-        """Whether m = n = k."""
+        """True if m = n = k."""
         return self.m == self.n == self.k
 
 
 class Quantity(NamedTuple):
-    """What an axis shows: one of the numbers that each entry of some results has.
+    """A number of each entry, with its ``name`` in a heading and its ``label`` on an axis.
 
-    ``name`` is for a heading, ``label`` for an axis, with the unit; ``text`` says how to read it.
+    ``text`` says how to read it, ``scale`` converts it to the unit of the label.
     """
 
     number: str
     name: str
     label: str
     text: str
-    scale: float = 1.0  # of the unit
+    scale: float = 1.0
 
     def of(self, entry: Entry) -> float:
         return self.scale * entry.numbers[self.number]
@@ -115,17 +111,17 @@ SECTORS = Quantity(
 
 @dataclass(frozen=True)
 class Results:
-    """What was measured on one device for one purpose: all with times, or all without.
+    """The results of one device for one purpose: all with times, or all without.
 
     Attributes:
         experiment, title, shows: name, variation and purpose of the experiment; empty for a plain run of benchmarks.
-        quick: whether it was run in its reduced form.
+        quick: whether the experiment was run in its reduced form.
         machine: facts about the device, its name under "name".
-        date: day of the latest run, as YYYY-MM-DD.
+        date: the day of the latest run, as YYYY-MM-DD.
         entries: the results, in the files' order.
-        skipped, failed: what constraints or the device did not allow, and what was run and has no time.
-        left_out: what of the experiment was not run, and why, a sentence each.
-        baseline: name or pattern of what each kernel of the experiment was to take turns with; empty where nothing was.
+        skipped, failed: the cells that could not be launched, and those that were launched and have no time.
+        left_out: a sentence about each part of the experiment that was not run.
+        baseline: the name or pattern of the experiment's baseline; empty if it has none.
     """
 
     experiment: str
@@ -147,37 +143,37 @@ class Results:
 
     @property
     def emulated(self) -> bool:
-        """Whether there are counts only, and no times."""
+        """True if there are counts only, and no times."""
         return "median_ms" not in self.entries[0].numbers
 
     @property
     def whole(self) -> bool:
-        """Whether these are all times of an experiment, so that its title is true of them."""
+        """True if these are all times of an experiment, so that its title describes them."""
         return bool(self.title) and not self.quick and not self.emulated
 
     @property
     def rate(self) -> Quantity:
-        """What is the better the more of it there is."""
+        """The quantity to maximise."""
         return INTENSITY if self.emulated else RATE
 
     @property
     def cost(self) -> Quantity:
-        """What is the better the less of it there is."""
+        """The quantity to minimise."""
         return SECTORS if self.emulated else TIME
 
     @property
     def kernel_entries(self) -> list[Entry]:
-        """Kernel times or counts of square products; warm ones where there are any, so that each cell is there once."""
+        """Kernel times or counts of square products; only warm ones if there are any, so that each cell occurs once."""
         found = [entry for entry in self.entries if entry.measure == "kernel" and entry.is_square]
         return [entry for entry in found if entry.how == "warm"] or found
 
     def heading(self, shown: str) -> str:
-        """The title of a figure: the experiment's own where it is true of these results; else what is shown."""
+        """Return the title of a figure: the experiment's own if it describes these results, else ``shown``."""
         return self.title if self.whole else shown
 
     @property
     def caption(self) -> str:
-        """What was measured on what, when and how, for below a figure."""
+        """The device, date, method and versions, for the foot of a figure."""
         machine, quick = self.machine, "; reduced form (--quick)" if self.quick else ""
         if self.emulated:
             return (
@@ -194,12 +190,12 @@ class Results:
 
 
 def chosen(results: Results, kernels: Sequence[str], configs: Sequence[str]) -> Results:
-    """The results of some kernels and configs alone; InvalidResults where nothing is left.
+    """Return the results of some kernels and configs. Raises InvalidResults if nothing is left.
 
     Args:
         results: all results.
-        kernels: names or patterns such as "upc.*"; all where empty.
-        configs: parameters as legends show them, "b=16" or "BM=128"; any of one name, and each name; all where empty.
+        kernels: names or patterns such as "upc.*"; all if empty.
+        configs: parameters as in legends, "b=16" or "BM=128"; all if empty. Several of one name are alternatives.
     """
     if not kernels and not configs:
         return results
@@ -214,14 +210,14 @@ def chosen(results: Results, kernels: Sequence[str], configs: Sequence[str]) -> 
 
     entries = tuple(filter(is_wanted, results.entries))
     if not entries:
-        there = "; ".join(sorted({entry.label for entry in results.entries}, key=natural))
-        raise InvalidResults(f"there are no results of these kernels and configs; there are some of {there}")
+        known = "; ".join(sorted({entry.label for entry in results.entries}, key=natural))
+        raise InvalidResults(f"there are no results of these kernels and configs; there are some of {known}")
     skipped, failed = (tuple(filter(is_wanted, group)) for group in (results.skipped, results.failed))
     return replace(results, title="", shows="", entries=entries, skipped=skipped, failed=failed)
 
 
 def at_size(results: Results, n: int | None) -> list[Entry]:
-    """Kernel results at one n, by default the largest of those with the most kernels; InvalidResults for none."""
+    """Return the kernel results at one n, by default the largest n with the most kernels; InvalidResults for none."""
     by_n = attrgetter("n")
     found = {n: list(each) for n, each in groupby(sorted(results.kernel_entries, key=by_n), by_n)}
     if not found:
@@ -234,12 +230,12 @@ def at_size(results: Results, n: int | None) -> list[Entry]:
 
 
 def best_configs(entries: Iterable[Entry], quantity: Quantity) -> list[Entry]:
-    """Each kernel in the config that does best."""
+    """Return each kernel in its best config."""
     return list({entry.kernel: entry for entry in sorted(entries, key=quantity.of)}.values())
 
 
 def by_type(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
-    """The entries by their element type, in the order in which the types come first."""
+    """Return the entries by element type, in the order of their first occurrence."""
     found: dict[str, list[Entry]] = {}
     for entry in entries:
         found.setdefault(entry.dtype, []).append(entry)
@@ -247,18 +243,18 @@ def by_type(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
 
 
 def library_rate(entries: Iterable[Entry]) -> tuple[str, float] | None:
-    """What the library that took turns is called, and its TFLOP/s: the median over the entries; None without one."""
-    beside = [entry for entry in entries if entry.baseline]
-    return (beside[0].baseline, statistics.median(map(BASELINE_RATE.of, beside))) if beside else None
+    """Return the label of the library that took turns and the median of its TFLOP/s; None without one."""
+    compared = [entry for entry in entries if entry.baseline]
+    return (compared[0].baseline, statistics.median(map(BASELINE_RATE.of, compared))) if compared else None
 
 
 def natural(label: str) -> list[tuple[int, str]]:
-    """A sort key that puts "b=8" before "b=16"."""
+    """Return a sort key that puts "b=8" before "b=16"."""
     return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", label)]
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """So many digits, or all before the point, without a power of ten; nothing for what is not known."""
+    """Return a number with so many digits, or all before the point, without a power of ten; empty for None."""
     if value is None:
         return ""
     if value >= 1000:

@@ -1,4 +1,4 @@
-"""The figure of sizes where a library took turns: rates as n grows, a panel for each type."""
+"""The figure of sizes beside a library: rates against n, a panel for each type."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ _LIBRARY = Look(
     {"color": "#222222", "linestyle": (0, (4, 2)), "linewidth": 1.3},
     {"color": "#222222", "linestyle": "", "marker": "_", "markersize": 9, "markeredgewidth": 1.6},
 )
-# At a size that is no multiple of it rows begin anywhere, and the rate is not that of the sizes around it.
-_ALIGNED = 16
-# From this ratio on, n is shown by its doublings.
-_DOUBLINGS_FROM = 4
+_ALIGNED = 16  # at a size that is no multiple of it, rows are not aligned and rates are lower
+_DOUBLINGS_FROM = 4  # the ratio of sizes from which the axis of n is logarithmic
 
 
 def sizes_by_type(results: Results) -> Drawing:
-    """The rate of every kernel against n, and that of the library, if one took turns with them."""
+    """Draw the rate of every kernel against n, and the rate of a library that took turns with them."""
     entries, quantity = results.kernel_entries, results.rate if results.emulated else TERA_RATE
     names = _names(entries)
     look = {**looks_of(dict.fromkeys(names.values())), **dict.fromkeys((entry.baseline for entry in entries), _LIBRARY)}
@@ -47,20 +45,20 @@ def sizes_by_type(results: Results) -> Drawing:
 
 
 def _names(entries: Sequence[Entry]) -> dict[str, str]:
-    """What the legend calls each series by its label: its kernel, where that has no two configs at one n."""
+    """Return each series' name in the legend by its label: the kernel's, unless it has two configs at one n."""
     configs = Counter((entry.kernel, entry.n) for entry in entries)
     several = {kernel for (kernel, _), count in configs.items() if count > 1}
     return {entry.label: entry.label if entry.kernel in several else entry.kernel for entry in entries}
 
 
 def _aligned(entries: Sequence[Entry]) -> set[int]:
-    """The sizes that a line joins: the multiples of _ALIGNED, or all, where there is none."""
+    """Return the sizes that a line joins: the multiples of _ALIGNED, or all if there are none."""
     found = {entry.n for entry in entries}
     return {n for n in found if n % _ALIGNED == 0} or found
 
 
 def _library(entries: Sequence[Entry]) -> Curves:
-    """The rate of the library that took turns with the entries at each n."""
+    """Return the library's rate at each n."""
     found: dict[str, dict[int, float]] = {}
     for n in sorted({entry.n for entry in entries}):
         if library := library_rate(entry for entry in entries if entry.n == n):
@@ -72,7 +70,7 @@ def _library(entries: Sequence[Entry]) -> Curves:
 def _draw(
     entries: Sequence[Entry], quantity: Quantity, names: Mapping[str, str], look: Mapping[str, Look], axes: Axes
 ) -> None:
-    """Lines through the aligned sizes, and markers alone at the others."""
+    """Draw lines through the aligned sizes, and markers alone at the others."""
     curves = {**curves_of(entries, quantity, lambda entry: (names[entry.label], entry.n)), **_library(entries)}
     aligned = _aligned(entries)
     for name, points in curves.items():

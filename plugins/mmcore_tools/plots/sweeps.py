@@ -1,6 +1,6 @@
-"""Figures of a sweep: rates and copies as n grows, what remainders cost at every n, and times against the block's edge.
+"""Figures of a sweep: rates and copies against n, the cost of remainders, and times against the block's edge.
 
-Each raises InvalidResults where the results have not what it takes.
+Each raises InvalidResults if the results are not of such a sweep.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from matplotlib.axes import Axes
 from mmcore_tools.plots.curves import curves_of, draw_lines, looks_of, places_of, span
 from mmcore_tools.plots.drawing import Draw, Drawing, looks
 from mmcore_tools.plots.published import Published, published
-from mmcore_tools.plots.results import RATE, TIME, Entry, InvalidResults, Results, library_rate
+from mmcore_tools.plots.results import RATE, TIME, Entry, Results, library_rate
 from mmcore_tools.plots.sizes_by_type import sizes_by_type
+from mmcore_tools.saved import InvalidResults
 
 
 def sizes(results: Results) -> Drawing:
-    """The rate of every kernel and config against n, with a library's that took turns, or what a lecture published.
+    """Draw the rate of every kernel and config against n, with a library's rate or a lecture's published ones.
 
-    A lecture's curve gets axes of its own, because its GPU's rates are another matter; single figures stand among ours.
+    A lecture's curve has separate axes, because its GPU's rates are not comparable; single points share ours.
     """
     quantity = results.rate
     ours = curves_of(results.kernel_entries, quantity)
@@ -56,7 +57,7 @@ def sizes(results: Results) -> Drawing:
 
 
 def remainders(results: Results) -> Drawing:
-    """One panel for each kernel and config, each with a scale of its own, and lines at the multiples of the block."""
+    """Draw a panel for each kernel and config, each with its own scale, with lines at the multiples of the block."""
     quantity = results.rate
     curves = curves_of(results.kernel_entries, quantity)
     curves = {label: points for label, points in curves.items() if any(b - a == 1 for a, b in pairwise(points))}
@@ -87,7 +88,7 @@ def remainders(results: Results) -> Drawing:
 
 
 def transfers(results: Results) -> Drawing:
-    """Kernel and end-to-end times against n, and the share of the copies."""
+    """Draw kernel and end-to-end times against n, and the share of the copies."""
     kernels = {each.label for each in results.kernel_entries}
     copies = [each for each in results.entries if each.measure == "end-to-end" and each.is_square]
     copies = [each for each in copies if each.label in kernels]
@@ -120,12 +121,12 @@ def _way(entry: Entry) -> str:
 
 
 def share_of_copies(kernel: Mapping[int, float], whole: Mapping[int, float]) -> dict[int, float]:
-    """What of the end-to-end times is not the kernel's, in percent; nothing where noise makes the kernel the longer."""
+    """Return the copies' percentage of the end-to-end times; 0 if noise makes the kernel's time the longer one."""
     return {n: 100 * max(0.0, 1 - kernel[n] / ms) for n, ms in whole.items() if n in kernel}
 
 
 def blocks(results: Results) -> Drawing:
-    """Each kernel's time against the edge of its square blocks, beside the lecture's, with what was skipped below."""
+    """Draw each kernel's time against the edge of its square blocks, with skipped blocks and the lecture's times."""
     quantity = results.cost
     square = [entry for entry in results.kernel_entries if entry.edge]
     curves = curves_of(square, quantity, _variant)
@@ -157,23 +158,23 @@ def blocks(results: Results) -> Drawing:
 
 
 def _variant(entry: Entry) -> tuple[str, int]:
-    """The kernel with the parameters beside its block, and the block's edge; 0 where it has none."""
+    """Return the kernel with its other parameters, and the edge of its block; 0 if the block is not square."""
     return ", ".join(filter(None, (entry.kernel, entry.parameters))), entry.edge or 0
 
 
 def _text(skipped: Iterable[Entry]) -> str:
-    """An example of each reason."""
+    """Return an example of each reason."""
     reasons = {re.sub(r"\d+", "", each.reason): each for each in skipped}.values()
     examples = ", ".join(f"{each.config} with {each.kernel} ({each.reason})" for each in reasons)
     return f" A cross at the foot is a block that was skipped, such as {examples}."
 
 
 def _kernel_times(results: Results) -> list[Published]:
-    """The published kernel times, if times of ours can stand beside them."""
+    """Return the published kernel times, if the results have times to compare with them."""
     return [] if results.emulated else [each for each in published() if each.measure == "kernel"]
 
 
 def _beside(results: Results, ours: Draw, then: Iterable[Published], theirs: Draw) -> dict[str, Draw]:
-    """What was published beside our results: axes for each GPU."""
+    """Return panels of the published times and of our results."""
     gpus = " and ".join(sorted({each.gpu for each in then}))
     return {f"{gpus}, as published": theirs, results.device: ours}

@@ -1,4 +1,4 @@
-"""``mmcore tune``: search, final, and the file that ``matmul``, ``run`` and ``bench`` read."""
+"""The command ``mmcore tune``: search, final, and the file that ``matmul``, ``run`` and ``bench`` read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,12 +20,16 @@ from mmcore.cli.output import console, json_option, loaded_registry, render, wri
 from mmcore.deadline import parse_seconds
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.properties import DeviceProperties
 from mmcore.messages import say
 from mmcore.registry import registry
-from mmcore.tuning import Tuned, file_of, own_folder
-from mmcore_tools.plots.files import PICTURES, require_matplotlib
+from mmcore_cuda.tuned_configs.files import Tuned, file_of, own_folder
+from mmcore_tools.plots.files import picture_path, require_matplotlib
 
-_LEAST_TRIALS = 20  # below that a sampler has nothing to learn from
+if TYPE_CHECKING:
+    from mmcore_tools.tune.tuning import Tuning
+
+_LEAST_TRIALS = 20  # a sampler learns nothing from fewer
 
 
 @click.command()
@@ -42,7 +46,7 @@ _LEAST_TRIALS = 20  # below that a sampler has nothing to learn from
 @click.option("--seed", type=number_type(0, 2**32 - 1), metavar="S", help="Seed of the sampler; fresh by default.")
 @click.option("--storage", default="", metavar="FILE|URL", help="Optuna's storage; usually a file beside the result.")
 @click.option("-o", "--output", type=Path, metavar="DIR", help="Where the result goes; usually with your settings.")
-@click.option("--plot", type=Path, metavar="FILE", help="Draw the search; ends in .png or .svg.")
+@click.option("--plot", type=picture_path, metavar="FILE", help="Draw the search; ends in .png or .svg.")
 @json_option
 def tune(
     kernels: Sequence[str],
@@ -63,53 +67,49 @@ def tune(
 ) -> int:
     """Find a kernel's fastest config.
 
-    Configs that constraints or the device's limits forbid are never launched; each of the others is verified before it
-    is timed, and the fastest take turns in the end. The best goes into a file for each card model, by which matmul, run
-    and pytest bench take it where nobody names another. After an interruption the same command goes on.
+    Configs that constraints or the device's limits forbid are never launched. The others are verified before they are
+    timed, and in the end the fastest take turns. The best is written to a file for the card's model, where matmul, run
+    and pytest bench look for it. After an interruption the same command continues.
     """
     if plot is not None:
-        if plot.suffix.lower() not in PICTURES:
-            raise click.UsageError(f"{str(plot)!r} does not end in .png or .svg")
         if not plot.absolute().parent.is_dir():
             raise click.UsageError(f"there is no folder {plot.parent} for --plot")
-        require_matplotlib()  # now, and not when all is tuned
-    found, _ = loaded_registry().matching(kernels)
+        require_matplotlib()  # before the search, not after it
+    selected, _ = loaded_registry().matching(kernels)
     from mmcore_engines import Request, Spread, connect
     from mmcore_engines.spread import NotMeasured
     from mmcore_tools.tune import search as searching
     from mmcore_tools.tune.report import document, table
-    from mmcore_tools.tune.tuning import Tuning, card_of, run_final, run_trials, tuned, writable, write
+    from mmcore_tools.tune.tuning import card_of, run_final, run_trials, tuned, writable, write
 
     folder = output or own_folder()
     kept = searching.storage(storage, folder)
     spread = Spread(connect(engine, Request(device, engine_address)), say)
     begun: list[Tuning] = []
-    tunings: list[Tuning] = []  # those that have found something
+    tunings: list[Tuning] = []  # the successful ones
     failed = False
     paths: list[Path] = []
     try:
         described = spread.start().result()
         if not described["supports_timing"]:
             raise MmcoreError(f"{described['name']} supports no timing, so no config is faster than another there")
-        path = file_of(card_of(described), folder)
-        written = writable(path)  # what cannot be added to now, cannot when all is tuned
+        written = writable(file_of(card_of(described), folder))  # fails before the search, not after it
         spread.begin()
-        for kernel, size in itertools.product(found, sizes):
+        for kernel, size in itertools.product(selected, sizes):
             try:
-                tuning = _tuning(
-                    kernel, size, described, written, kept, (sampler, seed), None if exhaustive else trials or 0
-                )
+                limit = None if exhaustive else trials or 0
+                tuning = _tuning(kernel, size, described, written, kept, (sampler, seed), limit)
                 begun.append(tuning)
                 end = time.monotonic() + (math.inf if exhaustive else budget)
-                with _progress(end) as told:
-                    run_trials(tuning, spread, end, timeout, told)
+                with _progress(end) as report:
+                    run_trials(tuning, spread, end, timeout, report)
                 run_final(tuning, spread, timeout)
             except NotMeasured:
                 raise
-            except OSError as error:  # of Optuna's storage
+            except OSError as error:  # Optuna's storage failed
                 raise MmcoreError(f"the search can no longer be kept: {error.strerror}") from error
             except MmcoreError as error:
-                if len(found) * len(sizes) == 1:
+                if len(selected) * len(sizes) == 1:
                     raise
                 failed = True
                 say(f"error: {error}")
@@ -141,30 +141,28 @@ def _tuning(
     kept: Any,
     sampler: tuple[str, int | None],
     trials: int | None,
-) -> Any:
-    """A tuning that is to be begun; ``trials`` is the most, 0 for a third of the configs, None for all."""
-    from mmcore.kernel.properties import DeviceProperties
+) -> Tuning:
+    """Return a tuning that has not begun, with at most so many trials: 0 for a third of the configs, None for all."""
     from mmcore_tools.tune.search import Search
     from mmcore_tools.tune.space import SearchSpace
     from mmcore_tools.tune.tuning import Tuning
 
     problem = kernel.problem(*size)
     space = SearchSpace(kernel, problem, DeviceProperties.from_json(described["properties"]), written)
-    several = len(space.configs)
-    most = several if trials is None else trials or max(_LEAST_TRIALS, math.ceil(several / 3))
-    # Other code, of the kernel's source or of the package that brings it, another driver or other configs make another
-    # study.
+    count = len(space.configs)
+    most = count if trials is None else trials or max(_LEAST_TRIALS, math.ceil(count / 3))
+    # A change of the source, its package, the driver or the configs begins another study.
     facts = {name: value for name, value in described["facts"].items() if name in ("name", "driver")}
-    package = registry().told(kernel.name, registry().kernels)
-    known_by = json.dumps([facts, package, kernel.source_text(), sorted(space.configs)], sort_keys=True, default=str)
-    digest = hashlib.sha256(known_by.encode()).hexdigest()[:8]
+    package = registry().provenance(kernel.name, registry().kernels)
+    identity = json.dumps([facts, package, kernel.source_text(), sorted(space.configs)], sort_keys=True, default=str)
+    digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
     name = f"{kernel.name} {problem} {described['description']} {digest}"
-    return Tuning(kernel, problem, Search(name, space, kept, *sampler), min(most, several))
+    return Tuning(kernel, problem, Search(name, space, kept, *sampler), min(most, count))
 
 
 @contextmanager
-def _progress(end: float) -> Iterator[Callable[[Any], None]]:
-    """Says how far a search is, on a terminal: in one line that changes."""
+def _progress(end: float) -> Iterator[Callable[[Tuning], None]]:
+    """Yield a function that shows a search's progress on a terminal, in one line that changes."""
     from rich.progress import BarColumn, Progress, TextColumn
 
     terminal = console()
@@ -172,13 +170,14 @@ def _progress(end: float) -> Iterator[Callable[[Any], None]]:
     with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
         task = bar.add_task("", state="")
 
-        def told(tuning: Any) -> None:
+        def report(tuning: Tuning) -> None:
             search = tuning.search
-            best = f"best {search.seconds[search.best[0]] * 1e6:.2f} µs" if search.best else "none is right yet"
+            fastest = search.seconds[search.best[0]] if search.best else None
+            best = f"best {fastest * 1e6:.2f} µs" if fastest else "none is right yet"
             left = max(0, end - time.monotonic())
             rest = "" if left == math.inf else f", {timedelta(seconds=round(left))} left at most"
             state = f"{len(search.seconds)} of {tuning.trials} tried, {best}{rest}"
-            done = {"completed": len(search.seconds), "total": tuning.trials}
-            bar.update(task, description=tuning.label, state=state, **done)
+            completed = len(search.seconds)
+            bar.update(task, description=tuning.label, state=state, completed=completed, total=tuning.trials)
 
-        yield told
+        yield report

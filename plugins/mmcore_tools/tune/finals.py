@@ -1,4 +1,4 @@
-"""The final between a kernel's fastest configs: they take turns, so that noise does not decide."""
+"""The final of a kernel's fastest configs, which take turns on the device so that noise does not decide."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any
 
+from mmcore.baseline_comparison import BaselineComparison
 from mmcore.cell import Cell, Timing
-from mmcore.compared import Compared
 from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.kernel.arguments import MATRICES
@@ -24,9 +24,9 @@ FINAL = Timing(max_seconds=1.0, min_rounds=20)
 def turns(
     device: Device, phases: Phases, cell: Mapping[str, Any], others: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """The times of a cell's config and of others of the same kernel, in turns; as JSON of :class:`Compared` each.
+    """Time a cell's config and others of its kernel in turns, and return the JSON of each comparison.
 
-    The first is the cell's own, compared with itself. ``others`` are configs that were verified before.
+    The first is the cell's own, compared with itself. The others must have been verified.
     """
     asked = Cell.from_json(cell)
     with prepared_cell(asked, device, phases=phases) as loaded, ExitStack() as memory:
@@ -38,4 +38,4 @@ def turns(
             several.append(memory.enter_context(LoadedKernel(other, device, borrowed=matrices)))
         with phases("time"):
             times = measure_times(several, FINAL)
-    return [asdict(Compared.of(kernel, times[0], time)) for time in times]
+    return [asdict(BaselineComparison.of(kernel, times[0], time)) for time in times]

@@ -1,4 +1,4 @@
-"""The figure of a search: the time of each trial, and of the values of each parameter."""
+"""The figure of a search: times by trial, and by the values of each parameter."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from mmcore_tools.plots.drawing import Draw, Drawing
-from mmcore_tools.plots.files import picture, save
+from mmcore_tools.plots.files import save
 from mmcore_tools.tune.tuning import Tuning
 
 
 def draw(tunings: Sequence[Tuning], device: Mapping[str, Any], path: Path) -> None:
-    """Draw each search into a file, several into files with a number; MmcoreError where they cannot be written."""
+    """Draw each search into a file; the names of several files have a number. Raises MmcoreError."""
     for number, tuning in enumerate(tunings):
         file = path if len(tunings) == 1 else path.with_stem(f"{path.stem}-{number + 1}")
-        save(picture(drawing_of(tuning, device), file), file)
+        save(drawing_of(tuning, device), file)
 
 
 def drawing_of(tuning: Tuning, device: Mapping[str, Any]) -> Drawing:
-    """The search, and a panel for each parameter that varies."""
+    """Return a panel for the search, and one for each parameter that varies."""
     search = tuning.search
     seconds = {id: value * 1e6 for id, value in search.seconds.items() if value is not None}
 

@@ -1,4 +1,4 @@
-"""What ``mmcore tune`` prints of what it has found."""
+"""The report of ``mmcore tune``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mmcore_tools.tune.tuning import Tuning
 
 
 def table(tunings: Sequence[Tuning], paths: Sequence[Path], device: Mapping[str, Any]) -> list[RenderableType]:
-    """A block of lines for each kernel and product, and where they were written."""
+    """Return a block of lines for each kernel and product, and the files that were written."""
     parts: list[RenderableType] = []
     for tuning in tunings:
         parts += [f"{tuning.label} on {device['description']}\n", fields(_rows(tuning)), ""]
@@ -43,7 +43,7 @@ def _rows(tuning: Tuning) -> list[tuple[str, str]]:
 
 
 def document(tunings: Sequence[Tuning], paths: Sequence[Path]) -> list[dict[str, Any]]:
-    """What ``--json`` says of each."""
+    """Return the document of ``--json``."""
     return [
         {
             "kernel": tuning.kernel.name,

@@ -1,4 +1,4 @@
-"""A search: which config is tried next, and what is known of those that were tried."""
+"""The search for a kernel's fastest config: it chooses the next config and keeps the results."""
 
 from __future__ import annotations
 
@@ -22,25 +22,21 @@ except ImportError:
     raise MmcoreError("tuning needs Optuna: python -m pip install 'mmcore-cuda[tune]'") from None
 
 _CONFIG = "config"  # the trial's attribute that has the config's id
-_WRONG = "wrong"  # that which says what is wrong with it
-_STARTUP = 4, 12  # trials at random before the sampler has learnt from enough: a 16th of the configs, in these limits
-_CLIMBED = 3  # of the fastest configs, whose neighbours are tried
-_REPEATED = 6  # times in a row that the sampler may propose what was tried, or cannot be launched, and learn from it
+_WRONG = "wrong"  # the trial's attribute that has the config's failure
+_STARTUP = 4, 12  # limits of the number of random trials before the sampler decides, which is a 16th of the configs
+_CLIMBED = 3  # the number of fastest configs whose neighbours are tried
+_REPEATED = 6  # times in a row that the sampler may propose a config that was tried or cannot be launched
 
 
 def storage(where: str, folder: Path) -> Any:
-    """Optuna's storage: a database by its URL, or a journal file; by default one in ``folder``.
-
-    Raises:
-        MmcoreError: it cannot be opened.
-    """
+    """Return Optuna's storage: a database by its URL, or a journal, by default in ``folder``. Raises MmcoreError."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     path = Path(where) if where else folder / "studies.log"
     try:
         if "://" in where:
             return optuna.storages.RDBStorage(where)
         path.parent.mkdir(parents=True, exist_ok=True)
-        # It ends with the process that has it; those of Optuna stay when that is killed.
+        # This lock ends with its process. Optuna's own locks remain when the process is killed.
         lock = filelock.FileLock(f"{path}.held")
         with lock:
             _cut_off_unfinished(path)
@@ -50,7 +46,7 @@ def storage(where: str, folder: Path) -> Any:
 
 
 def _cut_off_unfinished(path: Path) -> None:
-    """Remove the last line of a journal whose writer was killed before its end."""
+    """Remove the unfinished last line that a killed process left in a journal."""
     line, size = b"\n", 0
     for line in read_lines(path) if path.exists() else ():
         size += len(line)
@@ -59,19 +55,19 @@ def _cut_off_unfinished(path: Path) -> None:
 
 
 class Search:
-    """The search for a kernel's fastest config, as a study of Optuna's.
+    """A search as a study of Optuna's.
 
     Args:
-        name: of the study; one of that name in the storage is gone on with.
-        space: what it goes over.
+        name: the study's name; a study with this name in the storage is continued.
+        space: the configs to search.
         kept: Optuna's storage.
         sampler: "tpe" or "random".
-        seed: of the sampler.
+        seed: the sampler's seed.
 
     Attributes:
-        seconds: kernel time of each config that was measured, by id; None of one that failed.
-        wrong: what is wrong with configs that failed, a sentence each by id.
-        before: how many of them had been measured before this run.
+        seconds: the kernel time of each measured config, by id; None if the config failed.
+        wrong: a sentence about each config that failed, by id.
+        before: the number of configs that earlier runs measured.
     """
 
     def __init__(self, name: str, space: SearchSpace, kept: Any, sampler: str = "tpe", seed: int | None = None) -> None:
@@ -81,7 +77,7 @@ class Search:
         self._study = optuna.create_study(
             study_name=name, storage=kept, sampler=_sampler(sampler, self._startup, seed), load_if_exists=True
         )
-        # Of an ordered parameter the sampler knows the value's place, so that it learns from those beside it.
+        # The sampler sees an ordered parameter as a position, so that it learns from neighbouring values.
         self._ordered = {name for name, values in space.parameters.items() if isinstance(values[-1], int | float)}
         self._distributions = {
             name: IntDistribution(0, len(values) - 1) if name in self._ordered else CategoricalDistribution(values)
@@ -97,11 +93,11 @@ class Search:
                 self.seconds[id] = trial.value if trial.state == TrialState.COMPLETE else None
                 if why := trial.user_attrs.get(_WRONG):
                     self.wrong[id] = why
-            elif trial.state == TrialState.RUNNING:  # of a run that was interrupted
+            elif trial.state == TrialState.RUNNING:  # its run was interrupted
                 self._study.tell(trial.number, state=TrialState.PRUNED, skip_if_finished=True)
         self.before = len(self.seconds)
         self._climbs = sampler != "random"
-        # What would be replaced has to be beaten; what is tuned for another product is often fast for this one.
+        # A config in the file must be measured before it is replaced. One tuned for another product is often fast.
         self._due, self._first = (
             [id for id in dict.fromkeys(several) if id not in self.seconds]
             for several in (space.written, [*space.usual, *space.known])
@@ -109,27 +105,27 @@ class Search:
 
     @property
     def best(self) -> list[str]:
-        """The configs that were measured, fastest first."""
+        """The measured configs, the fastest first."""
         measured = {id: seconds for id, seconds in self.seconds.items() if seconds is not None}
         return sorted(measured, key=lambda id: measured[id])
 
     @property
     def due(self) -> bool:
-        """Whether there is a config that is to be tried however many have been, since the result would replace it."""
+        """True while the config that the result would replace has not been tried, whatever the budget."""
         return bool(self._due)
 
     @property
     def left(self) -> int:
-        """How many configs have not been tried."""
+        """The number of configs that have not been tried."""
         return len(self.space.configs) - len(self.seconds) - len(self._pending)
 
     def ask(self) -> tuple[Trial, str] | None:
-        """A config to be measured, which has not been before, and its trial; None where all have been tried."""
+        """Return the next trial and the id of its config, which has not been tried; None if all have been tried."""
         for first in (self._due, self._first):
             while first:
                 if (one := first.pop(0)) not in self.seconds and one not in self._pending:
                     return self._fixed(one)
-        # Every other trial is a step from the fastest so far: the sampler alone leaves the last of them to chance.
+        # Every other trial is a neighbour of the fastest so far, which the sampler alone would find by chance only.
         self._steps = not self._steps
         if self._climbs and self._steps and len(self.seconds) >= self._startup and (near := self._near()):
             return self._fixed(near)
@@ -146,9 +142,9 @@ class Search:
         return self._fixed(self._near() or self._anywhere())
 
     def tell(self, trial: Trial, seconds: float | None, wrong: str = "", *, late: bool = False) -> None:
-        """What came of a trial; no seconds where its config is ``wrong``, or could not be measured.
+        """Store the result of a trial: its seconds, or None if its config is ``wrong`` or could not be measured.
 
-        One that was ``late``, whose time limit was reached, is tried again by the next run, which may have another.
+        A config that was ``late``, beyond its time limit, is tried again by the next run, whose limit may be longer.
         """
         id = trial.user_attrs[_CONFIG]
         self._pending.discard(id)
@@ -157,22 +153,22 @@ class Search:
             self.wrong[id] = wrong
             trial.set_user_attr(_WRONG, wrong)
         state = TrialState.COMPLETE if seconds is not None else TrialState.PRUNED if late else TrialState.FAIL
-        # Somebody who tunes the same on another card may have taken it for a trial that was interrupted.
+        # Another process that tunes the same on another card may have ended it as an interrupted trial.
         self._study.tell(trial, seconds, state=state, skip_if_finished=True)
 
     def withdraw(self, id: str, wrong: str, *, late: bool) -> None:
-        """A config that was right before is wrong, or was ``late``."""
+        """Store that a config, right in its trial, turned out to be wrong or ``late``."""
         trial, _ = self._fixed(id)
         self.tell(trial, None, wrong, late=late)
 
     def _near(self) -> str | None:
-        """An untried config that differs from one of the fastest in one parameter; None where all have been tried."""
+        """Return an untried neighbour of one of the fastest configs; None if all have been tried."""
         tried = self.seconds.keys() | self._pending
         several = (near for id in self.best[:_CLIMBED] for near in self.space.neighbours(id))
         return next((near for near in several if near not in tried), None)
 
     def _anywhere(self) -> str:
-        """An untried config."""
+        """Return an untried config at random."""
         return self._random.choice([id for id in self.space.configs if id not in self.seconds.keys() | self._pending])
 
     def _fixed(self, id: str) -> tuple[Trial, str]:

@@ -1,4 +1,4 @@
-"""What a search goes over: the configs of a kernel that can be launched for a product on a device."""
+"""The search space: the configs of a kernel that can be launched for a product on a device."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import plan
 from mmcore.registry import registry
-from mmcore.tuning import Tuned, all_tuned
+from mmcore_cuda.tuned_configs.files import Tuned, all_tuned
 
 Value: TypeAlias = int | float | str
 Point: TypeAlias = Mapping[str, Value]
@@ -23,18 +23,18 @@ class SearchSpace:
     """The configs that constraints and the device's limits allow, as points of the parameters that vary.
 
     Attributes:
-        configs: by id.
-        refused: how many configs cannot be launched.
-        parameters: the values of each parameter that takes several and follows from no other, in order.
-        usual: the ids of the configs that the kernel declares as usual, of those that can be launched.
-        known: those of configs that are tuned for other products or cards, or for the kernel in another layout.
-        written: that of the config which the result would replace, if there is one.
+        configs: the configs by id.
+        refused: the number of configs that cannot be launched.
+        parameters: the ordered values of each free parameter that varies.
+        usual: the ids of the kernel's usual configs.
+        known: the ids of configs tuned for other products or cards, or for the kernel in another layout.
+        written: the id of the config that the result would replace, if any.
 
     Args:
-        written: what the file that the result goes to has.
+        written: the entries of the file that the result is written to.
 
     Raises:
-        InvalidProblem: none can be launched.
+        InvalidProblem: no config can be launched.
     """
 
     def __init__(
@@ -69,20 +69,20 @@ class SearchSpace:
 
     def _ids(self, kernel: Kernel, kin: Collection[str], several: Sequence[Tuned]) -> Iterator[str]:
         for tuned in several:
-            with contextlib.suppress(MmcoreError):  # a parameter that the kernel has no more
+            with contextlib.suppress(MmcoreError):  # the kernel no longer has this parameter
                 if tuned.kernel in kin and (id := kernel.all_configs.own(**tuned.config).id) in self.configs:
                     yield id
 
     def point(self, id: str) -> Point:
-        """The values of a config's parameters that vary."""
+        """Return the values of a config's parameters that vary."""
         return {name: _value(self.configs[id], name) for name in self.parameters}
 
     def at(self, point: Point) -> str | None:
-        """The id of the config at a point; None where there is none that can be launched."""
+        """Return the id of the config at a point; None if there is none."""
         return self._by_point.get(tuple((name, point[name]) for name in self.parameters))
 
     def neighbours(self, id: str) -> Iterable[str]:
-        """The configs that differ from one in a single parameter, those with the nearest values first."""
+        """Yield the configs that differ from one in a single parameter, the nearest values first."""
         here = self.point(id)
         steps = [
             (abs(place - values.index(here[name])), name, value)
@@ -101,5 +101,5 @@ def _value(config: Config, name: str) -> Value:
 
 
 def _order(value: Value) -> tuple[bool, float, str]:
-    """Numbers first, in their order."""
+    """Return a sort key that puts numbers before texts."""
     return (True, 0.0, value) if isinstance(value, str) else (False, value, "")

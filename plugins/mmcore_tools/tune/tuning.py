@@ -1,4 +1,4 @@
-"""Tuning: trials on an engine until the budget is spent, a final, and what is written down of it."""
+"""Tuning: trials on an engine until the budget is spent, a final, and the entry in a tuning file."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import mmcore
-from mmcore.cell import BASELINE, Cell, Timing
+from mmcore.cell import LIBRARY, Cell, Timing
 from mmcore.errors import MmcoreError
 from mmcore.files import write as write_file
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.registry import registry
 from mmcore.result import Result
-from mmcore.tuning import PROPERTIES, SCHEMA, Tuned, file_of, read
+from mmcore_cuda.tuned_configs.files import PROPERTIES, SCHEMA, Tuned, file_of, read
 from mmcore_engines import Spread
 from mmcore_engines.file_locks import Lock
 from mmcore_engines.place import AHEAD
@@ -30,9 +30,9 @@ from mmcore_tools.tune.finals import FINAL, TURNS
 from mmcore_tools.tune.search import Search
 
 TRIAL = Timing(max_seconds=0.05, min_rounds=5, max_rounds=50)
-"""How long a trial is timed: enough to tell configs apart that differ by a few percent."""
+"""The timing of a trial, long enough to distinguish configs that differ by a few percent."""
 
-_FINALISTS, _NEAR = 4, 1.05  # how many configs at most are in the final, and how much slower than the best at most
+_FINALISTS, _NEAR = 4, 1.05  # the most configs in a final, and the largest ratio of their times
 
 
 @dataclass
@@ -40,11 +40,11 @@ class Tuning:
     """The tuning of one kernel for one product.
 
     Attributes:
-        kernel, problem, search: what is tuned, for what, and the search.
-        trials: how many configs are tried at most, those of earlier runs included.
-        winner: the fastest config's id, once the final has been.
-        times: median seconds of those that were in the final, by id, the fastest first.
-        beside: the winner, measured beside the library.
+        kernel, problem, search: the kernel, the product and the search.
+        trials: the most configs to try, including those of earlier runs.
+        winner: the fastest config's id, after the final.
+        times: the median seconds of the configs in the final, by id, the fastest first.
+        beside: the result of the winner, measured in turns with the library.
     """
 
     kernel: Kernel
@@ -60,31 +60,31 @@ class Tuning:
         return f"{self.kernel.name} {self.problem}"
 
     def cell(self, id: str, timing: Timing, **further: Any) -> Cell:
-        """The cell of a config."""
+        """Return the cell of a config."""
         sizes, config = (self.problem.m, self.problem.n, self.problem.k), self.search.space.configs[id].to_json()
         name = registry().reference(self.kernel)
         return Cell(name, *sizes, config=config, timings=(timing,), **further)
 
 
-def run_trials(tuning: Tuning, spread: Spread, end: float, timeout: float, told: Callable[[Tuning], None]) -> None:
-    """Try configs until ``end`` (of :func:`time.monotonic`), or as many have been tried as asked for.
+def run_trials(tuning: Tuning, spread: Spread, end: float, timeout: float, report: Callable[[Tuning], None]) -> None:
+    """Measure configs on the workers until ``end`` or until ``tuning.trials`` have been tried.
 
     Args:
-        tuning: it is told what is found.
-        spread: where the configs are measured.
-        end: when no more are begun.
-        timeout: seconds that each may take.
-        told: is called when something is known.
+        tuning: the tuning, which gets the results.
+        spread: the workers.
+        end: the time of :func:`time.monotonic` after which no trial begins.
+        timeout: the most seconds of each trial.
+        report: is called before each trial and after each result.
 
     Raises:
         NotMeasured: no worker is left; the search does not learn from it.
     """
     search = tuning.search
-    pending: dict[Future[Any], tuple[Any, int]] = {}  # each with its trial and its lane, a worker's group
+    pending: dict[Future[Any], tuple[Any, int]] = {}  # the trial and the lane of each; a lane is a worker's group
     lanes: list[int] = []
     while True:
-        told(tuning)
-        lanes += [0] * (spread.workers - len(lanes))  # workers join while it goes on
+        report(tuning)
+        lanes += [0] * (spread.workers - len(lanes))  # workers may join later
         while len(pending) < len(lanes) * (1 + AHEAD):
             enough = time.monotonic() >= end or len(search.seconds) + len(pending) >= tuning.trials
             if (enough and not search.due) or (asked := search.ask()) is None:
@@ -109,7 +109,7 @@ def run_trials(tuning: Tuning, spread: Spread, end: float, timeout: float, told:
 
 
 def _tell(tuning: Tuning, trial: Any, future: Future[Any]) -> None:
-    """Enter what came of a trial."""
+    """Store the result of a trial."""
     try:
         result: Result = future.result()
         wrong = "" if result.verified else "; ".join(result.failures())
@@ -121,15 +121,15 @@ def _tell(tuning: Tuning, trial: Any, future: Future[Any]) -> None:
 
 
 def _in_a_line(text: str) -> str:
-    """The first line of a text, and the next where that announces one."""
+    """Return the first line of a text, with the next line if it ends in a colon."""
     first, *rest = text.splitlines() or [""]
     return f"{first} {rest[0].strip()}" if first.endswith(":") and rest else first
 
 
 def run_final(tuning: Tuning, spread: Spread, timeout: float) -> None:
-    """Time the fastest configs in turns, and the winner, once more verified, beside the library.
+    """Time the fastest configs in turns, then verify the winner again and time it in turns with the library.
 
-    One that turns out to be wrong makes room for the next. MmcoreError where none is right.
+    A winner that turns out to be wrong is withdrawn, and the final is repeated. Raises MmcoreError if none is right.
     """
     search = tuning.search
     while search.best:
@@ -137,7 +137,7 @@ def run_final(tuning: Tuning, spread: Spread, timeout: float) -> None:
         finalists = [id for id in search.best[:_FINALISTS] if (search.seconds[id] or 0.0) <= _NEAR * fastest]
         tuning.times = _in_turns(tuning, finalists, spread, timeout)
         tuning.winner = next(iter(tuning.times))
-        beside = tuning.cell(tuning.winner, FINAL, timeout=timeout, baseline=BASELINE)
+        beside = tuning.cell(tuning.winner, FINAL, timeout=timeout, baseline=LIBRARY)
         tuning.beside = spread.add(beside, f"{tuning.label} final").result()
         if tuning.beside.verified and tuning.beside.kernel_seconds is not None:
             return
@@ -148,7 +148,7 @@ def run_final(tuning: Tuning, spread: Spread, timeout: float) -> None:
 
 
 def _in_turns(tuning: Tuning, finalists: Sequence[str], spread: Spread, timeout: float) -> dict[str, float]:
-    """Seconds of the finalists, the fastest first; those of their trials where one of them stops the others."""
+    """Return the seconds of the finalists, the fastest first; those of their trials if one of them fails."""
     first, *others = finalists
     configs = [tuning.search.space.configs[id].to_json() for id in others]
     cell = tuning.cell(first, FINAL, timeout=timeout)
@@ -163,10 +163,10 @@ def _in_turns(tuning: Tuning, finalists: Sequence[str], spread: Spread, timeout:
 
 
 def tuned(tuning: Tuning, device: Mapping[str, Any]) -> Tuned:
-    """What is written down of a tuning that is done; ``device`` is the worker's, described."""
+    """Return the entry of a finished tuning; ``device`` describes the worker's device."""
     assert tuning.beside is not None
     search, result = tuning.search, tuning.beside
-    seconds = result.kernel_seconds
+    seconds, others, best = result.kernel_seconds, tuning.times, tuning.times[tuning.winner]
     assert seconds is not None
     provenance = {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -176,7 +176,7 @@ def tuned(tuning: Tuning, device: Mapping[str, Any]) -> Tuned:
         "clock_mhz": result.conditions.get("clock_mhz"),
         "configs": len(search.space.configs),
         "tried": len(search.seconds),
-        "runners_up": [{"config": id, "slower": value / tuning.times[tuning.winner]} for id, value in _others(tuning)],
+        "runners_up": [{"config": id, "slower": value / best} for id, value in others.items() if id != tuning.winner],
         "of_library": result.baseline and result.baseline.faster,
         "library": result.baseline and result.baseline.kernel,
     }
@@ -187,16 +187,12 @@ def tuned(tuning: Tuning, device: Mapping[str, Any]) -> Tuned:
 
 
 def card_of(device: Mapping[str, Any]) -> str:
-    """The model by which a tuned config of a device is known."""
+    """Return the name of a device's model, which names its tuning file."""
     return str(device["properties"]["card"] or device["description"])
 
 
-def _others(tuning: Tuning) -> Iterator[tuple[str, float]]:
-    return (item for item in tuning.times.items() if item[0] != tuning.winner)
-
-
 def writable(path: Path) -> list[Tuned]:
-    """What a tuning file has that is to be added to; MmcoreError where it cannot be read or written."""
+    """Return the entries of a tuning file. Raises MmcoreError if it cannot be read, or its folder not be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=path.parent).close()
@@ -206,10 +202,10 @@ def writable(path: Path) -> list[Tuned]:
 
 
 def write(found: Tuned, folder: Path) -> Path:
-    """Write a tuned config to its card's file in a folder, in the place of an older one of the same kernel and product.
+    """Write a tuned config to its card's file, where it replaces an older entry of the same kernel and product.
 
     Raises:
-        MmcoreError: the file there is none of mmcore's, or the folder cannot be written to.
+        MmcoreError: the file is not a tuning file of this card, or cannot be written.
     """
     path = file_of(found.card, folder)
     lock = Lock(f"tuning-{path.resolve()}")

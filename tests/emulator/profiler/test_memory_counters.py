@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mmcore_emulator.profiler.counters import Counters, total
 from tests.emulation import ptx_kernel, ptx_of
+from tests.emulator.kernels import kernel_source
 from tests.emulator.profiler.counting import assert_counts, counters_of, lines_of
 from tests.tables import table
 
@@ -173,7 +174,7 @@ def test_counters_of_kernels(
         ),
     ],
 )
-def test_of_guarded_instructions_only_those_of_active_threads_count(body: str, expected: str) -> None:
+def test_only_active_threads_of_guarded_instructions_count(body: str, expected: str) -> None:
     text = ptx_kernel(f"setp.lt.u32 %p1, %r1, 9; {body}")
     assert_counts(counters_of("", np.zeros(32, np.uint32), text=text), expected)
 
@@ -189,17 +190,6 @@ def test_counters_belong_to_lines_and_add_up() -> None:
     assert total([one, one, two]) == one * 2 + two
 
 
-BRUTE = """
-extern "C" __global__ void f(const float* in, float* out, int ax, int ay, int az, int abx, int aby, int n, int limit) {
-    const int x = threadIdx.x, y = threadIdx.y, z = threadIdx.z;
-    if (x + y * blockIdx.y + z >= limit) return;
-    volatile __shared__ float tile[2048];
-    int i = ax * x + ay * y + az * z + abx * blockIdx.x + aby * blockIdx.y;
-    for (int step = 0; step < n; ++step, i += 5) {
-        tile[i] = in[i];
-        out[0] = tile[i];
-    }
-}"""
 NUMBERS = st.integers(0, 9)
 
 
@@ -215,7 +205,7 @@ def test_counting_agrees_with_one_thread_after_the_other(
     """Random patterns, masks and partial warps, against sets of what each warp touches."""
     grid, steps = (3, 2), 3
     arguments = [np.ones(2048, np.float32), FLOATS, *(np.int32(value) for value in (*factors, steps, limit))]
-    found = counters_of("", *arguments, grid=grid, block=block, text=ptx_of(BRUTE))
+    found = counters_of("", *arguments, grid=grid, block=block, text=ptx_of(kernel_source("strided_steps")))
     loads = requests = sectors = transactions = passes = conflicts = 0
     for by, bx, step in itertools.product(range(grid[1]), range(grid[0]), range(steps)):
         order = itertools.product(range(block[2]), range(block[1]), range(block[0]))

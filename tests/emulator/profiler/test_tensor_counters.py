@@ -8,6 +8,7 @@ import pytest
 import mmcore_emulator
 from mmcore_emulator.isa.matrix.products import Product, product_of
 from mmcore_emulator.ptx.instructions import Instruction
+from tests.emulator.kernels import kernel_source
 from tests.emulator.modern import TENSOR_MAP
 from tests.emulator.profiler.counting import AT, assert_counts, counters_of
 from tests.tables import table
@@ -72,40 +73,11 @@ def test_copies_of_threads(kind: str, size: str, sectors: str, wavefronts: str, 
     assert_counts(counters_of(code, np.ones(4096, np.uint8), np.zeros(32, np.uint8)), expected)
 
 
-BULK_COPIES = f"""{AT}
-extern "C" __global__ void __cluster_dims__(4, 1, 1) f(const float* in, float* out) {{
-    __shared__ __align__(128) float tile[64];
-    __shared__ unsigned long long full;
-    unsigned rank;
-    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    if (threadIdx.x == 0) {{
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(at(&full)));
-        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 256;" :: "r"(at(&full)));
-    }}
-    asm volatile("barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;" ::: "memory");
-    if (threadIdx.x == 0 && rank == 1)
-        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
-                     " [%0], [%1], 256, [%2], %3;"
-                     :: "r"(at(tile)), "l"(in), "r"(at(&full)), "h"((unsigned short)MASK) : "memory");
-    if (MASK >> rank & 1) {{
-        asm volatile("{{ .reg .pred p; again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @!p bra again; }}"
-                     :: "r"(at(&full)) : "memory");
-        out[blockIdx.x * 32 + threadIdx.x] = tile[threadIdx.x];
-    }}
-    asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
-    if (threadIdx.x == 0 && rank == 1) {{
-        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 208;"
-                     :: "l"(out + 256 + blockIdx.x * 64 + 4), "r"(at(tile)) : "memory");
-        asm volatile("cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;");
-    }}
-}}"""
-
-
 @pytest.mark.parametrize(("mask", "blocks"), [("0b1111", 4), ("0b0010", 1), ("0b1010", 2)])
 def test_a_multicast_is_fetched_once_and_delivered_to_each_block(mask: str, blocks: int) -> None:
     """Each of two clusters fetches 256 bytes and stores 208: bytes 16 to 223 are in sectors 0 to 6."""
     arrays, launch = (np.ones(64, np.float32), np.zeros(1024, np.float32)), {"grid": (8,), "cluster": (4, 1, 1)}
-    source = BULK_COPIES.replace("MASK", mask)
+    source = kernel_source("multicast_of_floats", MASK=mask)
     if blocks == 1:  # a copy to the block itself
         source = source.replace(".multicast::cluster", "").replace("[%2], %3;", "[%2];")
     found = counters_of(source, *arrays, **launch)

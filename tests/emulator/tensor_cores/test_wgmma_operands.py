@@ -11,11 +11,47 @@ from numpy.typing import NDArray
 from mmcore_emulator.isa.asynchronous import wgmma_operands
 from mmcore_emulator.isa.asynchronous.wgmma_operands import WgmmaKind, parse_wgmma
 from mmcore_emulator.machine.asynchronous import boxes, tensor_maps
-from mmcore_emulator.tensor_cores import layouts
+from mmcore_emulator.tensor_cores import fragments
 from tests.tables import table, words_of
 
 Array = NDArray[Any]
 SHARED = 1 << 16
+
+
+def accumulator_places(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return row and column of each thread's accumulators, [128, n/2] each (PTX ISA, figure "WGMMA … matrix D")."""
+    thread, number = np.arange(wgmma_operands.WARPGROUP)[:, None], np.arange(n // 2)
+    rows = 16 * (thread // 32) + thread % 32 // 4 + 8 * (number // 2 % 2)
+    return rows, 8 * (number // 4) + 2 * (thread % 4) + number % 2
+
+
+def a_places(element_bytes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return row and column of each thread's elements of A, [128, 4 registers, elements of a register] each.
+
+    The first element of a register is in its lowest bits (PTX ISA, figures "WGMMA … matrix A").
+    """
+    elements = 4 // element_bytes
+    thread, register = np.arange(wgmma_operands.WARPGROUP)[:, None, None], np.arange(4)[:, None]
+    rows = 16 * (thread // 32) + thread % 32 // 4 + 8 * (register % 2)
+    columns = 4 * elements * (register // 2) + elements * (thread % 4) + np.arange(elements)
+    return np.broadcast_to(rows, columns.shape), columns
+
+
+def encode(start: int, leading: int, stride: int, swizzle: int, base_offset: int = 0) -> int:
+    """Return the descriptor with this content (bytes); bits that it does not keep are lost."""
+    low = sum(((offset & 0x3FFFF) >> 4) << first for offset, first in ((start, 0), (leading, 16), (stride, 32)))
+    return low | (base_offset & 7) << 49 | (0, 128, 64, 32).index(swizzle) << 62
+
+
+def element_addresses(parts: wgmma_operands.Descriptor, rows: int, k: int, element_bytes: int, major: str) -> Array:
+    """Return the byte addresses of matrices' elements, uint64 [G, rows, k]; arguments as in :func:`chunk_addresses`.
+
+    With A, element [g, i, j] is A[i, j]; with B it is B[j, i].
+    """
+    chunks = wgmma_operands.chunk_addresses(parts, rows, k, element_bytes, major)
+    within = np.arange(0, tensor_maps.CHUNK, element_bytes, dtype=np.uint64)
+    lines = (chunks[..., None] + within).reshape(*chunks.shape[:-1], -1)
+    return lines if major == "K" else lines.swapaxes(-1, -2)
 
 
 def shared_with_boxes(matrix: Array, box: tuple[int, int], swizzle: int, destination: int) -> Array:
@@ -41,7 +77,7 @@ def random_matrix(rows: int, columns: int, dtype: Any = np.uint16) -> Array:
 def addresses_of(descriptors: list[int], rows: int, k: int, size: int, major: str) -> Array:
     """Return the addresses of the elements that descriptors name."""
     parts = wgmma_operands.decode(np.array(descriptors, np.uint64))
-    return wgmma_operands.element_addresses(parts, rows, k, size, major).astype(np.int64)
+    return element_addresses(parts, rows, k, size, major).astype(np.int64)
 
 
 def read(memory: Array, descriptor: int, rows: int, major: str, dtype: Any = np.uint16) -> Array:
@@ -59,7 +95,7 @@ def test_a_k_major_tile_from_a_tensor_map(dtype: Any, swizzle: int, destination:
     matrix = random_matrix(64, columns, dtype)
     memory = shared_with_boxes(matrix, (64, columns), swizzle, destination)
     for start in range(0, swizzle, 32):
-        descriptor = wgmma_operands.encode(destination + start, 16, 8 * swizzle, swizzle)
+        descriptor = encode(destination + start, 16, 8 * swizzle, swizzle)
         first, last = (each // np.dtype(dtype).itemsize for each in (start, start + 32))
         assert (read(memory, descriptor, 64, "K", dtype) == matrix[:, first:last]).all()
 
@@ -71,7 +107,7 @@ def test_an_mn_major_tile_from_a_tensor_map(swizzle: int, n: int) -> None:
     matrix = random_matrix(depth, max(n, width))
     memory = shared_with_boxes(matrix, (depth, width), swizzle, 2048)
     for k in range(0, depth, 16):
-        descriptor = wgmma_operands.encode(2048 + k * swizzle, depth * swizzle, 8 * swizzle, swizzle)
+        descriptor = encode(2048 + k * swizzle, depth * swizzle, 8 * swizzle, swizzle)
         assert (read(memory, descriptor, n, "MN") == matrix[k : k + 16, :n].T).all()
 
 
@@ -80,11 +116,11 @@ def test_tiles_without_a_swizzle() -> None:
     memory = shared_with_boxes(matrix, (64, 8), 0, 128)
     for k in range(0, 64, 16):
         # From eight rows of K to the next, and from eight columns of N to the next.
-        descriptor = wgmma_operands.encode(128 + k * 16, 128, 64 * 16, 0)
+        descriptor = encode(128 + k * 16, 128, 64 * 16, 0)
         assert (read(memory, descriptor, 128, "MN") == matrix[k : k + 16].T).all()
     cores = matrix[:, :16].reshape(8, 8, 2, 8).transpose(0, 2, 1, 3)
     memory[256 : 256 + cores.nbytes] = np.ascontiguousarray(cores).view(np.uint8).reshape(-1)
-    assert (read(memory, wgmma_operands.encode(256, 128, 256, 0), 64, "K") == matrix[:, :16]).all()
+    assert (read(memory, encode(256, 128, 256, 0), 64, "K") == matrix[:, :16]).all()
 
 
 @pytest.mark.parametrize("major", ["K", "MN"])
@@ -92,7 +128,7 @@ def test_tiles_without_a_swizzle() -> None:
 def test_layouts_are_those_of_the_table_of_canonical_layouts(swizzle: int, major: str) -> None:
     """PTX ISA, "Canonical Layouts": shapes and strides of CuTe, in elements of two bytes; T of them are a chunk."""
     rows, k, t, wide, leading, stride = 128, 16, 8, max(swizzle // 16, 1), 4096, 12288
-    (addresses,) = addresses_of([wgmma_operands.encode(1024, leading, stride, swizzle)], rows, k, 2, major)
+    (addresses,) = addresses_of([encode(1024, leading, stride, swizzle)], rows, k, 2, major)
     for row, column in np.ndindex(rows, k):
         if major == "K":
             along = leading if not swizzle else 2 * t
@@ -105,7 +141,7 @@ def test_layouts_are_those_of_the_table_of_canonical_layouts(swizzle: int, major
 
 
 def test_descriptors_of_several_warpgroups_at_once() -> None:
-    words = [wgmma_operands.encode(1024 * each, 128, 1024, (128, 0, 32)[each % 3]) for each in range(6)]
+    words = [encode(1024 * each, 128, 1024, (128, 0, 32)[each % 3]) for each in range(6)]
     together = addresses_of(words, 64, 16, 2, "MN")
     assert together.shape == (6, 64, 16)
     for index, word in enumerate(words):
@@ -114,13 +150,13 @@ def test_descriptors_of_several_warpgroups_at_once() -> None:
 
 def test_fields_of_a_descriptor() -> None:
     """They have 14 bits, of 16 bytes each; a base offset names the line where the pattern begins."""
-    word = wgmma_operands.encode(0x40000 + 0x3FFF0, 16, 1024, 64, base_offset=5)
+    word = encode(0x40000 + 0x3FFF0, 16, 1024, 64, base_offset=5)
     assert word == 2 << 62 | 5 << 49 | 64 << 32 | 1 << 16 | 0x3FFF
     parts = wgmma_operands.decode(np.array([word], np.uint64))
     assert [each.item() for each in parts] == [0x3FFF0, 16, 1024, 5, 64]
     matrix, start = random_matrix(64, 64), 1024 + 384
     memory = np.roll(shared_with_boxes(matrix, (64, 64), 128, 0), start)
-    descriptor = wgmma_operands.encode(start, 16, 1024, 128, base_offset=start >> 7 & 7)
+    descriptor = encode(start, 16, 1024, 128, base_offset=start >> 7 & 7)
     assert (read(memory, descriptor, 64, "K") == matrix[:, :16]).all()
 
 
@@ -129,7 +165,7 @@ def test_fields_of_a_descriptor() -> None:
 @pytest.mark.parametrize("start", [0, 128, 1024 + 384])
 def test_eight_lines_of_an_operand_are_in_all_banks(span: int, major: str, start: int) -> None:
     """No conflicts are counted of them, wherever the matrix begins."""
-    parts = wgmma_operands.decode(np.array([wgmma_operands.encode(start, 2048, max(8 * span, 128), span)], np.uint64))
+    parts = wgmma_operands.decode(np.array([encode(start, 2048, max(8 * span, 128), span)], np.uint64))
     chunks = wgmma_operands.chunk_addresses(parts, 64, 16, 2, major)[0]
     groups = chunks.reshape(-1, 8, chunks.shape[-1]) // np.uint64(16) % np.uint64(8)
     assert (np.sort(groups, axis=1) == np.arange(8)[:, np.newaxis]).all()
@@ -137,12 +173,10 @@ def test_eight_lines_of_an_operand_are_in_all_banks(span: int, major: str, start
 
 def test_registers_of_a_warpgroup_hold_all_of_the_tiles_as_fragments_do() -> None:
     for n in (8, 24):
-        for found, held in zip(
-            wgmma_operands.accumulator_places(n), layouts.wgmma_d(n, "f32").coordinates, strict=True
-        ):
+        for found, held in zip(accumulator_places(n), fragments.wgmma_d(n, "f32").coordinates, strict=True):
             np.testing.assert_array_equal(found.reshape(128, -1), held.transpose(1, 0, 2).reshape(128, -1))
     for size, type in ((1, "u8"), (2, "f16"), (4, "tf32")):
-        for found, held in zip(wgmma_operands.a_places(size), layouts.wgmma_a(type).coordinates, strict=True):
+        for found, held in zip(a_places(size), fragments.wgmma_a(type).coordinates, strict=True):
             np.testing.assert_array_equal(found, held.transpose(1, 0, 2))
 
 
@@ -168,7 +202,7 @@ def test_forms_of_wgmma(form: str, kind: str) -> None:
 
 def test_registers_and_operands_of_wgmma() -> None:
     half, integer = WgmmaKind(64, 16, "f16", "f16", "f16"), WgmmaKind(64, 32, "s32", "s8", "s8")
-    assert (half.registers, integer.registers, half.a_registers, integer.a_registers) == (16, 32, 4, 4)
+    assert (half.registers, integer.registers) == (16, 32)
     scaled = ("d", "a", "b", "scale_d", "scale_a", "scale_b")
     assert half.operands(False) == (*scaled, "trans_a", "trans_b")
     assert half.operands(True) == (*scaled, "trans_b")

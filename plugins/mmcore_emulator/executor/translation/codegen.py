@@ -14,8 +14,7 @@ from mmcore_emulator.isa.barriers import reduction
 from mmcore_emulator.isa.entries import Capability, Compute, Execute, Move, OperandSpec, Wait
 from mmcore_emulator.isa.table import check_supported, decode, destinations, effect, unsupported
 from mmcore_emulator.machine.barriers import Arrival, Reduction
-from mmcore_emulator.numerics.types import NUMPY
-from mmcore_emulator.numerics.uint128 import joined, parts_of
+from mmcore_emulator.numerics.types import NUMPY, joined, parts_of
 from mmcore_emulator.ptx.instructions import Block, Instruction, Operand, Register
 from mmcore_emulator.ptx.types import Constant
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from mmcore_emulator.machine.barriers import BarrierKind, Reduction
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Machine
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Block, Instruction
 
 

@@ -10,8 +10,7 @@ from mmcore_emulator.errors import PtxError
 from mmcore_emulator.isa.table import unsupported
 from mmcore_emulator.machine.lanes import CLOCKS, SPECIAL_REGISTERS
 from mmcore_emulator.machine.machine import Execution
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.numerics.types import NUMPY, DType, Values
 from mmcore_emulator.ptx.instructions import Address, Instruction, Negated, Operand, Register, Symbol, TensorAddress
 from mmcore_emulator.ptx.types import TYPE_BYTES, Constant, float_value
 
@@ -102,9 +101,7 @@ class OperandCode:
             raise unsupported(instruction)
         return self._convert(instruction, self.name(operand), NUMPY[operand.type], want)
 
-    def _convert(
-        self, instruction: Instruction, expression: str, have: np.dtype[np.generic], want: np.dtype[np.generic]
-    ) -> str:
+    def _convert(self, instruction: Instruction, expression: str, have: DType, want: DType) -> str:
         if have == want:
             return expression
         if have.itemsize == want.itemsize and have.kind != "b" and want.kind != "b":
@@ -166,7 +163,7 @@ def _bits_of(operand: Operand) -> str:
     return f"b{8 * NUMPY[operand.type].itemsize}" if isinstance(operand, Register) else "b32"
 
 
-def _never_set(dtype: np.dtype[np.generic]) -> Values:
+def _never_set(dtype: DType) -> Values:
     """Return the value of a register of that type that was never written; a predicate is true."""
     if dtype.kind == "b":
         return np.ones((1,) * 6, dtype)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
-import numpy as np
-
 from mmcore_emulator.executor.translation.operand_code import NOWHERE, OperandCode
 from mmcore_emulator.isa.entries import Compute, Execute, Wait
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.numerics.types import NUMPY, DType, Values
 from mmcore_emulator.ptx.instructions import Instruction, Operand, Register
 
 Shadow: TypeAlias = Values | None
@@ -28,7 +25,7 @@ ExecuteRule: TypeAlias = Callable[[Execution, Operands, Shadows, Sequence[Values
 class ShadowDomain(Protocol):
     """The meaning of the second values, chosen when a function is translated; without a domain there are none."""
 
-    def unset(self, dtype: np.dtype[np.generic]) -> Shadow:
+    def unset(self, dtype: DType) -> Shadow:
         """Return the shadow of a register of that type that was never written to."""
 
     def compute(self, semantics: Compute) -> ComputeRule:
@@ -37,10 +34,10 @@ class ShadowDomain(Protocol):
     def execute(self, semantics: Execute) -> ExecuteRule | None:
         """Return the rule of an instruction on the machine; None if its results have no shadow."""
 
-    def resize(self, shadow: Shadow, dtype: np.dtype[np.generic]) -> Shadow:
+    def resize(self, shadow: Shadow, dtype: DType) -> Shadow:
         """Return the shadow of a value that is cut or extended to a type."""
 
-    def pack(self, shadows: Sequence[Shadow], dtype: np.dtype[np.generic]) -> Shadow:
+    def pack(self, shadows: Sequence[Shadow], dtype: DType) -> Shadow:
         """Return the shadow of a register that is made of parts, the first in its lowest bits."""
 
     def unpack(self, shadow: Shadow, count: int) -> Sequence[Shadow]:

@@ -11,10 +11,10 @@ from functools import partial
 
 import numpy as np
 
-from mmcore_emulator.isa.arithmetic.float_operations import flushed_half
+from mmcore_emulator.isa.arithmetic.float_operations import flushed_half, halves, joined_halves
 from mmcore_emulator.isa.entries import Compute, Effect, Entry, Family, Function
-from mmcore_emulator.numerics.floats import Values, flushed, from_bfloat16
-from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.numerics.floats import flushed, from_bfloat16
+from mmcore_emulator.numerics.types import NUMPY, DType, Values
 from mmcore_emulator.ptx.types import BITS, FLOATS, INTEGERS
 
 _OF_BITS: dict[str, Function] = {"eq": np.equal, "ne": np.not_equal}
@@ -110,9 +110,7 @@ def _compared(
     return np.asarray(result if logical is None else logical(result, *c))
 
 
-def _setp(
-    compare: Function, dtype: np.dtype[np.generic], sources: tuple[str, ...], results: int, *, pair: bool
-) -> Compute | None:
+def _setp(compare: Function, dtype: DType, sources: tuple[str, ...], results: int, *, pair: bool) -> Compute | None:
     if results == 1:
         return None if pair else Compute(compare, sources, "pred")
     if pair:
@@ -124,14 +122,9 @@ def _setp(
     )
 
 
-def _both_halves(
-    compare: Function, dtype: np.dtype[np.generic], a: Values, b: Values, *c: Values
-) -> tuple[Values, ...]:
+def _both_halves(compare: Function, dtype: DType, a: Values, b: Values, *c: Values) -> tuple[Values, ...]:
     """Return the comparisons of the lower halves, and of the upper halves."""
-    return tuple(
-        compare(*((operand >> np.uint32(shift)).astype(np.uint16).view(dtype) for operand in (a, b)), *c)
-        for shift in (0, 16)
-    )
+    return tuple(compare(*pair, *c) for pair in zip(halves(a, dtype), halves(b, dtype), strict=True))
 
 
 def _set(
@@ -144,10 +137,7 @@ def _set(
         dtype = NUMPY[kind]
 
         def of_pair(*operands: Values) -> Values:
-            low, high = (
-                _as_numbers(truth, wanted).view(np.uint16) for truth in _both_halves(compare, dtype, *operands)
-            )
-            return np.asarray(low | (high.astype(np.uint32) << np.uint32(16)))
+            return joined_halves(*(_as_numbers(truth, wanted) for truth in _both_halves(compare, dtype, *operands)))
 
         return Compute(of_pair, sources, "b32")
     allowed = ("u16", "s16", "u32", "s32", *_HALVES) if kind in _HALVES else ("u32", "s32", "f32", *_HALVES)

@@ -13,8 +13,7 @@ import numpy as np
 
 from mmcore_emulator.isa.arithmetic.float_operations import in_halves
 from mmcore_emulator.isa.entries import Compute, Family, Function
-from mmcore_emulator.numerics.floats import Values
-from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.numerics.types import NUMPY, DType, Values
 from mmcore_emulator.ptx.types import BITS, INTEGERS
 
 _Row = tuple[str, Function, tuple[str, ...], str]
@@ -138,7 +137,7 @@ def _difference_and_borrow(a: Values, b: Values, *borrow: Values) -> tuple[Value
 
 
 def _product_sum_and_carry(
-    multiply: Function, dtype: np.dtype[np.generic], a: Values, b: Values, c: Values, *carry: Values
+    multiply: Function, dtype: DType, a: Values, b: Values, c: Values, *carry: Values
 ) -> tuple[Values, Values]:
     return _sum_and_carry(np.asarray(multiply(a, b)).view(dtype), c, *carry)
 

@@ -12,11 +12,11 @@ from functools import partial
 import numpy as np
 
 from mmcore_emulator.isa.entries import CACHE_HINT, CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
-from mmcore_emulator.machine.accesses import Access
 from mmcore_emulator.machine.asynchronous.events import Issued, Transfer, words_of
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.machine.observer import Access
+from mmcore_emulator.numerics.types import DType, Values
 
 _WORD = np.dtype(np.uint32)
 _PREFETCHES = {f"L2::{size}" for size in ("64B", "128B", "256B")}
@@ -119,9 +119,7 @@ def _part(execution: Execution, source: Values, count: int, nbytes: Values) -> l
     return words
 
 
-def _loaded_where(
-    execution: Execution, source: Values, count: int, lanes: Values, dtype: np.dtype[np.generic]
-) -> list[Values]:
+def _loaded_where(execution: Execution, source: Values, count: int, lanes: Values, dtype: DType) -> list[Values]:
     machine, mask, at = execution
     narrowed = machine.batch.narrow(mask, lanes)
     if narrowed is not None and not narrowed.count:

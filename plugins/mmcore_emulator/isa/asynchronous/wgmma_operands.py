@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmcore_emulator.machine.asynchronous.tensor_maps import CHUNK, swizzled
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 
 WARPGROUP = 128
 """Threads that execute the instruction together."""
@@ -57,11 +56,6 @@ class WgmmaKind:
         return self.n // (4 if self.accumulator == "f16" else 2)
 
     @property
-    def a_registers(self) -> int:
-        """Number of 32-bit registers of each thread for A, if it is not in shared memory."""
-        return ROWS * DEPTH_BYTES // 4 // WARPGROUP
-
-    @property
     def transposable(self) -> bool:
         """True if matrices in shared memory may be K-major or MN-major; else they are K-major."""
         return _BITS[self.a] == 16
@@ -93,25 +87,6 @@ def parse_wgmma(opcode: tuple[str, ...]) -> WgmmaKind | None:
     return WgmmaKind(n, k, accumulator, a, b, saturates)
 
 
-def accumulator_places(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return row and column of each thread's accumulators, [128, n/2] each (PTX ISA, figure "WGMMA … matrix D")."""
-    thread, number = np.arange(WARPGROUP)[:, None], np.arange(n // 2)
-    rows = 16 * (thread // 32) + thread % 32 // 4 + 8 * (number // 2 % 2)
-    return rows, 8 * (number // 4) + 2 * (thread % 4) + number % 2
-
-
-def a_places(element_bytes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return row and column of each thread's elements of A, [128, 4 registers, elements of a register] each.
-
-    The first element of a register is in its lowest bits (PTX ISA, figures "WGMMA … matrix A").
-    """
-    elements = 4 // element_bytes
-    thread, register = np.arange(WARPGROUP)[:, None, None], np.arange(4)[:, None]
-    rows = 16 * (thread // 32) + thread % 32 // 4 + 8 * (register % 2)
-    columns = 4 * elements * (register // 2) + elements * (thread % 4) + np.arange(elements)
-    return np.broadcast_to(rows, columns.shape), columns
-
-
 class Descriptor(NamedTuple):
     """The content of matrix descriptors, as arrays of one shape (PTX ISA, "Matrix Descriptor Format")."""
 
@@ -127,12 +102,6 @@ def decode(descriptor: Values) -> Descriptor:
     start, leading, stride = ((_field(descriptor, first, 14) << np.uint64(4)) for first in (0, 16, 32))
     swizzle = np.array(_SPANS)[_field(descriptor, 62, 2).astype(np.int64)]
     return Descriptor(start, leading, stride, _field(descriptor, 49, 3).astype(np.int64), swizzle)
-
-
-def encode(start: int, leading: int, stride: int, swizzle: int, base_offset: int = 0) -> int:
-    """Return the descriptor with this content (bytes); bits that it does not keep are lost."""
-    low = sum(((offset & 0x3FFFF) >> 4) << first for offset, first in ((start, 0), (leading, 16), (stride, 32)))
-    return low | (base_offset & 7) << 49 | _SPANS.index(swizzle) << 62
 
 
 def _field(word: Values, first: int, bits: int) -> Values:
@@ -164,17 +133,6 @@ def chunk_addresses(parts: Descriptor, rows: int, k: int, element_bytes: int, ma
         addresses[selected] = some
     assert addresses is not None
     return addresses
-
-
-def element_addresses(parts: Descriptor, rows: int, k: int, element_bytes: int, major: str) -> Values:
-    """Return the byte addresses of matrices' elements, uint64 [G, rows, k]; arguments as in :func:`chunk_addresses`.
-
-    With A, element [g, i, j] is A[i, j]; with B it is B[j, i].
-    """
-    chunks = chunk_addresses(parts, rows, k, element_bytes, major)
-    within = np.arange(0, CHUNK, element_bytes, dtype=np.uint64)
-    lines = (chunks[..., None] + within).reshape(*chunks.shape[:-1], -1)
-    return lines if major == "K" else lines.swapaxes(-1, -2)
 
 
 def _chunks_of_span(parts: Descriptor, rows: int, k: int, element_bytes: int, major: str, span: int) -> Values:

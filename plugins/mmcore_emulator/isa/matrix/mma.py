@@ -13,11 +13,10 @@ import numpy as np
 from mmcore_emulator.isa.entries import Capability, Effect, Entry, Execute, Family, Opcode, OperandSpec, Run
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.warps import PerWarp
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
 from mmcore_emulator.tensor_cores.elements import bits_of, values
-from mmcore_emulator.tensor_cores.fragments import Fragment
-from mmcore_emulator.tensor_cores.layouts import Matrix, Shape, fragment
+from mmcore_emulator.tensor_cores.fragments import Fragment, Matrix, Shape, fragment
 from mmcore_emulator.tensor_cores.summation import multiply_add
 
 Multiply: TypeAlias = Callable[[Values, Values, Values], Values]
@@ -26,7 +25,7 @@ Multiply: TypeAlias = Callable[[Values, Values, Values], Values]
 
 @dataclass(frozen=True)
 class MmaKind:
-    """What an ``mma.sync`` multiplies."""
+    """One form of ``mma.sync``."""
 
     shape: Shape  # M, N and K
     layouts: tuple[str, str]  # of A and of B, "row" or "col"
@@ -39,7 +38,7 @@ class MmaKind:
     rounding: str = "rn"  # of f64: "rn", "rz", "rm" or "rp"
 
     def fragments(self) -> tuple[Fragment, Fragment, Fragment, Fragment]:
-        """Of the operands, in the order in which they are written: D, A, B, C."""
+        """Return the fragments of the operands in the order in which they are written: D, A, B, C."""
         row, col = self.layouts
         return self.held("C", self.d), self.held("A", self.a, row), self.held("B", self.b, col), self.held("C", self.c)
 
@@ -49,12 +48,12 @@ class MmaKind:
 
     @property
     def accumulator(self) -> str:
-        """The type of the sums: float32 where C or D has it, which D is then rounded from."""
+        """The type of the sums: float32 if C or D has it; D is rounded from that."""
         return "f32" if "f32" in (self.c, self.d) else self.d
 
     @property
     def register_counts(self) -> tuple[int, int, int, int]:
-        """How many registers the operands have: D, A, B, C."""
+        """Number of registers of the operands: D, A, B, C."""
         d, a, b, c = (each.register_count for each in self.fragments())
         return d, a, b, c
 
@@ -79,16 +78,16 @@ _MMA_SHAPES: dict[str, tuple[Shape, ...]] = {
 
 
 def shape_named(name: str) -> Shape | None:
-    """M, N and K of a shape as PTX writes it, "m16n8k16"; None for anything else."""
-    found = _SHAPE.fullmatch(name)
-    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+    """Return M, N and K of a shape as PTX writes it, "m16n8k16"; None for any other text."""
+    match = _SHAPE.fullmatch(name)
+    return (int(match[1]), int(match[2]), int(match[3])) if match else None
 
 
 @cache
 def mma_kind(opcode: tuple[str, ...]) -> MmaKind | None:
-    """What an opcode multiplies: ``("mma", "sync", "aligned", "m16n8k16", "row", "col", "f32", "f16", "f16", "f32")``.
+    """Return the form of ``("mma", "sync", "aligned", "m16n8k16", "row", "col", "f32", "f16", "f16", "f32")``.
 
-    None for another instruction, and for what is not here: single bits, sparse and scaled matrices, ``.kind::``.
+    None for another instruction, and for unsupported ones: single bits, sparse and scaled matrices, ``.kind::``.
     """
     if opcode[:3] != ("mma", "sync", "aligned"):
         return None
@@ -104,19 +103,19 @@ def mma_kind(opcode: tuple[str, ...]) -> MmaKind | None:
 
 
 def without_modifiers(parts: tuple[str, ...]) -> tuple[tuple[str, ...], bool, str]:
-    """Parts of an opcode without ``.satfinite`` and rounding, and these."""
+    """Return the parts of an opcode without ``.satfinite`` and rounding, and these two."""
     plain = tuple(part for part in parts if part != "satfinite" and part not in _ROUNDINGS)
     return plain, "satfinite" in parts, next((part for part in parts if part in _ROUNDINGS), "rn")
 
 
 def sound_types(kind: MmaKind) -> bool:
-    """Whether A and B may be multiplied, and summed in C and D."""
+    """Return True if A and B may be multiplied, and summed in C and D."""
     alike = kind.a == kind.b or any({kind.a, kind.b} <= types for types in (*_INTEGERS, _FLOATS8))
     return alike and {kind.c, kind.d} <= set(SUMS.get(kind.a, ()))
 
 
 def product(kind: MmaKind, k: int) -> Execute:
-    """Return what executes a product whose sums have ``k`` terms at most in one step."""
+    """Return the semantics of a product whose sums have at most ``k`` terms in one step."""
 
     def bound(capability: Capability) -> Run:
         types = kind.a, kind.b, kind.accumulator
@@ -127,7 +126,7 @@ def product(kind: MmaKind, k: int) -> Execute:
 
 
 def exact_product(kind: MmaKind, multiply: Multiply) -> Execute:
-    """Return what executes a product that ``multiply`` computes alike on every compute capability."""
+    """Return the semantics of a product that ``multiply`` computes on every compute capability."""
     return Execute(partial(_multiplied, kind, multiply), _operands(kind))
 
 
@@ -151,23 +150,23 @@ def _multiplied(kind: MmaKind, multiply: Multiply, execution: Execution, *operan
     ends = np.cumsum([len(each) for each in operands])
 
     def compute(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:
-        here = np.asarray(taking.any(axis=1))
-        own = rows if here.all() else [each[here] for each in rows]
+        active = np.asarray(taking.any(axis=1))
+        active_rows = rows if active.all() else [each[active] for each in rows]
         a, b, c = (
-            values(fragment.unpack(own[end - len(each) : end]), type)
+            values(fragment.unpack(active_rows[end - len(each) : end]), type)
             for fragment, each, end, type in zip(fragments, operands, ends, (kind.a, kind.b, kind.c), strict=True)
         )
         made = d.pack(bits_of(multiply(a, b, c), kind.d))
-        return made if here.all() else [_spread(each, here) for each in made]
+        return made if active.all() else [_spread(each, active) for each in made]
 
     together: list[Values] = machine.warps.together(compute, [each for operand in operands for each in operand], mask)
     return together
 
 
-def _spread(rows: PerWarp, here: PerWarp) -> PerWarp:
-    """Rows of some warps among those of all, zeros elsewhere."""
-    every = np.zeros((len(here), rows.shape[1]), rows.dtype)
-    every[here] = rows
+def _spread(rows: PerWarp, active: PerWarp) -> PerWarp:
+    """Return the rows of some warps among the rows of all warps, with zeros elsewhere."""
+    every = np.zeros((len(active), rows.shape[1]), rows.dtype)
+    every[active] = rows
     return every
 
 

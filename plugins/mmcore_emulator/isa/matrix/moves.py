@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.warps import PerWarp
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.tensor_cores.fragments import Registers
 
 _WORD = np.dtype(np.uint32)
@@ -20,7 +20,7 @@ _WORD = np.dtype(np.uint32)
 
 @dataclass(frozen=True)
 class MatrixMove:
-    """What an ``ldmatrix`` loads, or a ``stmatrix`` stores: matrices of 8 rows of 8 halfwords."""
+    """The matrices of an ``ldmatrix`` or ``stmatrix``, each of 8 rows of 8 halfwords."""
 
     count: int  # of matrices, and of registers
     transposed: bool  # whether a thread holds neighbours in a column
@@ -29,7 +29,7 @@ class MatrixMove:
 
 @cache
 def matrix_move(opcode: tuple[str, ...]) -> MatrixMove | None:
-    """What an opcode moves: ``("ldmatrix", "sync", "aligned", "m8n8", "x4", "trans", "shared", "b16")``.
+    """Return the matrices of ``("ldmatrix", "sync", "aligned", "m8n8", "x4", "trans", "shared", "b16")``.
 
     None for another instruction, and for the shapes of sm_100.
     """
@@ -42,22 +42,22 @@ def matrix_move(opcode: tuple[str, ...]) -> MatrixMove | None:
 
 
 def registers_of_rows(rows: Values, transposed: bool = False) -> Registers:
-    """Registers that ``ldmatrix`` makes of loaded matrices ``[W, count, 8, 8]`` of uint16 (PTX ISA 9.7.14.5.15).
+    """Return the registers of matrices ``[W, count, 8, 8]`` of uint16 that ``ldmatrix`` loads (PTX ISA 9.7.14.5.15).
 
-    Thread 4r + i holds elements 2i and 2i + 1 of row r, or of column r where ``transposed``.
+    Thread 4r + i holds elements 2i and 2i + 1 of row r, or of column r if ``transposed``.
     """
     held = np.ascontiguousarray(rows.swapaxes(2, 3) if transposed else rows).view(np.uint32)
     return list(held.reshape(len(rows), -1, 32).swapaxes(0, 1))
 
 
 def rows_of_registers(registers: Sequence[NDArray[np.generic]], transposed: bool = False) -> Values:
-    """Matrices ``[W, count, 8, 8]`` of uint16 that ``stmatrix`` stores (PTX ISA 9.7.14.5.16)."""
+    """Return the matrices ``[W, count, 8, 8]`` of uint16 that ``stmatrix`` stores (PTX ISA 9.7.14.5.16)."""
     rows = np.stack(registers, axis=1).view(np.uint16).reshape(-1, len(registers), 8, 8)
     return rows.swapaxes(2, 3) if transposed else rows
 
 
 def _matrices(opcode: Opcode) -> Execute | None:
-    """``ldmatrix`` and ``stmatrix``."""
+    """Return the semantics of ``ldmatrix`` or ``stmatrix``."""
     move, store = matrix_move(opcode), opcode[0] == "stmatrix"
     if move is None:
         return None
@@ -68,7 +68,7 @@ def _matrices(opcode: Opcode) -> Execute | None:
 
 
 def _load_matrices(move: MatrixMove, execution: Execution, address: list[Values]) -> Sequence[Values]:
-    """Each thread of those that name rows loads 16 bytes, which are then dealt out."""
+    """Load 16 bytes by each thread that names a row, and distribute them over the warp."""
     machine, mask, at = execution
     naming = machine.batch.narrow(mask, machine.special("%laneid") < np.uint32(8 * move.count))
     words = machine.memory.load(move.space, address[0], _WORD, 4, naming, at)
@@ -99,8 +99,7 @@ def _store_matrices(
 
 
 def _transpose(execution: Execution, register: list[Values]) -> list[Values]:
-    """A matrix of 8×8 in the registers of a warp, and the same with rows for columns."""
-
+    """Transpose a matrix of 8×8 in the registers of a warp."""
     machine, mask, _ = execution
 
     def transpose(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
 from mmcore_emulator.isa.matrix.mma import (
@@ -23,11 +22,10 @@ from mmcore_emulator.isa.matrix.mma import (
     without_modifiers,
 )
 from mmcore_emulator.machine.machine import Execution, Machine
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import DType, Integers, Values
 from mmcore_emulator.tensor_cores.arithmetic import Arithmetic
 from mmcore_emulator.tensor_cores.elements import BITS, join_parts, split_parts
-from mmcore_emulator.tensor_cores.fragments import Fragment
-from mmcore_emulator.tensor_cores.layouts import Matrix, Shape, wmma_fragment
+from mmcore_emulator.tensor_cores.fragments import Fragment, Matrix, Shape, wmma_fragment
 from mmcore_emulator.tensor_cores.summation import multiply_add
 
 _WMMA_SHAPES: dict[str, tuple[Shape, ...]] = {
@@ -44,7 +42,7 @@ _BIT_PRODUCT = re.compile(r"wmma\.mma\.(and|xor)\.popc\.sync\.aligned\.row\.col\
 
 @dataclass(frozen=True)
 class WmmaKind(MmaKind):
-    """What a ``wmma.mma`` multiplies: as ``MmaKind``, but held as ``wmma`` does."""
+    """One form of ``wmma.mma``: an ``MmaKind`` with the fragments of ``wmma``."""
 
     def held(self, matrix: Matrix, type: str, layout: str = "") -> Fragment:
         """Return the fragment of one operand, which is the same for every layout."""
@@ -53,9 +51,9 @@ class WmmaKind(MmaKind):
 
 @cache
 def wmma_mma_kind(opcode: tuple[str, ...]) -> WmmaKind | None:
-    """What an opcode multiplies: ``("wmma", "mma", "sync", "aligned", "row", "col", "m16n16k16", "f32", "f32")``.
+    """Return the form of ``("wmma", "mma", "sync", "aligned", "row", "col", "m16n16k16", "f32", "f32")``.
 
-    Two types are those of D and C, and A and B are of f16; four are those of D, A, B and C. None for another
+    Two types are the types of D and C, with A and B of f16; four are the types of D, A, B and C. None for another
     instruction.
     """
     if _BIT_PRODUCT.fullmatch(".".join(opcode)):
@@ -74,38 +72,36 @@ def wmma_mma_kind(opcode: tuple[str, ...]) -> WmmaKind | None:
 
 @dataclass(frozen=True)
 class WmmaMove:
-    """What a ``wmma.load`` loads, or a ``wmma.store`` stores."""
+    """The matrix of a ``wmma.load`` or ``wmma.store``."""
 
     matrix: Matrix  # "A", "B" or "C"; D is called "C"
-    store: bool  # whether it is stored
-    layout: str  # "row" where a row's elements lie side by side in memory, "col" where a column's do
+    store: bool  # true for a store
+    layout: str  # "row" if a row's elements are consecutive in memory, "col" if a column's are
     shape: Shape  # M, N and K of the product
     space: str  # "shared", "global" or "generic"
     type: str  # of the elements
 
     @property
     def fragment(self) -> Fragment:
-        """Of the registers that are loaded or stored."""
+        """The fragment of the registers."""
         return wmma_fragment(self.matrix, self.shape, self.type)
 
     @property
     def default_stride(self) -> int:
-        """Elements from one row, or column, to the next where the instruction names no stride: none between them."""
+        """The stride, in elements, of an instruction that names none: rows or columns without gaps."""
         rows, columns = self.fragment.shape
         return columns if self.layout == "row" else rows
 
     @property
     def side_by_side(self) -> bool:
-        """Whether the parts of each register are neighbours in memory, so that a register is a word there."""
+        """True if the parts of each register are neighbours in memory, so that a register is a word there."""
         return bool((np.diff(self.offsets(self.default_stride)) == 1).all())
 
-    def offsets(self, stride: int | NDArray[np.int64]) -> NDArray[np.int64]:
-        """Elements from the matrix's address to each of a thread's, ``[registers, W, 32, parts]``.
+    def offsets(self, stride: int | Integers) -> Integers:
+        """Return the offset in elements of each of a thread's elements, ``[registers, W, 32, parts]``.
 
         ``stride``, from one row or column to the next, is one number (and then W is 1), or one for each warp ``[W]``.
-        Only registers that are no copies have a place here. ``join_parts`` makes registers of what is loaded, and
-        with copies they are ``[*join_parts(raw, type)] * fragment.copies``; of what is stored, ``split_parts`` makes
-        elements. Of 4 bits, an element is half a byte.
+        Registers that are copies of others are left out.
         """
         row, column = (each[: self.fragment.distinct, np.newaxis] for each in self.fragment.coordinates)
         line, place = (row, column) if self.layout == "row" else (column, row)
@@ -114,7 +110,7 @@ class WmmaMove:
 
 @cache
 def wmma_move(opcode: tuple[str, ...]) -> WmmaMove | None:
-    """What an opcode moves: ``("wmma", "load", "a", "sync", "aligned", "row", "m16n16k16", "global", "f16")``.
+    """Return the matrix of ``("wmma", "load", "a", "sync", "aligned", "row", "m16n16k16", "global", "f16")``.
 
     None for another instruction.
     """
@@ -136,7 +132,7 @@ def wmma_move(opcode: tuple[str, ...]) -> WmmaMove | None:
 
 
 def _fragment_move(opcode: Opcode) -> Execute | None:
-    """``wmma.load`` and ``wmma.store``."""
+    """Return the semantics of ``wmma.load`` or ``wmma.store``."""
     move = wmma_move(opcode)
     if move is None:
         return None
@@ -147,8 +143,8 @@ def _fragment_move(opcode: Opcode) -> Execute | None:
     return Execute(partial(run, move), (*order, stride), required=2)
 
 
-def _element(move: WmmaMove) -> tuple[np.dtype[np.generic], int]:
-    """What is moved at a time, and how many of these a register is made of."""
+def _element(move: WmmaMove) -> tuple[DType, int]:
+    """Return the type of one access, and the number of accesses for a register."""
     bits, parts = move.fragment.bits, max(1, 32 // move.fragment.bits)
     if move.side_by_side:
         return np.dtype(np.float64 if bits == 64 else np.uint32), 1
@@ -156,26 +152,26 @@ def _element(move: WmmaMove) -> tuple[np.dtype[np.generic], int]:
 
 
 def _addresses(move: WmmaMove, machine: Machine, address: Values, stride: list[Values]) -> list[Values]:
-    """Of every element that is moved, register by register."""
+    """Return the address of every access, register by register."""
     varies = bool(stride) and stride[0].size > 1
     one = int(stride[0].flat[0]) if stride else move.default_stride
     offsets = move.offsets(machine.warps.rows(stride[0])[:, 0] if varies else one)
     _, parts = _element(move)
-    found = []
+    addresses = []
     for register in offsets * move.fragment.bits // 8:
         for part in range(parts):
             rows = np.broadcast_to(register[:, :, part], (machine.warps.count, register.shape[1]))
-            found.append(address + machine.warps.lanes(rows).astype(np.uint64))
-    return found
+            addresses.append(address + machine.warps.lanes(rows).astype(np.uint64))
+    return addresses
 
 
 def _load_fragment(move: WmmaMove, execution: Execution, address: list[Values], *stride: list[Values]) -> list[Values]:
     machine, mask, at = execution
     dtype, parts = _element(move)
-    given = stride[0] if stride else []
+    given_stride = stride[0] if stride else []
     loaded = [
         machine.memory.load(move.space, each, dtype, 1, mask, at)[0]
-        for each in _addresses(move, machine, address[0], given)
+        for each in _addresses(move, machine, address[0], given_stride)
     ]
     if parts > 1:
         grouped = [loaded[start : start + parts] for start in range(0, len(loaded), parts)]
@@ -210,7 +206,7 @@ def _and_popc(a: Values, b: Values, c: Values) -> Values:
 
 
 def _xor_popc(a: Values, b: Values, c: Values) -> Values:
-    """Count the bits that are 1 in A and 0 in B, and those that are 0 in A and 1 in B."""
+    """Count the bits that differ between A and B."""
     return _and_popc(np.concatenate((a, 1 - a), axis=-1), np.concatenate((1 - b, b), axis=-2), c)
 
 

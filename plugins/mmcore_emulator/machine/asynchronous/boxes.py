@@ -6,24 +6,22 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmcore_emulator.machine.asynchronous.tensor_maps import CHUNK, TensorLayout, swizzled
-from mmcore_emulator.machine.violations import Mask
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Flags, Integers, Values
 
 
 class BoxElements(NamedTuple):
-    """Where the elements of boxes lie, in the order in which they are in shared memory but for the swizzle."""
+    """The places of the elements of boxes, in the order of shared memory without a swizzle."""
 
-    global_offsets: NDArray[np.int64]  # bytes from the tensor's address, int64 [..., elements]
-    inside: Mask  # which elements the tensor has, [..., elements]; only these may be accessed in global memory
+    global_offsets: Integers  # bytes from the tensor's address, int64 [..., elements]
+    inside: Flags  # elements that the tensor has, [..., elements]; only these may be accessed in global memory
     # Bytes from the box's address in shared memory, int64 [..., elements]; never negative.
-    shared_offsets: NDArray[np.int64]
+    shared_offsets: Integers
 
 
 def box_elements(layout: TensorLayout, coordinates: Values, destination: Values | int = 0) -> BoxElements:
-    """The elements of boxes.
+    """Return the places of the elements of boxes.
 
     Args:
         layout: of the tensor.
@@ -41,15 +39,10 @@ def box_elements(layout: TensorLayout, coordinates: Values, destination: Values 
     return BoxElements(offsets, inside, shared)
 
 
-def box_rows(layout: TensorLayout, coordinates: Values) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """What copies of boxes access in global memory: the rows of each box along the tensor's fastest axis.
+def box_rows(layout: TensorLayout, coordinates: Values) -> tuple[Integers, Integers]:
+    """Return the rows of boxes along the tensor's fastest axis, which copies access in global memory.
 
-    Args:
-        layout: of the tensor.
-        coordinates: as of :func:`box_elements`.
-
-    Returns:
-        address of each row [..., rows], and how many of its bytes the tensor has, 0 where the row is outside.
+    For each row, [..., rows]: its address, and the bytes of it that the tensor has; 0 for a row outside.
     """
     coordinates = np.asarray(coordinates).astype(np.int64)
     rows, there = _rows(layout, coordinates)
@@ -57,8 +50,8 @@ def box_rows(layout: TensorLayout, coordinates: Values) -> tuple[NDArray[np.int6
     return layout.address + rows + begin * layout.itemsize, np.where(there, (end - begin) * layout.itemsize, 0)
 
 
-def _rows(layout: TensorLayout, coordinates: NDArray[np.int64]) -> tuple[NDArray[np.int64], Mask]:
-    """Return where each row of boxes begins, as if at index 0 of the fastest axis, and which the tensor has."""
+def _rows(layout: TensorLayout, coordinates: Integers) -> tuple[Integers, Flags]:
+    """Return the begin of each row of boxes, as if at index 0 of the fastest axis, and True for rows of the tensor."""
     if layout.corners:
         pixels = _pixels(layout, coordinates)
         inside = np.all((pixels >= 0) & (pixels < np.array(layout.extents[1:])), axis=-1)
@@ -74,11 +67,11 @@ def _rows(layout: TensorLayout, coordinates: NDArray[np.int64]) -> tuple[NDArray
     return offsets, inside
 
 
-def _pixels(layout: TensorLayout, coordinates: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the indices of the pixels of im2col boxes along W, H, D and N, as many as there are: [..., pixels, axes].
+def _pixels(layout: TensorLayout, coordinates: Integers) -> Integers:
+    """Return the indices of the pixels of im2col boxes along the axes after the channels: [..., pixels, axes].
 
-    They run along W in steps from the start to the end of the bounding box, then from its beginning one step further
-    along H, likewise along D, and then through images in steps. Offsets move what is accessed, not the bounding box.
+    They run along W in steps from the start to the end of the bounding box. Then they continue from its beginning, one
+    step further along H; in the same way along D, and then through images. Offsets move the pixels, not the box.
     """
     steps, carry, places = layout.steps or (1,) * layout.rank, np.arange(layout.box[1]), []
     for axis, (low, high) in enumerate(layout.pixel_bounds, start=1):
@@ -92,16 +85,16 @@ def _pixels(layout: TensorLayout, coordinates: NDArray[np.int64]) -> NDArray[np.
 
 
 def shared_addresses(layout: TensorLayout, destination: Values) -> Values:
-    """Addresses in shared memory (uint64 [..., elements]) of boxes that begin at ``destination`` (uint64 [...])."""
+    """Return addresses in shared memory (uint64 [..., elements]) of boxes that begin at ``destination``."""
     rows = np.arange(0, layout.span, layout.row_pitch, dtype=np.uint64)[:, None]
     places = rows + np.arange(0, layout.box[0] * layout.itemsize, layout.itemsize, dtype=np.uint64)
     return swizzled(np.asarray(destination, np.uint64)[..., None] + places.reshape(-1), layout.swizzle)
 
 
 def widened(layout: TensorLayout, coordinates: Values) -> tuple[TensorLayout, Values]:
-    """The same boxes with 16 bytes as an element (numpy's "V16"), where they are whole ones; else as they are.
+    """Return the same boxes with elements of 16 bytes (numpy's "V16") if possible; else unchanged.
 
-    Swizzles and alignments keep 16 bytes together, so what costs time for each element costs less.
+    Swizzles and alignments keep 16 bytes together, and fewer elements cost less time.
     """
     ratio, rest = divmod(CHUNK, layout.itemsize)
     whole = not rest and layout.extents[0] % ratio == 0 and layout.box[0] % ratio == 0 and not layout.nan

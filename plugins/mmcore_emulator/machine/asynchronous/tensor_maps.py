@@ -1,6 +1,6 @@
-"""Tensor maps: what cuTensorMapEncodeTiled or cuTensorMapEncodeIm2col says of a tensor, and where a box's elements lie.
+"""Tensor maps, as cuTensorMapEncodeTiled or cuTensorMapEncodeIm2col makes them, and the swizzles of their boxes.
 
-Axes are in the driver's order, the fastest first, as are the coordinates in PTX. Interleaved layouts are left out.
+Axes are in the driver's order, the fastest first, as are the coordinates in PTX. Interleaved layouts are not supported.
 Reference: CUDA driver API, "Tensor Map Object Management"; PTX ISA, "Tensors".
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mmcore_emulator.machine.violations import Problem, first_of
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Values
 
 CHUNK = 16
 """Bytes that stay together."""
@@ -26,22 +26,12 @@ SPANS = tuple(_CHANGING)
 """Spans in bytes within which chunks change places; 0 for no swizzle."""
 
 
-def period(span: int) -> int:
-    """Return the bytes after which the pattern of a swizzle repeats: eight spans."""
-    return 8 * span or CHUNK
-
-
 def swizzled(address: Values, span: int, first_line: Values | int = 0) -> Values:
-    """Return the swizzled addresses (any 64-bit type).
+    """Return the swizzled addresses (any 64-bit type) of absolute ones in shared memory.
 
-    Within each 128 bytes, chunks of 16 bytes change places, by the number of the 128 bytes in the pattern, so that
-    columns spread over the banks. The hardware flips bits of the absolute address, both for writes by a tensor map and
-    for reads by a matrix descriptor. Reference: PTX ISA, "Swizzling Modes".
-
-    Args:
-        address: in shared memory, absolute.
-        span: bytes within which chunks change places: 0, 32, 64 or 128.
-        first_line: number of the 128 bytes that the pattern starts with, modulo 8 (a descriptor's base offset).
+    Within each 128 bytes, chunks of 16 bytes change places within ``span`` bytes, by the number of the 128 bytes in the
+    pattern, so that columns spread over the banks. The pattern begins with number ``first_line``, modulo 8. Both writes
+    by a tensor map and reads by a matrix descriptor are swizzled. Reference: PTX ISA, "Swizzling Modes".
     """
     if not span:
         return address
@@ -52,7 +42,7 @@ def swizzled(address: Values, span: int, first_line: Values | int = 0) -> Values
 
 MAP_BYTES = 128
 DESTINATION_ALIGNMENT = 128
-"""Bytes that the address of a box in shared memory is a multiple of, whatever the swizzle."""
+"""Alignment in bytes of the address of a box in shared memory, with any swizzle."""
 MOST_AXES = 5
 
 _BY_SIZE = {1: ("uint8",), 2: ("uint16", "float16", "bfloat16"), 4: ("uint32", "int32", "float32")}
@@ -60,7 +50,7 @@ _BY_SIZE[8] = ("uint64", "int64", "float64")
 KINDS = {kind: size for size, kinds in _BY_SIZE.items() for kind in kinds}
 """Bytes of each element type, by numpy's name or "bfloat16"."""
 _NAN = {kind: "7ff7" * (KINDS[kind] // 2) for kind in ("float16", "bfloat16", "float32", "float64")}
-"""The NaN that hardware writes for what is out of bounds, as on an H100."""
+"""The NaN that hardware writes for elements out of bounds, as on an H100."""
 _CORNER_LIMITS = {3: 2**15, 4: 2**7, 5: 2**4}
 _MAGIC = b"mmcoreTM"
 _CONTENT = struct.Struct("<8sQ4B5I5Q5H5B6h")
@@ -72,15 +62,15 @@ class TensorLayout:
     """A tensor in global memory, and the boxes in which it is copied."""
 
     address: int  # of its first element
-    kind: str  # element type, by numpy's name or "bfloat16"; "V16" where 16 bytes count as one element
+    kind: str  # element type, by numpy's name or "bfloat16"; "V16" if 16 bytes count as one element
     extents: tuple[int, ...]  # of the tensor, in elements, fastest axis first
     strides: tuple[int, ...]  # bytes from one index to the next along each axis; the first is the element's size
     # Elements that a box spans along each axis; in im2col mode channels per pixel and pixels per column.
     box: tuple[int, ...]
     swizzle: int = 0  # bytes in which chunks of 16 change places in shared memory: 0, 32, 64 or 128
-    # Indices from one element of a box to the next along each axis; that of the first axis is taken for 1.
+    # Integers from one element of a box to the next along each axis; the first number is ignored and counts as 1.
     steps: tuple[int, ...] = ()
-    nan: bool = False  # whether what lies out of bounds is NaN in shared memory, instead of zero
+    nan: bool = False  # true if elements out of bounds are NaN in shared memory instead of zero
     # In im2col mode, the lower and the upper corner of the bounding box of pixels along W, H and D, as many as the
     # tensor has: distances from the tensor's first and last index. None in tiled mode.
     corners: tuple[tuple[int, ...], tuple[int, ...]] | None = None
@@ -97,7 +87,7 @@ class TensorLayout:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """Elements of a box along each axis; channels and pixels in im2col mode, whatever the steps."""
+        """Elements of a box along each axis; channels and pixels in im2col mode, with any steps."""
         if self.corners:
             return self.box
         steps = (1, *self.steps[1:]) if self.steps else (1,) * self.rank
@@ -120,13 +110,13 @@ class TensorLayout:
 
     @property
     def fill(self) -> bytes:
-        """The element that a copy writes for each out of bounds."""
+        """The bytes that a copy writes for each element out of bounds."""
         if not self.nan:
             return bytes(self.itemsize)
         return bytes.fromhex(_NAN[self.kind])[::-1]
 
     def encode(self) -> bytes:
-        """The 128 bytes that a kernel gets and hands on, by their address, without looking at them."""
+        """Return the 128 bytes that represent the map in memory."""
         flags = self.nan + 2 * bool(self.corners)
         content = _CONTENT.pack(
             *(_MAGIC, self.address, tuple(KINDS).index(self.kind), self.rank, SPANS.index(self.swizzle), flags),
@@ -139,7 +129,7 @@ class TensorLayout:
         return content + _CHECKSUM.pack(zlib.crc32(content))
 
     def problems(self) -> list[str]:
-        """Sentences on what the driver refuses."""
+        """Return the reasons why the driver would refuse the map."""
         inner, most = self.box[0] * self.itemsize, 1 if self.corners else MOST_AXES
         rules = {
             f"it has {self.rank} axes instead of 1 to {MOST_AXES}": not 1 <= self.rank <= MOST_AXES,
@@ -171,7 +161,7 @@ class TensorLayout:
         return [sentence for sentence, broken in rules.items() if broken]
 
     def copy_problems(self, axes: int, coordinates: Values) -> list[Problem]:
-        """Return what is wrong with copies by an instruction of so many axes, with coordinates and offsets."""
+        """Return the misuse by copies of an instruction of so many axes, with coordinates and offsets."""
         mode, asked = ("im2col" if each else "tiled" for each in (self.corners, coordinates.shape[-1] > axes))
         if (axes, asked) != (self.rank, mode):
             clause = f"copies in {asked} mode with {axes} axes by a tensor map in {mode} mode with {self.rank}"
@@ -179,11 +169,11 @@ class TensorLayout:
         outside = np.zeros(coordinates.shape[:-1], np.bool_)
         for axis, (low, high) in enumerate(self.pixel_bounds, start=1):
             outside |= (coordinates[..., axis] < low) | (coordinates[..., axis] > high)
-        found = [Problem(outside, "begins at a pixel outside the bounding box of its tensor map")]
+        misuses = [Problem(outside, "begins at a pixel outside the bounding box of its tensor map")]
         if self.corners:
             crooked = coordinates[..., 0] * self.itemsize % CHUNK != 0
-            found.append(Problem(crooked, f"begins at a channel whose place is no multiple of {CHUNK} bytes"))
-        return first_of(found)
+            misuses.append(Problem(crooked, f"begins at a channel whose place is no multiple of {CHUNK} bytes"))
+        return first_of(misuses)
 
     @property
     def pixel_bounds(self) -> tuple[tuple[int, int], ...]:
@@ -192,19 +182,19 @@ class TensorLayout:
         return tuple((low, size - 1 + high) for low, high, size in boxes)
 
     def destination_problems(self, address: Values) -> list[Problem]:
-        """What is wrong with addresses of boxes in shared memory."""
+        """Return the misuse of addresses of boxes in shared memory."""
         misaligned = (address & address.dtype.type(DESTINATION_ALIGNMENT - 1)) != 0
         clause = f"its address in shared memory is no multiple of {DESTINATION_ALIGNMENT}"
         return first_of([Problem(misaligned, clause)])
 
 
 def _padded(numbers: Iterable[int]) -> list[int]:
-    found = list(numbers)
-    return [*found, *[0] * (MOST_AXES - len(found))]
+    padded = list(numbers)
+    return [*padded, *[0] * (MOST_AXES - len(padded))]
 
 
 def decode(content: bytes) -> TensorLayout | None:
-    """The layout in 128 bytes; None where they are no tensor map."""
+    """Return the layout in 128 bytes; None if they are no tensor map."""
     if len(content) != MAP_BYTES or not content.startswith(_MAGIC):
         return None
     content, checksum = content[: -_CHECKSUM.size], content[-_CHECKSUM.size :]

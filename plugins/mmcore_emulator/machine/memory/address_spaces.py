@@ -8,15 +8,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.memory import operations
-from mmcore_emulator.machine.memory.addresses import MOST_RANK, RANK_BEGIN, RANK_SHIFT, SHARED_WINDOW, WINDOWS
-from mmcore_emulator.machine.memory.arrays import Array, CopiedMemory, Report, Space, StrayAccess
+from mmcore_emulator.machine.memory.arrays import (
+    MOST_RANK,
+    RANK_BEGIN,
+    RANK_SHIFT,
+    SHARED_WINDOW,
+    WINDOWS,
+    Array,
+    CopiedMemory,
+    Report,
+    Space,
+    StrayAccess,
+)
 from mmcore_emulator.machine.memory.operations import Combine
-from mmcore_emulator.machine.observer import Observers
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.machine.observer import Access, LaneViolation, Observers
+from mmcore_emulator.numerics.types import DType, Integers, Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 _VERBS = {"out-of-bounds-read": "reads", "out-of-bounds-write": "writes"}
@@ -37,7 +46,7 @@ class AddressSpaces:
         self._observers = observers
 
     def load(
-        self, space: str, address: Values, dtype: np.dtype[np.generic], count: int, mask: Mask | None, at: Instruction
+        self, space: str, address: Values, dtype: DType, count: int, mask: Mask | None, at: Instruction
     ) -> list[Values]:
         """Return ``count`` consecutive elements at the lanes' addresses; the access must be aligned to all of them."""
         self._show("load", space, address, count * dtype.itemsize, mask, at)
@@ -53,13 +62,7 @@ class AddressSpaces:
         return elements
 
     def store(
-        self,
-        space: str,
-        address: Values,
-        values: Sequence[Values],
-        dtype: np.dtype[np.generic],
-        mask: Mask | None,
-        at: Instruction,
+        self, space: str, address: Values, values: Sequence[Values], dtype: DType, mask: Mask | None, at: Instruction
     ) -> None:
         """Write consecutive elements at the lanes' addresses; the access must be aligned to all of them."""
         self._show("store", space, address, len(values) * dtype.itemsize, mask, at)
@@ -71,13 +74,7 @@ class AddressSpaces:
                 operations.store(memory_of, addresses, value, dtype, lanes, self.reporter(at, lanes))
 
     def accumulate(
-        self,
-        space: str,
-        address: Values,
-        value: Values,
-        dtype: np.dtype[np.generic],
-        mask: Mask | None,
-        at: Instruction,
+        self, space: str, address: Values, value: Values, dtype: DType, mask: Mask | None, at: Instruction
     ) -> None:
         """Add to the elements at the lanes' addresses, one lane after the other."""
         self._show("atomic", space, address, dtype.itemsize, mask, at)
@@ -91,7 +88,7 @@ class AddressSpaces:
         space: str,
         address: Values,
         operands: Sequence[Values],
-        dtype: np.dtype[np.generic],
+        dtype: DType,
         combine: Combine,
         mask: Mask | None,
         at: Instruction,
@@ -107,7 +104,7 @@ class AddressSpaces:
             self.changes += changed
         return before
 
-    def peek(self, space: str, address: Values, dtype: np.dtype[np.generic], mask: Mask | None) -> Values:
+    def peek(self, space: str, address: Values, dtype: DType, mask: Mask | None) -> Values:
         """Return the elements at the lanes' addresses without counting as an access."""
         elements = np.zeros((1,) * 6, dtype)
         for _, memory_of, addresses, lanes in self.resolved(space, address, mask):
@@ -198,7 +195,7 @@ class AddressSpaces:
             )
         return batch.narrow(mask, ~absent)
 
-    def places(self, address: Values) -> NDArray[np.int64]:
+    def places(self, address: Values) -> Integers:
         """Return the byte offsets of cluster addresses in the batch's shared memory, along all axes in full."""
         address = address & np.uint64(SHARED_WINDOW - 1)
         ranks = (address >> np.uint64(RANK_SHIFT)).astype(np.int64)
@@ -208,7 +205,7 @@ class AddressSpaces:
         places = block * BLOCK_BYTES + (address & np.uint64(BLOCK_BYTES - 1)).astype(np.int64)
         return np.broadcast_to(places, self._batch.shape)
 
-    def shared_addresses(self, inside: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def shared_addresses(self, inside: Integers) -> NDArray[np.uint64]:
         """Return the addresses of bytes by their offsets in a block's shared memory."""
         addresses = inside.astype(np.uint64)
         for array in self.shared.arrays:
@@ -252,7 +249,7 @@ class AddressSpaces:
                 self._observers.access(Access(kind, name, memory_of, addresses, nbytes, lanes, at))
 
 
-def _elements(address: Values, dtype: np.dtype[np.generic], count: int) -> list[Values]:
+def _elements(address: Values, dtype: DType, count: int) -> list[Values]:
     """Return the addresses of a vector's elements; ``address`` is the first."""
     return [address + np.uint64(position * dtype.itemsize) if position else address for position in range(count)]
 

@@ -2,7 +2,8 @@
 
 Other instructions may not use accumulators, or A's registers, between ``wgmma.mma_async`` and the
 ``wgmma.wait_group`` that waits for its group; ``wgmma`` may use what they have written only after ``wgmma.fence``. The
-compiler's moves are followed: the target stands for the source. Reference: PTX ISA, "wgmma.mma_async", "wgmma.fence".
+compiler's moves are followed: the target takes the place of the source. Reference: PTX ISA, "wgmma.mma_async",
+"wgmma.fence".
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from mmcore_emulator.isa.table import destinations, effect, reads
-from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.limits import WARP
-from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.machine.observer import LaneViolation, Observer, always
+from mmcore_emulator.numerics.types import Integers
 from mmcore_emulator.ptx.instructions import Block, Instruction, Operand, Register
 from mmcore_emulator.ptx.types import Constant
-from mmcore_emulator.sanitizer.happens_before.numbering import Indices, LaneNumbers
+from mmcore_emulator.sanitizer.happens_before.numbering import LaneNumbers
 from mmcore_emulator.sanitizer.recording import Record, at_line
 
 _Known = TypeVar("_Known")
@@ -55,7 +56,7 @@ class _State:
     # Registers written since the last ``wgmma.fence``.
     written: dict[Register, Instruction] = field(default_factory=dict)
     flying: dict[Register, _Flight] = field(default_factory=dict)  # registers of products in flight
-    # Whether there has been a ``wgmma.fence``, and one in the current basic block.
+    # True after a ``wgmma.fence``, and after one in the current basic block.
     fenced: bool = False
     fenced_in_block: bool = False
 
@@ -80,7 +81,7 @@ class RegisterUse:
 
     @property
     def idle(self) -> bool:
-        """Whether the kernel has no ``wgmma``."""
+        """True if the kernel has no ``wgmma``."""
         return not self._followed
 
     def after(self, number: int, block: Block) -> tuple[int, list[Misuse]]:
@@ -102,7 +103,7 @@ class WgmmaHazards(Observer):
     def __init__(self, registers: RegisterUse, numbers: LaneNumbers, record: Record) -> None:
         self._registers, self._batch, self._warps, self._record = registers, numbers.batch, numbers.warps, record
         self._states = np.zeros(numbers.batch.shape, np.int32)
-        self._times: dict[int, tuple[Instruction, Indices]] = {}
+        self._times: dict[int, tuple[Instruction, Integers]] = {}
 
     def enter(self, block: Block, mask: Mask | None) -> None:
         lanes, before = self._batch.spread(mask), self._states.copy()
@@ -117,7 +118,7 @@ class WgmmaHazards(Observer):
                 text = always(f"{misuse.clause} (there{at_line(misuse.other)})")
                 self._record(LaneViolation("wgmma-order", None, misuse.at, entering, text, misuse.other))
 
-    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
+    def ran(self, batch: Batch, thread_instructions: int, watcher: Observer | None) -> None:
         # The four warps of a warpgroup must execute each product together.
         per_block = self._warps.per_block
         for at, times in self._times.values():
@@ -130,7 +131,7 @@ class WgmmaHazards(Observer):
 
 
 def _reaching(products: Sequence[Instruction], bodies: Sequence[Sequence[Instruction]]) -> frozenset[Register]:
-    """Return the registers of products, and those that are moved to and from them."""
+    """Return the registers of products, and the registers that are moved to and from them."""
     registers = {register for at in products for operand in at.operands[:2] for register in _registers(operand)}
     moves = [{*reads(at), *destinations(at)} for body in bodies for at in body if effect(at).kind == "move"]
     while True:

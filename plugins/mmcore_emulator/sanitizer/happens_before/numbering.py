@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.warps import BIT, Warps
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.numerics.types import Integers, Values
 from mmcore_emulator.ptx.instructions import Instruction
-
-Indices = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 class LaneNumbers:
@@ -44,13 +40,13 @@ class LaneNumbers:
         """Return values of lanes as a flat array."""
         return np.broadcast_to(values, self.batch.shape).reshape(-1)
 
-    def lanes(self, mask: Mask | None) -> Indices:
+    def lanes(self, mask: Mask | None) -> Integers:
         """Return the numbers of the lanes of a mask."""
         return np.flatnonzero(self.batch.spread(mask))
 
 
 class InstructionNumbers:
-    """Numbers of instructions, which arrays can hold, from 0 in the order in which they are asked for."""
+    """Numbers of instructions for use in arrays, from 0 in the order of first use."""
 
     def __init__(self) -> None:
         self._instructions: list[Instruction] = []

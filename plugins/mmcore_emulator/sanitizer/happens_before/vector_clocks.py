@@ -1,8 +1,8 @@
-"""Vector clocks of a launch's threads, and the flags in memory by which threads synchronise.
+"""Vector clocks of a launch's threads, and the flags in memory that synchronise them.
 
 Time advances with every event that orders accesses. A time in a vector clock means that all accesses before that time
-happen before what follows. A thread releases its clock by a strong write (with a release, or after a fence), and
-another acquires it by a strong read (with an acquire, or before a fence). Reference: PTX ISA, "Memory Consistency
+happen before what follows. A thread releases its clock by a strong write, with a release or after a fence. Another
+acquires it by a strong read, with an acquire or before a fence. Reference: PTX ISA, "Memory Consistency
 Model" (release and acquire patterns, causality order).
 """
 
@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from mmcore_emulator.isa.table import destinations, effect, reads
 from mmcore_emulator.machine.limits import WARP
+from mmcore_emulator.ptx.instructions import Instruction
 
 VectorClock: TypeAlias = Mapping[tuple[str, int], int]
 """The time of each ("thread", number), ("warp", number) or ("block", number)."""
@@ -90,7 +92,7 @@ class HappensBefore:
 
     @property
     def any_acquired(self) -> bool:
-        """Whether any thread has read a flag, or has acquired a clock."""
+        """True if any thread has read a flag, or has acquired a clock."""
         return bool(self._threads)
 
     def tick(self) -> int:
@@ -166,7 +168,7 @@ class HappensBefore:
             clocks.fenced |= dict.fromkeys(SCOPES["gpu"], clocks.acquired)
 
     def has_acquired(self, thread: int, epoch: Epoch) -> bool:
-        """Return whether a thread has acquired clocks that include accesses of others."""
+        """Return True if a thread has acquired clocks that include accesses of others."""
         clock, time = self.acquired(thread), epoch.time
         if epoch.block < 0:
             own_block = (thread - 1) // self.block_size
@@ -184,3 +186,44 @@ class HappensBefore:
             for number in range(warp * WARP, min(warp * WARP + WARP, self.block_size))
             if epoch.lanes >> number % WARP & 1
         )
+
+
+def scope(at: Instruction, order: str) -> str:
+    """Return the scope of an instruction's "acquire" or "release": "cta" or "gpu"; "" if it has none."""
+    does = effect(at)
+    if does.order.isdisjoint((order, "acq_rel")):
+        return ""
+    return "cta" if does.scope == "cta" else "gpu"
+
+
+class FlagReads:
+    """The instructions of a kernel that observe what other threads write to flags; whether there are ``any``."""
+
+    def __init__(self, instructions: Sequence[Instruction]) -> None:
+        self._compared = _compared(instructions)
+        read = {register for at in instructions for register in reads(at)}
+        polling = (at for at in instructions if effect(at).polls == "if read")
+        self._observing = {id(at) for at in polling if not read.isdisjoint(destinations(at))}
+        self.any = bool(self._observing) or any(effect(at).kind == "load" and self.strong(at) for at in instructions)
+
+    def strong(self, at: Instruction) -> bool:
+        """Return whether a read is strong; a volatile one is if its value is compared."""
+        does = effect(at)
+        return id(at) in self._compared if "volatile" in does.order else does.strong
+
+    def observes(self, at: Instruction) -> bool:
+        """Return whether the kernel reads the result of an atomic."""
+        return id(at) in self._observing
+
+
+def _compared(instructions: Sequence[Instruction]) -> set[int]:
+    """Return the volatile reads, by identity, whose values are compared, perhaps after integer arithmetic."""
+    compared = {register for at in instructions if effect(at).kind == "compare" for register in reads(at)}
+    passing = [at for at in instructions if effect(at).passes]
+    while True:
+        sources = {source for at in passing if not compared.isdisjoint(destinations(at)) for source in reads(at)}
+        if sources <= compared:
+            break
+        compared |= sources
+    loads = (at for at in instructions if effect(at).kind == "load" and "volatile" in effect(at).order)
+    return {id(at) for at in loads if not compared.isdisjoint(destinations(at))}

@@ -18,15 +18,21 @@ from mmcore_emulator.isa.asynchronous.bulk.copies import (
     merge_of_tensor,
     parse_copy,
 )
-from mmcore_emulator.isa.asynchronous.bulk.issue import Sent, tell_fetched
 from mmcore_emulator.isa.asynchronous.bulk.loads import to_shared
-from mmcore_emulator.isa.asynchronous.bulk.placement import Placement, issue, read_shared_elements, write_global
+from mmcore_emulator.isa.asynchronous.bulk.placement import (
+    Placement,
+    Sent,
+    issue,
+    read_shared_elements,
+    tell_fetched,
+    write_global,
+)
 from mmcore_emulator.isa.entries import CACHE_HINT, CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, nothing
-from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.asynchronous.events import Committed, Issued, Waited
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.memory.arrays import Array
-from mmcore_emulator.numerics.floats import Values
+from mmcore_emulator.machine.observer import Access, BulkTransfer
+from mmcore_emulator.numerics.types import Integers, Values
 
 
 def to_global(copy: BulkCopy, merge: Merge | None, execution: Execution, *operands: list[Values]) -> None:
@@ -53,7 +59,7 @@ def to_global(copy: BulkCopy, merge: Merge | None, execution: Execution, *operan
 def _read(
     sent: Sent, number: int, placed: Placement, merge: Merge | None, transfer: BulkTransfer
 ) -> Callable[[], None]:
-    """Read what one thread copies from shared memory; return what writes it to global memory."""
+    """Read the data of one thread's copy from shared memory; return a function that writes it to global memory."""
     content = read_shared_elements(sent, number, placed)
     return partial(_write, sent, number, placed, content, merge, transfer)
 
@@ -72,7 +78,7 @@ def _write(
 
 
 def _report_written(
-    sent: Sent, number: int, transfer: BulkTransfer, target: Array, places: NDArray[np.int64], itemsize: int
+    sent: Sent, number: int, transfer: BulkTransfer, target: Array, places: Integers, itemsize: int
 ) -> None:
     """Report to observers each run of bytes that a thread's copy has written to global memory."""
     mask, places = sent.mask([number]), np.sort(places, axis=None)
@@ -84,7 +90,7 @@ def _report_written(
 
 
 def _bulk(opcode: Opcode) -> Execute | None:
-    """Return what runs a bulk copy, or waits for some; None for another instruction, and for what is not known."""
+    """Return the semantics of a bulk copy, or of a wait for some; None for another or an unsupported instruction."""
     copy = parse_copy(opcode)
     if copy is None or not set(copy.operands) <= OPERANDS.keys():
         return None

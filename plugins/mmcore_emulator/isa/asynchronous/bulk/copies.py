@@ -16,11 +16,11 @@ from mmcore_emulator.isa.atomics import atomic_operation
 from mmcore_emulator.isa.entries import OperandSpec
 from mmcore_emulator.machine.memory.operations import Combine
 from mmcore_emulator.machine.violations import Problem, first_of
-from mmcore_emulator.numerics.floats import Values, flushed
-from mmcore_emulator.numerics.types import NUMPY
+from mmcore_emulator.numerics.floats import flushed
+from mmcore_emulator.numerics.types import NUMPY, Values
 
 BULK_ALIGNMENT = 16
-"""Bytes that addresses and sizes of bulk copies without a tensor map are multiples of."""
+"""Alignment in bytes of the addresses and sizes of bulk copies without a tensor map."""
 
 OPERANDS = {
     **{name: OperandSpec("address") for name in ("target", "source", "mbarrier")},
@@ -35,22 +35,22 @@ OPERANDS = {
 
 @dataclass(frozen=True)
 class BulkCopy:
-    """What a bulk copy does."""
+    """One form of a bulk copy."""
 
     # "copy", "reduce", "prefetch" (to the second-level cache), "prefetch_map" (of a tensor map itself), "commit_group"
     # or "wait_group".
     action: str
-    axes: int = 0  # of the tensor; 0 of a copy of plain bytes
-    # "global", "cta" or "cluster" (shared memory), or "" where there is none.
+    axes: int = 0  # axes of the tensor; 0 for a copy of plain bytes
+    # "global", "cta" or "cluster" (shared memory), or "" for none.
     source: str = ""
     target: str = ""
-    completion: str = ""  # what is told of its end: "mbarrier" (as many bytes on an mbarrier), "bulk_group", or ""
-    multicast: bool = False  # whether it goes to all blocks of the cluster that a mask names
+    completion: str = ""  # how its end shows: "mbarrier" (completes bytes on one), "bulk_group", or ""
+    multicast: bool = False  # true if it goes to all blocks of the cluster that a mask names
     reduction: str = ""  # "add", "min", "max", "inc", "dec", "and", "or" or "xor"
     kind: str = ""  # PTX type of the elements of a reduction of plain bytes; a tensor's is in its map
-    read: bool = False  # of "wait_group", whether it only waits until the sources have been read
-    im2col: bool = False  # whether the tensor's elements are those of a column of pixels, instead of a box
-    # What its operands are, in order: "target", "source" (addresses), "tensor" (a map's address and coordinates),
+    read: bool = False  # for "wait_group", true if it only waits until the sources have been read
+    im2col: bool = False  # true if it copies a column of pixels instead of a box
+    # Its operands in order: "target", "source" (addresses), "tensor" (a map's address and coordinates),
     # "offsets" (along W, H and D), "size" (bytes), "mbarrier" (address), "mask" (16 bits, one for each block of the
     # cluster), "policy" (of the cache), "bytes" (16 bits, which bytes of each 16), "count" (of groups).
     operands: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ _SPACES = {"global": "global", "shared::cta": "cta", "shared::cluster": "cluster
 _COMPLETIONS = {"mbarrier::complete_tx::bytes": "mbarrier", "bulk_group": "bulk_group"}
 _REDUCTIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
 _REDUCED_KINDS = ("u32", "s32", "u64", "s64", "b32", "b64", "f16", "bf16", "f32", "f64")
-# From and to where, and what tells of the end.
+# The possible source, target and completion.
 _COPIES = {
     ("global", "cluster", "mbarrier"),
     ("global", "cta", "mbarrier"),
@@ -83,7 +83,7 @@ _COPIES = {
 
 
 def parse_copy(opcode: tuple[str, ...]) -> BulkCopy | None:
-    """What an instruction does if it is a bulk copy, of a tensor or of bytes; None for others."""
+    """Return the form of a bulk copy of a tensor or of bytes; None for another instruction."""
     if opcode[-1:] == ("tensormap",) and opcode[0] == "prefetch" and len(opcode) <= 3:
         return BulkCopy("prefetch_map", operands=("source",))
     reducing = opcode[:4] == ("cp", "reduce", "async", "bulk")
@@ -172,7 +172,7 @@ def _parse_transfer(action: str, axes: int, rest: list[str]) -> BulkCopy | None:
 
 
 def _take(rest: list[str], name: str) -> bool:
-    """Whether a qualifier is there; it is taken out once."""
+    """Remove a qualifier once; return True if it was there."""
     if name not in rest:
         return False
     rest.remove(name)
@@ -180,16 +180,16 @@ def _take(rest: list[str], name: str) -> bool:
 
 
 def bulk_problems(target: Values, source: Values, size: Values) -> list[Problem]:
-    """What is wrong with addresses (uint64) and sizes (any integers, in bytes) of copies without a tensor map."""
-    found = []
+    """Return the misuse of addresses (uint64) and sizes (any integers, in bytes) by copies without a tensor map."""
+    misuses = []
     for name, values in (("target", target), ("source", source), ("size", size)):
         rest = values & values.dtype.type(BULK_ALIGNMENT - 1)
-        found.append(Problem(rest != 0, f"its {name} is no multiple of {BULK_ALIGNMENT} bytes"))
-    return first_of(found)
+        misuses.append(Problem(rest != 0, f"its {name} is no multiple of {BULK_ALIGNMENT} bytes"))
+    return first_of(misuses)
 
 
 Merge: TypeAlias = Callable[[Values, Values], Values]
-"""From what is there and what comes, in elements of any size, to what is there then."""
+"""A map from the elements in memory and the copied ones, of any size, to the new elements."""
 
 _OF_GLOBAL = {
     "add": ("u32", "s32", "u64", "f16", "bf16", "f32", "f64"),
@@ -216,23 +216,23 @@ _OF_TENSORS = {
 
 
 def merge_of(reduction: str, kind: str, target: str = "global") -> Merge | None:
-    """What a reduction of elements of a PTX type does to "global" or other memory; None where there is none such."""
+    """Return the reduction of elements of a PTX type in "global" or other memory; None for an unknown one."""
     if kind not in (_OF_GLOBAL if target == "global" else _OF_SHARED)[reduction]:
         return None
-    found = atomic_operation(frozenset((reduction, kind, *(("noftz",) if kind in ("f16", "bf16") else ()))))
-    assert found is not None
-    return partial(_merged, found.combine, found.kind)
+    atomic = atomic_operation(frozenset((reduction, kind, *(("noftz",) if kind in ("f16", "bf16") else ()))))
+    assert atomic is not None
+    return partial(_merged, atomic.combine, atomic.kind)
 
 
 def merge_of_tensor(reduction: str, kind: str) -> Merge | None:
-    """The same of a tensor's elements, whose type is named as in its map."""
+    """Return the reduction of a tensor's elements, whose type is named as in its map."""
     element = _OF_TENSORS.get(kind, "")
     bits = f"b{element[1:]}" if element and element[0] in "us" else element
     return merge_of(reduction, bits if reduction in ("and", "or", "xor") else element)
 
 
 def _merged(combine: Combine, kind: str, there: Values, coming: Values) -> Values:
-    """Both as elements of the type; float32 flushes subnormal numbers, as atomic additions do."""
+    """Combine both as elements of the type; float32 flushes subnormal numbers, as atomic additions do."""
     one, other = (np.ascontiguousarray(each).view(NUMPY[kind]) for each in (there, coming))
     if kind == "f32":
         one, other = flushed(one), flushed(other)

@@ -1,0 +1,1 @@
+"""Products of arrays, in numpy's or a GPU's memory."""

@@ -1,0 +1,34 @@
+"""The ways in which a cell names its kernel."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from mmcore.kernel.declaration import Kernel
+
+KernelReference: TypeAlias = str | Mapping[str, Any]
+"""A registered kernel's name, "module:attribute", a file's path, or ``{"file": PATH, …}`` with further facts."""
+
+
+class FileKernel(NamedTuple):
+    """The kernel of a file, under a name that no other kernel has.
+
+    Attributes:
+        kernel: the kernel.
+        reference: the reference by which cells name it.
+        words: the words by which a command line names it: its path and options.
+        inferred: the facts that were inferred from the file, as a text for the user.
+    """
+
+    kernel: Kernel
+    reference: Mapping[str, Any]
+    words: tuple[str, ...]
+    inferred: str
+
+
+def is_file(reference: KernelReference) -> bool:
+    """Return whether a reference names a file: it is a path, ends in .cu, or such a file exists."""
+    path = reference if isinstance(reference, str) else ""
+    return isinstance(reference, Mapping) or path.endswith(".cu") or "/" in path or os.path.isfile(path)

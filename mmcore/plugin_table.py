@@ -1,0 +1,95 @@
+"""Tables of the things that plugins add, by name, each with its origin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from mmcore.errors import DuplicateName, MmcoreError, UnknownName
+
+FAILED_HINT = "; a plugin that failed to load may bring it, and mmcore doctor says which did"
+_T = TypeVar("_T")
+
+
+class Origin(NamedTuple):
+    """The name of an entry point, and of the distribution that it belongs to."""
+
+    plugin: str
+    distribution: str
+
+    def __str__(self) -> str:
+        return f"{self.plugin} of {self.distribution}"
+
+
+class Registered(NamedTuple, Generic[_T]):
+    """Something that a plugin adds, such as a kernel, and its origin."""
+
+    item: _T
+    origin: Origin
+
+
+class FailedPlugin(NamedTuple):
+    """A plugin that failed to load or in a hook, and the reason in one sentence."""
+
+    origin: Origin
+    reason: str
+    hook: str = ""
+
+    def __str__(self) -> str:
+        return f"plugin {self.origin} failed {f'in {self.hook}' if self.hook else 'to load'}: {self.reason}"
+
+
+class PluginTable(dict[str, Registered[_T]]):
+    """The items of one kind that plugins add, by name.
+
+    A name that several plugins use belongs to none of them, and is in ``duplicates`` instead.
+
+    Args:
+        kind: the kind of the items in messages, such as "kernel".
+        listed_by: the command that lists them; empty where there is none.
+        unknown: the error for a name that is not in the table.
+    """
+
+    def __init__(self, kind: str, listed_by: str = "", unknown: type[UnknownName] = UnknownName) -> None:
+        super().__init__()
+        self._kind, self._listed_by, self._unknown = kind, listed_by, unknown
+        self.duplicates: dict[str, list[Origin]] = {}
+
+    def enter(self, name: str, item: _T, origin: Origin) -> None:
+        """Add an item, unless another plugin has added one of that name. Raises MmcoreError unless it is a text."""
+        if not isinstance(name, str):
+            raise MmcoreError(f"the name of a {self._kind} is a text, not {name!r}")
+        if name in self.duplicates:
+            self.duplicates[name].append(origin)
+        elif name in self:
+            self.duplicates[name] = [self.pop(name).origin, origin]
+        else:
+            self[name] = Registered(item, origin)
+
+    def conflict(self, name: str) -> str:
+        """Return a sentence on a duplicate name."""
+        origins = " and ".join(map(str, self.duplicates[name]))
+        return f"{self._kind} {name!r} is brought by {origins}; it belongs to none of them until it is renamed"
+
+    def named(self, name: str, failed: Sequence[FailedPlugin] = ()) -> _T:
+        """Return the item of that name.
+
+        Raises:
+            DuplicateName: several plugins use the name.
+            UnknownName: no item has it; the text has the nearest names, or the plugin that failed.
+        """
+        if not isinstance(name, str):
+            raise UnknownName(f"a {self._kind} is known by its name, not by {name!r}")
+        if name in self:
+            return self[name].item
+        if name in self.duplicates:
+            raise DuplicateName(self.conflict(name))
+        if reasons := [each for each in failed if each.origin.plugin == name]:
+            raise self._unknown(f"there is no {self._kind} {name!r}: {reasons[0]}")
+        import difflib  # only for a name that was mistyped
+
+        near = difflib.get_close_matches(name.casefold(), self, n=3, cutoff=0.5)
+        command, names = self._listed_by, ", ".join(self) or "none"
+        known = f"{command} shows what there is" if command else f"there are {names}"
+        hint = f"did you mean {' or '.join(near)}?" if near else known
+        raise self._unknown(f"there is no {self._kind} {name!r}; {hint}{FAILED_HINT if failed else ''}")

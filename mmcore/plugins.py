@@ -1,0 +1,187 @@
+"""Plugins in pluggy, each isolated: one that raises in a hook is reported and loses its own answer alone."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import ModuleType
+from typing import Any, TypeVar
+
+import pluggy
+
+from mmcore import hookspecs
+from mmcore.errors import MmcoreError, described
+from mmcore.kernel.declaration import Kernel
+from mmcore.messages import say
+from mmcore.plugin_table import FailedPlugin, Origin, Registered
+from mmcore.tracebacks import place
+
+GROUP = "mmcore"
+LOADED_HOOKS = ("mmcore_kernels", "mmcore_devices", "mmcore_compilers", "mmcore_commands")
+"""The hooks whose items are collected as soon as a plugin is added."""
+
+_T = TypeVar("_T")
+
+
+class Plugins:
+    """The plugins of this process.
+
+    Attributes:
+        manager: pluggy's manager. An implementation's answer is a :class:`Registered`, with the plugin's origin.
+        modules: the modules or objects that implement hooks, by origin.
+        failed: plugins that failed to load or in a hook.
+    """
+
+    def __init__(self) -> None:
+        self.manager = pluggy.PluginManager(GROUP)
+        self.manager.add_hookspecs(hookspecs)
+        self.modules: dict[Origin, object] = {}
+        self.failed: list[FailedPlugin] = []
+        self._loading = True
+
+    @property
+    def hook(self) -> pluggy.HookRelay:
+        """The hooks, to be called as ``hook.mmcore_hints(result=result)``."""
+        return self.manager.hook
+
+    def register(self, plugin: object, origin: Origin) -> object:
+        """Register a plugin and return the object that pluggy knows. Raises MmcoreError if it implements no hook."""
+        name_in_pluggy = f"{origin.distribution}:{origin.plugin}"
+        isolated = ModuleType(name_in_pluggy)
+        for name in _public_names(plugin):
+            if (options := self.manager.parse_hookimpl_opts(plugin, name)) is not None:
+                function = getattr(plugin, name)
+                if not (options["wrapper"] or options["hookwrapper"]):
+                    function = hookspecs.hookimpl(**options)(
+                        self._isolated(function, options["specname"] or name, origin)
+                    )
+                setattr(isolated, name, function)
+        self.manager.register(isolated, name_in_pluggy)
+        if not self.manager.get_hookcallers(isolated):
+            self.manager.unregister(isolated)
+            raise MmcoreError("it implements no hook of mmcore")
+        self.modules[origin] = plugin
+        return isolated
+
+    def finish_loading(self) -> None:
+        """Add the hooks that plugins declare, and report implementations of hooks that nobody declares."""
+        for plugin in self.modules.values():
+            if any(self.manager.parse_hookspec_opts(plugin, name) is not None for name in _public_names(plugin)):  # type: ignore[arg-type]
+                self.manager.add_hookspecs(plugin)  # type: ignore[arg-type]
+        for origin in self.modules:
+            plugin = self.manager.get_plugin(f"{origin.distribution}:{origin.plugin}")
+            unknown = [hook.name for hook in self.manager.get_hookcallers(plugin) or () if not hook.has_spec()]
+            if unknown:
+                self.failed.append(FailedPlugin(origin, f"there is no hook {' or '.join(unknown)}"))
+        self._loading = False
+
+    def collected(
+        self, hook: str, convert: Callable[[Any], Any] = lambda item: item, plugin: object = None
+    ) -> list[Registered[Any]]:
+        """Return the items of the lists that plugins return for a hook, each with its origin.
+
+        Args:
+            hook: the hook's name; it takes no arguments.
+            convert: makes something else of an item. One for which it raises is left out and reported.
+            plugin: the only registered object to ask; every one when None.
+        """
+        call = getattr(self.hook, hook)
+        if plugin is not None:
+            others = [other for other in self.manager.get_plugins() if other is not plugin]
+            call = self.manager.subset_hook_caller(hook, others)
+        collected: list[Registered[Any]] = []
+        for returned, origin in reversed(call()):
+            with self.reported(origin, hook):
+                for item in _listed(hook, returned):
+                    with self.reported(origin, hook):
+                        collected.append(Registered(convert(item), origin))
+        return collected
+
+    def answers(self, answers: Iterable[Registered[Any]], hook: str, convert: Callable[[Any], _T]) -> Iterator[_T]:
+        """Yield plugins' answers to a hook, converted; one for which ``convert`` raises is left out and reported."""
+        for answer, origin in answers:
+            converted: list[_T] = []
+            with self.reported(origin, hook):
+                converted.append(convert(answer))
+            yield from converted
+
+    @contextlib.contextmanager
+    def reported(self, origin: Origin, hook: str = "", passed: tuple[type[BaseException], ...] = ()) -> Iterator[None]:
+        """Report what a plugin's code raises inside: in :attr:`failed`, and once plugins are loaded on stderr.
+
+        KeyboardInterrupt and the ``passed`` exceptions are raised.
+        """
+        try:
+            yield
+        except BaseException as error:  # a plugin may raise anything
+            if isinstance(error, (KeyboardInterrupt, *passed)):
+                raise
+            text = described(error) + (f" ({where})" if (where := place(error)) else "")
+            failed = FailedPlugin(origin, " ".join(text.split())[:300], "" if hook in LOADED_HOOKS else hook)
+            if failed not in self.failed:
+                self.failed.append(failed)
+                if not self._loading:
+                    say(f"warning: {failed}")
+
+    def _isolated(self, function: Callable[..., Any], hook: str, origin: Origin) -> Callable[..., Any]:
+        """Return an implementation that answers with the plugin's answer and origin, or with None if it raises.
+
+        Where the first answer counts, an MmcoreError is raised: it is a sentence for the user.
+        """
+        expected = hookspecs.FIRST_RESULTS.get(hook)
+
+        @functools.wraps(function)
+        def isolated(*arguments: Any, **named: Any) -> Registered[Any] | None:
+            with self.reported(origin, hook, (MmcoreError,) if expected else ()):
+                answer = function(*arguments, **named)
+                if answer is not None and expected and expected not in (each.__name__ for each in type(answer).__mro__):
+                    raise TypeError(f"it returned {type(answer).__name__}, not {expected}")
+                return None if answer is None else Registered(answer, origin)
+            return None
+
+        return isolated
+
+
+def _public_names(plugin: object) -> list[str]:
+    return [name for name in dir(plugin) if not name.startswith("_")]
+
+
+def _listed(hook: str, returned: Any) -> list[Any]:
+    """Return the items that a hook returned, a mapping's as pairs. Raises MmcoreError unless it returned several."""
+    if isinstance(returned, Mapping):
+        return list(returned.items())
+    if isinstance(returned, Kernel):
+        return [returned]
+    if not isinstance(returned, Iterable) or isinstance(returned, str | bytes):
+        raise MmcoreError(f"{hook} returned {type(returned).__name__}, not a list")
+    return list(returned)
+
+
+def named_target(item: Any, kind: str = "name") -> tuple[str, str]:
+    """Return a name and its "module:function". Raises MmcoreError if it is anything else."""
+    name, target = item
+    if not isinstance(name, str) or not isinstance(target, str) or target.count(":") != 1:
+        raise MmcoreError(f'the {kind} {name!r} needs a "module:function", not {target!r}')
+    return name, target
+
+
+def imported(what: str, target: str) -> Any:
+    """Return the object that "module:function" names. Raises MmcoreError about ``what`` if it cannot be imported."""
+    module, _, function = target.partition(":")
+    try:
+        return getattr(importlib.import_module(module), function)
+    except (Exception, SystemExit) as error:  # a plugin's module may raise anything
+        raise MmcoreError(f"{what}, {target}, cannot be imported: {described(error)}") from error
+
+
+def instance_of(kind: type[_T]) -> Callable[[Any], _T]:
+    """Return a function that returns an answer of that type, and raises TypeError for any other."""
+
+    def checked(answer: Any) -> _T:
+        if not isinstance(answer, kind):
+            raise TypeError(f"it returned {type(answer).__name__}, not {kind.__name__}")
+        return answer
+
+    return checked

@@ -1,0 +1,165 @@
+"""Files of tuned configs: the user's own, which ``mmcore tune`` writes, and those in the folders of plugins."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mmcore.cache_directory import user_directory
+from mmcore.errors import MmcoreError
+from mmcore.files import read_text
+from mmcore.kernel.problem import Problem
+from mmcore.kernel.properties import DeviceProperties
+from mmcore.messages import say
+from mmcore.registry import registry
+
+SCHEMA = 1
+"""The version of a tuning file."""
+
+OWN = "your own"
+"""The origin of the user's own configs."""
+
+STRANGE = (2.0,)
+"""The unlikeness of a card with another compute capability, or with unknown properties."""
+
+_LARGEST = 1 << 31  # extent of a matrix
+_LONGEST = 100  # letters of a card in a file name
+_NEAR = 1.0  # a config is used for products that differ from the tuned one by a factor of two in all
+_ELSEWHERE = "another card, "
+_ALIKE = ("multiprocessors", "shared_bytes_optin", "clock_mhz")  # the properties that make cards similar, in order
+PROPERTIES = ("compute_capability", *_ALIKE)
+"""The properties of its card that a tuning file contains."""
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The fastest config of a kernel for one product on one card.
+
+    Attributes:
+        kernel, config: the kernel's name, and its parameters by name.
+        m, n, k: the product that was measured.
+        seconds: kernel time.
+        card: product name of the card, such as "NVIDIA H200".
+        origin: :data:`OWN`, or the distribution that the file belongs to.
+        provenance: when and with what it was found, and how many other configs were tried.
+        properties: the card's :data:`PROPERTIES` by name; empty where they are not known.
+    """
+
+    kernel: str
+    config: Mapping[str, Any]
+    m: int
+    n: int
+    k: int
+    seconds: float
+    card: str = ""
+    origin: str = ""
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    properties: Mapping[str, Any] = field(default_factory=dict)
+
+    def on(self, device: DeviceProperties) -> str:
+        """Return a reason to take it, such as "tuned for 4096×4096×4096 on another card, NVIDIA H200 (your own)"."""
+        card = f"{_ELSEWHERE * (self.card != device.card)}{self.card}"
+        return f"tuned for {self.m}×{self.n}×{self.k} on {card} ({self.origin})"
+
+    def rate(self, device: DeviceProperties) -> float:
+        """Return the expected FLOP/s on a device, which scale with multiprocessors and clock from another card."""
+        rate = 2 * self.m * self.n * self.k / self.seconds
+        for name in ("multiprocessors", "clock_mhz") if self.card != device.card and self.properties else ():
+            rate *= getattr(device, name) / self.properties[name]
+        return rate
+
+    def unlike(self, device: DeviceProperties) -> tuple[float, ...]:
+        """Return how much the card differs from a device: least for the same model, :data:`STRANGE` at most."""
+        if self.card == device.card:
+            return ()
+        same = self.properties and tuple(self.properties["compute_capability"]) == device.compute_capability
+        return (1.0, *(abs(self.properties[name] - getattr(device, name)) for name in _ALIKE)) if same else STRANGE
+
+    def distance(self, problem: Problem) -> float:
+        """Return the distance of a product from the measured one: the factors along m, n and k, in powers of two."""
+        pairs = (self.m, problem.m), (self.n, problem.n), (self.k, problem.k)
+        return sum(abs(math.log2(measured / asked)) for measured, asked in pairs)
+
+    def far(self, problem: Problem) -> float:
+        """Return the distance of a product for which the config was not tuned; 0 if it is near."""
+        return distance if (distance := self.distance(problem)) > _NEAR else 0.0
+
+
+def own_folder() -> Path:
+    """Return the folder of the user's own files; raises as :func:`~mmcore.cache_directory.user_directory`."""
+    return user_directory("MMCORE_TUNING_DIR", "XDG_CONFIG_HOME", ".config", "mmcore/tuning")
+
+
+def file_of(card: str, folder: Path) -> Path:
+    """Return the file of a card model in a folder."""
+    return folder / f"{in_file_names(card)}.json"
+
+
+def in_file_names(card: str) -> str:
+    """Return a card model for the names of files: "nvidia-h200", with a digest if that does not identify it."""
+    words = re.sub(r"[^a-z0-9]+", "-", card.lower()).strip("-")[:_LONGEST]
+    unique = len(card) <= _LONGEST and re.fullmatch("[A-Za-z0-9 -]+", card)
+    return words if unique else f"{words}-{hashlib.sha256(card.encode()).hexdigest()[:8]}".lstrip("-")
+
+
+def other_card(reason: str) -> str:
+    """Return the card that the reason for a config names; empty if that is the device's own, or none."""
+    return reason.partition(_ELSEWHERE)[2].rpartition(" (")[0]
+
+
+def all_tuned() -> list[Tuned]:
+    """Return the tuned configs of every card, the user's own first.
+
+    A file that cannot be read is reported on stderr and skipped.
+    """
+    folders: list[tuple[Path, str]] = []
+    with contextlib.suppress(MmcoreError):  # there is no home directory
+        folders.append((own_folder(), OWN))
+    folders += [(item, origin.distribution) for item, origin in registry().collected("mmcore_tuning", Path)]
+    paths = [(path, origin) for folder, origin in folders if os.path.isdir(folder) for path in _json_files(folder)]
+    changed = {path: path.stat().st_mtime_ns if path.exists() else 0 for path, _ in paths}
+    return [tuned for path, origin in paths for tuned in _entries(path, changed[path], origin)]
+
+
+def _json_files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.json"))
+
+
+@functools.lru_cache(maxsize=64)
+def _entries(path: Path, changed: int, origin: str) -> tuple[Tuned, ...]:
+    try:
+        return tuple(read(path, origin))
+    except MmcoreError as error:
+        say(f"warning: {error}")
+        return ()
+
+
+def read(path: Path, origin: str) -> Iterator[Tuned]:
+    """Yield the entries of a tuning file; raises MmcoreError if it is none."""
+    try:
+        document = json.loads(read_text(path))
+        if document["schema"] != SCHEMA:
+            raise MmcoreError(f"{path} is of version {document['schema']}; this mmcore reads version {SCHEMA}")
+        properties = document.get("properties") or {}
+        numbers = [properties[name] for name in _ALIKE] + properties["compute_capability"][:1] if properties else []
+        if not all(type(each) is int and 0 < each < _LARGEST for each in numbers):
+            raise ValueError("the properties of its card are no whole numbers")
+        for values in document["tuned"]:
+            tuned = Tuned(**values, card=str(document["card"]), origin=origin, properties=properties)
+            sizes = all(type(each) is int and 0 < each < _LARGEST for each in (tuned.m, tuned.n, tuned.k))
+            timed = type(tuned.seconds) in (int, float) and 0 < tuned.seconds < math.inf
+            if not (sizes and timed and isinstance(tuned.kernel, str) and isinstance(tuned.config, Mapping)):
+                raise ValueError("an entry has no kernel, sizes, time or config")
+            yield tuned
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+        raise MmcoreError(f"the tuning file {path} cannot be read: {reason}") from None
