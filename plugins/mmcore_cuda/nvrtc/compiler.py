@@ -68,7 +68,7 @@ def _compiled(
     """Return the outcome of a compilation."""
     try:
         module, half = compile_half(kernel, source, text, options, entries)
-        return Entry(states, replace(module, left_out=[asdict(each) for each in half.excluded]))
+        return Entry(states, replace(module, excluded_host_code=[asdict(each) for each in half.excluded]))
     except SourceRejected as rejected:
         return Entry(states, None, rejected.reason)
 

@@ -119,12 +119,9 @@ class EmulatedModule:
     def runs(
         self, calls: Sequence[Call], observer: ObserverFactory, domain: ShadowDomain | None = None
     ) -> Iterator[KernelLaunch]:
-        """Yield the launches, each ready to execute.
+        """Yield the launches, each ready to execute; calls of libraries are left out.
 
-        Args:
-            calls: the calls; those of libraries are left out.
-            observer: makes the observer of a launch from its code.
-            domain: the shadow values of registers and memory elements; None for none.
+        ``observer`` makes the observer of a launch from its code; ``domain`` has the shadow values, None for none.
         """
         launches = [call for call in calls if isinstance(call, BoundLaunch)]
         progress = Progress(sum(call.launch.grid_dim.size * call.launch.block_dim.size for call in launches))
@@ -210,10 +207,7 @@ class EmulatedModule:
 
 
 class Emulator:
-    """A device that runs PTX on the host, checks every access and keeps no time.
-
-    Args:
-        name: a key of CAPABILITIES.
+    """A device that runs PTX on the host, checks every access and keeps no time; ``name`` is a key of CAPABILITIES.
 
     Attributes:
         emulates: the emulated compute capability, in words.

@@ -35,12 +35,7 @@ class HostArrays:
         self._hosts: list[tuple[NDArray[np.generic], Array]] = []
 
     def upload(self, label: str, host: NDArray[np.generic], place: str) -> Array:
-        """Return the copy of an array in device memory.
-
-        Args:
-            label: the name that hazards give it.
-            host: the array.
-            place: the name that messages give it, such as "argument 2 (n)".
+        """Return the copy of an array in device memory; hazards call it ``label``, errors ``place``: "argument 2 (n)".
 
         Raises:
             LaunchError: its memory is not contiguous, holds no numbers, or overlaps another array's in part.
@@ -114,13 +109,7 @@ def _check_array(host: NDArray[np.generic], place: str) -> None:
 def argument_bytes(
     parameters: Sequence[Parameter], names: Sequence[str], arguments: Sequence[Argument], memory: DeviceMemory
 ) -> tuple[list[bytes], HostArrays]:
-    """Return the bytes of each parameter, and the arrays that they point to.
-
-    Args:
-        parameters: of the kernel, in order.
-        names: what the source calls them; empty where that is not known.
-        arguments: one for each parameter.
-        memory: where arrays are stored.
+    """Return the bytes of each parameter, and the arrays that they point to; ``names`` may be empty.
 
     Raises:
         LaunchError: there are more or fewer arguments than parameters, or one does not fit its parameter.
@@ -222,12 +211,8 @@ def set_variables(
 ) -> None:
     """Store arrays in variables of a module; those in ``__device__`` memory are copied back after the launch.
 
-    Args:
-        function: the kernel.
-        addresses: where the variables are that it uses, by symbol.
-        memory: device memory.
-        arrays: the arrays of the launch.
-        values: the arrays, by the variables' names in the source or their symbols.
+    ``addresses`` has the used variables by symbol, ``values`` the arrays by the variables' names in the source or
+    symbols.
 
     Raises:
         LaunchError: the kernel uses no such variable, or it is of another size.

@@ -138,11 +138,9 @@ _CLOSED_BY = {"(": ")", "<": ">", "[": "]", "{": "}"}
 
 
 def parameter_names(source: str, kernel: str) -> tuple[str, ...]:
-    """Return the names of a kernel's parameters in order; none where they cannot be read off the source.
+    """Return the names of a kernel's parameters in order; none if the source is not understood.
 
-    Args:
-        source: CUDA C++.
-        kernel: the kernel's name, without its namespace.
+    ``kernel`` is the kernel's name without its namespace.
     """
     text = _COMMENT.sub(" ", source)
     # The definition follows declarations, whose parameters may have no names.

@@ -9,10 +9,10 @@ import numpy as np
 from mmcore_emulator.executor.divergence import Site, divergences
 from mmcore_emulator.executor.translation.compiled_block import Registers
 from mmcore_emulator.executor.translation.translate import Translation
-from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.barriers import Arrival, BlockBarriers, Reduction
 from mmcore_emulator.machine.lanes import Batch, Mask, add_waiting
 from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.observer import LaneViolation, always
 from mmcore_emulator.machine.warps import EVERY_LANE, Gathering
 from mmcore_emulator.numerics.types import Values
 
@@ -82,8 +82,7 @@ class BarrierWaits:
     def release(self, polling: Mapping[int, Mask | None]) -> Released:
         """Remove and return the lanes whose barrier is complete; warps come first, then clusters, then blocks.
 
-        Args:
-            polling: the polling lanes, which have not left the kernel either.
+        The ``polling`` lanes have not left the kernel either.
         """
         of_warps = [index for index in self.lanes if self._steps[index].block.barrier == "warp"]
         if of_warps and (released := self._release_warps(of_warps, polling)):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmcore_emulator.machine.accesses import LaneViolation, always
+from mmcore_emulator.machine.observer import LaneViolation, always
 from mmcore_emulator.machine.warps import BIT, PerWarp, Warps, groups
 from mmcore_emulator.ptx.instructions import Block
 
@@ -45,11 +45,7 @@ class Site:
 def divergences(sites: Sequence[Site], named: PerWarp, present: PerWarp, warps: Warps) -> Iterator[LaneViolation]:
     """Yield the violations of warps that continue from some sites.
 
-    Args:
-        sites: the sites.
-        named: the mask that each lane names.
-        present: the lanes that have not left the kernel.
-        warps: the warps of the batch.
+    ``named`` is the mask that each lane names, and ``present`` are the lanes that have not left the kernel.
     """
     exists = warps.rows(np.ones(warps.place.shape, np.bool_))
     for site in sites:

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from mmcore_emulator.errors import TimeLimit, UnsupportedInstruction
 from mmcore_emulator.executor.translation.layout import as_written, used_variables
 from mmcore_emulator.executor.translation.translate import Translation
-from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.formatted_output import PrintBuffer
 from mmcore_emulator.machine.lanes import LANES_PER_BATCH, ONE_BLOCK, Batch, batches
 from mmcore_emulator.machine.limits import Dim3
 from mmcore_emulator.machine.memory.arrays import Array, DeviceMemory, poisoned
-from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.machine.observer import LaneViolation, Observer
 from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.declarations import Variable

@@ -10,8 +10,7 @@ from mmcore_emulator.isa.asynchronous.wgmma_operands import WARPGROUP, parse_wgm
 from mmcore_emulator.isa.matrix.mma import mma_kind
 from mmcore_emulator.isa.matrix.moves import matrix_move
 from mmcore_emulator.isa.matrix.wmma import wmma_mma_kind, wmma_move
-from mmcore_emulator.tensor_cores.fragments import Fragment
-from mmcore_emulator.tensor_cores.layouts import wgmma_a, wgmma_d
+from mmcore_emulator.tensor_cores.fragments import Fragment, wgmma_a, wgmma_d
 
 _WARP_ROWS = 16
 _WIDE = 8

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.errors import UnsupportedInstruction
 from mmcore_emulator.isa.entries import IGNORED, Effect, Entry, Execute, Family, Jump, OperandSpec, nothing
-from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.formatted_output import Conversion, Format, format_of
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory.arrays import Array, StrayAccess
+from mmcore_emulator.machine.observer import LaneViolation
 from mmcore_emulator.numerics.types import Flags, Values
 from mmcore_emulator.ptx.instructions import Instruction, names
 

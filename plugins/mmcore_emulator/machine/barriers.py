@@ -76,12 +76,7 @@ class BlockBarriers:
             self._arrived_for[barrier] = np.where(arriving_there, 0 if count is None else count, counts)
 
     def complete(self, waiting: Values, present: Values) -> Values:
-        """Return the waiting lanes whose barrier is complete.
-
-        Args:
-            waiting: lanes at a barrier of their block.
-            present: lanes that have not left the kernel.
-        """
+        """Return the waiting lanes whose barrier is complete; ``present`` lanes have not left the kernel."""
         numbers, counts = (np.broadcast_to(values, self._batch.shape) for values in (self.number, self.count))
         going = np.zeros(self._batch.shape, np.bool_)
         for barrier in np.unique(numbers[waiting]).tolist():

@@ -196,15 +196,9 @@ def batches(
     cluster: Dim3 = ONE_BLOCK,
     multiprocessors: int = 132,
 ) -> Iterator[Batch]:
-    """Yield the grid in boxes of whole blocks, of about ``lanes`` lanes each, in launch order.
+    """Yield the grid in boxes of whole clusters, of about ``lanes`` lanes each, in launch order.
 
-    Args:
-        grid: blocks of the launch.
-        block: threads of a block.
-        copied_bytes: shared and local memory of one block.
-        lanes: threads of a batch; a batch has at least one cluster.
-        cluster: blocks of a cluster; the grid is a multiple of it.
-        multiprocessors: multiprocessors of the device.
+    A block has ``copied_bytes`` of shared and local memory.
     """
     blocks = max(1, min(lanes // block.size, COPIED_BYTES_PER_BATCH // max(1, copied_bytes)))
     together = max(1, blocks // cluster.size)
@@ -256,14 +250,7 @@ class Mask:
 
 
 def add_waiting(waiting: dict[int, Mask | None], index: int, mask: Mask | None, batch: Batch) -> None:
-    """Add lanes to the waiting lanes of a place; an empty mask adds none.
-
-    Args:
-        waiting: the lanes by the number of the place; None for all lanes of the batch.
-        index: number of the place.
-        mask: the lanes to add.
-        batch: their batch.
-    """
+    """Add lanes to the lanes that wait at the place of a number; an empty mask adds none."""
     if mask is not None and not mask.count:
         return
     if index in waiting:

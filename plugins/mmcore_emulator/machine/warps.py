@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.lanes import THREAD_AXES, Batch, Mask
 from mmcore_emulator.machine.limits import WARP
+from mmcore_emulator.machine.observer import LaneViolation, always
 from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Instruction
 
@@ -44,12 +44,9 @@ class Warps:
         self.place = np.broadcast_to(place, batch.shape)
 
     def together(self, compute: Collectively, sources: Sequence[Values], mask: Mask | None) -> list[Values]:
-        """Return values that the threads of each warp compute together.
+        """Return values that the threads of each warp compute together from values as lanes.
 
-        Args:
-            compute: maps the executing lanes and the sources, as rows of a warp, to the results as rows.
-            sources: values as lanes.
-            mask: the executing lanes.
+        ``compute`` maps the executing lanes and the sources, as rows of a warp, to the results as rows.
         """
         taking = self.rows(self._batch.spread(mask))
         return [self.lanes(rows) for rows in compute(taking, *map(self.rows, sources))]
@@ -106,11 +103,9 @@ _UNIT = 8  # the allocation unit of a thread's registers
 
 
 class RegisterPool:
-    """The registers of a batch's blocks.
+    """The registers of a batch's blocks, of ``registers`` a thread at the launch.
 
-    Args:
-        batch: the batch.
-        registers: registers of a thread at the launch; 0 if unknown, so that ``setmaxnreg`` has no effect.
+    If these are unknown (0), ``setmaxnreg`` has no effect.
     """
 
     def __init__(self, batch: Batch, registers: int) -> None:

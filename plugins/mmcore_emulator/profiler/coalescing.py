@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.accesses import Access
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.limits import WARP
+from mmcore_emulator.machine.observer import Access
 from mmcore_emulator.numerics.types import Flags, Integers, Values
 
 Rows = NDArray[np.uint64]
@@ -144,8 +144,7 @@ class Extent(NamedTuple):
 class Patterns(Generic[_Cost]):
     """The costs of the accesses of a launch; the same few patterns of masks and addresses recur, shifted.
 
-    Args:
-        cost: returns the cost of an access from :func:`~mmcore_emulator.profiler.coalescing.by_warp`'s results.
+    ``cost`` returns the cost of an access from the results of :func:`by_warp`.
     """
 
     def __init__(self, cost: Callable[[Access, Rows, Active, int], _Cost]) -> None:

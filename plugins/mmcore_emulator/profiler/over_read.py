@@ -6,9 +6,8 @@ from copy import copy
 
 import numpy as np
 
-from mmcore_emulator.machine.accesses import Access
 from mmcore_emulator.machine.lanes import Batch
-from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.machine.observer import Access, Observer
 
 
 class OverReads(Observer):

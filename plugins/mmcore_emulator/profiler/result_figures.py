@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import Counter
 
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.lanes import Batch, Mask
-from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.machine.observer import Access, BulkTransfer, Observer
 from mmcore_emulator.profiler.coalescing import Active, Patterns, Rows, sectors, sectors_of_runs
 from mmcore_emulator.profiler.counters import SECTOR_BYTES, ratio
 from mmcore_emulator.ptx.instructions import Block

@@ -12,10 +12,9 @@ from mmcore_emulator.executor.kernel_launch import place_in_source
 from mmcore_emulator.executor.translation.layout import Layout
 from mmcore_emulator.executor.translation.translate import Translation
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.lanes import THREAD_AXES, Batch, Mask
 from mmcore_emulator.machine.memory.arrays import Array
-from mmcore_emulator.machine.observer import Observer, Observers
+from mmcore_emulator.machine.observer import LaneViolation, Observer, Observers, always
 from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Block

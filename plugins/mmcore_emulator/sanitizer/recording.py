@@ -11,10 +11,10 @@ import numpy as np
 
 from mmcore_emulator.executor.kernel_launch import place, place_in_source
 from mmcore_emulator.executor.translation.layout import Layout
-from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.lanes import Batch
 from mmcore_emulator.machine.limits import WARP
+from mmcore_emulator.machine.observer import LaneViolation
 from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.numerics.types import Flags, Integers
 from mmcore_emulator.ptx.instructions import Instruction

@@ -88,9 +88,7 @@ def used_variables(function: Function) -> list[Variable]:
 def lay_out(function: Function, shared_begin: int) -> Layout:
     """Return the layout of a function's variables in shared, local and parameter memory.
 
-    Args:
-        function: the function.
-        shared_begin: begin of a block's shared memory, after the system's share; arrays' alignment does not move it.
+    A block's shared memory begins at ``shared_begin``, after the system's share; arrays' alignment does not move it.
 
     Raises:
         PtxError: a variable is larger than its memory.

@@ -56,9 +56,9 @@ def float_operation(name: str, modifiers: tuple[str, ...]) -> Compute | None:
     if "ftz" in parts:
         semantics = _flushing(name, semantics, way)
     if "sat" in parts:
-        semantics = Compute(_then(saturated, semantics.compute), semantics.sources, kind)
+        semantics = Compute(then(saturated, semantics.compute), semantics.sources, kind)
     if "relu" in parts:
-        semantics = Compute(_then(without_negative, semantics.compute), semantics.sources, kind)
+        semantics = Compute(then(without_negative, semantics.compute), semantics.sources, kind)
     return semantics
 
 
@@ -98,7 +98,8 @@ def _flushing(name: str, plain: Compute, way: str) -> Compute:
     return flushed
 
 
-def _then(after: Callable[[Values], Values], function: Function) -> Function:
+def then(after: Function, function: Function) -> Function:
+    """Return the composition of two functions."""
     return lambda *numbers: after(function(*numbers))
 
 
@@ -165,14 +166,23 @@ _TESTS: dict[str, Function] = {
 }
 
 
+def halves(register: Values, dtype: DType) -> tuple[Values, Values]:
+    """Return the lower and the upper half of 32-bit registers, as 16-bit numbers of a type."""
+    low, high = ((register >> np.uint32(shift)).astype(np.uint16).view(dtype) for shift in (0, 16))
+    return low, high
+
+
+def joined_halves(low: Values, high: Values) -> Values:
+    """Return 32-bit registers of two 16-bit numbers each."""
+    lower, upper = (np.asarray(half).view(np.uint16).astype(np.uint32) for half in (low, high))
+    return np.asarray(lower | (upper << np.uint32(16)))
+
+
 def in_halves(compute: Function, dtype: DType, *sources: Values) -> Values:
     """Apply a function of 16-bit numbers to both halves of 32-bit registers."""
-    halves = []
-    for shift in (np.uint32(0), np.uint32(16)):
-        numbers = [(source >> shift).astype(np.uint16).view(dtype) for source in sources]
-        halves.append(np.asarray(compute(*numbers)).view(np.uint16).astype(np.uint32))
-    low, high = halves
-    return np.asarray(low | (high << np.uint32(16)))
+    return joined_halves(
+        *(compute(*numbers) for numbers in zip(*(halves(each, dtype) for each in sources), strict=True))
+    )
 
 
 FAMILY = Family(

@@ -7,21 +7,24 @@ from functools import partial
 
 import numpy as np
 
-from mmcore_emulator.isa.asynchronous.mbarrier_forms import MbarrierKind, combine, parse, problems
 from mmcore_emulator.isa.asynchronous.mbarriers import (
+    MbarrierKind,
     arrive,
+    combine,
     completed,
     completed_of_state,
     contents,
     expect_arrival,
     init,
+    parse,
     pending_count,
+    problems,
 )
 from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
-from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, ArrivalSent, Arrived, Made, Passed
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution
+from mmcore_emulator.machine.observer import LaneViolation, always
 from mmcore_emulator.numerics.types import Values
 
 _OBJECT = np.dtype(np.uint64)

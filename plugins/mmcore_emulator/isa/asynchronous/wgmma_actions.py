@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.isa.asynchronous.wgmma_operands import WgmmaKind, chunk_addresses, decode, parse_wgmma
 from mmcore_emulator.isa.entries import Capability, Effect, Entry, Execute, Family, Opcode, OperandSpec, Run, nothing
-from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Committed, Issued, Transfer, Waited
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
+from mmcore_emulator.machine.observer import Access, LaneViolation
 from mmcore_emulator.numerics.types import Flags, Integers, Values
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.tensor_cores.arithmetic import Arithmetic, arithmetic_of
 from mmcore_emulator.tensor_cores.elements import BITS, RAW, bits_of, values
-from mmcore_emulator.tensor_cores.layouts import wgmma_a, wgmma_d
+from mmcore_emulator.tensor_cores.fragments import wgmma_a, wgmma_d
 from mmcore_emulator.tensor_cores.summation import multiply_add
 
 _ROWS = 64

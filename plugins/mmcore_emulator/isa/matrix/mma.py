@@ -16,8 +16,7 @@ from mmcore_emulator.machine.warps import PerWarp
 from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
 from mmcore_emulator.tensor_cores.elements import bits_of, values
-from mmcore_emulator.tensor_cores.fragments import Fragment
-from mmcore_emulator.tensor_cores.layouts import Matrix, Shape, fragment
+from mmcore_emulator.tensor_cores.fragments import Fragment, Matrix, Shape, fragment
 from mmcore_emulator.tensor_cores.summation import multiply_add
 
 Multiply: TypeAlias = Callable[[Values, Values, Values], Values]

@@ -25,8 +25,7 @@ from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.numerics.types import DType, Integers, Values
 from mmcore_emulator.tensor_cores.arithmetic import Arithmetic
 from mmcore_emulator.tensor_cores.elements import BITS, join_parts, split_parts
-from mmcore_emulator.tensor_cores.fragments import Fragment
-from mmcore_emulator.tensor_cores.layouts import Matrix, Shape, wmma_fragment
+from mmcore_emulator.tensor_cores.fragments import Fragment, Matrix, Shape, wmma_fragment
 from mmcore_emulator.tensor_cores.summation import multiply_add
 
 _WMMA_SHAPES: dict[str, tuple[Shape, ...]] = {

@@ -42,12 +42,7 @@ def box_elements(layout: TensorLayout, coordinates: Values, destination: Values 
 def box_rows(layout: TensorLayout, coordinates: Values) -> tuple[Integers, Integers]:
     """Return the rows of boxes along the tensor's fastest axis, which copies access in global memory.
 
-    Args:
-        layout: of the tensor.
-        coordinates: as of :func:`box_elements`.
-
-    Returns:
-        address of each row [..., rows], and the bytes of it that the tensor has; 0 for a row outside.
+    For each row, [..., rows]: its address, and the bytes of it that the tensor has; 0 for a row outside.
     """
     coordinates = np.asarray(coordinates).astype(np.int64)
     rows, there = _rows(layout, coordinates)

@@ -34,13 +34,10 @@ class InFlight:
         self._under_way: list[_Operation] = []
 
     def send(self, address: Values, mask: Mask | None, land: Callable[[], None], block: Values | None = None) -> None:
-        """Add an operation on its way to the objects at the lanes' addresses.
+        """Add an operation of lanes to the mbarrier objects at their addresses in shared memory.
 
-        Args:
-            address: address of an mbarrier object in shared memory, as lanes.
-            mask: the lanes that issue it.
-            land: performs the arrival.
-            block: number in the batch of the block whose memory contains the object; the lanes' own by default.
+        ``land`` performs the arrival. ``block`` is the number in the batch of the object's block, by default the lanes'
+        own.
         """
         self._under_way.append(_Operation(self._keys(address, mask, block), land))
 

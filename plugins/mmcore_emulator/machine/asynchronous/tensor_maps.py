@@ -27,16 +27,11 @@ SPANS = tuple(_CHANGING)
 
 
 def swizzled(address: Values, span: int, first_line: Values | int = 0) -> Values:
-    """Return the swizzled addresses (any 64-bit type).
+    """Return the swizzled addresses (any 64-bit type) of absolute ones in shared memory.
 
-    Within each 128 bytes, chunks of 16 bytes change places, by the number of the 128 bytes in the pattern, so that
-    columns spread over the banks. The hardware flips bits of the absolute address, both for writes by a tensor map and
-    for reads by a matrix descriptor. Reference: PTX ISA, "Swizzling Modes".
-
-    Args:
-        address: in shared memory, absolute.
-        span: bytes within which chunks change places: 0, 32, 64 or 128.
-        first_line: number of the 128 bytes that the pattern starts with, modulo 8 (a descriptor's base offset).
+    Within each 128 bytes, chunks of 16 bytes change places within ``span`` bytes, by the number of the 128 bytes in the
+    pattern, so that columns spread over the banks. The pattern begins with number ``first_line``, modulo 8. Both writes
+    by a tensor map and reads by a matrix descriptor are swizzled. Reference: PTX ISA, "Swizzling Modes".
     """
     if not span:
         return address

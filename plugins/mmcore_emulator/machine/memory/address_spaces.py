@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.memory import operations
@@ -25,7 +24,7 @@ from mmcore_emulator.machine.memory.arrays import (
     StrayAccess,
 )
 from mmcore_emulator.machine.memory.operations import Combine
-from mmcore_emulator.machine.observer import Observers
+from mmcore_emulator.machine.observer import Access, LaneViolation, Observers
 from mmcore_emulator.numerics.types import DType, Integers, Values
 from mmcore_emulator.ptx.instructions import Instruction
 

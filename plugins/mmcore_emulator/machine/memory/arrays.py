@@ -206,14 +206,10 @@ class CopiedMemory:
         fresh: Callable[[int], NDArray[np.uint8]] = poisoned,
         name: Callable[[int], str] = lambda base: "",
     ) -> None:
-        """Create arrays that begin at the :func:`copied_base` of their number.
+        """Create arrays of these addresses and bytes, which begin at the :func:`copied_base` of their number.
 
-        Args:
-            label: their label in violations.
-            extents: address and bytes of each.
-            owner: number of each lane's copy, as lanes; the largest determines the number of copies.
-            fresh: creates the content.
-            name: returns the name in the source of the array at an address.
+        ``owner`` is the number of each lane's copy, as lanes. ``fresh`` creates the content. ``name`` returns the
+        source's name of the array at an address.
         """
         self.arrays = [_copied(label, base, nbytes, owner, fresh, name(base)) for base, nbytes in extents]
 

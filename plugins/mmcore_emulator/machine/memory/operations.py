@@ -17,15 +17,7 @@ _LEAST_UNFLUSHED = np.float32(2.0**-102)
 
 
 def load(space: Space, address: Values, dtype: DType, mask: Mask | None, report: Report) -> Values:
-    """Return the element at each lane's ``address``; a lane whose access is a violation reads NaN.
-
-    Args:
-        space: the memory.
-        address: byte addresses (uint64), as lanes.
-        dtype: element type.
-        mask: the executing lanes; None for all.
-        report: receives the violations.
-    """
+    """Return the element at each lane's byte address; a lane whose access is a violation reads NaN."""
     taking_part = None if mask is None else mask.over(address.shape)
     active = address if taking_part is None else address[taking_part]
     array = _only_array(space, active, dtype.itemsize, "read")

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous import events
 from mmcore_emulator.machine.asynchronous.events import BLOCK_WORDS, Transfer
 from mmcore_emulator.machine.lanes import Batch, Mask
-from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.machine.observer import Access, LaneViolation, Observer
 from mmcore_emulator.numerics.types import Flags, Integers, Values
 from mmcore_emulator.ptx.instructions import Block, Instruction
 from mmcore_emulator.sanitizer.asynchronous.in_flight import InFlight

@@ -15,10 +15,9 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from mmcore_emulator.isa.table import destinations, effect, reads
-from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.limits import WARP
-from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.machine.observer import LaneViolation, Observer, always
 from mmcore_emulator.numerics.types import Integers
 from mmcore_emulator.ptx.instructions import Block, Instruction, Operand, Register
 from mmcore_emulator.ptx.types import Constant

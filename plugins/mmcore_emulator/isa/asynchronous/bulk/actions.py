@@ -18,14 +18,20 @@ from mmcore_emulator.isa.asynchronous.bulk.copies import (
     merge_of_tensor,
     parse_copy,
 )
-from mmcore_emulator.isa.asynchronous.bulk.issue import Sent, tell_fetched
 from mmcore_emulator.isa.asynchronous.bulk.loads import to_shared
-from mmcore_emulator.isa.asynchronous.bulk.placement import Placement, issue, read_shared_elements, write_global
+from mmcore_emulator.isa.asynchronous.bulk.placement import (
+    Placement,
+    Sent,
+    issue,
+    read_shared_elements,
+    tell_fetched,
+    write_global,
+)
 from mmcore_emulator.isa.entries import CACHE_HINT, CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, nothing
-from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.asynchronous.events import Committed, Issued, Waited
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.memory.arrays import Array
+from mmcore_emulator.machine.observer import Access, BulkTransfer
 from mmcore_emulator.numerics.types import Integers, Values
 
 

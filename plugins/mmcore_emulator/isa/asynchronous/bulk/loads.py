@@ -12,8 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.isa.asynchronous.bulk.copies import BulkCopy, Merge, bulk_problems
-from mmcore_emulator.isa.asynchronous.bulk.issue import Sent, each_of, issued, landed
-from mmcore_emulator.isa.asynchronous.bulk.placement import Placement, issue, read_global, read_shared, write_shared
+from mmcore_emulator.isa.asynchronous.bulk.placement import (
+    Placement,
+    Sent,
+    each_of,
+    issue,
+    issued,
+    landed,
+    read_global,
+    read_shared,
+    write_shared,
+)
 from mmcore_emulator.isa.asynchronous.mbarriers import complete_tx, contents, initialised
 from mmcore_emulator.isa.asynchronous.remote_stores import block_at
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
