@@ -1,4 +1,4 @@
-"""The compile cache: what was compiled is not compiled again, and whatever a source includes is followed."""
+"""The compile cache: nothing is compiled twice, and every included file is followed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The timers of a GPU, on a made-up one whose clock moves on by what is put on its stream."""
+"""The timers of a GPU, on a made-up one whose clock advances with the work on its stream."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Event:
 
 
 class Target:
-    """What work is put on: the stream, which does it at once, or a graph, which does it when it is launched."""
+    """A receiver of work: the stream, which does it at once, or a graph, which does it when launched."""
 
     handle = 0
 
@@ -351,7 +351,7 @@ def test_an_end_to_end_time_is_of_copies_in_launches_and_copies_out(
 
 
 class Card:
-    """What NVIDIA's management library tells of a card, a reading after the other, and then nothing more."""
+    """NVIDIA's management library of a card: one reading after the other, and then an error."""
 
     def __init__(self, *readings: tuple[float, float, float, set[str]]) -> None:
         self._readings = list(readings)
