@@ -36,12 +36,7 @@ def lanes_of(batch: Batch, indices: Iterable[int], waiting: Mapping[int, Mask | 
 
 
 class BarrierWaits:
-    """The lanes of a batch that wait at barriers.
-
-    Attributes:
-        lanes: these lanes, by the number of the step that ends at the barrier.
-        barriers: the barriers of the batch's blocks.
-    """
+    """The lanes of a batch that wait at barriers."""
 
     def __init__(self, translation: Translation, machine: Machine, registers: Registers) -> None:
         self._translation = translation
@@ -49,8 +44,8 @@ class BarrierWaits:
         self._machine = machine
         self._batch = machine.batch
         self._registers = registers
-        self.lanes: WaitingLanes = {}
-        self.barriers = BlockBarriers(machine.batch, lambda: machine.warps)
+        self.lanes: WaitingLanes = {}  # these lanes, by the number of the step that ends at the barrier
+        self.barriers = BlockBarriers(machine.batch, lambda: machine.warps)  # the barriers of the batch's blocks
         # For each lane at a barrier of its warp, the mask that it names.
         self._named: Values = np.zeros((1,) * 6, np.uint32)
         # By the step of a warp barrier: lanes that executed later code with memory writes while others waited there.
