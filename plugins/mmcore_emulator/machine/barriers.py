@@ -119,7 +119,7 @@ class BlockBarriers:
                 (waiters & (counts % WARP != 0), "waits at a barrier for a part of a warp"),
                 (
                     waiters & ~going & (going & waiters).any(THREAD_AXES, keepdims=True),
-                    "comes to a barrier at which others of its block go on without it, as it waits for fewer threads",
+                    "reaches a barrier at which others of its block continue without it, as it waits for fewer threads",
                 ),
             ]
         return [(lanes, text) for lanes, text in mistakes if lanes.any()]

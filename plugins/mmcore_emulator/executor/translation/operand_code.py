@@ -118,7 +118,7 @@ class OperandCode:
             elif dtype.kind == "f":
                 value = np.array(float_value(constant), dtype)
             else:
-                raise PtxError(f"PTX constant of type {constant.type} stands where a {kind} should")
+                raise PtxError(f"PTX constant of type {constant.type} is used as a {kind}")
             self._constants[key] = self.value(value.reshape((1,) * 6))
         return self._constants[key]
 
