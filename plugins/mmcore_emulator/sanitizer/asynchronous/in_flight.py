@@ -47,9 +47,7 @@ _UNAWAITED_STORE = (
     "begins a bulk copy of shared memory, and its block may end while that still reads it: "
     "cp.async.bulk.wait_group.read is missing"
 )
-_UNAWAITED = (
-    "begins a bulk copy that no thread waits for: its block may have ended, or use the memory, before it lands"
-)
+_UNAWAITED = "begins a bulk copy that no thread waits for: its block may have ended, or use the memory, before it lands"
 
 
 class _Readers(NamedTuple):
