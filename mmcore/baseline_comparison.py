@@ -69,14 +69,14 @@ class BaselineComparison:
 
 def _rank(count: int) -> int:
     """How many of so many values, on either side, are left out of the interval of their median."""
-    left_out, tail = 0, 1 / 2**count
-    while left_out < (count - 1) // 2:
+    skipped, tail = 0, 1 / 2**count
+    while skipped < (count - 1) // 2:
         # How often the median is not between the values of the next ranks.
-        tail += math.comb(count, left_out + 1) / 2**count
+        tail += math.comb(count, skipped + 1) / 2**count
         if 2 * tail > 1 - _CONFIDENCE:
             break
-        left_out += 1
-    return left_out
+        skipped += 1
+    return skipped
 
 
 def compared_kernels(cell: Cell, kernel: Kernel) -> Sequence[Kernel]:

@@ -229,7 +229,7 @@ def _unverified(cell: Cell, loaded: LoadedKernel, device: Device) -> Result:
         config_id=planned.config.id,
         config_origin=planned.config_origin,
         violated_constraints=tuple(kernel.violations(planned.problem, planned.config)) if cell.force else (),
-        left_out=loaded.compiled.left_out,
+        excluded_host_code=loaded.compiled.excluded_host_code,
         strided=kernel.strided,
         launched=launch_records(loaded),
         device_description=device.description,

@@ -176,6 +176,13 @@ def imported(what: str, target: str) -> Any:
         raise MmcoreError(f"{what}, {target}, cannot be imported: {described(error)}") from error
 
 
+def texts(answer: Any) -> list[str]:
+    """Return an answer of several texts; raises TypeError for a single one, or anything else."""
+    if isinstance(answer, str):
+        raise TypeError("it returned str, not a list")
+    return [*map(str, answer)]
+
+
 def instance_of(kind: type[_T]) -> Callable[[Any], _T]:
     """Return a function that returns an answer of that type, and raises TypeError for any other."""
 

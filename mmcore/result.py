@@ -47,7 +47,7 @@ class Result:
         config, config_id: every parameter by name, the block as [x, y, z]; the config in a test's id.
         config_origin: where the config comes from: tuned for what, or the kernel's default; empty if the user named it.
         violated_constraints: the kernel's constraints that were passed over, a clause each.
-        left_out: what the compiler left out of the source and its headers, as a compiled module lists it.
+        excluded_host_code: code of the source and its headers that was not compiled, as a compiled module lists it.
         strided, launched: whether the kernel takes leading dimensions (else its matrices were packed); its launches.
         verification: whether the product is right; None when a violation left no product.
         violations: what the launches did that they must not do.
@@ -77,7 +77,7 @@ class Result:
     config_id: str = ""
     config_origin: str = ""
     violated_constraints: tuple[str, ...] = ()
-    left_out: list[dict[str, Any]] = field(default_factory=list)
+    excluded_host_code: list[dict[str, Any]] = field(default_factory=list)
     strided: bool = False
     launched: tuple[LaunchRecord, ...] = ()
     device_description: str = ""
@@ -196,6 +196,7 @@ class Result:
             "registers": self.registers,
             "seed": self.cell.seed,
             "forced": self.cell.force,
+            "left_out": self.excluded_host_code,
             "violated_constraints": list(self.violated_constraints),
             "verified": self.verified,
             "timed_out": self.timed_out,
@@ -234,6 +235,7 @@ class Result:
         return cls(
             cell=Cell.from_json(values["cell"]),
             **{name: values[name] for name in _PLAIN if name in values or name not in _NEW},
+            excluded_host_code=values.get("left_out", []),
             violated_constraints=tuple(values["violated_constraints"]),
             launched=tuple(map(LaunchRecord.from_json, values["launched"])),
             verification=Verification.from_json(values),
@@ -248,7 +250,7 @@ _MAPPINGS = ("distributions", "conditions")
 _PLAIN = (
     *("kernel", "title", "device_description", "dtype", "output", "accumulator", "operation", "config", "config_id"),
     *("strided", "host_seconds", "supports_timing", "peak_flops", "figures", "phases"),
-    *(_NEW := ("column_major", "alpha", "beta", "config_origin", "left_out", "hazards", "place", *_MAPPINGS)),
+    *(_NEW := ("column_major", "alpha", "beta", "config_origin", "hazards", "place", *_MAPPINGS)),
 )
 
 

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
+from mmcore.cli.kernel_param import add_file_options
 from mmcore.cli.output import keep_stdout_for_json, write
 from mmcore.errors import MmcoreError, TimeLimit, described
 from mmcore.messages import finish, say, visible
@@ -47,7 +48,7 @@ class CommandLine(click.Group):
                 raise MmcoreError(f"the command {cmd_name}, {target}, is no click command")
         except MmcoreError as error:
             command = _Broken(cmd_name, short_help=f"({error})")
-        registry().hook.mmcore_command(command=command)
+        add_file_options(command)
         command.context_class = _Context
         return command
 

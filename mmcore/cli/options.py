@@ -61,8 +61,10 @@ def _with(*options: _Option) -> _Option:
 
 _BLOCK = "Threads per block; 32 is 32x32 unless the kernel's blocks are flat."
 _PARAM = "A parameter of the kernel's config, such as BM=128; comma lists, repeatable."
-block_option = click.option("--block", metavar="BX[xBY]", help=_BLOCK)
-config_option = click.option("--config", "configs", multiple=True, type=parse_config, metavar="NAME=VALUE", help=_PARAM)
+block_option = click.option("--block", is_eager=True, metavar="BX[xBY]", help=_BLOCK)
+config_option = click.option(
+    "--config", "configs", is_eager=True, multiple=True, type=parse_config, metavar="NAME=VALUE", help=_PARAM
+)
 
 
 def problem_options(usual: int) -> _Option:

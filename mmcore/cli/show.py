@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.list_kernels import configs, descriptions, summary
 from mmcore.cli.options import USUAL_SIZE
 from mmcore.cli.output import fields, json_option, loaded_registry, on_terminal, render, write_json
@@ -18,8 +19,10 @@ from mmcore.kernel.launch import Launch, covering_grid
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.kernel_reference import KernelReference
+from mmcore.messages import say
 from mmcore.planning.plan import Plan, plan
 from mmcore.plugin_table import Origin, Registered
+from mmcore.plugins import texts
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,13 +31,16 @@ _LANGUAGES = {".py": "python", ".ptx": "ptx"}
 
 
 @click.command()
-@click.argument("kernel")
+@click.argument("kernel", type=KernelParam())
 @json_option
 def show(kernel: KernelReference, as_json: bool) -> int:
     """Show a kernel: where it comes from, its rule, its source."""
     registry = loaded_registry()
     found = registry.kernel(kernel)
     registered = registry.kernels.get(found.name, Registered(found, Origin(found.source.name, "no package")))
+    answers = registry.hook.mmcore_notes(kernel=found)
+    for note in (note for notes in registry.answers(answers, "mmcore_notes", texts) for note in notes):
+        say(note)
     source_text, rule, launched = found.source_text(), _rule(found), _entries(found)
     declared = {"entry": found.entry, "arguments": found.arguments, "grid": found.launch or found.grid}
     inferred = [name for name, value in declared.items() if not value and not found.call]  # read off the source

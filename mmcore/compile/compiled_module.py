@@ -56,7 +56,8 @@ class CompiledModule:
         functions: the functions asked for, by name expression.
         cubin: machine code; empty where the driver makes it of the PTX.
         ptx: PTX text; empty where there is machine code alone.
-        left_out: what of the source and its headers is not compiled: name, path, first and last line, and the reason.
+        excluded_host_code: code of the source and its headers that was not compiled, as it is the host's: name, path,
+            first and last line, and the reason of each part.
     """
 
     architecture: str
@@ -64,4 +65,4 @@ class CompiledModule:
     functions: dict[str, CompiledFunction]
     cubin: bytes
     ptx: str
-    left_out: list[dict[str, str | int]] = field(default_factory=list)
+    excluded_host_code: list[dict[str, str | int]] = field(default_factory=list)

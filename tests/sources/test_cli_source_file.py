@@ -1,4 +1,4 @@
-"""``mmcore run my.cu`` and its like: a file in the place of a kernel's name."""
+"""``mmcore run my.cu``: commands with a file instead of a kernel's name."""
 
 from __future__ import annotations
 
@@ -283,7 +283,7 @@ def test_a_package_is_made_of_a_file_with_the_headers_that_it_includes(folder: P
 
 
 def test_kernels_that_were_written_for_declarations_are_read_as_they_are_declared() -> None:
-    """Of sources that no test was written for, none is taken for something else."""
+    """Read sources that were not written for this test."""
     ours = [each.item for name, each in registry().kernels.items() if name.startswith(("upc.", "hpsee."))]
     for declared in ours:
         found = referenced_kernel({"file": str(declared.source)})
@@ -291,12 +291,12 @@ def test_kernels_that_were_written_for_declarations_are_read_as_they_are_declare
         assert (found.dtype, found.output, found.beta) == (declared.dtype, declared.output, declared.beta)
 
 
-def test_a_plugin_that_fails_to_change_a_command_costs_only_its_own_change(folder: Path) -> None:
-    failing = "from mmcore import hookimpl\n@hookimpl\ndef mmcore_command(command):\n    return 1 // 0\n"
+def test_a_plugin_whose_options_fail_costs_only_its_own_options(folder: Path) -> None:
+    failing = "from mmcore import hookimpl\n@hookimpl\ndef mmcore_file_options():\n    return 1 // 0\n"
     install(folder / "site", "failing", "failing.command", failing)
     result = command("run", "my.cu", "--entry", "mul", "--size", "32", "--device", "emulator", site=folder / "site")
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "TEST PASS"), result.output
-    assert "mmcore_command of plugin " in result.stderr
+    assert "failed in mmcore_file_options: ZeroDivisionError" in result.stderr
 
 
 PROGRAM = """#include <vector>

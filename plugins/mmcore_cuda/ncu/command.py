@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import json_option, loaded_registry, render, write_json
 from mmcore.kernel_reference import KernelReference
@@ -13,7 +14,7 @@ from mmcore.messages import say
 
 
 @click.command()
-@click.argument("kernel")
+@click.argument("kernel", type=KernelParam())
 @launch_options(USUAL_SIZE)
 @device_option("auto: the first GPU.")
 @timeout_option("everything together")

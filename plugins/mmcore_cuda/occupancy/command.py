@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from mmcore.cli.kernel_param import KernelParam, refuse_file_options
 from mmcore.cli.options import (
     USUAL_SIZE,
     block_option,
@@ -38,7 +39,7 @@ def _capability(text: str) -> tuple[int, int]:
 
 
 @click.command()
-@click.argument("kernel", required=False)
+@click.argument("kernel", type=KernelParam(), required=False)
 @problem_options(USUAL_SIZE)
 @block_option
 @config_option
@@ -57,6 +58,7 @@ def occupancy(
     if cc is not None and device is not None:
         raise click.UsageError("give either --device or --cc, not both")
     if kernel is None:
+        refuse_file_options("none is named")
         block = _bare_block(asked)
         capability, name = _target(cc, device)
         registers, shared = asked["registers"], asked["shared"] or 0

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mmcore.hookspecs import hookimpl
@@ -31,13 +31,19 @@ def mmcore_kernel_of_file(reference: Mapping[str, Any], taken: Mapping[str, File
 
 
 @hookimpl
-def mmcore_command(command: click.Command) -> None:
-    """Add ``--entry``, ``--args`` and others to every command that takes a kernel."""
-    for each in command.params:
-        if each.name in ("kernel", "model"):
-            from mmcore_sources.cuda_file.options import take_files
+def mmcore_file_options() -> Iterable[click.Option]:
+    """Return ``--entry``, ``--args`` and others."""
+    from mmcore_sources.cuda_file.options import file_options
 
-            take_files(command, each.name)
+    return file_options()
+
+
+@hookimpl
+def mmcore_notes(kernel: Kernel) -> list[str]:
+    """Return the list of the host code that is excluded from a .cu file."""
+    from mmcore_sources.cuda_file.excluded_host_code import for_show
+
+    return list(filter(None, [for_show(kernel)])) if kernel.source.suffix == ".cu" else []
 
 
 @hookimpl
@@ -51,11 +57,11 @@ def mmcore_source_revision(kernel: Kernel, version: str) -> str:
 @hookimpl
 def mmcore_hints(result: Result) -> Iterator[str]:
     """Yield the host code that was excluded; for a file's kernel, also other readings and sizes that were tried."""
-    if result.left_out:
+    if result.excluded_host_code:
         from mmcore.registry import registry
         from mmcore_sources.cuda_file.excluded_host_code import in_a_line
 
-        yield in_a_line(registry().kernel(result.cell.kernel).source, result.left_out)
+        yield in_a_line(registry().kernel(result.cell.kernel).source, result.excluded_host_code)
     if not isinstance(result.cell.kernel, str):
         from mmcore_sources.cuda_file.hints import hints
 

@@ -58,7 +58,7 @@ def in_worker(device: Device, phases: Phases, cell: Mapping[str, Any]) -> list[d
     with phases("plan"):
         planned = plan_cell(Cell.from_json(cell), device.properties)
     with phases("compile"):
-        return [dict(each) for each in compile_plan(planned, device.architecture).left_out]
+        return [dict(each) for each in compile_plan(planned, device.architecture).excluded_host_code]
 
 
 def in_a_line(source: Path, listed: Sequence[Mapping[str, Any]]) -> str:

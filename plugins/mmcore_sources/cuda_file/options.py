@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
@@ -13,9 +12,6 @@ from mmcore.cli.options import number_type
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import BLOCK, parse_config
 from mmcore.kernel.geometry import parse_shape
-from mmcore.kernel_reference import KernelReference, is_file
-from mmcore.messages import say
-from mmcore.registry import registry
 
 _OPTIONS = {
     "entry": ("F", "the __global__ function, or an instance of a template: f<32>."),
@@ -37,57 +33,8 @@ _EXTENTS = re.compile("[1-9][0-9]*([x×][1-9][0-9]*){1,2}")
 _LARGEST_FACTOR = 1e30  # a product of float32 must have room
 
 
-def take_files(command: click.Command, parameter: str) -> None:
-    """Let a command take files where it takes kernels, and add the options that describe them.
-
-    Its function gets a reference to the file instead of the path, as in cells, or a tuple of references.
-    """
-    present, function = {each.name for each in command.params}, command.callback
-    further = [option for option in _options() if option.name not in present]
-    if function is None or not further:
-        return
-
-    @functools.wraps(function)
-    def with_files(**asked: Any) -> Any:
-        kernel = asked.pop(parameter)
-        taken = {str(option.name): asked.pop(str(option.name)) for option in further}
-        # 0 and '' are values: a factor, and no matrix by columns.
-        given = {name: value for name, value in taken.items() if value not in (None, ())}
-        named = kernel if isinstance(kernel, tuple) else () if kernel is None else (kernel,)
-        found = tuple(_reference(each, given, asked, str(command.name)) for each in named)
-        if given and not found:
-            raise click.UsageError(f"--{next(iter(given))} is for a .cu file, and none is named")
-        return function(**{parameter: found if isinstance(kernel, tuple) else next(iter(found), None)}, **asked)
-
-    command.params += further
-    command.callback = with_files
-
-
-def _reference(name: str, given: Mapping[str, Any], asked: Mapping[str, Any], command: str) -> KernelReference:
-    """Return a kernel's name unchanged; for a file's path return a reference, and print the inferred values on stderr.
-
-    For ``show``, print the excluded host code, too.
-    """
-    if not is_file(name) or name in registry().kernels:
-        if given:
-            raise click.UsageError(f"--{next(iter(given))} is for a .cu file, and {name} is declared by a package")
-        reference: KernelReference = name
-        registered = registry().kernels.get(name)
-        kernel = registered and registered.item
-    else:
-        launch = {name: asked[name] for name in ("block", "configs") if asked.get(name)}
-        reference = {"file": name, **given, **launch}
-        kernel = registry().kernel(reference)
-        say(registry().files[kernel.name].inferred)
-    if command == "show" and kernel and kernel.source.suffix == ".cu":
-        from mmcore_sources.cuda_file.excluded_host_code import for_show
-
-        if listed := for_show(kernel):
-            say(listed)
-    return reference
-
-
-def _options() -> Iterable[click.Option]:
+def file_options() -> Iterator[click.Option]:
+    """Yield the options that describe a kernel in a .cu file."""
     for name, (metavar, text) in _OPTIONS.items():
         kind = number_type(-_LARGEST_FACTOR, _LARGEST_FACTOR, float) if name in _REAL else click.STRING
         several = name in _SEVERAL

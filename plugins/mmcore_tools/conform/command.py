@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.options import device_option, seed_type, timeout_option
 from mmcore.cli.output import console, fields, json_option, loaded_registry, render, write_json
 from mmcore.errors import UnknownKernel
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("kernel", metavar="KERNEL...", nargs=-1, required=True)
+@click.argument("kernel", type=KernelParam(), metavar="KERNEL...", nargs=-1, required=True)
 @device_option()
 @click.option("--seed", type=seed_type, metavar="S", help="Seed of the random inputs; fresh by default.")
 @timeout_option("each case")

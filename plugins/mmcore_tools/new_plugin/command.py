@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from mmcore.cli.kernel_param import KernelParam, refuse_file_options
 from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
 from mmcore.kernel_reference import KernelReference
 
@@ -24,11 +25,17 @@ _ROLES = {
     "--dir", "folder", type=Path, metavar="D", help="Folder to write, new or empty; called like the package by default."
 )
 @click.option(
-    "--from", "model", metavar="KERNEL", help="Start from a copy of this kernel, or of the one in a .cu file."
+    "--from",
+    "model",
+    type=KernelParam(),
+    metavar="KERNEL",
+    help="Start from a copy of this kernel, or of the one in a .cu file.",
 )
 @json_option
 def new_plugin(name: str, folder: Path | None, model: KernelReference | None, as_json: bool) -> int:
     """Write a package with a kernel to start from."""
+    if model is None:
+        refuse_file_options("none is named")
     registry = loaded_registry()
     from mmcore_tools.new_plugin.names import free_names
     from mmcore_tools.new_plugin.project import project
