@@ -321,7 +321,6 @@ def test_only_a_function_that_takes_leading_dimensions_gets_gaps_between_rows(wr
         ({"name": 3}, "3 is not a kernel name"),
         ({"configs": [{"BM": 8}]}, "a config needs a block"),
         ({"over_read": 3}, 'over_read is "tiles", elements by matrix or a function, not 3'),
-        ({"accumulate": True}, "accumulate= is now beta=1"),
         ({"options": (1,)}, r"its options are texts, unlike \(1,\)"),
         ({"arguments": (Scalar(5, "float31"),)}, "'float31' is not a type of a scalar argument"),
         ({"arguments": (Scalar(10**400, "float32"),)}, "0 is no float32"),
