@@ -21,7 +21,7 @@ from mmcore.api import kernels
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.executor.choose_device import open_device
 from mmcore.planning.plan import plan
-from mmcore_cuda.device import CudaModule
+from mmcore_cuda.module import CudaModule
 
 KERNEL, N, BLOCK = "upc.kernel01", 32, 16
 LAUNCHES, REPETITIONS = 2000, 31
