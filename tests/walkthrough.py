@@ -59,7 +59,7 @@ Step: TypeAlias = Command | Content | Edit
 
 
 def steps(page: str) -> Iterator[Step]:
-    """What a page says to do, in order."""
+    """Yield the steps of a page, in order."""
     for block in _BLOCK.finditer(page):
         line = page.count("\n", 0, block.start("text"))
         language, text = block["language"], block["text"]

@@ -18,12 +18,12 @@ SIXTY_FOUR_ROWS = kernel_source("sixty_four_rows")
 
 
 def covering(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
-    """As many blocks as cover C."""
+    """Launch as many blocks as cover C."""
     return covering_by(config.block.y)(problem, config, device)
 
 
 def covering_by(rows: int) -> LaunchRule:
-    """As many blocks as cover C when a block makes so many rows."""
+    """Return the rule that covers C with blocks of so many rows."""
 
     def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
         return Launch(grid=(ceil_div(problem.n, config.block.x), ceil_div(problem.m, rows)), block=config.block)
@@ -32,7 +32,7 @@ def covering_by(rows: int) -> LaunchRule:
 
 
 def reading_past(**over_read: int) -> LaunchRule:
-    """The same, declaring an over-read."""
+    """Return the rule that covers C and declares an over-read."""
 
     def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
         return Launch(covering(problem, config, device).grid, config.block, over_read=over_read)
@@ -41,7 +41,7 @@ def reading_past(**over_read: int) -> LaunchRule:
 
 
 def rounding_down(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
-    """As many whole blocks as fit into C, and one at least."""
+    """Launch as many whole blocks as fit into C, and at least one."""
     grid = (max(1, problem.n // config.block.x), max(1, problem.m // config.block.y))
     return Launch(grid=grid, block=config.block)
 

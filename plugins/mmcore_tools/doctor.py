@@ -29,7 +29,7 @@ python -m pip uninstall mmcore, then install mmcore-cuda again"""
 @click.command()
 @json_option
 def doctor(as_json: bool) -> int:
-    """Report what is installed here, and how to add what is missing."""
+    """Report what is installed, and what is missing."""
     findings = examine()
     if as_json:
         write_json(findings)

@@ -1,4 +1,4 @@
-"""What all commands have in common: help, errors, warnings, exit codes, and manners towards the terminal."""
+"""Properties of all commands: help, errors, warnings, exit status, output on a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kernel declares: defaults, launch rules, over-reads, what is read off the source, and refused declarations."""
+"""Declarations: defaults, launch rules, over-reads, arguments inferred from the source, refused declarations."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_a_rule_that_fails_is_told_in_one_sentence(written: Any, rule: dict[str,
     ("config", "sizes", "over_read"),
     [
         ({"block": (8, 8)}, (16, 16, 16), {"A": 0, "B": 0}),
-        # A: rows 9 to 15 and columns 9 to 15 of the last tile: 15·9 + 16 - 81. B likewise.
+        # A: rows 9 to 15 and columns 9 to 15 of the last tile: 15·9 + 16 - 81. The same for B.
         ({"block": (8, 8)}, (9, 9, 9), {"A": 70, "B": 70}),
         ({"block": (8, 8)}, (8, 8, 9), {"A": 7, "B": 56}),
         ({"block": (8, 8)}, (9, 8, 8), {"A": 56, "B": 0}),

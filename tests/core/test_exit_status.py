@@ -23,20 +23,7 @@ from tests.kernel_sources import kernel_source
 SMALL = ("--size", "8", "--block", "8", "--device", "emulator")
 KERNEL = kernel_source("multiply")
 NUMBERS = (
-    "9" * 40,
-    "9" * 400,
-    "9" * 4400,
-    "1e400",
-    "-1e400",
-    "nan",
-    "inf",
-    "-inf",
-    "0x10",
-    "1_0",
-    "٣",
-    "",
-    " 5",
-    "+-5",
+    *("9" * 40, "9" * 400, "9" * 4400, "1e400", "-1e400", "nan", "inf", "-inf", "0x10", "1_0", "٣", "", " 5", "+-5"),
 )
 
 
@@ -49,7 +36,7 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def refused(*arguments: str, site: Path | None = None) -> str:
-    """The sentence by which a command is refused."""
+    """Return the sentence that refuses a command."""
     result = mmcore(*arguments, site=site)
     assert isinstance(result.exception, SystemExit), (arguments, result.exception)
     assert (result.exit_code, result.stdout) == (2, ""), (arguments, result.output)

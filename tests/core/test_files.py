@@ -1,4 +1,4 @@
-"""Files that a user, a plugin or the cache names: what is read of them, and what is left of them."""
+"""Reading and writing of files that a user, a plugin or the cache names."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_lines_are_read_whatever_a_file_has(tmp_path: Path) -> None:
     assert [len(line) for line in read_lines(path)] == [2, 1 << 20, (1 << 19) + 1, 1]
 
 
-# What is written.
+# Writing.
 
 
 def no_room(monkeypatch: pytest.MonkeyPatch) -> None:

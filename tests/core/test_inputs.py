@@ -1,4 +1,4 @@
-"""What a kernel is given: values that cannot hide a violation, in storage that shows what nobody wrote."""
+"""A kernel's inputs: values that cannot hide a violation, and poison in storage that is never written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is noticed of a kernel's launches besides a wrong product, and when they are made again."""
+"""Violations of a kernel's launches besides a wrong product, and repeated launches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``matmul`` of arrays that lie on a GPU, which are used in place: GPUs that emulate, and arrays in their memory."""
+"""``matmul`` of arrays on a GPU, which are used in place; the GPUs here are emulators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PACKED = "#define lda k\n#define ldb n\n#define ldc n\n"
 
 
 class OnGpu:
-    """An array in the memory of a device, as it lies there: so many elements from one row to the next."""
+    """An array in the memory of a device, with a gap between its rows."""
 
     def __init__(self, device: Emulator, content: Any, gap: int = 0, order: Literal["C", "F"] = "C") -> None:
         self.shape, self.dtype, self._order = content.shape, content.dtype, order
@@ -35,7 +35,7 @@ class OnGpu:
 
     @property
     def whole(self) -> Any:
-        """What lies there now, gaps included."""
+        """The content of the device's memory, gaps included."""
         content = np.empty(int(np.prod(self._padded)), self.dtype)
         self.buffer.download(content)
         return content.reshape(self._padded, order=self._order)
@@ -46,7 +46,7 @@ class OnGpu:
 
 
 class WithInterface(OnGpu):
-    """As CuPy's arrays have been known from the beginning: it does not tell which GPU it is on."""
+    """An array like CuPy's first ones, which does not name its GPU."""
 
     __cuda_array_interface__: ClassVar = {"version": 3}
 
@@ -56,7 +56,7 @@ class WithInterface(OnGpu):
 
 
 class WithDlpack(OnGpu):
-    """As PyTorch's."""
+    """An array like PyTorch's."""
 
     place = (2, 1)
 
@@ -85,7 +85,7 @@ class EmulatedGpu(Emulator):
 
 @pytest.fixture
 def gpus(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """Two GPUs, of which the first is the one that "cuda" means."""
+    """Two GPUs; "cuda" means the first."""
     first, second = EmulatedGpu(), EmulatedGpu()
     for name, device in (("cuda", first), ("cuda:0", first), ("cuda:1", second)):
         monkeypatch.setitem(worker._devices, name, device)

@@ -265,7 +265,7 @@ def test_what_is_copied_to_the_device_is_what_the_kernel_reads(name: str, matric
         assert [buffer.label for buffer, _ in downloads] == ["C"]
 
 
-# What verifying the launches takes from them, and says of them.
+# Verification of the launches.
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Inputs of mixed kinds: right products in any order of summation, and arithmetic that is not what was declared."""
+"""Inputs of mixed kinds: right products in any order of summation, and other arithmetic than declared."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TYPES = [
 
 
 def is_verified(multiply: Multiply, types: tuple[str, str, str], k: int, seed: int, full: float | None = None) -> bool:
-    """Whether what ``multiply`` makes of the exact values of A and B is verified."""
+    """Return the verdict on the product that ``multiply`` computes from the exact values of A and B."""
     dtype, accumulator, output = types
     problem = Problem(M, N, k, dtype, output)
     matrices = draw_mixed(problem, accumulator, seed)
@@ -78,7 +78,7 @@ def test_a_sum_in_a_narrow_type_is_accepted_where_it_is_declared(dtype: str, k: 
 
 
 def rounded(bits: int) -> Multiply:
-    """The product of numbers of which only so many bits of the significand are left."""
+    """Return the product of numbers that are rounded to so many bits."""
 
     def keep(numbers: Values) -> Values:
         significand, exponent = np.frexp(numbers)

@@ -1,4 +1,4 @@
-"""What a kernel may ask for: layouts, factors, types, a C of zeros, structures, bytes and filled workspaces."""
+"""Options of a kernel: layouts, factors, types, a C of zeros, structures, bytes and filled workspaces."""
 
 from __future__ import annotations
 
@@ -370,7 +370,7 @@ def test_a_bad_declaration_is_one_sentence(cu_file: Path, declared: dict[str, An
     assert str(caught.value) == f"tests.own: {said}"
 
 
-# What is shown.
+# Output.
 
 
 @pytest.fixture
@@ -426,19 +426,15 @@ def test_a_narrow_sum_is_named(cu_file: Path) -> None:
 
 # Inputs of all exponents.
 
+# Of A and B, the accumulator, and C.
 WIDE_TYPES = [
-    ("float32", "float32", "float32"),
-    ("float64", "float64", "float64"),
-    ("float16", "float32", "float32"),
-    ("float16", "float16", "float16"),
-    ("bfloat16", "float32", "bfloat16"),
-    ("tf32", "float32", "float32"),
-    ("float8_e4m3fn", "float22", "float32"),
-    ("float8_e4m3fn", "float32", "float8_e4m3fn"),
-    ("float8_e5m2", "float22", "bfloat16"),
-    ("int8", "int32", "int32"),
-    ("uint8", "int32", "int32"),
-    ("int32", "int32", "int32"),
+    tuple(types.split())
+    for types in (
+        *("float32 float32 float32", "float64 float64 float64", "float16 float32 float32", "float16 float16 float16"),
+        *("bfloat16 float32 bfloat16", "tf32 float32 float32", "float8_e4m3fn float22 float32"),
+        *("float8_e4m3fn float32 float8_e4m3fn", "float8_e5m2 float22 bfloat16"),
+        *("int8 int32 int32", "uint8 int32 int32", "int32 int32 int32"),
+    )
 ]
 
 

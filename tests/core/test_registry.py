@@ -1,4 +1,4 @@
-"""Plugins: found, loaded when asked for, and reported when they fail."""
+"""Plugins: discovery, loading, and reports of failures."""
 
 from __future__ import annotations
 

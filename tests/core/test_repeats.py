@@ -58,7 +58,7 @@ def always(seconds: float) -> Script:
 
 
 def disturbed(seconds: float, *, until: int, by: float) -> Script:
-    """Longer in the first readings, now more and now less, as if somebody else used the device."""
+    """Return a script with longer first readings, like those of a device in use."""
     return lambda reading: seconds + (by * (1 + reading % 2) if reading < until else 0.0)
 
 
@@ -73,7 +73,7 @@ def loaded() -> Iterator[LoadedKernel]:
 
 
 class SharedCard:
-    """A card of which other processes have a part: nothing else runs for some of their milliseconds, now and then.
+    """A card that other processes use too, for some milliseconds now and then.
 
     Args:
         seed: of its random numbers.
@@ -86,12 +86,12 @@ class SharedCard:
         self.clock = 1.0
 
     def seconds(self, own: float) -> float:
-        """What events say of launches that take so long by themselves."""
+        """Return the time between events around launches of this duration."""
         self.clock = min(max(self.clock * self.random.uniform(0.997, 1.003), 0.97), 1.03)
         total = own * self.clock * self.random.uniform(1.0, 1.01) + 4e-6
         for _ in range(1 + int(own / 2e-3)):
             if self.random.random() < self.share:
-                total += self.random.uniform(*self.slices) + self.random.uniform(0, 2e-5)  # L2 is to be filled again
+                total += self.random.uniform(*self.slices) + self.random.uniform(0, 2e-5)  # L2 is filled again
         return round(total / 5e-7) * 5e-7
 
 
@@ -343,7 +343,7 @@ def test_readings_of_many_launches_end_when_they_took_a_second_together(loaded: 
     assert [len(readings) for readings in made.readings] == [13, 13, 13, 13, 13]
 
 
-# On a GPU of which other processes have a part.
+# On a GPU that other processes use.
 
 LOAD = """
 import sys, time

@@ -1,4 +1,4 @@
-"""What a file or a plugin says is shown by a terminal, and never obeyed."""
+"""Text from files and plugins, of which a terminal must not obey escape sequences."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_what_a_terminal_would_obey_is_written_out() -> None:
 
 
 def printed(*arguments: str, module: str = "mmcore", site: Path | None = None) -> str:
-    """What a command writes to a terminal; of mmcore's what it writes to pipes, too."""
+    """Return the output of a command on a terminal, and of mmcore's commands to pipes too."""
     command = [sys.executable, "-m", module, *arguments]
     path = os.pathsep.join([*([str(site)] if site else []), *sys.path])
     environment = {**os.environ, "PYTHONPATH": path, "TERM": "xterm", "COLUMNS": "80"}
@@ -71,7 +71,7 @@ def printed(*arguments: str, module: str = "mmcore", site: Path | None = None) -
 
 
 def shows(text: str, begin: str = "\\x1b]0;owned") -> bool:
-    """Whether a text shows what is planted, and obeys nothing of it."""
+    """Return whether a text shows the planted words and has no control sequence."""
     assert not [sign for sign in OBEYED if sign in text], text
     return begin in "".join(text.split())
 

@@ -425,7 +425,7 @@ def test_promoted_sums_err_no_more_the_longer_they_are() -> None:
 
 @pytest.mark.parametrize("terms", [128, 8192])
 def test_sums_that_are_promoted_too_late_are_found(terms: int) -> None:
-    """Of one sign, where each of float22's sums is cut off below what it adds at last."""
+    """Use numbers of one sign, as float22 cuts off the last terms of long sums."""
     problem = Problem(3, 40, 8192, "float8_e4m3fn", "float64")
     matrices = draw(problem, seed=1)
     numbers = [np.abs(wide(matrix, problem.dtype)) for matrix in (matrices.a, matrices.b)]

@@ -73,7 +73,7 @@ def worker() -> int:
 
 
 def gone(process: int) -> bool:
-    """Whether there is no such process, or only what is left of it."""
+    """Return whether a process has ended, or is a zombie."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:
@@ -298,7 +298,7 @@ def test_phases_are_told_as_they_begin(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_does_not_even_say_so_is_killed(tmp_path: Path) -> None:
-    """As one whose only thread holds the interpreter in a call of its own."""
+    """Stop the process, like a thread that holds the interpreter's lock."""
     device = WorkerProcess("fragile:0")
     process = device.ask(DESCRIBE, [], None)["facts"]["process"]
     os.kill(process, signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""Compiling: what comes out of NVRTC, and what is said of a source that does not compile."""
+"""Compiling: NVRTC's results, and messages about a source that does not compile."""
 
 from __future__ import annotations
 

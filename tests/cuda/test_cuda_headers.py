@@ -1,4 +1,4 @@
-"""Where CUDA's own headers are found, and what is said of those that are missing or of another version."""
+"""CUDA's own headers: their folders, and messages about missing ones and other versions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_cudas_own_headers_compile(cu_file: Path, header: str) -> None:
 
 @pytest.fixture
 def located(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Path]]:
-    """Where cuda-pathfinder finds headers, by library."""
+    """The folders of headers that cuda-pathfinder finds, by library."""
     found: dict[str, Path] = {}
 
     def find(library: str) -> str | None:

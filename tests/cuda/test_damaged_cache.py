@@ -1,4 +1,4 @@
-"""Whatever is in the cache's directory, the code is that of the source: read if it is whole, else compiled again."""
+"""Damage in the cache's directory: an entry that is not whole is compiled again."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_killed_writers_leave_a_sound_cache(cu_file: Path, tmp_path: Path, monke
 
 
 def _with(*path: str, value: object) -> Callable[[dict[str, Any]], object]:
-    """A change of the value that stands there in an entry."""
+    """Return a change of a value in an entry."""
 
     def change(entry: dict[str, Any]) -> dict[str, Any]:
         place: Any = entry

@@ -1,4 +1,4 @@
-"""The device half of a program: its kernels compile as they stand, and what is wrong in them is told in its place."""
+"""The device half of a program: its kernels compile unchanged, and errors name their lines."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ from pathlib import Path
 import pytest
 
 import mmcore
-from mmcore_cuda.nvrtc.compilation import compile_source, device_half
-from mmcore_cuda.nvrtc.device_half import ExcludedCode
+from mmcore_cuda.nvrtc.compilation import compile_source
+from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
+from mmcore_cuda.nvrtc.device_half import DeviceHalf, ExcludedCode
 from tests.cuda.test_compiler import SOURCE, compiled, failure
 from tests.kernel_sources import kernel_source, kernel_sources
 
 KERNEL = SOURCE.replace("VALUE", "1.0f")
 
 
+def device_half(text: str, source: Path = Path("kernel.cu")) -> DeviceHalf:
+    options = ("-arch=sm_90", "-std=c++17", *cuda_headers().options)
+    return compile_source(source.name, source, text, options, ())[1]
+
+
 def left_out(text: str) -> dict[str, tuple[int, int]]:
-    """The lines of what is left out, by name."""
+    """Return the lines of the host code that is excluded, by name."""
     return {each.name: (each.first, each.last) for each in device_half(text).excluded}
 
 
@@ -108,7 +114,7 @@ def test_a_missing_function_is_told_as_without_a_host_half(cu_file: Path) -> Non
 
 
 def test_a_data_member_is_never_left_out(cu_file: Path) -> None:
-    """It would change the layout of what is passed to a kernel."""
+    """Leaving it out would change the layout of a kernel's argument."""
     text = f"struct P {{ int a; std::string b; int c; }};\n{SOURCE}"
     assert "std" in failure(cu_file, text, value="((P*)A)->c")
 

@@ -25,7 +25,7 @@ EQUAL = ("fmas", "global_load_requests", "global_load_sectors", "global_store_re
 
 
 class Provider:
-    """Of GPUs that are emulators."""
+    """A provider of emulators that pass for GPUs."""
 
     name = "cuda"
     supports_timing = True
@@ -41,7 +41,7 @@ class Provider:
 
 
 def log(*launches: dict[str, str], further: tuple[str, ...] = ()) -> str:
-    """What ncu writes of some launches; every metric that is not given is 7."""
+    """Return ncu's log of some launches; every other metric is 7."""
     metrics = (*METRICS, *further)
     rows = [["ID", "Kernel Name", *metrics], ["", "", *("inst" for _ in metrics)]]
     rows += [
@@ -88,7 +88,7 @@ print((here / "said").read_text())
 
 
 def profiles(folder: Path, *names: str, further: str = "", **cell: Any) -> list[Profile]:
-    """What comes of some kernels with that ncu."""
+    """Return the profiles of some kernels with that ncu."""
     cells = [Cell(name, 32, 32, 32, config={"block": [16, 16, 1]}, **cell) for name in names]
     launched = [under_ncu.launch(cell, Emulator()) for cell in cells]
     (folder / "launched").write_text(json.dumps({"launched": launched}))
@@ -140,7 +140,7 @@ UNKNOWN = (TENSOR, "sm__ops_path_tensor_src_fp8.sum")
 
 
 def test_metrics_that_ncu_does_not_know_are_left_out_and_named(ncu: Path) -> None:
-    """Of an ncu that names what it knows, with a line for each; other lines are no names."""
+    """ncu lists one metric in a line, among other lines."""
     known = [metric.partition(".")[0] for metric in METRICS if metric not in UNKNOWN]
     lines = ["Device NVIDIA H200 (GH100)", *(f"{name}    Counter    inst    # of {TENSOR}" for name in known)]
     (ncu / "known").write_text("\n".join(lines))
@@ -166,7 +166,7 @@ def test_further_counters_are_read_by_a_pattern_of_their_names(ncu: Path) -> Non
 
 
 def test_metrics_without_a_number_are_left_out(ncu: Path) -> None:
-    """An ncu that does not name what it knows is asked for all."""
+    """Request every metric from an ncu that lists none."""
     (ncu / "log").write_text(log({TENSOR: "n/a"}))
     (found,) = profiles(ncu, "upc.kernel01")
     assert unknown_metrics(found) == [TENSOR]

@@ -32,8 +32,9 @@ from tests.command_line import mmcore
 from tests.conftest import DEVICES
 from tests.kernel_sources import kernel_source
 
+DATA = Path(__file__).parents[1] / "data"
 # Poznań's tables 2, 7, 12, 17, 18 and 27. The tables of v1 leave the limits out.
-PUBLISHED = list(csv.DictReader((Path(__file__).parents[1] / "data" / "poznan_occupancy.csv").read_text().splitlines()))
+PUBLISHED = list(csv.DictReader((DATA / "poznan_occupancy.csv").read_text().splitlines()))
 CELLS = {
     "threads_per_block": "threads_per_block",
     "warps_per_block": "warps_per_block",
@@ -161,61 +162,14 @@ def test_a_reduction_is_enough_and_no_more_than_needed(block: Occupancy, blocks:
         assert replace(reduced, shared_per_block=reduced.shared_per_block + 1).limit_shared < blocks
 
 
-@pytest.mark.parametrize(
-    ("capability", "threads", "registers", "shared", "advice"),
-    [
-        (
-            (9, 0),
-            *(128, 32, 100_000),
-            "shared memory binds: at most 76800 bytes of shared memory per block would allow 3 blocks",
-        ),
-        ((9, 0), *(256, 40, 0), "registers bind: at most 32 registers per thread would allow 8 blocks"),
-        (
-            (9, 0),
-            *(512, 64, 100_000),
-            "registers and shared memory bind: at most 40 registers per thread and 76800 bytes of shared memory per "
-            "block would allow 3 blocks",
-        ),
-        ((9, 0), *(768, 24, 0), "warps bind: blocks of 512 threads would fill all 64 warps"),
-        (
-            (9, 0),
-            *(768, 40, 100_000),
-            "warps, registers and shared memory bind: blocks of 512 threads with at most 32 registers per thread and "
-            "57344 bytes of shared memory per block would fill all 64 warps",
-        ),
-        ((8, 6), *(32, 16, 0), "the hardware's 16 blocks bind: blocks of 96 threads would fill all 48 warps"),
-        (
-            (1, 2),
-            *(64, 23, 1068),
-            "the hardware's 8 blocks bind: blocks of 128 threads with at most 16 registers per thread would fill all "
-            "32 warps",
-        ),
-        ((9, 0), *(64, 16, 0), "the hardware's 32 blocks and warps bind: all 64 warps are active, and no more can be"),
-        (
-            (9, 0),
-            *(2500, 300, 0),
-            "no block can run on compute capability 9.0: a block has 2500 threads, of at most 1024, and a thread has "
-            "300 registers, of at most 255",
-        ),
-        (
-            (9, 0),
-            *(1024, 100, 0),
-            "no block can run on compute capability 9.0: a block takes 106496 registers, of at most 65536; at most 64 "
-            "registers per thread would allow 1 block",
-        ),
-        (
-            (6, 1),
-            *(32, 300, 48 << 11),
-            "no block can run on compute capability 6.1: a thread has 300 registers, of at most 255, and a block takes "
-            "98304 bytes of shared memory, of at most 49152; at most 255 registers per thread and 49152 bytes of "
-            "shared memory per block would allow 2 blocks",
-        ),
-    ],
-)
-def test_advice_in_a_sentence(
-    capability: tuple[int, int], threads: int, registers: int, shared: int, advice: str
-) -> None:
-    assert occupancy(capability, threads=threads, registers=registers, shared_bytes=shared).advice == advice
+ADVICE = [line.split(maxsplit=4) for line in (DATA / "occupancy_advice.txt").read_text().splitlines()[1:]]
+
+
+@pytest.mark.parametrize(("capability", "threads", "registers", "shared", "advice"), ADVICE)
+def test_advice_in_a_sentence(capability: str, threads: str, registers: str, shared: str, advice: str) -> None:
+    major, minor = map(int, capability.split("."))
+    found = occupancy((major, minor), threads=int(threads), registers=int(registers), shared_bytes=int(shared))
+    assert found.advice == advice
 
 
 def test_registers_are_checked_as_if_every_partition_had_as_many_warps() -> None:
@@ -271,7 +225,7 @@ def test_a_capabilitys_limits_are_those_of_a_device_of_it() -> None:
     assert hopper.registers_per_block == 65536
 
 
-# What is compiled
+# Compiled kernels
 
 
 def two_launches(problem: Problem, config: Config, device: DeviceProperties) -> Sequence[Launch]:
@@ -279,7 +233,7 @@ def two_launches(problem: Problem, config: Config, device: DeviceProperties) -> 
 
 
 def staged(tmp_path: Path, **declared: Any) -> Kernel:
-    """A kernel of two launches, the first of which has static and dynamic shared memory."""
+    """Return a kernel of two launches; the first has static and dynamic shared memory."""
     source = tmp_path / "staged.cu"
     source.write_text(
         'extern "C" __global__ void first(float* C) {\n'
@@ -525,7 +479,7 @@ def test_every_lecture_kernel_has_an_occupancy() -> None:
 
 @pytest.mark.skipif("cuda" not in DEVICES, reason="there is no GPU here to ask its driver")
 def test_the_driver_says_the_same_of_every_config() -> None:
-    """Of every usual config, and of sizes and dynamic shared memory between them that no lecture uses.
+    """Compare every usual config, and other sizes and dynamic shared memory.
 
     Blocks with named barriers are large; of small ones the driver lets fewer in, which is not looked at.
     """

@@ -40,7 +40,7 @@ Asked = Mapping[str, Any]
 
 @dataclass
 class Scripted:
-    """A worker that answers as a test says, in a thread of its own, and remembers what it was asked for."""
+    """A worker with scripted answers, which keeps the requests; it runs in a thread."""
 
     name: str
     facts: Mapping[str, Any] = field(default_factory=lambda: FACTS)
@@ -109,7 +109,7 @@ def cells(count: int, first: int = 1) -> list[Cell]:
 
 
 def results(found: Spread, groups: Mapping[str, Sequence[Cell]], **options: Any) -> list[Any]:
-    """What comes of cells: results, or errors."""
+    """Return the results of cells, or errors."""
     futures = [found.add(cell, group) for group, several in groups.items() for cell in several]
     try:
         found.start().result()
@@ -121,7 +121,7 @@ def results(found: Spread, groups: Mapping[str, Sequence[Cell]], **options: Any)
 
 @pytest.fixture(autouse=True)
 def _as_users_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers have processes of their own; engines are asked for more of them more often."""
+    """Let workers have processes, and ask engines for more of them often."""
     monkeypatch.delenv("MMCORE_IN_PROCESS")
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # a worker of pytest-xdist times nothing
     monkeypatch.setattr("mmcore_engines.spread._POLL_SECONDS", 0.02)
@@ -522,7 +522,7 @@ def test_a_kernel_that_fails_on_every_card_leaves_none_out() -> None:
     assert said == []
 
 
-# What was measured before an interruption
+# Interruptions
 
 
 def test_an_interrupted_run_is_gone_on_with(tmp_path: Path) -> None:

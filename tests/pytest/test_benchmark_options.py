@@ -1,4 +1,4 @@
-"""Which cells the --mm- options select, and what is said of options that make no sense."""
+"""Cells that the --mm- options select, and messages about options that make no sense."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def test_a_devices_limits_are_asked_when_a_cells_turn_comes() -> None:
 
 @pytest.fixture
 def tiled(monkeypatch: pytest.MonkeyPatch) -> str:
-    """A kernel of a space of configs, of which one is usual."""
+    """A kernel with a space of configs and one usual config."""
     kernel = Kernel(
         name="acme.tiled",
         configs=Space(
@@ -315,7 +315,7 @@ def test_the_usual_sizes_are_those_that_the_config_allows() -> None:
 
 
 def timing(max_seconds: float | None = 0.7, way: tuple[str, str] = ("kernel", "warm"), **marker: Any) -> Timing:
-    """What comes of pytest-benchmark's options and a test's mark."""
+    """Return the timing that pytest-benchmark's options and a test's mark ask for."""
     options = {
         "max_time": "2.0", "min_rounds": 6, "min_time": "0.001", "warmup": False, "warmup_iterations": 100,
         "calibration_precision": 20, "precision": None, "confidence": None,
@@ -358,7 +358,7 @@ def test_cold_launches_take_a_tenth_of_the_time_unless_the_mark_says_how_long() 
 
 
 def begin_config(words: dict[str, list[str]]) -> Any:
-    """A run's config of which a session begins with a cell."""
+    """Return a configuration of pytest for a session."""
     options = {"benchmark_max_time": "2.0", "benchmark_min_rounds": 5, "benchmark_min_time": "0.1"}
     options |= {"benchmark_calibration_precision": 10}
     return SimpleNamespace(
@@ -397,7 +397,7 @@ def test_a_clock_moves_on_by_each_round_and_begins_anew() -> None:
     assert (clock(), clock()) == (0.0, 1.0)
 
 
-# What is printed
+# Output
 
 
 def done(name: str, n: int, *, times: tuple[float, ...] = (), compared: int | None = None, **more: Any) -> Measured:

@@ -96,7 +96,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
 
 @pytest.fixture(autouse=True)
 def _measuring(monkeypatch: pytest.MonkeyPatch) -> None:
-    """pytest-benchmark measures in the runs inside, whoever runs this one."""
+    """Let pytest-benchmark measure in the inner runs."""
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
 
 

@@ -1,4 +1,4 @@
-"""``mmcore run my.cu`` and its like: a file in the place of a kernel's name."""
+"""``mmcore run my.cu``: commands with a file instead of a kernel's name."""
 
 from __future__ import annotations
 
@@ -283,7 +283,7 @@ def test_a_package_is_made_of_a_file_with_the_headers_that_it_includes(folder: P
 
 
 def test_kernels_that_were_written_for_declarations_are_read_as_they_are_declared() -> None:
-    """Of sources that no test was written for, none is taken for something else."""
+    """Read sources that were not written for this test."""
     ours = [each.item for name, each in registry().kernels.items() if name.startswith(("upc.", "hpsee."))]
     for declared in ours:
         found = referenced_kernel({"file": str(declared.source)})

@@ -1,4 +1,4 @@
-"""What is inferred of a .cu file: function, arguments, types, parameters, block and grid."""
+"""Inference from a .cu file: function, arguments, types, parameters, block and grid."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def test_the_product_is_right_on_the_emulator(m: int, n: int, k: int) -> None:
 @needs_triton
 @pytest.mark.parametrize("size", [1, 31, 65])
 def test_the_product_is_right_at_any_size(size: int) -> None:
-    """What Triton makes of odd sizes for compute capability 8.0 the emulator knows; for 9.0 it uses stmatrix."""
+    """Compile for compute capability 8.0, as Triton uses stmatrix for 9.0, which the emulator lacks."""
     kernel = replace(declared(configs=[{**SMALL, "num_warps": 4}]), architecture="80")
     assert mmcore.run(kernel, size, device="emulator", seed=1).verified
 

@@ -41,7 +41,7 @@ def _timed_device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def declare() -> Iterator[Any]:
-    """Registers a preset of the test's own in the place of the one before."""
+    """Register a preset instead of the previous one."""
     plugins: list[Any] = []
 
     def withdraw() -> None:

@@ -1,4 +1,4 @@
-"""``mmcore bench-history``: what counts as slower, what is told beside it, and what becomes of damaged files."""
+"""``mmcore bench-history``: the verdict "slower", its explanations, and damaged files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def saved(
     machine: Mapping[str, Any] = MACHINE,
     **more: Any,
 ) -> Path:
-    """A run of some day in February, as pytest-benchmark saves it below the folder, or below that of a host."""
+    """Save a run of a day in February as pytest-benchmark does, below the folder or a host's."""
     commit = {"id": f"{day:02}c0ffee" * 5, "dirty": False}
     content = document(benchmarks, machine=machine)
     content |= {"datetime": f"2001-02-{day:02}T03:00:00+00:00", "commit_info": commit, **more}
@@ -215,7 +215,7 @@ def test_a_regression_is_seen_on_a_new_host_beside_the_others(tmp_path: Path) ->
 
 
 def nightly(folder: Path, slow: Mapping[str, float], days: int = 6) -> Path:
-    """Some days of three hosts, each an hour later, some of which take so many ms on the last day; the folder."""
+    """Save some days of three hosts, which may take other times on the last day; return the folder."""
     for day in range(1, days + 1):
         for hour, host in enumerate(("gpu01", "gpu02", "gpu03")):
             ms = slow.get(host, 1.0) if day == days else 1.0
@@ -455,7 +455,7 @@ def test_kernels_sizes_and_cards_can_be_chosen(tmp_path: Path) -> None:
 
 
 def lectures(folder: Path) -> Path:
-    """The history that docs/history.md shows: a driver and a commit, each of which cost something."""
+    """Save the history that docs/history.md shows: a driver and a commit that made kernels slower."""
     kernels = ("upc.kernel01", "upc.kernel11", "poznan.v5", "upc.kernel11_naive_guard")
     card = {**MACHINE, "name": "NVIDIA H200", "multiprocessors": 132, "driver": "580.159.4", "mmcore": "0.2.0"}
     for day in range(1, 9):

@@ -45,7 +45,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def written(*arguments: str) -> dict[str, Any]:
-    """What ``--json`` says of a package that could be written."""
+    """Return the JSON of a command that has written a package."""
     result = mmcore("new-plugin", *arguments, "--json")
     assert result.exit_code == 0, result.stderr
     document: dict[str, Any] = json.loads(result.stdout)
@@ -101,7 +101,7 @@ def _launches(kernel: Kernel, problem: api.Problem, config: api.Config) -> tuple
 
 
 def assert_ruff_is_silent(folder: str) -> None:
-    """Nothing is to be said about a package's style, under its own settings."""
+    """Check that ruff finds nothing in a package, under its own settings."""
     pytest.importorskip("ruff")
     for command in (("check", "--select", "E,F,W,I,B,UP"), ("format", "--check", "--diff")):
         result = subprocess.run(

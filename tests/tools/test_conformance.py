@@ -1,4 +1,4 @@
-"""Conformance: right kernels pass, and what is wrong with a kernel fails in the property that it is wrong in."""
+"""Conformance: right kernels pass, and a wrong one fails in the property that it lacks."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_an_over_read_is_measured_until_a_case_needs_it(tmp_path: Path, monkeypa
 
 @dataclass(frozen=True)
 class Wide:
-    """A third party's constraint, of a class that nobody knows: n is twice m."""
+    """A third party's constraint of an unknown class: n is twice m."""
 
     description: str = "n = 2·m"
 

@@ -33,7 +33,7 @@ STRIDED = (
 
 
 def common(found: Conformance, name: str) -> list[str]:
-    """What each group of a property's failures has in common."""
+    """Return the common cause of each group of a property's failures."""
     return [said for said, _ in groups(found.of(name))]
 
 
@@ -121,7 +121,7 @@ def test_a_kernel_that_takes_only_large_sizes_is_tested_there(tmp_path: Path) ->
 
 
 def launch_rule_failures(kernel: Kernel) -> list[tuple[str, str]]:
-    """What is wrong with the launches of three products in every config."""
+    """Return the failures of the launch rule for three products in every config."""
     kernels, phases = registry().kernels, Phases()
     cells = [
         Cell(kernel.name, m, 40, 24, config=config.to_json()).to_json()

@@ -1,4 +1,4 @@
-"""``mmcore plot``: which figure results make, what is in it, and what is said of files that hold none."""
+"""``mmcore plot``: the figure that results make, its content, and messages about other files."""
 
 from __future__ import annotations
 
@@ -397,7 +397,7 @@ def test_published_figures_are_those_of_the_lectures() -> None:
     assert {figure.measure for figure in published()} == {"kernel", "end-to-end"}
 
 
-# What a results file can be damaged by: a value and where it stands, and what is said of it.
+# Damage of a results file: a value, its place, and the message.
 INFO = ("benchmarks", "0", "extra_info")
 NOTHING = object()
 

@@ -1,4 +1,4 @@
-"""``mmcore tune``: the config that it finds, what it never launches, and what is kept of it."""
+"""``mmcore tune``: the config that it finds, configs that it never launches, and its storage."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def document(*options: str) -> dict[str, Any]:
 
 
 def within(found: dict[str, Any]) -> float:
-    """How many times as slow as the fastest right config what was found is."""
+    """Return the time of the config that was found, relative to the fastest right one."""
     return landscape.seconds(found["config"]) / landscape.seconds(landscape.least())
 
 

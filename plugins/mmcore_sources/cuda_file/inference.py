@@ -12,7 +12,6 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint, Square
-from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import dim3, parse_shape
 from mmcore_cuda.cuda_source.includes import has_quoted_includes
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program, read_program
@@ -30,7 +29,7 @@ from mmcore_sources.cuda_file.expressions import (
     names_in,
     parse_expressions,
 )
-from mmcore_sources.cuda_file.fixed_sizes import FixedSizes, fixed_sizes
+from mmcore_sources.cuda_file.fixed_sizes import fixed_sizes
 from mmcore_sources.cuda_file.geometry import Geometry
 from mmcore_sources.cuda_file.host_code import constant
 from mmcore_sources.cuda_file.notes import Note
@@ -261,11 +260,3 @@ def _check_names(text: str, what: str, chosen: Open) -> None:
     for name in sorted(set().union(*map(names_in, parse_expressions(text, what)))):
         if name not in known:
             raise InvalidKernel(f"{name!r} in {what} {text!r} is no value of a launch; there are {', '.join(known)}")
-
-
-def kernel_of(name: str, path: Path, inferred: Inferred) -> Kernel:
-    """Return the kernel of a file with a name."""
-    return Kernel(**{"name": name, **inferred.attributes}, source=path)
-
-
-__all__ = ["FixedSizes", "Inferred", "infer", "kernel_of", "parse_block"]

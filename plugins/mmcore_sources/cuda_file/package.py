@@ -56,7 +56,8 @@ def package_files(reference: Mapping[str, Any], kernel: str, module: str, source
     Args:
         reference: the file, with its options.
         kernel: the kernel's name in the package.
-        module, source: names of the two files.
+        module: name of the module's file.
+        source: name of the source's file.
     """
     path = Path(reference["file"]).absolute()
     text = read_text(path)
