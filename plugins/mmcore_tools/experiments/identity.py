@@ -19,8 +19,8 @@ from mmcore.planning.plan import plan_cell
 def cell_key(device: Device, phases: Phases, values: Mapping[str, Any]) -> str:
     """Return a digest of code, launches, compiler, device, timing and baseline. Raises MmcoreError for no plan.
 
-    The compiler's inputs stand for the code, and the device's facts for the device, as in every comparison of results:
-    another GPU of the same name, clock and driver is the same device.
+    The compiler's inputs identify the code, and the device's facts the device. Another GPU of the same name, clock and
+    driver is the same device, as in every comparison of results.
     """
     cell = Cell.from_json(values)
     with phases("plan"):

@@ -1,4 +1,4 @@
-"""The declaration of an experiment, and the hook by which plugins add theirs."""
+"""The declaration of an experiment, and the hook of plugins that have some."""
 
 from __future__ import annotations
 

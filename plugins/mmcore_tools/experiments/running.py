@@ -107,7 +107,7 @@ def _benchmarks(preset: Preset, properties: DeviceProperties) -> Iterator[Benchm
 
 
 def _planned(preset: Preset, device: str, properties: DeviceProperties, *, timed: bool) -> tuple[_Cells, _Missing]:
-    """Return the cells of a preset, and records of those that cannot be launched."""
+    """Return the cells of a preset, and records of the others, which cannot be launched."""
     cells: _Cells = {}
     missing: _Missing = {"refused": [], "failed": []}
     for benchmark in _benchmarks(preset, properties):
