@@ -398,11 +398,7 @@ def test_after_a_run_is_stopped_only_what_is_missing_is_measured(blow: signal.Si
     assert not (tmp_path / "upc-remainders-quick.json").exists()
     if blow == signal.SIGINT:
         assert first.returncode == 130
-        assert (
-            said.rstrip()
-            .splitlines()[-1]
-            .endswith(" of 40 cells are measured and kept; the same command continues")
-        )
+        assert said.rstrip().splitlines()[-1].endswith(" of 40 cells are measured and kept; the same command continues")
     journal = (tmp_path / "upc-remainders-quick.unfinished.jsonl").read_text()
     kept = [json.loads(line) for line in journal.split("\n") if line]
     assert 2 <= len(kept) < 40
