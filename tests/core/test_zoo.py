@@ -19,7 +19,8 @@ import pytest
 from pytest_benchmark.stats import Stats
 
 from bench.studies import zoo_comparison
-from bench.studies.zoo_comparison import ROOT, measured
+from bench.studies.study import ROOT
+from bench.studies.zoo_comparison import measured
 from mmcore.registry import registry
 from tests.command_line import mmcore, process
 from tests.conftest import DEVICES
@@ -152,7 +153,7 @@ def test_comparing_with_the_zoo(
     chosen = ("upc.kernel01", "zoo.good", "zoo.writes_z*")
     sites = iter([(GOOD, "writes_zeros"), (GOOD, "writes_zeros", "hook_raises"), (GOOD, "writes_zeros")])
     monkeypatch.setattr(zoo_comparison, "install", lambda site, names: install(site, next(sites)))
-    zoo_comparison.main(tmp_path / "new" / "zoo.json", "emulator", *chosen)
+    zoo_comparison.main([str(tmp_path / "new" / "zoo.json"), "emulator", *chosen])
     document = json.loads((tmp_path / "new" / "zoo.json").read_text())
     assert document["machine_info"]["mmcore"]["name"] == "emulator"
     reported = {row["plugin"]: row["reported"] for row in document["plugins"]}

@@ -34,7 +34,7 @@ def made(architecture: str = "90", trailing: str = "", begin: str = "0", source:
     text = source.replace("TRAILING", trailing).replace("BEGIN", begin)
     return compile_source(
         "test", Path("test.cu"), text, (f"-arch=sm_{architecture}", "--ptxas-options=-v", "--no-cache"), ("product",)
-    )
+    )[0]
 
 
 def declared(**further: Any) -> Kernel:
@@ -87,7 +87,7 @@ def test_of_several_functions_each_has_its_own_resources(architecture: str) -> N
     extern "C" __global__ void second(float* A) { common[threadIdx.x] = A[1]; __syncthreads(); A[2] = common[0]; }
     """
     options, names = (f"-arch=sm_{architecture}", "--ptxas-options=-v", "--no-cache"), ("first", "second")
-    module = compile_source("test", Path("test.cu"), source, options, names)
+    module, _ = compile_source("test", Path("test.cu"), source, options, names)
     code, ptx = read_cubin(module.cubin), read_ptx(module.ptx)
     assert set(code.functions) == set(ptx.functions) == {"first", "second"}
     for name, function in module.functions.items():

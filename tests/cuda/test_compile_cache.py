@@ -17,7 +17,7 @@ from mmcore.compile.compiled_module import CompiledModule
 from mmcore.errors import CompileError, MmcoreError
 from mmcore.files import TEXT_BYTES
 from mmcore_cuda.nvrtc import cache, compiler, dependencies
-from mmcore_cuda.nvrtc.compilation import compile_half
+from mmcore_cuda.nvrtc.compilation import compile_source
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.device_half import DeviceHalf
 from tests.cuda.test_compiler import SOURCE, planned
@@ -30,10 +30,10 @@ def compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[li
 
     def compile_and_count(kernel: str, source: Path, *asked: tuple[str, ...]) -> tuple[CompiledModule, DeviceHalf]:
         names.append(source.name)
-        return compile_half(kernel, source, *asked)  # type: ignore[arg-type]
+        return compile_source(kernel, source, *asked)  # type: ignore[arg-type]
 
     monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(compiler, "compile_half", compile_and_count)
+    monkeypatch.setattr(compiler, "compile_source", compile_and_count)
     (tmp_path / "cwd").mkdir()
     monkeypatch.chdir(tmp_path / "cwd")
     forget()
@@ -328,12 +328,12 @@ def test_a_header_may_change_while_nvrtc_works(cu_file: Path, monkeypatch: pytes
 
     def edited_first(kernel: str, source: Path, *asked: tuple[str, ...]) -> tuple[CompiledModule, DeviceHalf]:
         write(header, "#define EXTRA 2.0f\n")
-        return compile_half(kernel, source, *asked)  # type: ignore[arg-type]
+        return compile_source(kernel, source, *asked)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(compiler, "compile_half", edited_first)
+    monkeypatch.setattr(compiler, "compile_source", edited_first)
     edited = compiled(cu_file, '#include "mine.cuh"')
     assert entries() == []
-    monkeypatch.setattr(compiler, "compile_half", compile_half)
+    monkeypatch.setattr(compiler, "compile_source", compile_source)
     write(header, "#define EXTRA 1.0f\n")
     assert compiled(cu_file, '#include "mine.cuh"').cubin != edited.cubin
 

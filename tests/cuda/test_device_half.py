@@ -7,12 +7,18 @@ from pathlib import Path
 import pytest
 
 import mmcore
-from mmcore_cuda.nvrtc.compilation import compile_source, device_half
-from mmcore_cuda.nvrtc.device_half import ExcludedCode
+from mmcore_cuda.nvrtc.compilation import compile_source
+from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
+from mmcore_cuda.nvrtc.device_half import DeviceHalf, ExcludedCode
 from tests.cuda.test_compiler import SOURCE, compiled, failure
 from tests.kernel_sources import kernel_source, kernel_sources
 
 KERNEL = SOURCE.replace("VALUE", "1.0f")
+
+
+def device_half(text: str, source: Path = Path("kernel.cu")) -> DeviceHalf:
+    options = ("-arch=sm_90", "-std=c++17", *cuda_headers().options)
+    return compile_source(source.name, source, text, options, ())[1]
 
 
 def left_out(text: str) -> dict[str, tuple[int, int]]:

@@ -16,11 +16,12 @@ from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.devices.base import BoundCall, BoundLaunch, Copy
 from mmcore.devices.violations import Violation
 from mmcore_cuda import conditions as conditions_module
-from mmcore_cuda import device as device_module
+from mmcore_cuda import module as cuda_module
 from mmcore_cuda.conditions import conditions
-from mmcore_cuda.device import CudaDevice, CudaModule
+from mmcore_cuda.device import CudaDevice
 from mmcore_cuda.event_timer import GraphTimer, KernelTimer, elapsed
 from mmcore_cuda.guarded_memory import BorrowedBuffer
+from mmcore_cuda.module import CudaModule
 
 UPLOAD = 5.0
 """Milliseconds that the upload of a graph takes."""
@@ -257,7 +258,7 @@ def test_a_cold_time_empties_the_cache_before_each_launch(gpu: Any, stream: Any,
 
 
 def test_libraries_get_the_stream(monkeypatch: pytest.MonkeyPatch, gpu: Any, stream: Any, module: CudaModule) -> None:
-    monkeypatch.setattr(device_module, "GraphBuilder", Graph)
+    monkeypatch.setattr(cuda_module, "GraphBuilder", Graph)
     monkeypatch.setattr(Graph, "stream", SimpleNamespace(handle=7), raising=False)
     monkeypatch.setattr(Stream, "handle", 5)
     handles: list[int] = []
@@ -279,7 +280,7 @@ def test_launches_are_bound_to_a_graph(
     kernel, function = object(), CompiledFunction("f", 8, 0, 0)
     launch = BoundLaunch(function, Launch((2,), (32,)), (np.int32(3),))
     module._kernels["f"] = kernel
-    monkeypatch.setattr(device_module, "bind", bind)
+    monkeypatch.setattr(cuda_module, "bind", bind)
     monkeypatch.setattr(CudaModule, "_config", lambda self, *asked: ("shape", *asked))
     assert module.timer((launch,)).seconds(3) == pytest.approx(12e-6)
     assert bound == [(gpu, stream, kernel, ("shape", launch, kernel), launch.arguments)]
@@ -331,8 +332,8 @@ def test_an_end_to_end_time_is_of_copies_in_launches_and_copies_out(
         freed.append("pinned")
 
     view = SimpleNamespace(host_view=lambda array: SimpleNamespace(label="pageable", nbytes=array.nbytes))
-    monkeypatch.setattr(device_module, "host_view", view.host_view)
-    monkeypatch.setattr(device_module, "pinned_copy", pinned_copy)
+    monkeypatch.setattr(cuda_module, "host_view", view.host_view)
+    monkeypatch.setattr(cuda_module, "pinned_copy", pinned_copy)
     arrays = {label: np.zeros(size, np.float32) for label, size in (("A", 6), ("B", 8), ("C", 12))}
     uploads = [(Memory(label), arrays[label]) for label in "AB"]
     timer = module.end_to_end_timer((call(lambda: stream),), uploads, [(Memory("C"), arrays["C"])], pinned=pinned)

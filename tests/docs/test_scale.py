@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from bench.studies import cards
+from bench.studies.scale.predictions import HEAD, measured_cases, ray_costs, validation
 from bench.studies.scale.simulation import Costs, Losses, simulated
-from bench.studies.scale_simulation import RESULTS, measured_cases, ray_costs, validation
+from bench.studies.study import RESULTS
 from bench.studies.tables import scale
 from tests.command_line import install, mmcore
 from tests.core.test_worker import eventually_gone
@@ -70,7 +71,7 @@ def test_the_pages_engine_loses_nothing_when_one_of_its_processes_is_killed(
 
 @pytest.mark.parametrize("card", ["nvidia-h200", "nvidia-h100"])
 def test_the_committed_runs_measured_each_cell_once(card: str) -> None:
-    document = json.loads((RESULTS.parent / card / "cards.json").read_text(encoding="utf-8"))
+    document = json.loads((RESULTS / card / "cards.json").read_text(encoding="utf-8"))
     runs = {run["run"]: run for run in document["runs"]}
     for name, run in runs.items():
         assert run["results"] == sum(name in cell for cell in document["cells"]), name
@@ -189,7 +190,7 @@ def test_the_simulation_predicts_the_runs_that_were_measured() -> None:
 
 
 def test_the_committed_predictions_are_those_of_the_committed_measurements() -> None:
-    document = json.loads((RESULTS / "simulation.json").read_text(encoding="utf-8"))
+    document = json.loads(HEAD.with_name("simulation.json").read_text(encoding="utf-8"))
     rows = measured_cases()
     assert document["validation"] == validation(rows)
     assert document["costs_on_ray"]["head"] == pytest.approx(ray_costs(rows).head, rel=1e-3)

@@ -84,7 +84,7 @@ def site(tmp_path: Path) -> Iterator[Path]:
         f"{folder}/SGEMM_CUDA/src/kernels/10_kernel_warptiling.cuh": WARP_TILES,
         f"{folder}/SGEMM_CUDA/LICENSE": "a licence",
         f"{folder}/fast.cu/matmul.cu": "",
-        f"{folder}/matrixmul_drv.ptx": compile_source("test", Path("test.cu"), DRIVER_API, options, entries).ptx,
+        f"{folder}/matrixmul_drv.ptx": compile_source("test", Path("test.cu"), DRIVER_API, options, entries)[0].ptx,
         "acme_public-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: acme-public\nVersion: 1.0\n",
         "acme_public-1.0.dist-info/entry_points.txt": "[mmcore]\n" + entry_points.replace('"', ""),
     }

@@ -146,7 +146,7 @@ def test_an_alignment_of_0_is_refused() -> None:
 
 
 def test_a_repeated_parameter_is_refused() -> None:
-    with pytest.raises(PtxError, match="parameter p stands twice"):
+    with pytest.raises(PtxError, match="parameter p is declared twice"):
         parse(".visible .entry f(.param .u64 p, .param .u32 p) { ret; }")
 
 

@@ -53,7 +53,7 @@ def test_mmcore_is_right_about_random_cases(device: Device, emulator: Device, tm
 
 @pytest.mark.parametrize("arithmetic", ARITHMETICS, ids=str)
 def test_products_of_every_type_get_the_documented_verdict(arithmetic: Arithmetic) -> None:
-    """Make 5 products of each kind; bench/studies/fuzz_types.py makes 200."""
+    """Make 5 products of each kind; bench/studies/fuzz.py makes 200."""
     outcomes = {kind: {try_product(arithmetic, kind, 2, number)[1] for number in range(5)} for kind in KINDS}
     assert outcomes[RIGHT] == {"accepted"}
     assert "rejected" in set().union(*outcomes.values())

@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bench.studies.figures import FIGURES, ROOT, svg
+from bench.studies.figures import FIGURES, svg
+from bench.studies.study import ROOT
 
 _MOST_BYTES = 300_000
 # The emulator counts sixteen kernels for it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -47,12 +47,12 @@ class LackingArchitecture(Unsupported, CompileError):
 
 def compile_source(
     kernel: str, source: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]
-) -> CompiledModule:
-    """Return the code that NVRTC makes of a source.
+) -> tuple[CompiledModule, DeviceHalf]:
+    """Return the code that NVRTC makes of a source, and the device half that it compiled.
 
     Args:
         kernel: name of the kernel, for messages.
-        source: path of the source, for messages.
+        source: path of the source, for messages; headers are searched in its folder.
         text: the source itself.
         options: NVRTC's; the first is the architecture, "-arch=sm_90".
         entries: name expressions of the functions to return.
@@ -61,28 +61,6 @@ def compile_source(
         SourceRejected: NVRTC rejects it; the text contains its log.
         CompileError: NVRTC fails, or returns something other than code with these functions.
     """
-    return compile_half(kernel, source, text, options, entries)[0]
-
-
-def device_half(text: str, source: Path = Path("kernel.cu"), options: Sequence[str] = ()) -> DeviceHalf:
-    """Return the part of a source that NVRTC compiles, and the excluded code.
-
-    Args:
-        text: the source.
-        source: its path; headers are searched in its folder.
-        options: NVRTC's, such as ``compile_options`` returns for a plan.
-
-    Raises:
-        CompileError: the device half does not compile; the text contains NVRTC's log.
-    """
-    asked = tuple(options) or ("-arch=sm_90", "-std=c++17", *cuda_headers().options)
-    return compile_half(source.name, source, text, asked, ())[1]
-
-
-def compile_half(
-    kernel: str, source: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]
-) -> tuple[CompiledModule, DeviceHalf]:
-    """Return the code of a source and its device half; takes and raises the same as :func:`compile_source`."""
     half, search = DeviceHalf(text, {}, (), ()), None
     project_options = [option for option in options if option not in cuda_headers().options]
     # NVRTC would wait for a pipe, and read a device without end.
@@ -112,7 +90,7 @@ def compile_half(
     advice = ""
     if newer != options and _NEEDS_NEWER.search("".join([log, *(each.reason for each in half.excluded)])):
         with suppress(CompileError):
-            compile_half(kernel, source, text, newer, entries)
+            compile_source(kernel, source, text, newer, entries)
             advice = f"with --option={_NEWER}, which options= of a declaration can have, it compiles"
     raise SourceRejected(kernel, _failure(source, text, reasons, log, entries, advice))
 

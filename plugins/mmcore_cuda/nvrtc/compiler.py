@@ -11,7 +11,7 @@ from mmcore.compile.compiled_module import CompiledModule
 from mmcore.kernel.declaration import Kernel
 from mmcore.planning.plan import Plan
 from mmcore_cuda.nvrtc.cache import Entry, cache_key, read_entry, write_entry
-from mmcore_cuda.nvrtc.compilation import LackingArchitecture, SourceRejected, compile_half
+from mmcore_cuda.nvrtc.compilation import LackingArchitecture, SourceRejected, compile_source
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.dependencies import dependencies, unchanged
 from mmcore_cuda.nvrtc.diagnostics import lacking
@@ -67,7 +67,7 @@ def _compiled(
 ) -> Entry:
     """Return the outcome of a compilation."""
     try:
-        module, half = compile_half(kernel, source, text, options, entries)
+        module, half = compile_source(kernel, source, text, options, entries)
         return Entry(states, replace(module, excluded_host_code=[asdict(each) for each in half.excluded]))
     except SourceRejected as rejected:
         return Entry(states, None, rejected.reason)

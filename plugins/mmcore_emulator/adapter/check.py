@@ -115,7 +115,7 @@ def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:
     row, column = (int(index) for index in np.argwhere(wrong)[0])
     message = (
         f"element ({row}, {column}) of C is NaN although A and B are numbers: "
-        "what nobody wrote has reached it, from behind a matrix or between its rows, or from a variable never set"
+        "an unwritten value has reached it, from behind a matrix or between its rows, or from a variable never set"
     )
     return [Violation("uninitialized-read", message, "C", count=int(wrong.sum()))]
 

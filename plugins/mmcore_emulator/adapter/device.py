@@ -74,13 +74,7 @@ class EmulatedBuffer:
 
 
 class EmulatedModule:
-    """Translated functions of one compiled source.
-
-    Attributes:
-        thread_instructions: PTX instructions executed by the last :meth:`run`, counted once per thread.
-        approximate_operations: results of the last :meth:`run` with unspecified bits, counted once per thread.
-        figures: the observer that counted the last :meth:`run`.
-    """
+    """Translated functions of one compiled source."""
 
     def __init__(
         self, memory: DeviceMemory, code: CompiledModule, properties: DeviceProperties, deadline: Deadline
@@ -95,8 +89,9 @@ class EmulatedModule:
         self._run_number = 0
         # Tensor maps that are passed by pointer, by their content.
         self._maps: dict[bytes, Array] = {}
+        # Of the last :meth:`run`, counted once per thread: PTX instructions, and results with unspecified bits.
         self.thread_instructions = self.approximate_operations = 0
-        self.figures = Figures()
+        self.figures = Figures()  # the observer that counted the last :meth:`run`
 
     def run(self, calls: Sequence[Call]) -> list[Violation]:
         violations: list[Violation] = []
@@ -207,11 +202,7 @@ class EmulatedModule:
 
 
 class Emulator:
-    """A device that runs PTX on the host, checks every access and keeps no time; ``name`` is a key of CAPABILITIES.
-
-    Attributes:
-        emulates: the emulated compute capability, in words.
-    """
+    """A device that runs PTX on the host, checks every access and keeps no time; ``name`` is a key of CAPABILITIES."""
 
     supports_timing = False
     peaks = None
@@ -220,7 +211,7 @@ class Emulator:
         self._name = name
         self._capability = CAPABILITIES[name]
         self.architecture = architecture(self._capability)
-        self.emulates = described(self._capability)
+        self.emulates = described(self._capability)  # the emulated compute capability, in words
         self._memory = DeviceMemory()
         self.deadline = Deadline()
 

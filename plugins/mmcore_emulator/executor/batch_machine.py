@@ -24,11 +24,7 @@ _SHARED_UNIT = 128  # the allocation unit of shared memory
 
 
 class BatchMachine:
-    """The :class:`~mmcore_emulator.machine.machine.Machine` of one batch of blocks of a launch.
-
-    Attributes:
-        thread_instructions: instructions that the batch has executed, counted once per thread.
-    """
+    """The :class:`~mmcore_emulator.machine.machine.Machine` of one batch of blocks of a launch."""
 
     def __init__(self, launch: KernelLaunch, batch: Batch, observers: Sequence[Observer]) -> None:
         self._launch = launch
@@ -40,7 +36,7 @@ class BatchMachine:
         self.bulk_groups = BulkGroups(batch)
         self.thread_copies = ThreadCopies(batch, self.memory)
         self.mbarriers = MbarrierLog()
-        self.thread_instructions = 0
+        self.thread_instructions = 0  # instructions that the batch has executed, counted once per thread
         layout = launch.translation.layout
         total = -(-(layout.shared_bytes + launch.shared_bytes) // _SHARED_UNIT) * _SHARED_UNIT
         self._specials: dict[str, Values] = {

@@ -20,11 +20,9 @@ from mmcore_emulator.machine.observer import LaneViolation, always
 from mmcore_emulator.machine.warps import BIT, PerWarp, Warps, groups
 from mmcore_emulator.ptx.instructions import Block
 
-_APART = (
-    "comes to {} while others of its warp, which its mask names, come to {}: they must execute the same instruction"
-)
+_APART = "reaches {} while others of its warp, which its mask names, reach {}: they must execute the same instruction"
 _IN_PART = "executes {} without all threads of its warp, which must execute it together"
-_GONE = "comes to {} with the mask {:#010x}, and lane {}, which that names, goes on behind it without coming"
+_GONE = "reaches {} with the mask {:#010x}, and lane {}, which the mask names, continues without it"
 
 
 @dataclass(frozen=True)

@@ -28,11 +28,7 @@ _POLLS = "waits here for a value in memory that nobody is left to write"
 
 
 class BlockBatchExecutor:
-    """An executor of one batch of blocks of a launch.
-
-    Attributes:
-        machine: the batch's machine.
-    """
+    """An executor of one batch of blocks of a launch."""
 
     def __init__(self, launch: KernelLaunch, batch: Batch) -> None:
         self._launch = launch

@@ -130,15 +130,12 @@ class Observer:
 
 
 class Observers(Observer):
-    """All observers of one batch of blocks, combined.
-
-    Attributes:
-        ignores: memories that all of them ignore.
-    """
+    """All observers of one batch of blocks, combined."""
 
     def __init__(self, observers: Sequence[Observer], record: Callable[[LaneViolation], None]) -> None:
         self._observers = observers
         self._record = record
+        # Memories that all of them ignore.
         self.ignores = frozenset.intersection(*(observer.ignores for observer in observers), _MEMORIES)
 
     def __bool__(self) -> bool:

@@ -29,18 +29,14 @@ Collectively: TypeAlias = Callable[..., Sequence[PerWarp]]
 
 
 class Warps:
-    """The warps of a batch.
-
-    Attributes:
-        count, per_block: number of warps, in all and in each block.
-        place: index of each lane when the warps are stored one after the other.
-    """
+    """The warps of a batch."""
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
-        self.per_block = -(-batch.block.size // WARP)
-        self.count = batch.extent.size * self.per_block
+        self.per_block = -(-batch.block.size // WARP)  # number of warps in each block
+        self.count = batch.extent.size * self.per_block  # number of warps
         place = batch.block_index() * (self.per_block * WARP) + batch.thread_index()
+        # Index of each lane when the warps are stored one after the other.
         self.place = np.broadcast_to(place, batch.shape)
 
     def together(self, compute: Collectively, sources: Sequence[Values], mask: Mask | None) -> list[Values]:

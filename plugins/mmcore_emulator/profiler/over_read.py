@@ -11,15 +11,12 @@ from mmcore_emulator.machine.observer import Access, Observer
 
 
 class OverReads(Observer):
-    """An observer of the furthest read past the end of each array in device memory.
-
-    Attributes:
-        past: bytes from the array's end to the end of that read, by label; arrays without such reads are left out.
-    """
+    """An observer of the furthest read past the end of each array in device memory."""
 
     _batch: Batch
 
     def __init__(self) -> None:
+        # Bytes from the array's end to the end of that read, by label; arrays without such reads are left out.
         self.past: dict[str, int] = {}
 
     def begin(self, batch: Batch) -> Observer:

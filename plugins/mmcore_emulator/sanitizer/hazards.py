@@ -29,16 +29,16 @@ from mmcore_emulator.sanitizer.shadow import GlobalShadows
 
 _MEANINGS = {
     "out-of-bounds-read": "a GPU would give it anything, or stop the launch",
-    "out-of-bounds-write": "a GPU would destroy what lies there, or stop the launch",
+    "out-of-bounds-write": "a GPU would destroy other data there, or stop the launch",
     "misaligned": "a GPU would stop the launch",
-    "divergent-barrier": "on a GPU the block may hang, or go on too early",
+    "divergent-barrier": "on a GPU the block may hang, or continue too early",
     "deadlock": "on a GPU the launch would not end",
     "assertion": "a GPU would stop the launch",
     "trap": "a GPU would stop the launch",
-    "illegal-branch": "a GPU may go on anywhere",
+    "illegal-branch": "a GPU may continue anywhere",
 }
 _SKIPPED = (
-    "has ended, and does not come to the barrier that other threads of its block are in; "
+    "has ended, and does not reach the barrier that other threads of its block wait at; "
     "before compute capability 7.0 the others would wait for it"
 )
 _ASYNCHRONOUS = ("copy", "bulk copy", "warpgroup", "mbarrier", "cluster address")
@@ -123,7 +123,7 @@ class BarrierHazards(Observer):
                     continue
                 together = waiting & there.any(axis=THREAD_AXES, keepdims=True)
                 if together.any():
-                    text = f"comes to a barrier together with threads of its block that come to one{at_line(other.end)}"
+                    text = f"reaches a barrier together with threads of its block that reach one{at_line(other.end)}"
                     self._record(LaneViolation("split-barrier", None, block.end, together, always(text)))
 
     def arrive(self, number: Values, mask: Mask | None) -> None:
@@ -147,7 +147,7 @@ def _misplaced(layout: Layout) -> Iterator[Violation]:
     """Yield the shared arrays that do not have the alignment that they ask for."""
     for name, address, align in layout.misplaced:
         text = (
-            f"{name} asks for an alignment of {align} bytes and lies at {address:#x}: alignments count from "
+            f"{name} asks for an alignment of {align} bytes and is at {address:#x}: alignments count from "
             f"{layout.shared_begin:#x}, where a block's shared memory begins"
         )
         yield Violation("misplaced-array", text, name, count=1)

@@ -80,20 +80,15 @@ class LastAccess:
     If unordered threads have accessed a piece, one thread represents all of them, with masks of their lanes and warps
     and the time of the latest access. For threads of several blocks only that time is kept. So an access may count as
     later than it was, or as made by more threads.
-
-    Attributes:
-        thread: a thread that accessed each piece.
-        at: number of the instruction with which it did.
-        empty: true if there have been no accesses.
     """
 
     def __init__(self, pieces: int) -> None:
         # Zeros take no memory until something else is written: most arrays are never accessed in most ways.
-        self.thread, self._another = (np.zeros(pieces, np.int64) for _ in range(2))
+        self.thread, self._another = (np.zeros(pieces, np.int64) for _ in range(2))  # a thread that accessed each piece
         self._epochs: Epochs = np.zeros(pieces, _EPOCH)
         self._block, self._warps, self._lanes, self._time = (self._epochs[name] for name in Epoch._fields)
-        self.at = np.zeros(pieces, np.int32)
-        self.empty = True
+        self.at = np.zeros(pieces, np.int32)  # number of the instruction with which it did
+        self.empty = True  # true if there have been no accesses
 
     def made(self, index: Integers) -> Flags:
         """Return which of some pieces have been accessed."""
@@ -252,17 +247,12 @@ class Shadow:
 
 
 class GlobalShadows:
-    """Shadows of all arrays in device memory, which outlive a launch.
-
-    Attributes:
-        piece: bytes of a piece; see :func:`mmcore_emulator.sanitizer.array_access.least_access_bytes`.
-        output: the array in which each element should be stored once; None for none.
-    """
+    """Shadows of all arrays in device memory, which outlive a launch."""
 
     def __init__(self, piece: int, output: Array | None = None, inputs: Iterable[Array] = ()) -> None:
         """Create no shadows yet; kernels must not write to ``inputs``."""
-        self.piece = piece
-        self.output = output
+        self.piece = piece  # bytes of a piece; see :func:`mmcore_emulator.sanitizer.array_access.least_access_bytes`
+        self.output = output  # the array in which each element should be stored once; None for none
         self._inputs = frozenset(array.base for array in inputs)
         self._shadows: dict[int, Shadow] = {}
 

@@ -56,7 +56,8 @@ def package_files(reference: Mapping[str, Any], kernel: str, module: str, source
     Args:
         reference: the file, with its options.
         kernel: the kernel's name in the package.
-        module, source: names of the two files.
+        module: name of the module's file.
+        source: name of the source's file.
     """
     path = Path(reference["file"]).absolute()
     text = read_text(path)
@@ -66,8 +67,8 @@ def package_files(reference: Mapping[str, Any], kernel: str, module: str, source
 def _headers(path: Path, text: str) -> dict[str, str]:
     """Return the headers that a source includes from its own folder, by their path in that."""
     folder = path.parent.resolve()
-    found = {each.resolve(): content for each, content in headers_of(path, text).items()}
-    return {str(each.relative_to(folder)): content for each, content in found.items() if each.is_relative_to(folder)}
+    headers = {each.resolve(): content for each, content in headers_of(path, text).items()}
+    return {str(each.relative_to(folder)): content for each, content in headers.items() if each.is_relative_to(folder)}
 
 
 def declaration(inferred: Inferred, kernel: str, source: str) -> str:

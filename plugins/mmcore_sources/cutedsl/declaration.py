@@ -24,10 +24,12 @@ def cutedsl_kernel(
     """Return a kernel that CuTe DSL compiles.
 
     Args:
-        name, arguments, configs: as for :class:`~mmcore.Kernel`. Matrices are passed as ``cute.Pointer``, sizes as
-            ``Int32``, and a :class:`~mmcore.Scalar` as its type.
+        name: as for :class:`~mmcore.Kernel`.
         function: the ``@cute.kernel`` function, or "module:function" to import it only when needed. Its parameters
             after the arguments are ``cutlass.Constexpr``, and get the config's values by name.
+        arguments: as for :class:`~mmcore.Kernel`. Matrices are passed as ``cute.Pointer``, sizes as ``Int32``, and a
+            :class:`~mmcore.Scalar` as its type.
+        configs: as for :class:`~mmcore.Kernel`.
         shared_bytes: the bytes of a block's shared memory that the function takes from a ``SmemAllocator``, which the
             code does not record. Memory from ``cute.arch.alloc_smem`` is known.
         further: as for :class:`~mmcore.Kernel`: ``grid``, ``dtype``, ``constraints``, …

@@ -184,7 +184,7 @@ def test_forms_of_mbarrier(opcode: str, expected: str) -> None:
 
 def test_an_object_is_described() -> None:
     missing = "phase of parity 0: 2 of 2 arrivals and 0 bytes are missing"
-    surplus = ", and at least 1048575 bytes have come of which it was not told"
+    surplus = ", and at least 1048575 bytes have come that it does not expect"
     word, many = after("init 2"), mbarriers.complete_tx(after("init 2"), np.array(2**21))
     assert mbarriers.described(int(word[0])) == missing
     assert mbarriers.described(int(many[0])) == missing + surplus

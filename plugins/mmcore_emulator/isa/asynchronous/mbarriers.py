@@ -164,7 +164,7 @@ def described(word: int) -> str:
     parity, tx, expected, pending = (int(values.item()) for values in contents(array))
     least = "at least " if abs(tx) == MOST_BYTES else ""
     missing = f"{pending} of {expected} arrivals and {least * (tx > 0)}{max(tx, 0)} bytes are missing"
-    surplus = f", and {least}{-tx} bytes have come of which it was not told" if tx < 0 else ""
+    surplus = f", and {least}{-tx} bytes have come that it does not expect" if tx < 0 else ""
     return f"phase of parity {parity}: {missing}{surplus}"
 
 

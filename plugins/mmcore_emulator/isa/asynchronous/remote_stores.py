@@ -32,7 +32,7 @@ _REDUCTION = re.compile(
     r"\.(?P<name>inc|dec|min|max|add|and|or|xor)\.(?P<kind>[bus]32|u64)"
 )
 _LARGEST = 16
-_LATE = "sends to an mbarrier whose phase is over before this has come: it was told of fewer bytes"
+_LATE = "sends to an mbarrier whose phase is over before this has come: it expects fewer bytes"
 
 
 def _remote(opcode: Opcode) -> Execute | None:

@@ -32,16 +32,11 @@ _VERBS = {"out-of-bounds-read": "reads", "out-of-bounds-write": "writes"}
 
 
 class AddressSpaces:
-    """The memories of one batch of blocks.
-
-    Attributes:
-        spaces: the memories by name: "global", "const", "shared", "local", "param".
-        changes: number of writes so far.
-    """
+    """The memories of one batch of blocks."""
 
     def __init__(self, batch: Batch, spaces: Mapping[str, Space], observers: Observers) -> None:
-        self.spaces = spaces
-        self.changes = 0
+        self.spaces = spaces  # the memories by name: "global", "const", "shared", "local", "param"
+        self.changes = 0  # number of writes so far
         self._batch = batch
         self._observers = observers
 

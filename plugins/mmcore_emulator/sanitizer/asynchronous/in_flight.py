@@ -30,9 +30,9 @@ _COPYING = (
 )
 _BULK_COPYING = (
     "reads {}, into which a bulk copy may still be copying: it has not waited for that phase of its mbarrier, or that "
-    "was told of fewer bytes than come"
+    "expects fewer bytes than come"
 )
-_OVERWRITTEN_COPY = "writes {}, into which a copy may still be copying: nobody has waited for it"
+_OVERWRITTEN_COPY = "writes {}, into which a copy may still be copying: no thread has waited for it"
 _STILL_READ = {
     "wgmma": "writes {}, which wgmma may still be reading: wgmma.wait_group is missing there, or a barrier or mbarrier "
     "behind it",
@@ -47,7 +47,7 @@ _UNAWAITED_STORE = (
     "begins a bulk copy of shared memory, and its block may end while that still reads it: "
     "cp.async.bulk.wait_group.read is missing"
 )
-_UNAWAITED = "begins a bulk copy that nobody waits for: the block may have ended, or use that memory, before it lands"
+_UNAWAITED = "begins a bulk copy that no thread waits for: its block may have ended, or use the memory, before it lands"
 
 
 class _Readers(NamedTuple):

@@ -31,20 +31,14 @@ class _Arrival(NamedTuple):
 
 
 class BatchClocks:
-    """The clocks of a batch's lanes.
-
-    Attributes:
-        order: the order of the launch's accesses.
-        numbers: the numbers of the lanes.
-        horizon: time of the latest barrier of each lane's whole block, as a flat array.
-        events: clocks of asynchronous events and mbarriers.
-    """
+    """The clocks of a batch's lanes."""
 
     def __init__(self, order: HappensBefore, batch: Batch) -> None:
         self.order, self.numbers = order, LaneNumbers(batch)
-        self.events = EventClocks(self.numbers)
+        self.events = EventClocks(self.numbers)  # clocks of asynchronous events and mbarriers
         order.blocks, order.block_size = batch.grid.size, batch.block.size
         self._batch, self._warps = batch, self.numbers.warps
+        # Time of the latest barrier of each lane's whole block, as a flat array.
         self.horizon = np.zeros(batch.lanes, np.int64)
         # Time that each lane (second axis) of each warp has for each lane (third axis) of it.
         self._lane_times = np.zeros((self._warps.count, WARP, WARP), np.int32)

@@ -26,18 +26,14 @@ Released: TypeAlias = dict[int, NDArray[np.int32]]
 
 
 class EventClocks:
-    """The event clocks of a batch's lanes.
-
-    Attributes:
-        numbers: the numbers of the lanes.
-        clock: number of the latest event of each kind, and time of each thread (columns), for each lane (row).
-    """
+    """The event clocks of a batch's lanes."""
 
     def __init__(self, numbers: LaneNumbers) -> None:
         self.numbers = numbers
         self._block_size, self._ranks = numbers.batch.block.size, int(numbers.rank.max(initial=0)) + 1
         self._columns: dict[tuple[int, Kind], int] = {}
         self._first_thread: int | None = None
+        # Number of the latest event of each kind, and time of each thread (columns), for each lane (row).
         self.clock: Rows = np.zeros((numbers.batch.lanes, 0), np.int32)
 
     def columns(self, blocks: Integers, kind: Kind) -> Integers:

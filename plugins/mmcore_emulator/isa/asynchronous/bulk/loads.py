@@ -31,7 +31,7 @@ from mmcore_emulator.machine.memory.arrays import RANK_BEGIN
 from mmcore_emulator.numerics.types import Flags, Integers, Values
 
 _NO_BLOCK = "copies to the block of rank {} of its cluster, which has fewer"
-_LATE = "copies in bulk to an mbarrier whose phase is over before this has come: it was told of fewer bytes"
+_LATE = "copies in bulk to an mbarrier whose phase is over before this has come: it expects fewer bytes"
 
 
 def to_shared(copy: BulkCopy, merge: Merge | None, execution: Execution, *operands: list[Values]) -> None:

@@ -1,47 +1,44 @@
-"""What a million cells on a thousand GPUs take, predicted from what ``python -m bench.studies.scale`` has measured.
+"""A million cells on a thousand GPUs, predicted from the measurements of ``bench.studies.scale``.
 
-``python -m bench.studies.scale_simulation RESULTS.json`` writes the predictions of docs/scale.md, and the runs with
-stand-ins simulated beside those measured.
+It also simulates the measured runs with stand-ins.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from bench.studies.results_file import results_text
 from bench.studies.scale.simulation import Costs, Losses, Outcome, simulated
 from bench.studies.scale.stand_in import USUAL_ROUNDS, durations, phase_seconds
+from bench.studies.study import RESULTS, command_line, write
 
-RESULTS = Path(__file__).parents[1] / "results" / "scale"
+HEAD = RESULTS / "scale" / "head.json"
 GPUS, CELLS = 1000, 1_000_000
 _MEMORY_KIB = 64 * 2**20
 
 
 def measured_cases() -> list[dict[str, Any]]:
-    """The rows of the committed measurements."""
-    document = json.loads((RESULTS / "head.json").read_text(encoding="utf-8"))
+    """Return the rows of the committed measurements."""
+    document = json.loads(HEAD.read_text(encoding="utf-8"))
     return [dict(row) for row in document["cases"]]
 
 
 def row_of(rows: Sequence[Mapping[str, Any]], **wanted: Any) -> Mapping[str, Any]:
-    """The first measurement whose case has these values, with rounds and cells as usual where it is not named."""
+    """Return the first measurement whose case has these values, and no other rounds or slowness."""
     values = {"rounds": None, "slower": None, **wanted}
     return next(row for row in rows if all(row["case"].get(name) == value for name, value in values.items()))
 
 
 def ray_costs(rows: Sequence[Mapping[str, Any]]) -> Costs:
-    """The costs on Ray, of the runs with 8 and with 64 stand-ins.
+    """Return the costs on Ray, from the runs with 8 and with 64 stand-ins.
 
-    Their processor seconds are those of the cells and those of Ray's own threads, which run on without any. What a free
-    worker costs is of workers that answer at once.
+    Their processor seconds are those of the cells and those of Ray's threads, which run even without cells. The cost of
+    a free worker comes from workers that answer at once.
     """
     few, many = (row_of(rows, engine="stand-ins", workers=count, group=1) for count in (8, 64))
     spent = [row["head_cpu_ms"] * row["case"]["cells"] / 1e3 for row in (few, many)]
@@ -52,14 +49,14 @@ def ray_costs(rows: Sequence[Mapping[str, Any]]) -> Costs:
 
 
 def idle_cost(rows: Sequence[Mapping[str, Any]]) -> float:
-    """Seconds that one free worker costs the head for each answer."""
+    """Return the head's seconds for each answer and free worker."""
     none, many = (row_of(rows, engine="instant", workers=count, group=group) for count, group in ((256, 1), (1000, 20)))
     idle = 1000 - many["case"]["cells"] // many["case"]["group"]
     return float(max(0.0, many["head_cpu_ms"] - none["head_cpu_ms"]) / 1e3 / idle)
 
 
 def validation(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The makespan of each run with stand-ins, measured and simulated."""
+    """Return the makespan of each run with stand-ins, measured and simulated."""
     found = []
     for row in rows:
         case = row["case"]
@@ -80,7 +77,7 @@ def validation(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def predictions(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A million cells on a thousand GPUs: what each change does to the makespan."""
+    """Return the outcome of a million cells on a thousand GPUs with different costs, groups, heads and losses."""
     seconds = random.Random(4).choices(phase_seconds(), k=CELLS)
     ray = ray_costs(rows)
     pytest = row_of(rows, pytest="measure", cells=1000)["head_cpu_ms"] / 1e3
@@ -107,7 +104,7 @@ def predictions(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
     found = []
     for name, heads, costs, group, losses in cases:
-        # Heads have a part of the cells and of the GPUs each; what holds for one holds for all.
+        # Each head has a part of the cells and of the GPUs, so that one represents all.
         outcome = simulated(seconds[: CELLS // heads], GPUS // heads, costs, group, losses)
         found.append({"what": name, "heads": heads, "group": group, **_rounded(outcome)})
         print(json.dumps(found[-1]), flush=True)
@@ -119,7 +116,7 @@ def _rounded(outcome: Outcome) -> dict[str, float]:
 
 
 def limits(rows: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> list[dict[str, Any]]:
-    """What each part of the head can hold: its cost for a cell, and the GPUs or cells at which it is full."""
+    """Return each part of the head: its cost of a cell, and the GPUs or cells at which it is full."""
     mean = fmean(phase_seconds())
     ray = ray_costs(rows)
     pytest = row_of(rows, pytest="measure", cells=1000)["head_cpu_ms"]
@@ -154,15 +151,13 @@ def _limit(what: str, cost: str, gpus: float = math.inf, cells: float = math.inf
 
 def main() -> None:
     """Simulate and write the file."""
-    parser = argparse.ArgumentParser(prog="python -m bench.studies.scale_simulation", description=__doc__)
-    parser.add_argument("results", type=Path)
-    path = parser.parse_args().results
+    path = command_line("scale.predictions", __doc__).parse_args().results
     rows = measured_cases()
-    sizes = json.loads((RESULTS / "head.json").read_text(encoding="utf-8"))["bytes"]
+    sizes = json.loads(HEAD.read_text(encoding="utf-8"))["bytes"]
     costs = {name: float(f"{value:.4g}") for name, value in vars(ray_costs(rows)).items()}
     head = {"gpus": GPUS, "cells": CELLS, "mean_seconds": round(fmean(phase_seconds()), 4), "costs_on_ray": costs}
     lists = {"validation": validation(rows), "limits": limits(rows, sizes), "predictions": predictions(rows)}
-    path.write_text(results_text(head, **lists), encoding="utf-8")
+    write(path, head, **lists)
 
 
 if __name__ == "__main__":
