@@ -132,10 +132,10 @@ class _Broken(click.Command):
 @click.version_option(package_name=DISTRIBUTION, prog_name="mmcore", message="%(prog)s %(version)s")
 @click.pass_context
 def main(context: click.Context) -> None:
-    """CUDA matrix-product kernels, verified before they are timed, on a GPU or an emulator.
+    """CUDA matrix-product kernels, verified before they are timed, with or without a GPU.
 
-    Every command takes --json. The exit status is 0 on success, 1 when the answer is no (a wrong product, a violation),
-    and 2 when the request cannot be carried out or the time limit was reached.
+    Every command takes --json. Exit status: 0 = right, 1 = wrong (a wrong product, a violation), 2 = could not run or
+    reached the time limit.
     """
     if context.invoked_subcommand is None:
         write(context.get_help())

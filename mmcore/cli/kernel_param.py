@@ -16,9 +16,9 @@ _LAUNCH = ("block", "configs")  # options of the launch, from which a file's lau
 
 
 class KernelParam(click.ParamType):  # type: ignore[type-arg]
-    """A registered kernel's name, or a file's path, which becomes a reference with what the options say about it.
+    """A registered kernel's name, or a file's path, which becomes a reference with the facts that options give.
 
-    What is inferred from a file is written to stderr.
+    The facts that are inferred from the file are written to stderr.
     """
 
     name = "kernel"

@@ -39,7 +39,7 @@ def list_kernels(patterns: tuple[str, ...], quiet: bool, as_json: bool, **filter
 
 
 def _select(kernels: list[Kernel], patterns: tuple[str, ...], reference: str | None, dtype: str | None) -> list[Kernel]:
-    """Those that all of them select; where one selects none, a MmcoreError says what there is."""
+    """Return the kernels that all filters select. If one selects none, raise a MmcoreError with the alternatives."""
     families = ", ".join(dict.fromkeys(map(_family, kernels))) or "no kernels at all"
     for pattern in patterns:
         if not any(_matches(kernel, pattern) for kernel in kernels):
@@ -67,7 +67,7 @@ def _family(kernel: Kernel) -> str:
 
 
 def summary(registered: Registered[Kernel]) -> dict[str, Any]:
-    """What ``list-kernels --json`` says of a kernel."""
+    """Return the entry of a kernel in ``list-kernels --json``."""
     kernel = registered.item
     plain = ("name", "title", "reference", "dtype", "output", "operation", "column_major", "alpha", "beta")
     return {name: getattr(kernel, name) for name in plain} | {
@@ -81,12 +81,12 @@ def summary(registered: Registered[Kernel]) -> dict[str, Any]:
 
 
 def descriptions(kernel: Kernel) -> list[str]:
-    """Its constraints in words."""
+    """Return a kernel's constraints in words."""
     return [constraint.description for constraint in kernel.constraints]
 
 
 def configs(kernel: Kernel) -> str:
-    """Its usual configs on one line: the blocks, and the other parameters that follow from none."""
+    """Return a kernel's usual configs on one line: the blocks, and the parameters that are not derived."""
     found = kernel.usual_configs
     names = [name for name in found[0] if name not in found[0].derived and name != "block"]
     if not names:
@@ -95,7 +95,7 @@ def configs(kernel: Kernel) -> str:
 
 
 def typed_operation(kernel: Kernel) -> str:
-    """Operation and types: "C=AB f32", or "C=AB f16→f32" where C's type is not that of A and B."""
+    """Return operation and types: "C=AB f32", or "C=AB f16→f32" if C has another type than A and B."""
     return f"{kernel.operation} {kernel.types}".replace("float", "f")
 
 
@@ -105,14 +105,14 @@ def _cells(kernel: Kernel) -> tuple[str, ...]:
 
 
 def _rows(kernels: list[Kernel]) -> str:
-    """One line for each kernel, so that grep finds all there is to it. (Importing rich takes as long as mmcore.)"""
+    """Return one line for each kernel, for grep, without rich, whose import takes as long as mmcore's."""
     rows = [("kernel", "what it does", "operation", "configs", "needs"), *map(_cells, kernels)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 def _render(kernels: list[Kernel]) -> None:
-    """The same for a terminal, where nothing may be cut: operation, configs and needs stand below the title."""
+    """Render the kernels for a terminal, with operation, configs and needs below the title."""
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2, 0, 0))

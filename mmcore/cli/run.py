@@ -96,7 +96,7 @@ def report(result: Result, kernel: Kernel, hints: Sequence[str] = (), *, auto: b
 
 
 def conditions(found: Mapping[str, Any]) -> str:
-    """The clock, power and temperature while it was timed, and what held the clock back."""
+    """Return the clock, power and temperature during the timing, and the reasons that lowered the clock."""
     if not found:
         return ""
     held = f", held back by {', '.join(found['clock_reasons']).replace('_', ' ')}" if found["clock_reasons"] else ""
@@ -113,7 +113,7 @@ def _answer(result: Result, hints: Sequence[str]) -> list[RenderableType]:
 
 
 def _config(result: Result) -> str:
-    """The parameters besides the block, and where a tuned config comes from, or that it is the default one."""
+    """Return the parameters except the block, and the origin of the config unless the user named it."""
     told = parameters(result.config)
     if not result.config_origin or not (told or result.config_origin != DEFAULT):
         return told

@@ -69,7 +69,7 @@ def show(kernel: KernelReference, as_json: bool) -> int:
 
 
 def _rule(kernel: Kernel) -> str:
-    """The rule's source code, or its docstring where Python cannot find the code."""
+    """Return the source code of the launch rule, or its docstring if Python cannot find the code."""
     rule: Any = kernel.call or kernel.launch or kernel.grid or covering_grid
     while isinstance(rule, functools.partial):
         rule = rule.func
@@ -80,7 +80,7 @@ def _rule(kernel: Kernel) -> str:
 
 
 def _entries(kernel: Kernel) -> list[str]:
-    """The functions that are launched and what they take, in order; or why that cannot be said."""
+    """Return the launched functions with their arguments, in order; or the error that planning raised."""
     try:
         planned = _planned(kernel, kernel.square_problem(USUAL_SIZE))
         calls = [(planned.entry(launch), map(_argument, planned.arguments(launch))) for launch in planned.launches]
@@ -90,7 +90,7 @@ def _entries(kernel: Kernel) -> list[str]:
 
 
 def _argument(argument: Argument) -> str:
-    """An argument of a kernel function, as its signature would have it."""
+    """Return an argument as it could be written in the function's signature."""
     if isinstance(argument, Scalar):
         return f"{argument.type} {argument.value}"
     if isinstance(argument, Workspace):
@@ -103,7 +103,7 @@ def _argument(argument: Argument) -> str:
 
 
 def examples(kernel: Kernel) -> list[str]:
-    """What the rule makes of the usual size, and of one element more where the constraints allow that."""
+    """Return the launches at the usual size, and at one more if the constraints allow it."""
     usual, more = kernel.square_problem(USUAL_SIZE), kernel.problem(*[USUAL_SIZE + 1] * 3)
     both = usual.n == USUAL_SIZE and not kernel.violations(more, kernel.fitting_config(more))
     return [_example(kernel, problem) for problem in ((usual, more) if both else (usual,))]
@@ -129,13 +129,13 @@ def _geometry(launch: Launch) -> str:
 
 
 def _planned(kernel: Kernel, problem: Problem) -> Plan:
-    """The plan on an example of a device, as no device must be needed."""
+    """Return the plan on an example of a device, as none may be present."""
     capability = max(DeviceProperties().compute_capability, kernel.min_compute_capability)
     return plan(kernel, problem, kernel.fitting_config(problem), DeviceProperties(compute_capability=capability))
 
 
 def _listing(code: str, language: str) -> RenderableType:
-    """Numbered lines: coloured, and wrapped to its width, on a terminal; as they are elsewhere."""
+    """Return numbered lines, coloured and wrapped on a terminal."""
     if not on_terminal():
         lines = code.splitlines()
         return "\n".join(f"{number:>{len(str(len(lines)))}}  {line}" for number, line in enumerate(lines, start=1))

@@ -77,6 +77,17 @@ def _search() -> tuple[int, str]:
     return int(count), ""
 
 
+def in_gpu_memory(address: int) -> bool:
+    """Return True for an address in memory that was allocated on a GPU."""
+    if not _search()[0]:
+        return False
+    from cuda.bindings import driver
+
+    attribute = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+    error, kind = driver.cuPointerGetAttribute(attribute, address)
+    return bool(error == driver.CUresult.CUDA_SUCCESS and kind == driver.CUmemorytype.CU_MEMORYTYPE_DEVICE)
+
+
 @hookimpl
 def mmcore_devices() -> list[DeviceProvider]:
     """Return the provider of NVIDIA GPUs."""

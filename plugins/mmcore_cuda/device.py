@@ -158,13 +158,13 @@ class CudaDevice:
         sizes = *map(np.int32, (problem.m, problem.n, problem.k)), *map(np.int64, strides)
         try:
             with device_errors("there is no memory for a reference"), ExitStack() as memory:
-                made = [self.gpu.allocate(each.nbytes, stream=self.stream) for each in (product, magnitude)]
-                for each in made:
+                results = [self.gpu.allocate(each.nbytes, stream=self.stream) for each in (product, magnitude)]
+                for each in results:
                     memory.callback(each.close, self.stream)
                 config = LaunchConfig(grid=grid, block=_REFERENCE_THREADS)
                 matrices = np.uint64(a.address), np.uint64(b.address)
-                launch(self.stream, config, self._reference(problem.dtype), *matrices, *made, *sizes)
-                for each, out in zip(made, (product, magnitude), strict=True):
+                launch(self.stream, config, self._reference(problem.dtype), *matrices, *results, *sizes)
+                for each, out in zip(results, (product, magnitude), strict=True):
                     each.copy_to(host_view(out), stream=self.stream)
                 self.stream.sync()
         except DeviceError:

@@ -321,7 +321,6 @@ def test_only_a_function_that_takes_leading_dimensions_gets_gaps_between_rows(wr
         ({"name": 3}, "3 is not a kernel name"),
         ({"configs": [{"BM": 8}]}, "a config needs a block"),
         ({"over_read": 3}, 'over_read is "tiles", elements by matrix or a function, not 3'),
-        ({"accumulate": True}, "accumulate= is now beta=1"),
         ({"options": (1,)}, r"its options are texts, unlike \(1,\)"),
         ({"arguments": (Scalar(5, "float31"),)}, "'float31' is not a type of a scalar argument"),
         ({"arguments": (Scalar(10**400, "float32"),)}, "0 is no float32"),
@@ -377,31 +376,6 @@ def test_a_declaration_that_contradicts_itself_is_refused_in_one_sentence(change
     with pytest.raises(InvalidKernel, match=reason) as raised:
         declared(**changes)
     assert "\n" not in str(raised.value)
-
-
-def test_a_declaration_of_version_0_1_is_refused_with_the_lines_that_replace_it() -> None:
-    old: dict[str, Any] = {
-        "name": "acme.fast",
-        "title": "fast",
-        "lecture": "Acme's own",
-        "source": Path("fast.cu"),
-        "entry": "fast",
-        "arguments": ("A", "B", "C", "n"),
-        "launch": lambda problem, block, limits: None,
-        "blocks": ((16, 16), (8, 8)),
-        "least_capability": (8, 0),
-        "known_faults": ("It is slow.",),
-    }
-    with pytest.raises(InvalidKernel) as raised:
-        Kernel(**old)
-    assert str(raised.value) == (
-        'acme.fast is declared for mmcore 0.1: blocks= is now configs=[{"block": shape} for shape in '
-        '((16, 16), (8, 8))]; lecture= is now reference="Acme\'s own"; least_capability= is now '
-        "min_compute_capability=(8, 0); known_faults= is now known_bugs=('It is slow.',); the launch rule takes "
-        "(problem, config, device), and config.block is the block"
-    )
-    replaced = {name: value for name, value in old.items() if name in ("name", "title", "source", "entry", "arguments")}
-    assert Kernel(**replaced, configs=[{"block": shape} for shape in ((16, 16), (8, 8))]).usual_configs[1].id == "b8"
 
 
 # What users ask for

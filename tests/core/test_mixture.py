@@ -15,7 +15,7 @@ from mmcore.verify.comparison import verify_product
 from mmcore.verify.elements import is_poison, widen
 from mmcore.verify.inputs import Kind, draw, draw_mixed, rearranged
 from mmcore.verify.reference import suspect_rows
-from mmcore_tools.conform.inputs import with_a_row_not_finite
+from mmcore_tools.conform.worker import with_nonfinite_row
 from tests.core.test_verification import last_term_first, one_after_another, pairwise, split_in_four, tensor_core
 from tests.narrowing import narrow
 
@@ -210,7 +210,7 @@ def test_a_product_of_one_element_changes_its_sign(dtype: str) -> None:
 def test_a_row_that_is_not_finite_must_be_carried_and_no_other(types: tuple[str, str, str]) -> None:
     dtype, accumulator, output = types
     problem = Problem(9, 33, 20, dtype, output)
-    matrices = with_a_row_not_finite(problem, draw_mixed(problem, accumulator, 4), 4)
+    matrices = with_nonfinite_row(problem, draw_mixed(problem, accumulator, 4), 4)
     with np.errstate(all="ignore"):
         c = widen(matrices.a, dtype) @ widen(matrices.b, dtype)
 
@@ -228,7 +228,7 @@ def test_a_row_that_is_not_finite_must_be_carried_and_no_other(types: tuple[str,
 
 def test_a_matrix_of_two_rows_has_none_that_is_not_finite() -> None:
     problem = Problem(2, 5, 5)
-    assert np.isfinite(with_a_row_not_finite(problem, draw_mixed(problem, "float32", 1), 1).a).all()
+    assert np.isfinite(with_nonfinite_row(problem, draw_mixed(problem, "float32", 1), 1).a).all()
 
 
 @pytest.mark.parametrize("accumulate", [False, True])
@@ -338,7 +338,7 @@ def test_no_row_of_a_right_product_of_mixed_kinds_is_suspect(types: tuple[str, s
 
 def test_a_row_that_is_not_finite_may_be_left_out_where_it_meets_zeros_alone() -> None:
     problem = Problem(9, 400, 20)
-    matrices = with_a_row_not_finite(problem, draw_mixed(problem, "float32", 1), 1)
+    matrices = with_nonfinite_row(problem, draw_mixed(problem, "float32", 1), 1)
     assert matrices.rows is not None
     with np.errstate(all="ignore"):
         c = matrices.a @ matrices.b

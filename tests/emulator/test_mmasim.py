@@ -12,7 +12,7 @@ from tests.emulation import emulate
 
 pytest.importorskip("mmasim", reason="mmasim is not installed; python -m tox run -e mmasim installs it")
 from bench.studies.mmasim_comparison import ARCHITECTURES, Compared, compared
-from bench.studies.tensor_cores import FLOATS
+from bench.studies.tensor_cores.numbers import FLOATS
 
 EVERY = [pytest.param(each, id=f"{each.name} on {each.capability}") for each in compared()]
 WARPS = 4

@@ -10,7 +10,7 @@ from mmcore_emulator.isa.table import FAMILIES, REFUSED
 def instructions() -> str:
     """Return a table of the families, their instructions, and from which compute capability some of them exist."""
     rows = [[family.title, ", ".join(map(_code, _names(family)))] for family in FAMILIES]
-    return markdown(("family", "instructions"), [*rows, ["not supported", ", ".join(map(_code, REFUSED))]])
+    return markdown("family | instructions", [*rows, ["not supported", ", ".join(map(_code, REFUSED))]])
 
 
 def _names(family: Family) -> list[str]:

@@ -20,10 +20,10 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
         raise InvalidKernel(f"{file} has no __global__ function with a body{where}")
     word = entry.partition("<")[0].strip()
     if word:
-        found = [function for name, function in functions.items() if word in (name, function.word)]
-        if not found:
+        matching = [function for name, function in functions.items() if word in (name, function.word)]
+        if not matching:
             raise InvalidKernel(f"{file} has no __global__ function {word}; it has {', '.join(functions)}")
-        return found[0], _launch(source, found[0]), ()
+        return matching[0], _launch(source, matching[0]), ()
     likely, why = list(functions.values()), "the file's only __global__ function"
     for which, holds in (
         ("takes three pointers", is_product),

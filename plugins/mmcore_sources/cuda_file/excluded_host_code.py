@@ -37,12 +37,12 @@ def for_show(kernel: Kernel) -> str:
             return ""
         problem = kernel.square_problem(USUAL_SIZE)
         cell = Cell(registry().reference(kernel), problem.m, problem.n, problem.k, device=device_name("emulator"))
-        found = executor.run(cell.device, f"{__name__}:in_worker", cell.to_json(), timeout=USUAL_SECONDS)
+        listed = executor.run(cell.device, f"{__name__}:in_worker", cell.to_json(), timeout=USUAL_SECONDS)
     except MmcoreError as error:
         if kernel.name not in registry().files:
             return ""  # show itself reports why a declared kernel cannot be planned
         return f"what is left out of {kernel.source.name} is not known: {str(error).splitlines()[0]}\n"
-    return in_a_list(kernel.source, found)
+    return in_a_list(kernel.source, listed)
 
 
 def may_have_a_host_half(text: str) -> bool:

@@ -71,11 +71,11 @@ def _inferred(path: Path, text: str, headers: tuple[tuple[Path, str], ...], give
 
 def headers_of(path: Path, text: str) -> dict[Path, str]:
     """Return the texts of the headers that a file includes, directly or not, except CUDA's own."""
-    found: dict[Path, str] = {}
+    texts: dict[Path, str] = {}
     for each in map(Path, dependencies(path, text, ()) or ()):
         with contextlib.suppress(OSError):
-            found[each] = read_text(each, "replace")
-    return found
+            texts[each] = read_text(each, "replace")
+    return texts
 
 
 def _text(path: Path) -> str:

@@ -90,18 +90,18 @@ def _trimmed(extents: Sequence[ast.expr]) -> tuple[ast.expr, ...]:
 
 def _host_sizes(launch: HostLaunch, roles: Roles, order: Sequence[str]) -> dict[str, list[str]]:
     """Return the sizes of each name in the host code: the arguments, and the names m and M if m is not passed."""
-    found: dict[str, list[str]] = {}
+    sizes: dict[str, list[str]] = {}
     for name, argument in zip(order, launch.arguments, strict=False):
         if name in roles.sizes:
             word = text_of(argument).removeprefix("(int)").strip("() ")
-            found.setdefault(word, []).append(roles.sizes[name])
-    found |= {name: [role] for name, role in roles.sizes.items() if name not in order}  # macros that fix them
-    passed = {role for several in found.values() for role in several}
+            sizes.setdefault(word, []).append(roles.sizes[name])
+    sizes |= {name: [role] for name, role in roles.sizes.items() if name not in order}  # macros that fix them
+    passed = {role for several in sizes.values() for role in several}
     for role in "mnk":
         for word in (role, role.upper()):
-            if role not in passed and word not in found and not roles.square:
-                found[word] = [role]
-    return {name: several for name, several in found.items() if name.replace(".", "_").isidentifier()}
+            if role not in passed and word not in sizes and not roles.square:
+                sizes[word] = [role]
+    return {name: several for name, several in sizes.items() if name.replace(".", "_").isidentifier()}
 
 
 def _role(several: list[str], axis: str, layout: Layout | None) -> str:

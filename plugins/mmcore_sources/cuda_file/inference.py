@@ -129,8 +129,8 @@ def _roles(
         )
         notes = [Note("arguments", shown, roles.why, "--args", roles.guessed)]
     constraints: tuple[Constraint, ...] = (Square(),) if roles.square else ()
-    if not roles.sizes and (found := fixed_sizes(source, body, roles.pointers)) is not None:
-        sizes, fixed = found
+    if not roles.sizes and (fixing := fixed_sizes(source, body, roles.pointers)) is not None:
+        sizes, fixed = fixing
         roles = replace(roles, sizes=sizes)
         constraints = (fixed,)
         notes.append(
@@ -155,7 +155,7 @@ def _types(
 ) -> tuple[dict[str, Any], list[Note]]:
     """Return the element types, from the types of the pointers."""
     types = {each.name: each.type for each in function.parameters}
-    notes, found = [], {}
+    notes, types_by_name = [], {}
     for name, matrix, option in (("dtype", "A", "--dtype"), ("output", "C", "--output")):
         word = types[roles.pointers[matrix]]
         for _ in range(3):
@@ -171,17 +171,17 @@ def _types(
             raise InvalidKernel(
                 f"the elements of {matrix} are of type {word}, which is none of {known}; give one with {option}"
             )
-        found[name] = ELEMENTS[word]
-    if found.get("dtype", given.get("dtype")) in ("float16", "bfloat16") and "accumulator" not in given:
+        types_by_name[name] = ELEMENTS[word]
+    if types_by_name.get("dtype", given.get("dtype")) in ("float16", "bfloat16") and "accumulator" not in given:
         narrow = not _NARROW.isdisjoint(identifiers(function.body))
-        found["accumulator"] = found["dtype"] if narrow and "dtype" in found else "float32"
+        types_by_name["accumulator"] = types_by_name["dtype"] if narrow and "dtype" in types_by_name else "float32"
         why = "the source adds with __hadd or __hfma" if narrow else "sums of 16-bit products are taken to be that"
-        notes.append(Note("sums in", found["accumulator"], why, "--accumulator", guessed=not narrow))
+        notes.append(Note("sums in", types_by_name["accumulator"], why, "--accumulator", guessed=not narrow))
     if chosen.types:
         notes += [
             Note(name, word, "the type of the template's elements", "--entry") for name, word in chosen.types.items()
         ]
-    return found, notes
+    return types_by_name, notes
 
 
 def _geometry(

@@ -67,8 +67,8 @@ def package_files(reference: Mapping[str, Any], kernel: str, module: str, source
 def _headers(path: Path, text: str) -> dict[str, str]:
     """Return the headers that a source includes from its own folder, by their path in that."""
     folder = path.parent.resolve()
-    found = {each.resolve(): content for each, content in headers_of(path, text).items()}
-    return {str(each.relative_to(folder)): content for each, content in found.items() if each.is_relative_to(folder)}
+    headers = {each.resolve(): content for each, content in headers_of(path, text).items()}
+    return {str(each.relative_to(folder)): content for each, content in headers.items() if each.is_relative_to(folder)}
 
 
 def declaration(inferred: Inferred, kernel: str, source: str) -> str:
