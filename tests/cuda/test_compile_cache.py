@@ -21,6 +21,7 @@ from mmcore_cuda.nvrtc.compilation import compile_source
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.device_half import DeviceHalf
 from tests.cuda.test_compiler import SOURCE, planned
+from tests.tables import cases
 
 
 @pytest.fixture(autouse=True)
@@ -443,14 +444,7 @@ def test_a_moved_source_is_another(tmp_path: Path, compilations: list[str]) -> N
     assert len(compilations) == 2
 
 
-@pytest.mark.parametrize(
-    ("environment", "folder"),
-    [
-        ({"MMCORE_CACHE_DIR": "/mine", "XDG_CACHE_HOME": "/caches"}, "/mine"),
-        ({"MMCORE_CACHE_DIR": "", "XDG_CACHE_HOME": "/caches", "HOME": "/home/u"}, "/caches/mmcore"),
-        ({"MMCORE_CACHE_DIR": "", "XDG_CACHE_HOME": "", "HOME": "/home/u"}, "/home/u/.cache/mmcore"),
-    ],
-)
+@cases(__file__, "the_caches_directory", "environment, folder")
 def test_the_caches_directory(monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], folder: str) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)

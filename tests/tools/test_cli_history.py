@@ -21,6 +21,7 @@ from mmcore.registry import registry
 from tests.command_line import mmcore
 from tests.made_up_results import DEVICE, EMULATOR, MACHINE, benchmark, document, emulated
 from tests.strategies import JSON, put_anywhere
+from tests.tables import cases
 from tests.timed_emulator import TimedEmulator, TimedProvider
 
 KERNEL, OTHER = "upc.kernel11", "upc.kernel01"
@@ -230,15 +231,7 @@ def test_every_hosts_newest_run_is_judged_whichever_ran_last(tmp_path: Path) -> 
     assert hosts == [("gpu02", "slower"), ("gpu01", "slower"), ("gpu03", "unchanged")]
 
 
-@pytest.mark.parametrize(
-    ("slow", "named"),
-    [
-        (("gpu02",), "gpu02"),
-        (("gpu01", "gpu03"), "gpu01, gpu03"),
-        (("gpu01", "gpu02", "gpu03"), "3 hosts"),
-        (("gpu01", "gpu02", "gpu03", "gpu04"), "gpu01, gpu02 and 2 more"),
-    ],
-)
+@cases(__file__, "a_row_names_the_hosts", "slow, named")
 def test_a_row_names_the_hosts(slow: tuple[str, ...], named: str, tmp_path: Path) -> None:
     nightly(tmp_path, dict.fromkeys(slow, 1.5))
     if "gpu04" in slow:

@@ -45,6 +45,7 @@ from tests.made_up_results import (
     write,
 )
 from tests.strategies import JSON, put_anywhere
+from tests.tables import cases
 
 SVG = "{http://www.w3.org/2000/svg}"
 KIND_OF = {
@@ -498,16 +499,7 @@ def test_json_says_what_was_written(tmp_path: Path) -> None:
     assert said == {"file": str(out), "bytes": out.stat().st_size, "cells": 7, "devices": [DEVICE]}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("-o", "out.pdf"), "'out.pdf' does not end in .png, .svg or .html"),
-        (("-o", "out.html", "--figure", "bars"), "a page holds all figures; leave --figure and --size out"),
-        (("-o", "no/such/folder/out.svg"), "cannot be written: No such file or directory"),
-        (("-o", "out.svg", "--kernel", "nobody.*"), "there are no results of these kernels and configs"),
-        (("none.json", "-o", "out.svg"), "none.json cannot be read: No such file"),
-    ],
-)
+@cases(__file__, "what_cannot_be_done_is_refused", "arguments, said")
 def test_what_cannot_be_done_is_refused(
     arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,7 @@ from tests import landscape
 from tests.command_line import installed
 from tests.command_line import mmcore as command
 from tests.core.test_result import RESULT
+from tests.tables import cases
 from tests.timed_emulator import TimedEmulator
 
 optuna = pytest.importorskip("optuna", reason="the extra 'tune' is not installed")
@@ -365,17 +366,7 @@ def test_several_sizes_are_one_file_with_an_entry_each(tmp_path: Path) -> None:
     assert all(Tuned(**each).seconds > 0 for each in tuned)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("tune", "acme.valley", "--size", "16", "--device", "emulator"), "supports no timing, so no config is faster"),
-        (("tune", "acme.hill", "--size", "16", "--device", "landscape"), "did you mean acme.valley"),
-        (("tune", "upc.kernel10", "--size", "17", "--device", "landscape"), "none of the 3 configs can be launched"),
-        (("tune", "acme.valley", "--device", "landscape"), "Missing option '--size'"),
-        (("tune", "acme.valley", "--size", "16", "--plot", "x.pdf"), "'x.pdf' does not end in .png or .svg"),
-        (("tune", "acme.valley", "--size", "16", "--budget", "long"), "'long' is not a number of seconds above 0"),
-    ],
-)
+@cases(__file__, "what_cannot_be_tuned_is_told_in_a_sentence", "arguments, said")
 def test_what_cannot_be_tuned_is_told_in_a_sentence(arguments: tuple[str, ...], said: str) -> None:
     result = command(*arguments)
     assert result.exit_code == 2
