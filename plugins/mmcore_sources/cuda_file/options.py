@@ -52,7 +52,7 @@ def words_of(reference: Mapping[str, Any]) -> list[str]:
 
 
 def normalised(reference: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a reference without its file, in the terms of :func:`~mmcore_sources.cuda_file.inference.infer`.
+    """Return a reference without its file, in the terms of :func:`~mmcore_sources.cuda_file.inference.infer.infer`.
 
     ``args`` become a list, ``define`` and ``option`` attributes of a kernel, ``configs`` parameters and a block.
 

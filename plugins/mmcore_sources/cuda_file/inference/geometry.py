@@ -12,10 +12,16 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import text_of, walk
-from mmcore_sources.cuda_file.body import BUILT_IN, Body, Layout
-from mmcore_sources.cuda_file.expressions import EXTENTS, evaluate, names_in
-from mmcore_sources.cuda_file.host_code import Reader, Unreadable, constant, parse_expression, reader_of_launch
-from mmcore_sources.cuda_file.roles import Roles
+from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body, Layout
+from mmcore_sources.cuda_file.inference.expressions import EXTENTS, evaluate, names_in
+from mmcore_sources.cuda_file.inference.host_code import (
+    Reader,
+    Unreadable,
+    constant,
+    parse_expression,
+    reader_of_launch,
+)
+from mmcore_sources.cuda_file.inference.roles import Roles
 
 _MOST_THREADS = 1024
 _AXIS = {axis: name for name, axis in EXTENTS.items()}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
-from mmcore_sources.cuda_file.notes import Note
-from mmcore_sources.cuda_file.roles import is_product
+from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.roles import is_product
 
 
 def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, HostLaunch | None, tuple[Note, ...]]:
