@@ -30,7 +30,7 @@ _OPTIONS = {
 _SEVERAL = ("define", "option")
 _REAL = ("alpha", "beta")
 _EXTENTS = re.compile("[1-9][0-9]*([x×][1-9][0-9]*){1,2}")
-_LARGEST_FACTOR = 1e30  # a product of float32 must have room
+_LARGEST_FACTOR = 1e30  # keeps products within float32
 
 
 def file_options() -> Iterator[click.Option]:

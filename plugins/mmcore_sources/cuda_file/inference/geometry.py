@@ -71,7 +71,7 @@ def launched(
             extents.append(found["xyz".index(axis)] if "xyz".index(axis) < len(found) else ast.Constant(1))
         grid = Geometry(_trimmed(extents), where)
         if roles.sizes and not any(names_in(each) & {*roles.sizes.values(), "m"} for each in grid.extents):
-            grid = None  # numbers alone fit one size alone
+            grid = None  # a grid of numbers fits only one size
     shared = None
     with contextlib.suppress(Unreadable, IndexError):
         shared = reader_of_launch(source, launch, names).number(launch.geometry[2])

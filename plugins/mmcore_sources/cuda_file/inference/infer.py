@@ -79,7 +79,7 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     for name in parameters:
         if name not in words(text.encode()) and not has_quoted_includes(text.encode()):
             raise InvalidKernel(f"{path.name} has no {name} for --config to set")
-    # A macro that is a number is a parameter, which block and grid may follow from.
+    # A macro that is a number becomes a parameter that block and grid may depend on.
     numbers = [name for name, value in defines.items() if name.isupper() and value.isdecimal()]
     parameters |= {name: int(defines.pop(name)) for name in numbers}
     given = {**given, "parameters": parameters, "defines": defines}
