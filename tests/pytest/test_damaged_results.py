@@ -239,6 +239,7 @@ def test_a_device_of_which_one_run_does_not_know_something_is_another(name: str)
     unknown = {each: value for each, value in known.items() if each != name}
     here, there = {"mmcore": known}, {"mmcore": {**unknown, "driver": "570"}}
     assert other_device(here, {"mmcore": {**known, "driver": "570"}}) == ""
+    assert other_device(here, {"mmcore": {**known, name: "another"}}).startswith("they were measured on another")
     words, value = name.replace("_", " "), known[name]
     if name == "name":
         assert other_device(here, there) == "they were measured on None, and this run is on GPU"

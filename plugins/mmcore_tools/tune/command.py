@@ -118,7 +118,7 @@ def tune(
                 tunings.append(tuning)
     except KeyboardInterrupt:
         count = sum(len(each.search.seconds) for each in begun)
-        say(f"interrupted: {count} configs are measured and kept; the same command goes on from there")
+        say(f"interrupted: {count} configs are measured and kept; the same command continues")
         raise
     finally:
         spread.close()

@@ -111,7 +111,7 @@ class Search:
 
     @property
     def due(self) -> bool:
-        """True while the config that the result would replace has not been tried, whatever the budget."""
+        """True while the config that the result would replace has not been tried; it is tried even without a budget."""
         return bool(self._due)
 
     @property
