@@ -1,6 +1,6 @@
 """``pytest bench/`` on each of two cards alone, on both together, on a Ray of two nodes, and with one card taken away.
 
-Each run is added to the results and replaces an earlier one of that name:
+Each run is added to the results and replaces an earlier one of that name.
 
 warm           both cards, as briefly as possible, so that everything is compiled
 first, second  one card alone
@@ -8,7 +8,7 @@ again          the first card alone, once more, for the spread of its medians fr
 both           both cards
 killed         both, and each worker process of the second card is killed once a third of the cells is measured
 ray            a Ray of two nodes on this machine, with a card each
-ray-killed     likewise, and all processes of the second node are killed once a third of the cells is measured
+ray-killed     the same, and all processes of the second node are killed once a third of the cells is measured
 """
 
 from __future__ import annotations
