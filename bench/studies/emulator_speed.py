@@ -1,4 +1,4 @@
-"""How fast the emulator runs: PTX instructions per second of one core, and products of tensor cores verified."""
+"""The emulator's speed: PTX instructions per second of one core, and seconds to verify products of tensor cores."""
 
 from __future__ import annotations
 
