@@ -144,10 +144,10 @@ class _Tests:
 
     def find_cases(self) -> Cases:
         """Return the test cases. Raises InvalidKernel or ConstraintViolation if there are none."""
-        asked = {"kernel": self.reference, "device": self.device, "seed": self.seed, "timings": ()}
+        common = {"kernel": self.reference, "device": self.device, "seed": self.seed, "timings": ()}
         found = self._ask(self.device, "found_cases", self.reference)
         for name in ("allowed", "violating"):
-            found[name] = tuple(Case(**{**each, "cell": Cell(**each["cell"] | asked)}) for each in found[name])
+            found[name] = tuple(Case(**{**each, "cell": Cell(**each["cell"] | common)}) for each in found[name])
         return Cases(**found)
 
     def steps(self, cases: Cases, outcomes: Sequence[Outcome]) -> Iterator[tuple[str, Iterator[Outcome]]]:
