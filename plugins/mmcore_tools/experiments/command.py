@@ -27,7 +27,7 @@ def experiment(name: str | None, lists: bool, as_json: bool, **options: Any) -> 
     continues.
     """
     if lists and (name is not None or any(options.values())):
-        raise click.UsageError("--list goes alone, or with --json")
+        raise click.UsageError("--list takes no other option than --json")
     if name is None and not lists:
         raise click.UsageError("name a preset; mmcore experiment --list shows them all")
     registry = loaded_registry()

@@ -144,7 +144,7 @@ def run_final(tuning: Tuning, spread: Spread, timeout: float) -> None:
         why = _in_a_line("; ".join(tuning.beside.failures()) or "it could not be timed")
         search.withdraw(tuning.winner, why, late=tuning.beside.timed_out)
     reasons = "; ".join(dict.fromkeys(list(search.wrong.values())[:2])) or "no config was measured in time"
-    raise MmcoreError(f"{tuning.label}: there is no right config: {reasons}")
+    raise MmcoreError(f"{tuning.label}: no config is right: {reasons}")
 
 
 def _in_turns(tuning: Tuning, finalists: Sequence[str], spread: Spread, timeout: float) -> dict[str, float]:
