@@ -159,7 +159,7 @@ def test_configs_that_make_no_difference_fail(tmp_path: Path, monkeypatch: pytes
     found = conformance(wrong_kernels.kernel(tmp_path, **configs((16, 16), (8, 8))))
     (failure,) = found.failures
     assert (failure.property, failure.what) == ("geometry", "b8")
-    assert failure.reason == "its launches with b16 and with b8 are the same, so these are no different configs"
+    assert failure.reason == "b16 and b8 have the same launches, so they are not different configs"
 
 
 def test_a_macro_or_a_templates_argument_makes_a_difference(tmp_path: Path) -> None:

@@ -123,9 +123,7 @@ def launch_failures(device: Device, phases: Phases, cells: Sequence[CellJson]) -
     for one, other in itertools.combinations(answers, 2):
         common = answers[one].keys() & answers[other].keys()
         if common and all(answers[one][problem] == answers[other][problem] for problem in common):
-            failures[other] = (
-                f"its launches with {one} and with {other} are the same, so these are no different configs"
-            )
+            failures[other] = f"{one} and {other} have the same launches, so they are not different configs"
     return list(failures.items())
 
 
