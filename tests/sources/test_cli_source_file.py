@@ -321,7 +321,7 @@ def test_what_is_left_out_of_a_program_is_listed(folder: Path) -> None:
     ran = command("run", "program.cu", "--size", "32", "--device", "emulator", "--quiet")
     assert ran.exit_code == 0, ran.output
     lines = f"lines {first}-{first + 7}"
-    said = f"left out of program.cu, as the host's half: main, check ({lines}); now (timing.h, lines 2-4)\n"
+    said = f"excluded from program.cu as host code: main, check ({lines}); now (timing.h, lines 2-4)\n"
     assert ran.stdout == f"{said}TEST PASS\n"
     listed = json.loads(command("run", "program.cu", "--size", "32", "--device", "emulator", "--json").stdout)[
         "left_out"
@@ -334,7 +334,7 @@ def test_what_is_left_out_of_a_program_is_listed(folder: Path) -> None:
     assert "not allowed in JIT mode" in listed[0]["reason"]
     shown = command("show", "program.cu")
     assert (
-        "left out of program.cu, as the host's half:\n"
+        "excluded from program.cu as host code:\n"
         f"  check  lines {first}-{first + 2}\n"
         f"  main   lines {first + 4}-{first + 7}\n"
         "  now    timing.h:2-4\n\n"
@@ -357,8 +357,7 @@ def test_nothing_is_said_of_a_file_that_is_taken_as_a_whole(name: str, monkeypat
 def test_what_is_left_out_of_a_file_that_does_not_compile_is_not_known(folder: Path) -> None:
     (folder / "broken.cu").write_text(RIGHT.replace("sum +=", "sum + =") + "int main() {}\n")
     assert (
-        "what is left out of broken.cu is not known: file.broken: broken.cu does not"
-        in command("show", "broken.cu").stderr
+        "the host code in broken.cu is unknown: file.broken: broken.cu does not" in command("show", "broken.cu").stderr
     )
     ran = command("run", "broken.cu", "--size", "32")
     assert ran.exit_code == 2
@@ -370,12 +369,12 @@ def test_many_things_that_are_left_out_are_counted(tmp_path: Path) -> None:
     source = tmp_path / "many.cu"
     many = [asdict(ExcludedCode(f"f{line}", str(source), line, line, "")) for line in range(10, 60, 10)]
     assert in_a_line(source, many) == (
-        "left out of many.cu, as the host's half: f10, f20, f30 and 2 more (5 places between lines 10 and 50)"
+        "excluded from many.cu as host code: f10, f20, f30 and 2 more (5 places between lines 10 and 50)"
     )
-    assert in_a_line(source, many[:1]) == "left out of many.cu, as the host's half: f10 (line 10)"
-    assert in_a_line(source, many[:2]) == "left out of many.cu, as the host's half: f10, f20 (lines 10, 20)"
+    assert in_a_line(source, many[:1]) == "excluded from many.cu as host code: f10 (line 10)"
+    assert in_a_line(source, many[:2]) == "excluded from many.cu as host code: f10, f20 (lines 10, 20)"
     library = asdict(ExcludedCode("thrust", "thrust/sort.h", 0, 0, ""))
-    assert in_a_line(source, [library]) == "left out of many.cu, as the host's half: thrust (sort.h)"
+    assert in_a_line(source, [library]) == "excluded from many.cu as host code: thrust (sort.h)"
     headers = [asdict(ExcludedCode("h", f"{each}.h", 1, 1, "")) for each in "abcde"]
     assert in_a_line(source, headers).endswith("; h (c.h, line 1); and some of 2 more headers")
     assert in_a_list(source, [library]).endswith("  thrust  thrust/sort.h\n")

@@ -9,9 +9,9 @@ import pytest
 
 from mmcore import InvalidKernel, Kernel, Scalar
 from mmcore_cuda.cuda_source.program import read_program
-from mmcore_sources.cuda_file.body import Body
-from mmcore_sources.cuda_file.expressions import LaunchText, parse_expressions, python_text
-from mmcore_sources.cuda_file.inference import Inferred, infer
+from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.expressions import LaunchText, parse_expressions, python_text
+from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from tests.kernel_sources import kernel_source
 
 NAIVE = kernel_source("naive_square")
@@ -66,7 +66,7 @@ def test_of_several_functions_the_one_with_three_pointers_is_meant_and_of_these_
         ("int main() {}", {}, "my.cu has no __global__ function with a body"),
         ("#if 0\n" + NAIVE + "#endif\n", {}, "my.cu has no __global__ function with a body"),
         ("\n__global__ void f(float *A", {},
-         "my.cu has no __global__ function with a body; it ceases to be CUDA C++ in line 2"),
+         "my.cu has no __global__ function with a body; line 2 is not CUDA C++"),
         (NAIVE, {"entry": "f"}, "my.cu has no __global__ function f; it has mul"),
         (NAIVE, {"args": ["A", "B", "C", "q"]}, "--args: 'q' is none of A, B, C, m, n, k"),
         (NAIVE, {"args": ["A", "B", "C"]}, "--args names 3 arguments, but mul takes 4: float* A, float* B, float* C"),
@@ -75,7 +75,7 @@ def test_of_several_functions_the_one_with_three_pointers_is_meant_and_of_these_
         (NAIVE, {"grid": "q"}, "'q' in the grid 'q' is no value of a launch; there are m, n, k, lda"),
         (NAIVE, {"grid": "n.real"}, "'n.real' in the grid 'n.real' is neither a number below 2⁶³ nor a name"),
         (NAIVE, {"grid": "open('x')"}, "\"open('x')\" in the grid"),
-        (NAIVE, {"grid": "n +"}, "the grid 'n +' is no arithmetic such as 'ceil(n/bx), ceil(m/by)'"),
+        (NAIVE, {"grid": "n +"}, "the grid 'n +' is not arithmetic such as 'ceil(n/bx), ceil(m/by)'"),
         (NAIVE, {"grid": "2**n"}, "'2 ** n' in the grid '2**n' is neither"),
         (NAIVE, {"parameters": {"TILE": 3}}, "my.cu has no TILE for --config to set"),
         ("#define TILE 4\n" + NAIVE.replace("float sum", "float t[TILE], sum"), {"parameters": {"TILE": 3}},
@@ -403,7 +403,7 @@ def test_what_grows_without_end_is_read_in_part() -> None:
 
 
 def test_variables_that_are_set_to_each_other_are_read_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore_sources.cuda_file.body._MOST_EXPRESSIONS", 500)
+    monkeypatch.setattr("mmcore_sources.cuda_file.inference.body._MOST_EXPRESSIONS", 500)
     names = [f"v{i}" for i in range(8)]
     each_other = "".join(f"{name} = {' + '.join({*names} - {name})}; " for name in names)
     text = NAIVE.replace("int row", f"int {' = 1, '.join(names)} = 1; {each_other} int row").replace(

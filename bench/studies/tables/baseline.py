@@ -1,4 +1,4 @@
-"""The times of every kernel on the H200, beside those that the lectures published."""
+"""The times of every kernel on the H200, beside the lectures' own."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def _names(family: Family) -> list[str]:
         word, dot, rest = entry.name.partition(".")
         names += [f"{each}{dot}{rest}" for each in word.split("|")]
     names += [opcode.partition(".")[0] for opcode, _ in family.exact()]
-    # The emulator's own, by which it calls the functions of the driver.
+    # The emulator's names for functions of the driver.
     return [name for name in dict.fromkeys(names) if name not in ("assertfail", "vprintf")]
 
 

@@ -12,7 +12,7 @@ from bench.studies.tables.sources import results
 
 
 def tensor_cores() -> str:
-    """Return the dot products of each instruction that were compared on two cards, and those that differ."""
+    """Return the number of compared and of differing dot products of each instruction, on two cards."""
     header, columns = "instruction", []
     for card, folder in (("H200", sources.H200), ("H100", sources.H100)):
         header += f" | dot products, {card} | differ | NaN of other bits"
