@@ -18,7 +18,7 @@ from mmasim.nv_ptx import isa_mma, isa_wgmma
 from mmasim.nv_ptx.sim import MMA, WGMMA
 
 from bench.studies.study import command_line, write
-from bench.studies.tensor_cores import FLOATS, Case, Draw, Operands, Values
+from bench.studies.tensor_cores.numbers import FLOATS, Case, Draw, Operands, Values
 from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
 from mmcore_emulator.tensor_cores.elements import bits_of, values
 from mmcore_emulator.tensor_cores.summation import multiply_add

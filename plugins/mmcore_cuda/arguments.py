@@ -97,11 +97,11 @@ def _launch_of_bytes(kernel: Kernel, config: LaunchConfig, contents: list[Any], 
     """Return a launch through the driver whose arguments are bytes by value."""
     pointers = np.array([content.ctypes.data for content in contents], np.uint64)
     function = driver.CUfunction(int(kernel.handle))
-    made = driver.CUlaunchConfig()
+    launch_config = driver.CUlaunchConfig()
     blocks = [count * each for count, each in zip(config.grid, config.cluster or (1, 1, 1), strict=True)]
-    made.gridDimX, made.gridDimY, made.gridDimZ = blocks
-    made.blockDimX, made.blockDimY, made.blockDimZ = config.block
-    made.sharedMemBytes = config.shmem_size
+    launch_config.gridDimX, launch_config.gridDimY, launch_config.gridDimZ = blocks
+    launch_config.blockDimX, launch_config.blockDimY, launch_config.blockDimZ = config.block
+    launch_config.sharedMemBytes = config.shmem_size
     attributes = []
     names = driver.CUlaunchAttributeID
     if config.cluster:
@@ -120,12 +120,12 @@ def _launch_of_bytes(kernel: Kernel, config: LaunchConfig, contents: list[Any], 
         attribute.id = names.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
         attribute.value.programmaticStreamSerializationAllowed = 1
         attributes.append(attribute)
-    made.attrs, made.numAttrs = attributes, len(attributes)
+    launch_config.attrs, launch_config.numAttrs = attributes, len(attributes)
 
     def launched(target: Stream | GraphBuilder) -> None:
         stream = target.stream if isinstance(target, GraphBuilder) else target
-        made.hStream = stream.handle
-        (error,) = driver.cuLaunchKernelEx(made, function, int(pointers.ctypes.data), 0)
+        launch_config.hStream = stream.handle
+        (error,) = driver.cuLaunchKernelEx(launch_config, function, int(pointers.ctypes.data), 0)
         if error != driver.CUresult.CUDA_SUCCESS:
             raise DeviceError(f"{error.name}: the launch failed")
 

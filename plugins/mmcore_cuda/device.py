@@ -95,7 +95,7 @@ class CudaDevice:
         self._references: dict[str, Kernel] = {}
         self.description = str(self.gpu.name)
         self.identity = f"cuda-{self.gpu.uuid}"
-        # From 9.0 on a suffix adds what only this architecture has; the code runs on nothing else anyway.
+        # From 9.0 on, the suffix enables features of this architecture only; the code runs nowhere else anyway.
         capability = "".join(map(str, self.gpu.compute_capability))
         self.architecture = f"{capability}a" if self.gpu.compute_capability >= (9, 0) else capability
 
@@ -119,7 +119,7 @@ class CudaDevice:
             tuple(self.gpu.compute_capability),
             multiprocessors=properties.multiprocessor_count,
             clock_hz=properties.clock_rate * 1e3,
-            # Two transfers in a clock of the memory, each as wide as its bus.
+            # The memory transfers the width of its bus twice per clock.
             bytes_per_second=2 * properties.memory_clock_rate * 1e3 * properties.global_memory_bus_width / 8,
             cache_bytes=properties.l2_cache_size,
         )
@@ -158,13 +158,13 @@ class CudaDevice:
         sizes = *map(np.int32, (problem.m, problem.n, problem.k)), *map(np.int64, strides)
         try:
             with device_errors("there is no memory for a reference"), ExitStack() as memory:
-                made = [self.gpu.allocate(each.nbytes, stream=self.stream) for each in (product, magnitude)]
-                for each in made:
+                results = [self.gpu.allocate(each.nbytes, stream=self.stream) for each in (product, magnitude)]
+                for each in results:
                     memory.callback(each.close, self.stream)
                 config = LaunchConfig(grid=grid, block=_REFERENCE_THREADS)
                 matrices = np.uint64(a.address), np.uint64(b.address)
-                launch(self.stream, config, self._reference(problem.dtype), *matrices, *made, *sizes)
-                for each, out in zip(made, (product, magnitude), strict=True):
+                launch(self.stream, config, self._reference(problem.dtype), *matrices, *results, *sizes)
+                for each, out in zip(results, (product, magnitude), strict=True):
                     each.copy_to(host_view(out), stream=self.stream)
                 self.stream.sync()
         except DeviceError:

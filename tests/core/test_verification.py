@@ -25,6 +25,7 @@ from mmcore.verify.inputs import Kind, Matrices, draw, draw_mixed, draw_wide
 from mmcore.verify.outcome import Mismatch, Verification
 from mmcore.verify.reference import suspect_rows
 from mmcore.verify.tolerance import hides_a_term, tolerance
+from tests.fuzzing.arithmetics import Multiply, backwards, split, summed_in, tensor_cores
 from tests.narrowing import narrow, rounded, wide
 
 Array: TypeAlias = NDArray[Any]
@@ -66,63 +67,28 @@ def place(verification: Verification) -> Place:
 # Right products.
 
 
-def one_after_another(a: Array, b: Array) -> Array:
-    total = np.zeros((len(a), b.shape[1]), a.dtype)
-    for column, row in zip(a.T, b, strict=True):
-        total += np.multiply.outer(column, row)
-    return total
-
-
-def last_term_first(a: Array, b: Array) -> Array:
-    return one_after_another(a[:, ::-1], b[::-1])
-
-
-def pairwise(a: Array, b: Array) -> Array:
-    if a.shape[1] == 1:
-        return one_after_another(a, b)
-    half = a.shape[1] // 2
-    total: Array = pairwise(a[:, :half], b[:half]) + pairwise(a[:, half:], b[half:])
-    return total
-
-
-def split_in_four(a: Array, b: Array) -> Array:
-    parts = [one_after_another(a[:, start::4], b[start::4]) for start in range(4)]
-    total: Array = (parts[3] + parts[1]) + (parts[2] + parts[0])
-    return total
-
-
-def tensor_core(a: Array, b: Array) -> Array:
-    """Eight exact products at a time are added to a sum that is truncated to float32."""
-    total = np.zeros((len(a), b.shape[1]), np.float32)
-    for start in range(0, a.shape[1], 8):
-        wide = total + a[:, start : start + 8].astype(np.float64) @ b[start : start + 8].astype(np.float64)
-        nearest = wide.astype(np.float32)
-        total = np.where(np.abs(nearest) > np.abs(wide), np.nextafter(nearest, np.float32(0)), nearest)
-    return total
-
-
-ORDERS = [one_after_another, last_term_first, pairwise, split_in_four, tensor_core, np.matmul]
+def orders(accumulator: str) -> list[Multiply]:
+    """Return right sums in several orders."""
+    of_tensor_cores = [tensor_cores(8, 25)] if accumulator == "float32" else []
+    return [summed_in(accumulator), backwards(accumulator), split(accumulator), *of_tensor_cores, np.matmul]
 
 
 @pytest.mark.parametrize(
-    ("dtype", "output", "orders"),
+    "types",
     [
-        ("float32", "float32", ORDERS),
-        ("float64", "float64", ORDERS[:2]),
-        ("float16", "float32", ORDERS),
-        ("float16", "float16", ORDERS),
-        ("bfloat16", "float32", ORDERS),
-        ("bfloat16", "bfloat16", ORDERS),
+        *("float32 float32", "float64 float64", "float16 float32", "float16 float16"),
+        *("bfloat16 float32", "bfloat16 bfloat16"),
     ],
 )
 @pytest.mark.parametrize("k", [*SIZES, 5])
-def test_right_sums_are_accepted_in_any_order(dtype: str, output: str, orders: Any, k: int, regime: str) -> None:
+def test_right_sums_are_accepted_in_any_order(types: str, k: int, regime: str) -> None:
+    dtype, output = types.split()
     problem = Problem(M, N, k, dtype, output)
     matrices = draw(problem, seed=k)
     accumulator = "float64" if dtype == "float64" else "float32"
-    a, b = (widen(matrix, dtype).astype(accumulator) for matrix in (matrices.a, matrices.b))
-    for order in orders:
-        verification = verify_product(problem, accumulator, matrices, narrow(order(a, b), output))
+    for order in orders(accumulator):
+        c = narrow(order(widen(matrices.a, dtype), widen(matrices.b, dtype)), output)
+        verification = verify_product(problem, accumulator, matrices, c)
         assert (verification.verified, verification.mismatch, verification.wrong) == (True, None, 0)
         assert verification.max_error is not None
 
@@ -132,9 +98,7 @@ def test_a_sum_in_a_narrow_type_is_accepted_and_nothing_is_not(dtype: str, k: in
     problem = Problem(M, N, k, dtype)
     matrices = draw(problem, seed=k)
     a, b = widen(matrices.a, dtype), widen(matrices.b, dtype)
-    total = np.zeros((M, N))
-    for step in range(k):
-        total = widen(narrow(total + np.multiply.outer(a[:, step], b[step]), dtype), dtype)
+    total = summed_in(dtype)(a, b)
     verification = verify_product(problem, dtype, matrices, narrow(total, dtype))
     assert verification.verified
     note = f", but one term of {k} can hide in the rounding of {dtype}"
@@ -805,6 +769,21 @@ def test_subnormal_sums_have_a_tolerance(dtype: str, accumulator: str, output: s
     assert limit.selected(np.array([-8.0]))[0] == pytest.approx(8 * (limit.last_bits + limit.storing) + least)
     unit = {"float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}[accumulator]
     assert limit.last_bits == 4 * unit
+
+
+@pytest.mark.parametrize("kinds", [None, [0] * 50, [1] * 3 + [4] * 40 + [0] * 7, list(range(5)) + [6] * 45])
+@pytest.mark.parametrize("most", [1, 16, 40, 4096])
+def test_columns_are_projected_a_kind_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, kinds: list[int] | None, most: int
+) -> None:
+    monkeypatch.setattr(reference, "BLOCK_COLUMNS", most)
+    blocks = list(reference._blocks(50, None if kinds is None else np.array(kinds)))
+    assert [column for block in blocks for column in range(50)[block]] == list(range(50))
+    for block in blocks:
+        assert 0 < block.stop - block.start <= most
+        assert len(set((kinds or [0] * 50)[block])) == 1
+    bounds = [block.start for block in blocks if block.start and kinds and kinds[block.start] != kinds[block.start - 1]]
+    assert len(bounds) == len(set(kinds or [0])) - 1
 
 
 @pytest.mark.parametrize("k", [64, 4096])

@@ -273,7 +273,7 @@ def test_what_is_left_out_of_a_program_is_listed(folder: Path) -> None:
     ran = emulated("run program.cu --size 32 --quiet")
     assert ran.exit_code == 0, ran.output
     lines = f"lines {first}-{first + 7}"
-    said = f"left out of program.cu, as the host's half: main, check ({lines}); now (timing.h, lines 2-4)\n"
+    said = f"excluded from program.cu as host code: main, check ({lines}); now (timing.h, lines 2-4)\n"
     assert ran.stdout == f"{said}TEST PASS\n"
     listed = json.loads(emulated("run program.cu --size 32 --json").stdout)["left_out"]
     assert [(each["name"], Path(each["path"]).name, each["first"], each["last"]) for each in listed] == [
@@ -284,12 +284,12 @@ def test_what_is_left_out_of_a_program_is_listed(folder: Path) -> None:
     assert "not allowed in JIT mode" in listed[0]["reason"]
     shown = command("show", "program.cu")
     assert (
-        "left out of program.cu, as the host's half:\n"
+        "excluded from program.cu as host code:\n"
         f"  check  lines {first}-{first + 2}\n"
         f"  main   lines {first + 4}-{first + 7}\n"
         "  now    timing.h:2-4\n\n"
     ) in shown.stderr
-    assert "left out" not in shown.stdout
+    assert "excluded from" not in shown.stdout
     assert json.loads(command("show", "program.cu", "--json").stdout)["source_text"] == text
 
 
@@ -299,29 +299,29 @@ def test_nothing_is_said_of_a_file_that_is_taken_as_a_whole(name: str, monkeypat
     monkeypatch.setattr("mmcore_sources.cuda_file.excluded_host_code.executor", None)
     result = command(name, "my.cu", *(["--size", "32", "--device", "emulator"] if name == "run" else []))
     assert result.exit_code == 0, result.output
-    assert "left out" not in result.output
+    assert "excluded from" not in result.output
 
 
 def test_what_is_left_out_of_a_file_that_does_not_compile_is_not_known(folder: Path) -> None:
     (folder / "broken.cu").write_text(RIGHT.replace("sum +=", "sum + =") + "int main() {}\n")
-    said = "what is left out of broken.cu is not known: file.broken: broken.cu does not"
+    said = "the host code in broken.cu is unknown: file.broken: broken.cu does not"
     assert said in command("show", "broken.cu").stderr
     ran = command("run", "broken.cu", "--size", "32")
     assert ran.exit_code == 2
     assert ran.stderr.count("does not compile") == 1
-    assert "left out" not in ran.stderr
+    assert "excluded from" not in ran.stderr
 
 
 def test_many_things_that_are_left_out_are_counted(tmp_path: Path) -> None:
     source = tmp_path / "many.cu"
     many = [asdict(ExcludedCode(f"f{line}", str(source), line, line, "")) for line in range(10, 60, 10)]
     assert in_a_line(source, many) == (
-        "left out of many.cu, as the host's half: f10, f20, f30 and 2 more (5 places between lines 10 and 50)"
+        "excluded from many.cu as host code: f10, f20, f30 and 2 more (5 places between lines 10 and 50)"
     )
-    assert in_a_line(source, many[:1]) == "left out of many.cu, as the host's half: f10 (line 10)"
-    assert in_a_line(source, many[:2]) == "left out of many.cu, as the host's half: f10, f20 (lines 10, 20)"
+    assert in_a_line(source, many[:1]) == "excluded from many.cu as host code: f10 (line 10)"
+    assert in_a_line(source, many[:2]) == "excluded from many.cu as host code: f10, f20 (lines 10, 20)"
     library = asdict(ExcludedCode("thrust", "thrust/sort.h", 0, 0, ""))
-    assert in_a_line(source, [library]) == "left out of many.cu, as the host's half: thrust (sort.h)"
+    assert in_a_line(source, [library]) == "excluded from many.cu as host code: thrust (sort.h)"
     headers = [asdict(ExcludedCode("h", f"{each}.h", 1, 1, "")) for each in "abcde"]
     assert in_a_line(source, headers).endswith("; h (c.h, line 1); and some of 2 more headers")
     assert in_a_list(source, [library]).endswith("  thrust  thrust/sort.h\n")

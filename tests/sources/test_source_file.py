@@ -10,9 +10,9 @@ import pytest
 
 from mmcore import InvalidKernel, Kernel, Scalar
 from mmcore_cuda.cuda_source.program import read_program
-from mmcore_sources.cuda_file.body import Body
-from mmcore_sources.cuda_file.expressions import LaunchText, parse_expressions, python_text
-from mmcore_sources.cuda_file.inference import Inferred, infer
+from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.expressions import LaunchText, parse_expressions, python_text
+from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from tests.kernel_sources import kernel_source
 from tests.tables import cases
 
@@ -273,7 +273,7 @@ def test_what_grows_without_end_is_read_in_part() -> None:
 
 
 def test_variables_that_are_set_to_each_other_are_read_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore_sources.cuda_file.body._MOST_EXPRESSIONS", 500)
+    monkeypatch.setattr("mmcore_sources.cuda_file.inference.body._MOST_EXPRESSIONS", 500)
     names = [f"v{i}" for i in range(8)]
     each_other = "".join(f"{name} = {' + '.join({*names} - {name})}; " for name in names)
     begin = f"int {' = 1, '.join(names)} = 1; {each_other} int row"

@@ -357,7 +357,7 @@ def test_an_interrupted_run_is_kept(declare: Any, tmp_path: Path, monkeypatch: p
         patch.setattr("mmcore_tools.experiments.running.measure_cell", interrupted)
         result = run(tmp_path)
     assert result.exit_code == 130
-    said = "interrupted: 3 of 4 cells are measured and kept; the same command goes on from there"
+    said = "interrupted: 3 of 4 cells are measured and kept; the same command continues"
     assert result.stderr.rstrip().splitlines()[-1] == said
     assert not (tmp_path / "acme-sizes.json").exists()
     result = run(tmp_path)
@@ -384,11 +384,7 @@ def test_after_a_run_is_stopped_only_what_is_missing_is_measured(blow: signal.Si
     assert not (tmp_path / "upc-remainders-quick.json").exists()
     if blow == signal.SIGINT:
         assert first.returncode == 130
-        assert (
-            said.rstrip()
-            .splitlines()[-1]
-            .endswith(" of 40 cells are measured and kept; the same command goes on from there")
-        )
+        assert said.rstrip().splitlines()[-1].endswith(" of 40 cells are measured and kept; the same command continues")
     journal = (tmp_path / "upc-remainders-quick.unfinished.jsonl").read_text()
     kept = [json.loads(line) for line in journal.split("\n") if line]
     assert 2 <= len(kept) < 40

@@ -48,15 +48,15 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
         native = read_cubin(cubin)
     functions = {}
     for entry in plan.entries:
-        found = _function(plan, native or ptx, entry)
+        function = _function(plan, native or ptx, entry)
         # Machine code may lack a record of its parameters, which the PTX has.
-        in_ptx = ptx.functions.get(found.symbol) if ptx else None
+        in_ptx = ptx.functions.get(function.symbol) if ptx else None
         functions[entry] = CompiledFunction(
-            symbol=found.symbol,
-            registers=found.registers,
-            static_shared_bytes=found.shared_bytes,
+            symbol=function.symbol,
+            registers=function.registers,
+            static_shared_bytes=function.shared_bytes,
             spill_bytes=None,
-            parameter_bytes=in_ptx.parameter_bytes if in_ptx else found.parameter_bytes,
+            parameter_bytes=in_ptx.parameter_bytes if in_ptx else function.parameter_bytes,
             dynamic_shared_bytes=binary.shared_bytes,
             null_pointers=binary.null_pointers,
         )
@@ -102,23 +102,23 @@ def _build(plan: Plan, architecture: str) -> Binary:
     assert kernel.build is not None
     try:
         with asking(f"{kernel.name}: its build rule", f"{plan.problem} with {plan.config} on sm_{architecture}"):
-            made = kernel.build(plan.problem, plan.config, architecture)
+            binary = kernel.build(plan.problem, plan.config, architecture)
     except InvalidKernel as error:
         if isinstance(error.__cause__, _ADAPTER_ERRORS):
             raise error.__cause__ from None
         raise
-    wrong = "" if isinstance(made, Binary) else f"{made!r:.80}, which is no mmcore.Binary"
+    wrong = "" if isinstance(binary, Binary) else f"{binary!r:.80}, which is no mmcore.Binary"
     if not wrong:
-        fields = {name: getattr(made, name) for name in _FIELDS}
+        fields = {name: getattr(binary, name) for name in _FIELDS}
         bad = [name for name, value in fields.items() if type(value) is not _FIELDS[name]]
         bad += [name for name, value in fields.items() if type(value) is int and value < 0]
         wrong = f"a Binary with {bad[0]}={fields[bad[0]]!r:.80}" if bad else ""
-    if not wrong and not (made.cubin or made.ptx):
+    if not wrong and not (binary.cubin or binary.ptx):
         wrong = "a Binary with neither machine code nor PTX"
     if wrong:
         raise InvalidKernel(f"{kernel.name}: its build rule returned {wrong}{_place(kernel.build)}")
-    assert isinstance(made, Binary)
-    return made
+    assert isinstance(binary, Binary)
+    return binary
 
 
 def _place(rule: Any) -> str:

@@ -90,8 +90,8 @@ def _records(content: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _parameter_bytes(content: bytes) -> tuple[int, ...]:
     """Return the size of each parameter, in order."""
-    found = [struct.unpack("<IHHI", value) for kind, value in _records(content) if kind == _PARAMETER]
-    return tuple(properties >> 18 for _, _, _, properties in sorted(found, key=lambda record: record[1]))
+    parameters = [struct.unpack("<IHHI", value) for kind, value in _records(content) if kind == _PARAMETER]
+    return tuple(properties >> 18 for _, _, _, properties in sorted(parameters, key=lambda record: record[1]))
 
 
 def _text(content: bytes, begin: int) -> str:

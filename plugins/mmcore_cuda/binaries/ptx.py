@@ -24,14 +24,14 @@ def read_ptx(text: str) -> Code:
     target = _TARGET.search(text)
     if target is None:
         raise UnreadableCode("PTX has a line such as .target sm_90")
-    spans = [(found, found.end(), _end(text, found.end())) for found in _ENTRY.finditer(text)]
+    spans = [(entry, entry.end(), _end(text, entry.end())) for entry in _ENTRY.finditer(text)]
     outside, position = "", 0
-    for found, _, end in spans:
-        outside, position = outside + text[position : found.start()], end
+    for entry, _, end in spans:
+        outside, position = outside + text[position : entry.start()], end
     outside += text[position:]
     functions = {
-        found[1]: CodeFunction(found[1], _parameter_bytes(found["parameters"] or ""), _shared(outside, text[begin:end]))
-        for found, begin, end in spans
+        entry[1]: CodeFunction(entry[1], _parameter_bytes(entry["parameters"] or ""), _shared(outside, text[begin:end]))
+        for entry, begin, end in spans
     }
     return Code(target[1], functions)
 
@@ -59,13 +59,17 @@ def _end(text: str, position: int) -> int:
 def _shared(outside: str, body: str) -> int:
     """Return the bytes of shared memory that a function declares, or uses from its module."""
     size = 0
-    used = [found for found in _SHARED.finditer(outside) if re.search(rf"(?<![\w$]){re.escape(found['name'])}\b", body)]
-    for found in (*used, *_SHARED.finditer(body)):
-        extents = re.findall(r"\d+", found["extents"])
+    used = [
+        variable
+        for variable in _SHARED.finditer(outside)
+        if re.search(rf"(?<![\w$]){re.escape(variable['name'])}\b", body)
+    ]
+    for variable in (*used, *_SHARED.finditer(body)):
+        extents = re.findall(r"\d+", variable["extents"])
         # The size of an array without extents is the launch's.
-        if found["extern"] or (found["extents"] and not extents):
+        if variable["extern"] or (variable["extents"] and not extents):
             continue
-        element = int(found["bits"]) // 8
-        align = int(found["align"] or element)
+        element = int(variable["bits"]) // 8
+        align = int(variable["align"] or element)
         size = -(-size // align) * align + element * functools.reduce(int.__mul__, map(int, extents), 1)
     return size

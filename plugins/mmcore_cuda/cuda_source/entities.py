@@ -124,16 +124,16 @@ class EditableSource:
         text = lines[line - 1]
         column = min(column if column >= 0 else len(text) - len(text.lstrip()), max(0, len(text) - 1))
         node = self._root.descendant_for_point_range((line - 1, column), (line - 1, column))
-        found, head = None, True
+        candidate, head = None, True
         while node is not None and node.parent is not None:
             if node.type in _BODIES:
-                found, head = None, False  # code in a body is a statement
-            elif found is None and node.parent.type in _SCOPES and _may_go(node):
-                found = node
+                candidate, head = None, False  # code in a body is a statement
+            elif candidate is None and node.parent.type in _SCOPES and _may_go(node):
+                candidate = node
             node = node.parent
         # After code that it does not know, the grammar may mistake statements for declarations.
-        outside = found is not None and not in_body(self._readable_code, found.start_byte)
-        return self._made(found, head) if found is not None and outside else None
+        outside = candidate is not None and not in_body(self._readable_code, candidate.start_byte)
+        return self._made(candidate, head) if candidate is not None and outside else None
 
     @cached_property
     def entities(self) -> list[Entity]:

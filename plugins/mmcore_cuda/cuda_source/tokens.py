@@ -75,8 +75,8 @@ def directives(content: bytes) -> Iterator[Directive]:
 
 def macros(content: bytes) -> dict[str, bytes]:
     """Return the text of each macro that a source defines, by name."""
-    found = (_MACRO.match(each.text) for each in directives(content) if each.word == "define")
-    return {macro["name"].decode(): code(macro["value"]) for macro in found if macro}
+    definitions = (_MACRO.match(each.text) for each in directives(content) if each.word == "define")
+    return {macro["name"].decode(): code(macro["value"]) for macro in definitions if macro}
 
 
 def is_renumbered(content: bytes) -> bool:

@@ -24,8 +24,8 @@ def ncu(kernel: KernelReference, device: str, as_json: bool, **asked: Any) -> in
     from mmcore_cuda.ncu.ncu import profiles_by_ncu, unknown_metrics
     from mmcore_emulator.adapter.profile_command import report
 
-    found = loaded_registry().kernel(kernel)
-    (profile,) = profiles_by_ncu([requested_cell(found, device, asked, USUAL_SIZE)])
+    declared = loaded_registry().kernel(kernel)
+    (profile,) = profiles_by_ncu([requested_cell(declared, device, asked, USUAL_SIZE)])
     if unknown := unknown_metrics(profile):
         say(f"warning: ncu does not know {', '.join(unknown)}")
     if as_json:

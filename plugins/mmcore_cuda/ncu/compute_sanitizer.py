@@ -67,24 +67,24 @@ def check_by_compute_sanitizer(cell: Cell) -> Check:
         raise NoDevice("compute-sanitizer is not on the PATH; it comes with the CUDA toolkit")
     placed = cell.on(device_name("cuda" if cell.device == "auto" else cell.device))
     if not chosen(placed.device)[0].supports_timing:
-        raise NoDevice(f"compute-sanitizer watches a GPU, and {placed.device} is none")
-    found: list[Violation] = []
+        raise NoDevice(f"compute-sanitizer watches a GPU, which {placed.device} is not")
+    all_violations: list[Violation] = []
     for name, options in TOOLS.items():
         launched, output = _watched([tool, "--tool", name, "--print-limit", "10000", *options], name, placed)
-        found += violations(output)
-    found.sort(key=lambda each: (each.source or "~", each.line or 0))
+        all_violations += violations(output)
+    all_violations.sort(key=lambda each: (each.source or "~", each.line or 0))
     description = f"{launched.device_description}, watched by compute-sanitizer"
-    return Check(replace(launched, device_description=description), tuple(found))
+    return Check(replace(launched, device_description=description), tuple(all_violations))
 
 
 def _watched(command: list[str], tool: str, cell: Cell) -> tuple[Launched, str]:
     """Return the launches, and the tool's output."""
     with tempfile.TemporaryDirectory() as folder:
-        asked, made = (Path(folder) / name for name in ("cell.json", "launched.json"))
-        asked.write_text(json.dumps(cell.to_json()))
-        child = [sys.executable, "-m", "mmcore_cuda.ncu.under_sanitizer", str(asked), str(made)]
+        cell_file, launched_file = (Path(folder) / name for name in ("cell.json", "launched.json"))
+        cell_file.write_text(json.dumps(cell.to_json()))
+        child = [sys.executable, "-m", "mmcore_cuda.ncu.under_sanitizer", str(cell_file), str(launched_file)]
         output = output_of([*command, *child], cell.timeout)
-        answer: dict[str, Any] = json.loads(made.read_text()) if made.exists() else {}
+        answer: dict[str, Any] = json.loads(launched_file.read_text()) if launched_file.exists() else {}
     if "error" in answer:
         raise MmcoreError(answer["error"])
     if not answer or "SUMMARY" not in output:
@@ -105,7 +105,7 @@ def violations(output: str) -> list[Violation]:
         key = (kind, *dict.fromkeys(place[0] for place in places))
         counts[key] += 1
         if key not in first:
-            thread = next((found for line in report if (found := _THREAD.search(line))), None)
+            thread = next((match for line in report if (match := _THREAD.search(line))), None)
             numbers = [int(each) for each in thread.groups()] if thread else []
             # One access in the source may be several instructions.
             lines = list(dict.fromkeys(_ADDRESS.sub("at ", _HAZARDS.sub("", line)) for line in report))

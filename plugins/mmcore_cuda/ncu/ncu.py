@@ -95,12 +95,12 @@ def profiles_by_ncu(cells: Sequence[Cell], further: str = "") -> list[Profile]:
     placed = [cell.on(device_name("cuda" if cell.device == "auto" else cell.device)) for cell in cells]
     for cell in placed:
         if not chosen(cell.device)[0].supports_timing:
-            raise NoDevice(f"ncu counts on a GPU, and {cell.device} is none")
+            raise NoDevice(f"ncu counts on a GPU, which {cell.device} is not")
     limits = [cell.timeout for cell in cells if cell.timeout is not None]
-    launched, found = _count(placed, max(limits, default=None), further)
+    launched, counts = _count(placed, max(limits, default=None), further)
     profiles = []
     for each in launched:
-        launches = tuple(next(found) for _ in each.launches)
+        launches = tuple(next(counts) for _ in each.launches)
         profiles.append(Profile(each, launches, {}, _uncounted(launches)))
     return profiles
 
@@ -126,20 +126,20 @@ def _count(cells: Sequence[Cell], limit: float | None, further: str) -> tuple[li
     metrics = [metric for metric in METRICS if metric.partition(".")[0] in known or not known]
     metrics += [f"{name}.sum" for name in known if re.fullmatch(further, name) and f"{name}.sum" not in METRICS]
     with tempfile.TemporaryDirectory() as folder:
-        asked, made, log = (Path(folder) / name for name in ("cells.json", "launched.json", "log.csv"))
-        asked.write_text(json.dumps([cell.to_json() for cell in cells]))
+        cells_file, launched_file, log = (Path(folder) / name for name in ("cells.json", "launched.json", "log.csv"))
+        cells_file.write_text(json.dumps([cell.to_json() for cell in cells]))
         options = ["--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none"]
         watch = ["--profile-from-start", "off", "--metrics", ",".join(metrics), "--log-file", str(log)]
-        child = [sys.executable, "-m", "mmcore_cuda.ncu.under_ncu", str(asked), str(made)]
+        child = [sys.executable, "-m", "mmcore_cuda.ncu.under_ncu", str(cells_file), str(launched_file)]
         output = output_of([ncu, *options, *watch, *child], limit)
         text = log.read_text(encoding="utf-8") if log.exists() else ""
-        answer: dict[str, Any] = json.loads(made.read_text()) if made.exists() else {"launched": []}
+        answer: dict[str, Any] = json.loads(launched_file.read_text()) if launched_file.exists() else {"launched": []}
     if "error" in answer:
         raise MmcoreError(answer["error"])
-    launched, found = list(map(Launched.from_json, answer["launched"])), parse(text, metrics)
-    if not found or len(found) != sum(len(each.launches) for each in launched):
+    launched, counts = list(map(Launched.from_json, answer["launched"])), parse(text, metrics)
+    if not counts or len(counts) != sum(len(each.launches) for each in launched):
         raise _failure(text + output)
-    return launched, iter(found)
+    return launched, iter(counts)
 
 
 def _names_of_metrics(text: str) -> list[str]:

@@ -21,14 +21,14 @@ from mmcore.measure import prepared_cell
 from mmcore_emulator.adapter.launch_facts import Launched
 
 
-def main(asked: Path, made: Path) -> None:
+def main(cells_file: Path, launched_file: Path) -> None:
     """Make every launch of every cell, and write the launches or the error."""
     try:
-        cells = map(Cell.from_json, json.loads(asked.read_text()))
+        cells = map(Cell.from_json, json.loads(cells_file.read_text()))
         answer: dict[str, Any] = {"launched": [launch(cell, open_device(cell.device)) for cell in cells]}
     except MmcoreError as error:
         answer = {"error": str(error)}
-    made.write_text(json.dumps(answer))
+    launched_file.write_text(json.dumps(answer))
 
 
 def launch(cell: Cell, device: Device) -> dict[str, Any]:

@@ -51,13 +51,13 @@ class CudaHeaders:
         """Return a description of the headers for the user."""
         version = "of an unknown version" if self.version is None else "of CUDA {}.{}".format(*self.version)
         where = ", ".join(self.folders)
-        found = [f"{where} ({version})"] if self.folders else []
-        found += [f"those that NVRTC brings, in {self.unpacked}"] if self.unpacked else []
+        parts = [f"{where} ({version})"] if self.folders else []
+        parts += [f"those that NVRTC brings, in {self.unpacked}"] if self.unpacked else []
         if lacking := self.lacking():
-            found.append(lacking)
+            parts.append(lacking)
         elif differing := self.differing():
-            found.append(differing)
-        return {"headers": "; ".join(found)}
+            parts.append(differing)
+        return {"headers": "; ".join(parts)}
 
     def lacking(self) -> str:
         """Return which parts are missing and how to install them; empty if none is."""
@@ -72,8 +72,8 @@ class CudaHeaders:
         """Return that the headers are not of NVRTC's version; empty if they are."""
         if self.version is None or self.version == nvrtc_version():
             return ""
-        theirs, ours = (".".join(map(str, version)) for version in (self.version, nvrtc_version()))
-        return f"CUDA's headers in {self.folders[0]} are of CUDA {theirs}, NVRTC is of {ours}"
+        installed, bundled = (".".join(map(str, version)) for version in (self.version, nvrtc_version()))
+        return f"CUDA's headers in {self.folders[0]} are of CUDA {installed}, NVRTC is of {bundled}"
 
 
 @functools.cache
@@ -99,25 +99,25 @@ def _located(library: str) -> str | None:
     from cuda.pathfinder import find_nvidia_header_directory
 
     try:
-        found: str | None = find_nvidia_header_directory(library)
+        folder: str | None = find_nvidia_header_directory(library)
     except RuntimeError:  # a library that this version of cuda-pathfinder does not know
         return None
-    return found
+    return folder
 
 
 def _unpacked() -> str:
     try:
         return str(cache_directory() / "cuda-headers")
-    except MmcoreError:  # the user has no home
+    except MmcoreError:  # no home directory
         return ""
 
 
 def _version(folders: Sequence[str]) -> tuple[int, int] | None:
     for folder in folders:
         try:
-            found = _VERSION.search(read_text(Path(folder, "cuda_runtime_api.h"), "replace"))
+            definition = _VERSION.search(read_text(Path(folder, "cuda_runtime_api.h"), "replace"))
         except OSError:
             continue
-        if found:
-            return int(found[1]) // 1000, int(found[1]) % 1000 // 10
+        if definition:
+            return int(definition[1]) // 1000, int(definition[1]) % 1000 // 10
     return None

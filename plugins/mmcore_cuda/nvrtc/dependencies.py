@@ -56,12 +56,12 @@ def _known_files(source: Path, text: str, options: Sequence[str]) -> tuple[dict[
 def _followed(source: Path, text: str, options: Sequence[str], refused: dict[str, str]) -> dict[str, str] | None:
     searched = search_folders(options)
     states: dict[str, str] = {}
-    found = functools.partial(_found, searched=searched, states=states, refused=refused)
+    find = functools.partial(_found, searched=searched, states=states, refused=refused)
     pending = [(os.path.dirname(os.path.abspath(source)), text.encode(errors="surrogateescape"))]
     named = [Include(name, True) for name in option_values(options, "-include", "--pre-include")]
     for name in named:
         for folder in (os.getcwd(), pending[0][0]):
-            pending += found(name, folder)
+            pending += find(name, folder)
     computed, macros = set[str](), {option[2:].partition("=")[0] for option in options if option.startswith("-D")}
     in_macros, folders = dict.fromkeys(_in_macros(options)), dict[str, None]()
     while pending:
@@ -72,9 +72,9 @@ def _followed(source: Path, text: str, options: Sequence[str], refused: dict[str
         in_macros |= dict.fromkeys(listed.in_macros)
         folders |= {folder: None} if listed.computed else {}
         for include in listed.names:
-            pending += found(include, folder)
+            pending += find(include, folder)
         if not pending:
-            pending += [each for name in in_macros for place in folders for each in found(name, place)]
+            pending += [each for name in in_macros for place in folders for each in find(name, place)]
     return None if computed - macros else states
 
 

@@ -96,25 +96,25 @@ class DeviceHalfSearch:
 
     def learn(self, log: str) -> bool:
         """Exclude the host code that a compilation's log reports; return whether there was any."""
-        found = list(diagnostics(log))
-        if any(each.message.startswith("#error") and self._project.file(each.path) for each in found):
+        errors = list(diagnostics(log))
+        if any(each.message.startswith("#error") and self._project.file(each.path) for each in errors):
             return False  # the author's own #error
-        absent = [each for each in found if each.missing_header]
+        absent = [each for each in errors if each.missing_header]
         if absent:
             return self._learn_missing_headers(absent)
         if self.missing:
             return False
         learnt = self._stand_in()
-        if any(_TRAIT.search(each.message) for each in found) and self._add(_FULL_STD):
+        if any(_TRAIT.search(each.message) for each in errors) and self._add(_FULL_STD):
             return True
-        learnt |= self._exclude_families(found)
-        of_host = [each for each in found if each.of_host]
+        learnt |= self._exclude_families(errors)
+        of_host = [each for each in errors if each.of_host]
         learnt |= self._exclude([each for each in of_host if not self._project.of_library(each.path)])
         return (
             learnt
             or (bool(of_host) and self._add(_DEFAULT_DEVICE))
-            or self._exclude([each for each in found if not each.of_host])
-            or ("std" in _names(found) and self._add(_FULL_STD))
+            or self._exclude([each for each in errors if not each.of_host])
+            or ("std" in _names(errors) and self._add(_FULL_STD))
         )
 
     def _add(self, option: str) -> bool:
@@ -149,10 +149,10 @@ class DeviceHalfSearch:
             self._project.in_memory[name] = known or ""
         return True
 
-    def _exclude_families(self, found: list[Diagnostic]) -> bool:
+    def _exclude_families(self, errors: list[Diagnostic]) -> bool:
         """Exclude host libraries whose own headers do not compile."""
         learnt = False
-        for each in found:
+        for each in errors:
             family = next((family for family in FAMILIES if f"/{family}" in each.path), "")
             if family and family not in self._families and self._project.file(each.path) is None:
                 self._families.add(family)
@@ -167,9 +167,9 @@ class DeviceHalfSearch:
         for each in errors:
             by_file.setdefault(each.path, []).append(each)
         learnt = False
-        for path, own in by_file.items():
+        for path, in_file in by_file.items():
             source = self._project.file(path)
-            if source is not None and self._exclude_from(source, path, own):
+            if source is not None and self._exclude_from(source, path, in_file):
                 self._project.edited(path)
                 learnt = True
         return learnt
@@ -204,10 +204,10 @@ class DeviceHalfSearch:
             kernel = entity.of_kernel or not any(each.of_kernel for each in namesakes)
             needed = kernel and (entity.name in self._entries or (entity.of_kernel and not self._entries))
             return not needed and not self._is_used(entity, others)
-        made = any(b"{" in text for name, text in self._project.macros().items() if name in words(entity.text))
+        by_macro = any(b"{" in text for name, text in self._project.macros().items() if name in words(entity.text))
         # Without these, another overload or the primary template would be used silently.
         replaceable = entity.specialised or namesakes
-        return not entity.of_device and not made and not (replaceable and self._is_used(entity, others))
+        return not entity.of_device and not by_macro and not (replaceable and self._is_used(entity, others))
 
     def _is_used(self, entity: Entity, others: Sequence[Entity]) -> bool:
         """Return whether device code may use an entity; an operator, for example, is used without its name."""
@@ -229,6 +229,6 @@ class DeviceHalfSearch:
         return entity.name in used
 
 
-def _names(found: list[Diagnostic]) -> set[str]:
+def _names(errors: list[Diagnostic]) -> set[str]:
     """Return the identifiers that errors quote."""
-    return {word for each in found for quoted in _QUOTED.findall(each.message) for word in words(quoted.encode())}
+    return {word for each in errors for quoted in _QUOTED.findall(each.message) for word in words(quoted.encode())}

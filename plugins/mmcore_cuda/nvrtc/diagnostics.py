@@ -44,19 +44,19 @@ class Diagnostic:
     @property
     def missing_header(self) -> str:
         """The header that is not found; empty for other errors."""
-        found = _NO_FILE.search(self.message)
-        return found[1] if found else ""
+        match = _NO_FILE.search(self.message)
+        return match[1] if match else ""
 
 
 def lacking(log: str) -> list[str]:
     """Return the instructions and features that ptxas reports as missing; empty if there are other errors."""
-    found = [_LACKING.fullmatch(message) for message in _OF_PTXAS.findall(log)]
-    return list(dict.fromkeys(each["name"] for each in found if each)) if all(found) else []
+    matches = [_LACKING.fullmatch(message) for message in _OF_PTXAS.findall(log)]
+    return list(dict.fromkeys(each["name"] for each in matches if each)) if all(matches) else []
 
 
 def diagnostics(log: str) -> Iterator[Diagnostic]:
     """Yield the errors in files, in the order of the log."""
-    for found in _ERROR.finditer(log):
-        if found["path"] != _NAME_EXPRESSIONS:
-            column = -1 if found["before"] is None else len(found["before"])
-            yield Diagnostic(found["path"], int(found["line"]), column, found["message"], found[0].rstrip())
+    for error in _ERROR.finditer(log):
+        if error["path"] != _NAME_EXPRESSIONS:
+            column = -1 if error["before"] is None else len(error["before"])
+            yield Diagnostic(error["path"], int(error["line"]), column, error["message"], error[0].rstrip())

@@ -111,7 +111,7 @@ def compile_once(
             if result not in (nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION, nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION):
                 raise CompileError(f"{kernel}: NVRTC failed with {result.name}{log and ':'}\n{log}".rstrip())
             raise Rejected(log or result.name)
-        resources = {found["symbol"]: found for found in _RESOURCES.finditer(log)}
+        resources = {report["symbol"]: report for report in _RESOURCES.finditer(log)}
         ptx = text_of("PTX").rstrip(b"\0").decode()
         functions = {}
         for entry in entries:
@@ -122,12 +122,12 @@ def compile_once(
                 raise CompileError(
                     f"{kernel}: {[*reasons, f'{entry} in {source.name} is not a __global__ function'][0]}"
                 )
-            found = resources[symbol]
+            report = resources[symbol]
             functions[entry] = CompiledFunction(
                 symbol=symbol,
-                registers=int(found["registers"]),
-                static_shared_bytes=int(found["shared"] or 0),
-                spill_bytes=int(found["stores"]) + int(found["loads"]),
+                registers=int(report["registers"]),
+                static_shared_bytes=int(report["shared"] or 0),
+                spill_bytes=int(report["stores"]) + int(report["loads"]),
                 parameter_bytes=parameter_bytes(ptx, symbol),
             )
         ptx = with_first_lines(ptx, program_name, text)

@@ -99,18 +99,18 @@ class Project:
         Args:
             families: prefixes of further headers to replace by empty ones.
         """
-        given = []
+        new = []
         for path in list(self._reached()):
             for include in includes(self._content(path)).names:
                 content = "" if include.name.startswith(tuple(families)) else stand_in(include.name)
                 if content is None or include.name in self.in_memory:
                     continue
-                found = self._find(include, os.path.dirname(path))
-                hidden = below(found, self._installed) and hides_installed(include.name)
-                if not found or hidden or include.name.startswith(tuple(families)):
+                installed_path = self._find(include, os.path.dirname(path))
+                hidden = below(installed_path, self._installed) and hides_installed(include.name)
+                if not installed_path or hidden or include.name.startswith(tuple(families)):
                     self.in_memory[include.name] = content
-                    given.append(include.name)
-        return given
+                    new.append(include.name)
+        return new
 
     def stand_in_for_the_c_library(self) -> None:
         """Provide stand-ins for the headers that nvcc includes by itself, and for the driver's."""
@@ -119,9 +119,9 @@ class Project:
             if not self._find(Include(name, True), folder):
                 self.in_memory[name] = content
         name = "cuda.h"
-        found = self._find(Include(name, False), folder)
-        if below(found, self._installed):
-            self.in_memory[name] = of_device_alone(read_text(found, "replace"))
+        installed_path = self._find(Include(name, False), folder)
+        if below(installed_path, self._installed):
+            self.in_memory[name] = of_device_alone(read_text(installed_path, "replace"))
 
     def _find(self, include: Include, folder: str) -> str:
         """Return the path of a header; empty if it is not found."""
@@ -129,20 +129,20 @@ class Project:
 
     def program(self) -> tuple[str, dict[str, str]]:
         """Return the source, and the headers that NVRTC gets from memory."""
-        given = self._edited - {self._root}
-        if not given:
+        in_memory = self._edited - {self._root}
+        if not in_memory:
             return self._files[self._root].content.decode(), dict(self.in_memory)
         targets = {path: [each for _, each in self._targets(path)] for path in self._reached()}
-        while more := {path for path, to in targets.items() if path not in given and not given.isdisjoint(to)}:
-            given |= more
-        copies = {path: self._redirected(path, given) for path in sorted(given | {self._root})}
+        while more := {path for path, to in targets.items() if path not in in_memory and not in_memory.isdisjoint(to)}:
+            in_memory |= more
+        copies = {path: self._redirected(path, in_memory) for path in sorted(in_memory | {self._root})}
         source = copies.pop(self._root)
         return source, self.in_memory | copies
 
-    def _redirected(self, path: str, given: set[str]) -> str:
+    def _redirected(self, path: str, in_memory: set[str]) -> str:
         content = self._content(path)
         for directive, target in reversed(self._targets(path)):
-            if target in given:
+            if target in in_memory:
                 name = b'"' + os.fsencode(target) + b'"'
                 content = content[: directive.name_begin] + name + content[directive.name_end :]
         return content.decode(errors="replace")

@@ -5,11 +5,12 @@ numpy itself rounds to nearest in its own formats; this module serves the other 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -130,25 +131,17 @@ def _zero_sums(name: str, way: str, result: Values, zero: Values, operands: list
     return np.where(zero & opposite, -0.0, result)
 
 
-_PLAIN: dict[str, Callable[..., Values]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "fma": fma64,
-    "mad": fma64,
-    "div": np.divide,
+# Of numpy's arrays, and of fractions.
+_PLAIN: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
     "rcp": lambda a: 1 / a,
     "sqrt": np.sqrt,
+    **dict.fromkeys(("fma", "mad"), fma64),
 }
-_FRACTIONS: dict[str, Callable[..., Fraction]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "fma": lambda a, b, c: a * b + c,
-    "mad": lambda a, b, c: a * b + c,
-    "div": lambda a, b: a / b,
-    "rcp": lambda a: 1 / a,
-}
+_FRACTIONS = _PLAIN | dict.fromkeys(("fma", "mad"), lambda a, b, c: a * b + c)
 
 
 def _directed_f64(name: str, way: str, *operands: Values) -> Values:

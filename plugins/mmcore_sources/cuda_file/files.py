@@ -14,8 +14,8 @@ from mmcore.files import read_text
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
 from mmcore_cuda.nvrtc.dependencies import dependencies
-from mmcore_sources.cuda_file.inference import Inferred, infer
-from mmcore_sources.cuda_file.notes import notes_table
+from mmcore_sources.cuda_file.inference.infer import Inferred, infer
+from mmcore_sources.cuda_file.inference.notes import notes_table
 from mmcore_sources.cuda_file.options import normalised, words_of
 
 
@@ -71,11 +71,11 @@ def _inferred(path: Path, text: str, headers: tuple[tuple[Path, str], ...], give
 
 def headers_of(path: Path, text: str) -> dict[Path, str]:
     """Return the texts of the headers that a file includes, directly or not, except CUDA's own."""
-    found: dict[Path, str] = {}
+    texts: dict[Path, str] = {}
     for each in map(Path, dependencies(path, text, ()) or ()):
         with contextlib.suppress(OSError):
-            found[each] = read_text(each, "replace")
-    return found
+            texts[each] = read_text(each, "replace")
+    return texts
 
 
 def _text(path: Path) -> str:

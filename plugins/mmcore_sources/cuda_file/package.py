@@ -11,10 +11,10 @@ from mmcore.files import read_text
 from mmcore.kernel.arguments import Scalar
 from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.constraints import Constraint
-from mmcore_sources.cuda_file.expressions import Derived, LaunchText, parse_expressions, python_text
 from mmcore_sources.cuda_file.files import headers_of, inferred_of
-from mmcore_sources.cuda_file.fixed_sizes import FixedSizes
-from mmcore_sources.cuda_file.inference import Inferred
+from mmcore_sources.cuda_file.inference.expressions import Derived, LaunchText, parse_expressions, python_text
+from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
+from mmcore_sources.cuda_file.inference.infer import Inferred
 
 _OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", "defines", "options")
 _USUAL = {"dtype": "float32", "output": "float32", "alpha": 1.0}
@@ -67,8 +67,8 @@ def package_files(reference: Mapping[str, Any], kernel: str, module: str, source
 def _headers(path: Path, text: str) -> dict[str, str]:
     """Return the headers that a source includes from its own folder, by their path in that."""
     folder = path.parent.resolve()
-    found = {each.resolve(): content for each, content in headers_of(path, text).items()}
-    return {str(each.relative_to(folder)): content for each, content in found.items() if each.is_relative_to(folder)}
+    headers = {each.resolve(): content for each, content in headers_of(path, text).items()}
+    return {str(each.relative_to(folder)): content for each, content in headers.items() if each.is_relative_to(folder)}
 
 
 def declaration(inferred: Inferred, kernel: str, source: str) -> str:

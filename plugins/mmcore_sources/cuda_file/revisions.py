@@ -37,16 +37,16 @@ def source_revision(kernel: Kernel, version: str) -> str:
         if not several:
             raise InvalidKernel(f"{kernel.name}: there is no {source.name} in {version}")
         return str(min(sorted(several), key=lambda path: len(path.parts)))
-    here = source.parent
+    folder_of_source = source.parent
     absent = InvalidKernel(f"{kernel.name}: there is no {source} in {version}")
     unknown = f"{kernel.name}: {version} is neither a folder, nor a revision of the Git repository of {source}"
-    commit = _object(here, f"{version}^{{commit}}", InvalidKernel(unknown))
-    tree = _object(here, f"{commit}:./", absent)
+    commit = _object(folder_of_source, f"{version}^{{commit}}", InvalidKernel(unknown))
+    tree = _object(folder_of_source, f"{commit}:./", absent)
     try:
-        # Git does not check objects against their names: those of another repository may have other contents.
-        folder = cache_directory() / "revisions" / hashlib.sha256(f"{here}\0{tree}".encode()).hexdigest()
+        # The key has the folder, because Git does not verify that an object matches its name.
+        folder = cache_directory() / "revisions" / hashlib.sha256(f"{folder_of_source}\0{tree}".encode()).hexdigest()
         if not folder.is_dir():
-            _unpack(here, tree, folder)
+            _unpack(folder_of_source, tree, folder)
     except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:
         lacks = "Git does not return its files" if isinstance(error, subprocess.SubprocessError) else error
         reason = getattr(error, "strerror", None) or lacks
@@ -62,7 +62,7 @@ def _object(folder: Path, name: str, unknown: InvalidKernel) -> str:
         digits = _git(folder, "rev-parse", "--verify", "--quiet", name).decode().strip()
     except (OSError, ValueError, subprocess.SubprocessError):
         raise unknown from None
-    if not re.fullmatch("[0-9a-f]{40,64}", digits):  # the name is an option
+    if not re.fullmatch("[0-9a-f]{40,64}", digits):  # Git took the name as an option
         raise unknown
     return digits
 
@@ -76,15 +76,19 @@ def _unpack(repository: Path, tree: str, folder: Path) -> None:
     ):
         listed = _git(repository, "ls-tree", "-r", "-z", "-l", "--full-tree", tree).split(b"\0")[:-1]
         rows = [(*about.split(), path) for about, _, path in (row.partition(b"\t") for row in listed)]
-        # Submodules are left out, and files that are too large to be compiled.
+        # Skip submodules, and files that are too large to compile.
         rows = [row for row in rows if row[1] == b"blob" and not (row[3].isdigit() and int(row[3]) > DATA_BYTES)]
         _git(repository, "cat-file", "--batch", given=b"".join(row[2] + b"\n" for row in rows), output=blobs)
         blobs.seek(0)
-        made, links = Path(beside, "made"), dict[Path, str]()
-        made.mkdir()
+        unpacked, links = Path(beside, "made"), dict[Path, str]()
+        unpacked.mkdir()
         for mode, _, _, size, name in rows:
-            path = made / os.fsdecode(name)
-            if ".." in path.parts or not path.is_relative_to(made) or not blobs.readline().endswith(b" %s\n" % size):
+            path = unpacked / os.fsdecode(name)
+            if (
+                ".." in path.parts
+                or not path.is_relative_to(unpacked)
+                or not blobs.readline().endswith(b" %s\n" % size)
+            ):
                 raise ValueError(f"the repository has no {path.name} that can be read")
             content = blobs.read(int(size))
             blobs.readline()
@@ -96,7 +100,7 @@ def _unpack(repository: Path, tree: str, folder: Path) -> None:
         for path, target in links.items():  # last, so that no file is written through one
             path.symlink_to(target)
         try:
-            made.rename(folder)
+            unpacked.rename(folder)
         except OSError:
             if not folder.is_dir():  # else another process was faster
                 raise

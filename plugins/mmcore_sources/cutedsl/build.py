@@ -69,27 +69,27 @@ class CuteBuild:
                 kept = f"--generate-line-info --keep-ptx --keep-cubin --dump-dir {folder}"
                 options = f"--gpu-arch sm_{architecture} {kept}"
                 compiled = cute.compile(launch_once, function, config.block, constants, *examples, options=options)
-                made = compiled.artifacts
+                artifacts = compiled.artifacts
         except Exception as error:  # the errors of its compiler's stages have no common class
             named = f"CuTe DSL does not compile {function.__name__} for sm_{architecture}"
             raise CompileError(f"{named}:\n{type(error).__name__}: {_COLOUR.sub('', str(error))}") from None
         shared_bytes = self.shared_bytes(config) if self.shared_bytes else 0
-        if not shared_bytes and ".extern .shared" in made.PTX:
+        if not shared_bytes and ".extern .shared" in artifacts.PTX:
             raise InvalidKernel(f"{function.__name__} uses dynamic shared memory; give its size with shared_bytes=")
-        return Binary(made.CUBIN, made.PTX, shared_bytes)
+        return Binary(artifacts.CUBIN, artifacts.PTX, shared_bytes)
 
     def _constants(self, function: Any, config: Config) -> dict[str, Any]:
         """Return the values of the parameters that are compiled in."""
         import inspect  # slow to import, and not needed to list kernels
 
         names = list(inspect.signature(inspect.unwrap(function)).parameters)
-        given = len(self.arguments)
-        if given > len(names):
-            raise InvalidKernel(f"{function.__name__} has {len(names)} parameters; arguments= has {given}")
-        for name in names[given:]:
+        count = len(self.arguments)
+        if count > len(names):
+            raise InvalidKernel(f"{function.__name__} has {len(names)} parameters; arguments= has {count}")
+        for name in names[count:]:
             if name not in config:
                 raise InvalidKernel(f"{name}, a parameter of {function.__name__}, is no argument and in no config")
-        return {name: config[name] for name in names[given:]}
+        return {name: config[name] for name in names[count:]}
 
 
 def _example(cutlass: Any, argument: Argument, problem: Problem) -> Any:

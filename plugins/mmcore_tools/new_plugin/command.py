@@ -1,4 +1,4 @@
-"""``mmcore new-plugin``: a package of one's own to start from."""
+"""The command ``mmcore new-plugin``, which writes a package to start from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mmcore.kernel_reference import KernelReference
 
 _ROLES = {
     "pyproject.toml": "the package, and the entry point that mmcore finds it by",
-    "README.md": "what there is, and how to run it",
+    "README.md": "the files, and how to run them",
     "tests/test_kernel.py": "tests of the product, in every config",
     "bench/test_speed.py": "the benchmark",
 }
@@ -71,7 +71,7 @@ def new_plugin(name: str, folder: Path | None, model: KernelReference | None, as
 
 
 def _next(kernel: str, folder: Path) -> list[str]:
-    """What to type after this, to see the kernel run, verified and measured."""
+    """Return the commands that install, run, verify and measure the kernel."""
     return [
         *([f"cd {shlex.quote(str(folder))}"] if folder != Path() else []),
         "python -m pip install -e .",

@@ -51,12 +51,6 @@ class MmaKind:
         """The type of the sums: float32 if C or D has it; D is rounded from that."""
         return "f32" if "f32" in (self.c, self.d) else self.d
 
-    @property
-    def register_counts(self) -> tuple[int, int, int, int]:
-        """Number of registers of the operands: D, A, B, C."""
-        d, a, b, c = (each.register_count for each in self.fragments())
-        return d, a, b, c
-
 
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 _ROUNDINGS = frozenset({"rn", "rz", "rm", "rp"})

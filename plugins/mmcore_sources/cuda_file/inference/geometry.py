@@ -12,10 +12,16 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import text_of, walk
-from mmcore_sources.cuda_file.body import BUILT_IN, Body, Layout
-from mmcore_sources.cuda_file.expressions import EXTENTS, evaluate, names_in
-from mmcore_sources.cuda_file.host_code import Reader, Unreadable, constant, parse_expression, reader_of_launch
-from mmcore_sources.cuda_file.roles import Roles
+from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body, Layout
+from mmcore_sources.cuda_file.inference.expressions import EXTENTS, evaluate, names_in
+from mmcore_sources.cuda_file.inference.host_code import (
+    Reader,
+    Unreadable,
+    constant,
+    parse_expression,
+    reader_of_launch,
+)
+from mmcore_sources.cuda_file.inference.roles import Roles
 
 _MOST_THREADS = 1024
 _AXIS = {axis: name for name, axis in EXTENTS.items()}
@@ -65,7 +71,7 @@ def launched(
             extents.append(found["xyz".index(axis)] if "xyz".index(axis) < len(found) else ast.Constant(1))
         grid = Geometry(_trimmed(extents), where)
         if roles.sizes and not any(names_in(each) & {*roles.sizes.values(), "m"} for each in grid.extents):
-            grid = None  # numbers alone fit one size alone
+            grid = None  # a grid of numbers fits only one size
     shared = None
     with contextlib.suppress(Unreadable, IndexError):
         shared = reader_of_launch(source, launch, names).number(launch.geometry[2])
@@ -90,18 +96,18 @@ def _trimmed(extents: Sequence[ast.expr]) -> tuple[ast.expr, ...]:
 
 def _host_sizes(launch: HostLaunch, roles: Roles, order: Sequence[str]) -> dict[str, list[str]]:
     """Return the sizes of each name in the host code: the arguments, and the names m and M if m is not passed."""
-    found: dict[str, list[str]] = {}
+    sizes: dict[str, list[str]] = {}
     for name, argument in zip(order, launch.arguments, strict=False):
         if name in roles.sizes:
             word = text_of(argument).removeprefix("(int)").strip("() ")
-            found.setdefault(word, []).append(roles.sizes[name])
-    found |= {name: [role] for name, role in roles.sizes.items() if name not in order}  # macros that fix them
-    passed = {role for several in found.values() for role in several}
+            sizes.setdefault(word, []).append(roles.sizes[name])
+    sizes |= {name: [role] for name, role in roles.sizes.items() if name not in order}  # macros that fix them
+    passed = {role for several in sizes.values() for role in several}
     for role in "mnk":
         for word in (role, role.upper()):
-            if role not in passed and word not in found and not roles.square:
-                found[word] = [role]
-    return {name: several for name, several in found.items() if name.replace(".", "_").isidentifier()}
+            if role not in passed and word not in sizes and not roles.square:
+                sizes[word] = [role]
+    return {name: several for name, several in sizes.items() if name.replace(".", "_").isidentifier()}
 
 
 def _role(several: list[str], axis: str, layout: Layout | None) -> str:

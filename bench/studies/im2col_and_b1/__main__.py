@@ -1,14 +1,7 @@
-"""Bulk copies in im2col mode and ``wmma`` of single bits: the card against the emulator, bit for bit.
-
-``PYTHONPATH=.:plugins python -m bench.studies.im2col_and_b1 RESULTS.json`` runs random cases on the card and on the
-emulator, prints each that differs with its coordinates, and which readings of PTX's description the card follows. It
-needs a GPU of compute capability 9.0, cuda-bindings, NVRTC and numpy. ``--emulator-only`` compares the emulator with
-plain Python. Exit status: 0 = no bit differs, 1 = some do or the card could not run.
-"""
+"""The comparison: random cases on the GPU and on the emulator."""
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import sys
@@ -16,20 +9,32 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.studies.im2col_card import Card, compiled
-from bench.studies.im2col_cases import READINGS, SENTINEL, Bytes, Case, Reading, drawn, loaded, pixels, places, stored
-from bench.studies.im2col_kernels import BITS, COPIES, bits_name
+from bench.studies import im2col_and_b1
+from bench.studies.im2col_and_b1.card import Card, compiled
+from bench.studies.im2col_and_b1.cases import (
+    READINGS,
+    SENTINEL,
+    Bytes,
+    Case,
+    Reading,
+    drawn,
+    loaded,
+    pixels,
+    places,
+    stored,
+)
+from bench.studies.im2col_and_b1.kernels import BITS, COPIES, bits_name
+from bench.studies.study import command_line, write
 from mmcore_emulator import LaunchError, TensorMap, launch
 
 SECONDS = 100.0
 LISTED = 20
-"""How many differing cases are described."""
+"""The number of differing cases that are described."""
 
 
 class Runner(Protocol):
@@ -51,10 +56,7 @@ class Emulator:
     def copy(self, name: str, case: Case, tensor: NDArray[Any], shared: Bytes) -> bool:
         """Copy by a case's map."""
         status = np.zeros(1, np.uint32)
-        box, steps = (case.pixels, case.channels), case.steps[::-1]
-        corners = (case.lower[::-1], case.upper[::-1])
-        tensor_map = TensorMap(tensor, box, case.swizzle, steps, case.kind, case.nan, corners)
-        arguments = case.operands(), shared, status, tensor_map
+        arguments = case.operands(), shared, status, tensor_map(case, tensor)
         report = launch(
             self._copies, name, grid=1, block=32, args=arguments, shared_bytes=case.region, check=False, timeout=20
         )
@@ -67,14 +69,21 @@ class Emulator:
         launch(self._bits, name, grid=1, block=32, args=(*arrays, strides), check=False, timeout=20)
 
 
+def tensor_map(case: Case, tensor: NDArray[Any]) -> TensorMap:
+    """Return the emulator's tensor map of a case."""
+    box, steps = (case.pixels, case.channels), case.steps[::-1]
+    corners = (case.lower[::-1], case.upper[::-1])
+    return TensorMap(tensor, box, case.swizzle, steps, case.kind, case.nan, corners)
+
+
 @dataclass
 class Tally:
     """Results of one group of cases.
 
     Attributes:
-        cases: that ran on both.
-        equal: those without a differing bit.
-        readings: how many of the card's results each reading gives bit for bit.
+        cases: number of cases that ran on both.
+        equal: number of cases without a differing bit.
+        readings: number of the card's results that each reading gives bit for bit.
         differing: the first differing cases.
     """
 
@@ -83,13 +92,9 @@ class Tally:
     readings: Counter[str] = field(default_factory=Counter)
     differing: list[dict[str, Any]] = field(default_factory=list)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the tally as JSON has it."""
-        return {"cases": self.cases, "equal": self.equal, "readings": dict(self.readings), "differing": self.differing}
-
 
 def ran(runner: Runner, name: str, case: Case, store: bool) -> tuple[Bytes, bool]:
-    """Return what a copy leaves in the memory that it writes, and whether all bytes arrived."""
+    """Return the memory that a copy writes, and whether all bytes arrived."""
     tensor = case.tensor()
     shared = case.data() if store else np.full(case.region, SENTINEL, np.uint8)
     arrived = runner.copy(name, case, tensor, shared)
@@ -116,7 +121,7 @@ def compare_copy(tally: Tally, emulator: Runner, card: Runner | None, case: Case
 
 
 def modelled(model: Callable[[Case, Reading], Bytes], case: Case, reading: Reading) -> Bytes:
-    """Return what a reading gives; nothing where it goes outside the memory."""
+    """Return the bytes of a reading; none if it leaves the memory."""
     try:
         return model(case, reading)
     except (IndexError, ValueError):
@@ -214,17 +219,8 @@ def refusals(card: Card | None) -> list[dict[str, Any]]:
     found = []
     for change in REFUSED:
         case = replace(plain, **change)
-        tensor_map = TensorMap(
-            case.tensor(),
-            (case.pixels, case.channels),
-            case.swizzle,
-            case.steps[::-1],
-            case.kind,
-            case.nan,
-            (case.lower[::-1], case.upper[::-1]),
-        )
         try:
-            tensor_map.encode(1 << 40)
+            tensor_map(case, case.tensor()).encode(1 << 40)
             ours = True
         except LaunchError:
             ours = False
@@ -234,8 +230,7 @@ def refusals(card: Card | None) -> list[dict[str, Any]]:
 
 def main() -> int:
     """Run everything, print a summary and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m bench.studies.im2col_and_b1", description=__doc__)
-    parser.add_argument("results", type=Path)
+    parser = command_line("im2col_and_b1", im2col_and_b1.__doc__)
     parser.add_argument("--emulator-only", action="store_true", help="compare the emulator with plain Python")
     parser.add_argument("--cases", type=int, default=600, help="copies at most; products of bits are as many")
     parser.add_argument("--seed", type=int, default=1)
@@ -274,10 +269,10 @@ def main() -> int:
         "error": error,
         "agrees": agrees,
         "maps refused alike": refused_alike,
-        "groups": {name: tally.to_json() for name, tally in groups.items()},
+        "groups": {name: vars(tally) for name, tally in groups.items()},
         "maps": taken,
     }
-    asked.results.write_text(json.dumps(results, indent=1) + "\n")
+    write(asked.results, results)
     print(f"{'no bit differs' if agrees else 'DIFFERENT'}; maps refused alike: {refused_alike}; {results['seconds']} s")
     return 0 if agrees and refused_alike else 1
 

@@ -1,7 +1,7 @@
-"""Random copies in im2col mode, and what each reading of PTX's description makes of them.
+"""Random copies in im2col mode, and their results by each reading of PTX's description.
 
-A case is independent of the emulator: its pixels are walked one by one in plain Python. Axes and coordinates are in
-PTX's order: C, W, H, D and N.
+These are independent of the emulator: plain Python walks over the pixels one by one. Axes and coordinates are in PTX's
+order: C, W, H, D and N.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
 SENTINEL = 0xA5
-"""What shared memory holds before a copy."""
+"""The content of shared memory before a copy."""
 SIZES = {"uint8": 1, "float16": 2, "bfloat16": 2, "uint32": 4, "float32": 4, "float64": 8}
 NANS = {"float16": 0x7FF7, "bfloat16": 0x7FF7, "float32": 0x7FF77FF7, "float64": 0x7FF77FF77FF77FF7}
 _SWIZZLES = {0: 0, 32: 1, 64: 3, 128: 7}
@@ -33,7 +33,7 @@ class Case:
         lower, upper: corners of the bounding box along W, H and D.
         steps: of the traversal along all axes.
         swizzle: 0, 32, 64 or 128.
-        nan: whether what lies outside is NaN.
+        nan: elements outside the tensor are NaN instead of 0.
         start, offsets: operands of the instruction.
         seed: of the tensor's content.
     """
@@ -88,11 +88,11 @@ class Case:
         return content
 
     def data(self) -> Bytes:
-        """Return what shared memory holds before a store."""
+        """Return the content of shared memory before a store."""
         return np.random.default_rng(self.seed + 1).integers(0, 256, self.region).astype(np.uint8)
 
     def operands(self) -> NDArray[np.int32]:
-        """Return what a kernel reads: five coordinates, three offsets, the column's bytes and the region's."""
+        """Return a kernel's operands: five coordinates, three offsets, the column's bytes and the region's."""
         rest = [0] * (5 - self.rank)
         return np.array([*self.start, *rest, *self.offsets, *rest, self.nbytes, self.region], np.int32)
 
@@ -206,7 +206,7 @@ def stored(case: Case, reading: Reading) -> Bytes:
 
 
 def drawn(random: np.random.Generator, rank: int, seed: int, *, store: bool = False) -> Case:
-    """Draw a case that the driver takes; of a store nothing but its last pixels and channels lies outside."""
+    """Draw a case that the driver takes; only the last pixels and channels of a store may be outside."""
     kind = str(random.choice(list(SIZES)))
     unit = 16 // SIZES[kind]
     swizzle = int(random.choice(list(_SWIZZLES)))

@@ -9,8 +9,8 @@ import numpy as np
 from cuda.bindings import driver, nvrtc
 from numpy.typing import NDArray
 
-from bench.studies.im2col_cases import Bytes, Case
-from bench.studies.im2col_kernels import BITS, COPIES
+from bench.studies.im2col_and_b1.cases import Bytes, Case
+from bench.studies.im2col_and_b1.kernels import BITS, COPIES
 
 _TYPES = {
     "uint8": "UINT8",

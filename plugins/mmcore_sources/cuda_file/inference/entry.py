@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
-from mmcore_sources.cuda_file.notes import Note
-from mmcore_sources.cuda_file.roles import is_product
+from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.roles import is_product
 
 
 def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, HostLaunch | None, tuple[Note, ...]]:
@@ -16,14 +16,14 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
     """
     functions = {function.name: function for function in source.functions}
     if not functions:
-        where = f"; it ceases to be CUDA C++ in line {source.error_line}" if source.error_line else ""
+        where = f"; line {source.error_line} is not CUDA C++" if source.error_line else ""
         raise InvalidKernel(f"{file} has no __global__ function with a body{where}")
     word = entry.partition("<")[0].strip()
     if word:
-        found = [function for name, function in functions.items() if word in (name, function.word)]
-        if not found:
+        matching = [function for name, function in functions.items() if word in (name, function.word)]
+        if not matching:
             raise InvalidKernel(f"{file} has no __global__ function {word}; it has {', '.join(functions)}")
-        return found[0], _launch(source, found[0]), ()
+        return matching[0], _launch(source, matching[0]), ()
     likely, why = list(functions.values()), "the file's only __global__ function"
     for which, holds in (
         ("takes three pointers", is_product),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, walk
-from mmcore_sources.cuda_file.expressions import evaluate
+from mmcore_sources.cuda_file.inference.expressions import evaluate
 
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9']*\.?[0-9]*(?:[eE][-+]?\d+)?)([uUlLfF]*)")
 _SIZEOF = {"char": 1, "half": 2, "__half": 2, "__nv_bfloat16": 2, "short": 2, "int": 4, "float": 4, "double": 8}
@@ -50,9 +50,9 @@ class Reader:
         if depth > _DEEPEST:
             raise Unreadable(text_of(node))
         if node.type == "identifier":
-            found, name = self._dimension(text_of(node)), text_of(node)
-            if found is not None:
-                extents = self._listed(found, depth) if found.type in _LISTS else self.extents(found, depth + 1)
+            value, name = self._dimension(text_of(node)), text_of(node)
+            if value is not None:
+                extents = self._listed(value, depth) if value.type in _LISTS else self.extents(value, depth + 1)
                 return [self._component(name, axis, each, depth) for axis, each in zip("xyz", extents, strict=False)]
         called = node.child_by_field_name("function") if node.type == "call_expression" else None
         listed = node.child_by_field_name("arguments") if called is not None and text_of(called) == "dim3" else None
@@ -88,8 +88,10 @@ class Reader:
 
     def _assignments(self) -> list[Node]:
         nodes = walk(self.scope) if self.scope is not None else ()
-        found = [each for each in nodes if each.type == "assignment_expression" and text_of(each.children[1]) == "="]
-        return [each for each in found if not self.line or each.start_point.row < self.line]
+        assignments = [
+            each for each in nodes if each.type == "assignment_expression" and text_of(each.children[1]) == "="
+        ]
+        return [each for each in assignments if not self.line or each.start_point.row < self.line]
 
     def _typed(self, node: Node, depth: int) -> tuple[ast.expr, bool]:
         """Return the arithmetic, and whether C computes it in floating point."""
@@ -119,8 +121,8 @@ class Reader:
                 return self.names[text_of(node)], False
             case "field_expression":
                 owner, _, axis = text_of(node).partition(".")
-                if axis in ("x", "y", "z") and (found := self._dimension(owner)) is not None:
-                    extents = self.extents(found, depth + 1) if found.type not in _LISTS else self._listed(found, depth)
+                if axis in ("x", "y", "z") and (value := self._dimension(owner)) is not None:
+                    extents = self.extents(value, depth + 1) if value.type not in _LISTS else self._listed(value, depth)
                     position = "xyz".index(axis)
                     usual = extents[position] if position < len(extents) else ast.Constant(1)
                     return self._component(owner, axis, usual, depth), False
@@ -146,9 +148,11 @@ class Reader:
         arguments = [each for each in node.children[1].named_children if each.type != "comment"]
         macro = self.source.macros.get(name)
         if macro is not None and macro.parameters is not None and len(macro.parameters) == len(arguments):
-            given = dict(zip(macro.parameters, map(text_of, arguments), strict=True))
+            replaced = dict(zip(macro.parameters, map(text_of, arguments), strict=True))
             text = re.sub(
-                r"\b[A-Za-z_]\w*\b", lambda word: f"({given[word[0]]})" if word[0] in given else word[0], macro.text
+                r"\b[A-Za-z_]\w*\b",
+                lambda word: f"({replaced[word[0]]})" if word[0] in replaced else word[0],
+                macro.text,
             )
             return self._typed(parse_expression(text), depth + 1)
         typed = [self._typed(each, depth + 1) for each in arguments]
@@ -202,14 +206,14 @@ def constant(expression: ast.expr) -> int | None:
 
 
 def _literal(text: str) -> tuple[ast.expr, bool]:
-    found = _NUMBER.fullmatch(text)
-    if not found or not found[1] or len(text) > _LONGEST:
+    match = _NUMBER.fullmatch(text)
+    if not match or not match[1] or len(text) > _LONGEST:
         raise Unreadable(text)
-    digits = found[1].replace("'", "")
+    digits = match[1].replace("'", "")
     if digits[:2].lower() == "0x":
         return ast.Constant(int(digits, 16)), False
     if digits.isdigit():
-        return ast.Constant(int(digits)), "f" in found[2].lower()
+        return ast.Constant(int(digits)), "f" in match[2].lower()
     value = float(digits)
     if not math.isfinite(value):
         raise Unreadable(text)
@@ -217,8 +221,10 @@ def _literal(text: str) -> tuple[ast.expr, bool]:
 
 
 def _truncated(number: ast.expr, real: bool) -> tuple[ast.expr, bool]:
-    whole = isinstance(number, ast.Call) and isinstance(number.func, ast.Name) and number.func.id in ("ceil", "floor")
-    return (ast.Call(ast.Name("floor"), [number], []) if real and not whole else number), False
+    integral = (
+        isinstance(number, ast.Call) and isinstance(number.func, ast.Name) and number.func.id in ("ceil", "floor")
+    )
+    return (ast.Call(ast.Name("floor"), [number], []) if real and not integral else number), False
 
 
 def _ceil(number: ast.expr, step: ast.expr) -> ast.expr:
@@ -230,14 +236,9 @@ def rounded_up(number: ast.expr, step: ast.expr) -> ast.expr:
     plain, unit = ast.unparse(number), ast.unparse(step)
     for node in ast.walk(number):
         if isinstance(node, ast.Name | ast.BinOp) and node is not number:
-            whole, size = ast.unparse(node), constant(step)
-            added = [
-                f"{whole} + {unit} - 1",
-                f"{whole} + ({unit} - 1)",
-                f"{unit} + {whole} - 1",
-                f"{whole} - 1 + {unit}",
-            ]
-            added += [f"{whole} + {size - 1}"] if size is not None else []
+            text, size = ast.unparse(node), constant(step)
+            added = [f"{text} + {unit} - 1", f"{text} + ({unit} - 1)", f"{unit} + {text} - 1", f"{text} - 1 + {unit}"]
+            added += [f"{text} + {size - 1}"] if size is not None else []
             if plain in added:
                 return _ceil(node, step)
     return ast.BinOp(number, ast.FloorDiv(), step)

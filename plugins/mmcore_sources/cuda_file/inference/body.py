@@ -37,38 +37,38 @@ class Body:
     @functools.cached_property
     def values(self) -> dict[str, list[Node]]:
         """The values assigned or added to each local variable, in order."""
-        found: dict[str, list[Node]] = {}
+        assigned: dict[str, list[Node]] = {}
         for node in self._nodes:
             if node.type == "declaration":
                 for name, value in initializers(node):
-                    found.setdefault(name, []).append(value)
+                    assigned.setdefault(name, []).append(value)
             elif _is_assignment(node) and text_of(node.children[1]) in ("=", "+="):
-                found.setdefault(text_of(node.children[0]), []).append(node.children[2])
-        return found
+                assigned.setdefault(text_of(node.children[0]), []).append(node.children[2])
+        return assigned
 
     @functools.cached_property
     def changing(self) -> set[str]:
         """The variables that take several values, including those of loops."""
-        found = set()
+        names = set()
         for node in self._nodes:
             target = node.children[0] if node.type == "assignment_expression" else None
             if node.type == "update_expression":
                 target = node.child_by_field_name("argument")
             if target is not None and target.type == "identifier":
-                found.add(text_of(target))
-        return found
+                names.add(text_of(target))
+        return names
 
     @functools.cached_property
     def pointers(self) -> dict[str, str]:
         """The pointer parameter behind each name: its own, and those of local pointers derived from it."""
-        found = {each.name: each.name for each in self.function.parameters if each.pointer}
+        parameters = {each.name: each.name for each in self.function.parameters if each.pointer}
         for node in self._nodes:
             if node.type == "declaration" and "*" in text_of(node).partition("=")[0]:
                 for name, value in initializers(node):
-                    made_of = [found[word] for word in identifiers(value) if word in found]
+                    made_of = [parameters[word] for word in identifiers(value) if word in parameters]
                     if len(set(made_of)) == 1:
-                        found[name] = made_of[0]
-        return found
+                        parameters[name] = made_of[0]
+        return parameters
 
     def _pointer_in(self, node: Node) -> str | None:
         """Return the pointer parameter that an expression accesses."""
@@ -77,17 +77,17 @@ class Body:
     @functools.cached_property
     def stores(self) -> list[tuple[str, bool]]:
         """The pointer parameter of each store, and whether the old value is added."""
-        found = []
+        stored = []
         for node in self._nodes:
             if node.type == "assignment_expression" and node.children[0].type != "identifier":
                 pointer = self._pointer_in(node.children[0])
                 if pointer is not None:
                     read = any(self.pointers.get(word) == pointer for word in identifiers(node.children[2]))
-                    found.append((pointer, read or text_of(node.children[1]) == "+="))
+                    stored.append((pointer, read or text_of(node.children[1]) == "+="))
             elif node.type == "call_expression" and text_of(node.children[0]).startswith("atomicAdd"):
                 pointer = self._pointer_in(node.children[1])
-                found += [(pointer, True)] if pointer is not None else []
-        return found
+                stored += [(pointer, True)] if pointer is not None else []
+        return stored
 
     def indexes(self, pointer: str) -> Iterator[list[Term]]:
         """Yield the index of each access through a pointer parameter, including offsets added to the pointer before."""
@@ -125,29 +125,29 @@ class Body:
 
     def _terms(self, node: Node, seen: frozenset[str]) -> list[Term]:
         parts = [each for each in node.named_children if each.type != "comment"]
-        found: list[Term] = [(text_of(node),)]
+        terms: list[Term] = [(text_of(node),)]
         if node.type == "parenthesized_expression" and len(parts) == 1:
-            found = self.terms(parts[0], seen)
+            terms = self.terms(parts[0], seen)
         elif node.type == "cast_expression":
-            found = self.terms(parts[1], seen)
+            terms = self.terms(parts[1], seen)
         elif node.type == "call_expression" and text_of(parts[0]).partition("<")[0] in _CASTS:
-            found = self.terms(parts[1].named_children[0], seen) if len(parts[1].named_children) == 1 else found
+            terms = self.terms(parts[1].named_children[0], seen) if len(parts[1].named_children) == 1 else terms
         elif node.type == "binary_expression" and (sign := text_of(node.children[1])) in ("+", "-", "*"):
             left, right = (self.terms(node.children[i], seen) for i in (0, 2))
             products = [(*one, *other) for one in left for other in right if len(one) + len(other) <= _MOST_FACTORS]
-            found = products if sign == "*" else [*left, *right]
+            terms = products if sign == "*" else [*left, *right]
         elif node.type == "identifier" and (name := text_of(node)) in self.values.keys() - seen:
             expanded = [term for value in self.values[name] for term in self.terms(value, seen | {name})]
             # The variable of a loop also remains as a term.
-            found = [(name,)] * (name in self.changing) + expanded
+            terms = [(name,)] * (name in self.changing) + expanded
         elif node.type == "identifier" or node.type == "number_literal" or BUILT_IN.fullmatch(text_of(node)):
             pass
         else:
             # A quotient, a remainder, a condition: one factor that lists its parts.
             within = " ".join(factor for term in self._within(node, seen) for factor in term)
-            found = [(" ".join(dict.fromkeys(within.split())) or text_of(node),)]
-        found = [term for term in found if "0" not in term][:_MOST_TERMS]
-        return list(dict.fromkeys(found))
+            terms = [(" ".join(dict.fromkeys(within.split())) or text_of(node),)]
+        terms = [term for term in terms if "0" not in term][:_MOST_TERMS]
+        return list(dict.fromkeys(terms))
 
     def _within(self, node: Node, seen: frozenset[str]) -> list[Term]:
         return [term for part in node.named_children for term in self.terms(part, seen)] + [(f"({text_of(node)})",)]

@@ -10,7 +10,7 @@ from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import Argument, Scalar
 from mmcore.kernel.signature import Parameter as Typed
 from mmcore_cuda.cuda_source.program import Function, Parameter
-from mmcore_sources.cuda_file.body import Body, stored_by_columns, strides_of
+from mmcore_sources.cuda_file.inference.body import Body, stored_by_columns, strides_of
 
 ELEMENTS = {
     **dict.fromkeys(("int", "int4", "int32_t", "signed int"), "int32"),
@@ -53,8 +53,8 @@ class Roles:
     @property
     def square(self) -> bool:
         """True if the sizes suffice for square matrices only."""
-        given = set(self.sizes.values())
-        return bool(given) and not ({"n", "k"} <= given or {"lda", "ldb"} <= given)
+        roles = set(self.sizes.values())
+        return bool(roles) and not ({"n", "k"} <= roles or {"lda", "ldb"} <= roles)
 
 
 def scalar_type(word: str) -> str:
@@ -75,7 +75,7 @@ def matrices_of(function: Function, body: Body) -> dict[str, str]:
         raise InvalidKernel(
             f"{function.name} takes {len(pointers)} pointers ({listed}), not three; --args gives the role of each"
         )
-    named = {found[1].upper(): each for each in pointers if (found := _MATRIX.fullmatch(each.name.casefold()))}
+    named = {match[1].upper(): each for each in pointers if (match := _MATRIX.fullmatch(each.name.casefold()))}
     written = list(dict.fromkeys(pointer for pointer, _ in body.stores))
     writable = [each for each in pointers if not each.const]
     output = next((each for each in pointers if [each.name] == written), None) or named.get("C")
@@ -119,10 +119,10 @@ def _sure(name: str) -> str:
     word = name.casefold().replace("_", "")
     if word in ("lda", "ldb", "ldc"):
         return word
-    found = _SIDES.fullmatch(word)
-    if not found or bool(found[1]) == bool(found[3]):
+    match = _SIDES.fullmatch(word)
+    if not match or bool(match[1]) == bool(match[3]):
         return ""
-    return _OF_SIDE[found[1] or found[3], "r" if found[2][0] in "rh" else "c"]
+    return _OF_SIDE[match[1] or match[3], "r" if match[2][0] in "rh" else "c"]
 
 
 def roles_of(function: Function, body: Body) -> Roles:
@@ -136,10 +136,10 @@ def roles_of(function: Function, body: Body) -> Roles:
             raise InvalidKernel(f"{function.name} takes {str(parameter)!r}, which is neither a pointer nor a number")
     matrices = matrices_of(function, body)
     numbers = [each for each in function.parameters if not each.pointer]
-    whole = [each.name for each in numbers if "int" in scalar_type(each.type)]
-    sizes, why, by_columns = sizes_of(whole, body, matrices)
+    integers = [each.name for each in numbers if "int" in scalar_type(each.type)]
+    sizes, why, by_columns = sizes_of(integers, body, matrices)
     guessed = False
-    if unknown := [name for name in whole if name not in sizes]:
+    if unknown := [name for name in integers if name not in sizes]:
         free = [role for role in ("m", "n", "k") if role not in sizes.values()]
         if len(unknown) > len(free):
             raise InvalidKernel(
