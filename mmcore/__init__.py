@@ -1,6 +1,6 @@
-"""mmcore: a registry of CUDA matrix-product kernels that are verified before they are timed, on a GPU or an emulator.
+"""mmcore: a registry of CUDA matrix-product kernels that are verified before they are timed, with or without a GPU.
 
-What a plugin declares is imported from here; so are :func:`kernels`, :func:`run`, :func:`matmul` and
+Plugins import their declarations from here. So are :func:`kernels`, :func:`run`, :func:`matmul` and
 :func:`best_kernel`. Importing mmcore imports neither CUDA nor numpy; running something does.
 """
 
@@ -51,7 +51,7 @@ __all__ = [
     "best_kernel", "ceil_div", "hookimpl", "hookspec", "kernels", "matmul", "run",
 ]  # fmt: skip
 
-# Importing mmcore imports none of them, so that the command is there at once; those that import numpy come last.
+# Importing mmcore imports none of them, so that the command is there at once; the modules that import numpy come last.
 _MODULES = (
     *("errors", "hookspecs", "kernel.arguments", "kernel.configs", "kernel.constraints", "kernel.declaration"),
     *("kernel.geometry", "kernel.properties", "compile.compiled_module", "cell", "result", "api", "arrays.matmul"),

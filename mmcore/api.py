@@ -18,7 +18,7 @@ Block: TypeAlias = str | SupportsIndex | Shape | None
 
 
 def kernels() -> dict[str, Kernel]:
-    """Every registered kernel, by name."""
+    """Return every registered kernel, by name."""
     return {name: registered.item for name, registered in registry().kernels.items()}
 
 
@@ -36,7 +36,7 @@ def run(
         kernel: a registered kernel's name, the path of a .cu file, or any kernel itself, which runs in this process.
         size: m = n = k; or give all three of ``m``, ``n`` and ``k``.
         memory: host memory of the copies in the end-to-end time, "pageable" or "pinned".
-        device: "auto" (the first GPU, else the emulator), "cuda", "cuda:1", "emulator" or a third party's.
+        device: "auto" (the first GPU, or else a device that needs none), or the name of a device, such as "NAME:1".
         launch: as :func:`cell` takes it.
 
     Returns:
@@ -60,7 +60,7 @@ def cell(
     config: Mapping[str, Any] | None = None,
     **further: Any,
 ) -> tuple[Cell, Kernel | None]:
-    """The cell that some arguments ask for, and the kernel itself where it has no name that the cell could hold.
+    """Return the cell that some arguments describe, and the kernel itself if no name could be in the cell.
 
     Args:
         kernel: as a cell names it, or any kernel itself.
@@ -70,19 +70,19 @@ def cell(
         further: attributes of the cell: ``device``, ``seed``, ``force``, ``lda``, ``ldb``, ``ldc``, ``timeout``.
 
     Raises:
-        MmcoreError: they ask for nothing that can be.
+        MmcoreError: the arguments do not describe a product that the kernel computes.
     """
-    found = kernel if isinstance(kernel, Kernel) else referenced_kernel(kernel)
-    kernel = registry().reference(found) if not isinstance(kernel, Kernel) and is_file(kernel) else kernel
+    declaration = kernel if isinstance(kernel, Kernel) else referenced_kernel(kernel)
+    kernel = registry().reference(declaration) if not isinstance(kernel, Kernel) and is_file(kernel) else kernel
     leading = {name: further.pop(name) for name in ("lda", "ldb", "ldc") if name in further}
-    problem = found.problem(*three_sizes(size, m, n, k), **leading)  # type: ignore[arg-type]
+    problem = declaration.problem(*three_sizes(size, m, n, k), **leading)  # type: ignore[arg-type]
     parameters = parameters_of(block, config)
     further |= {name: getattr(problem, name) for name, given in leading.items() if given}
     name, nameless = (kernel.name, kernel) if isinstance(kernel, Kernel) else (kernel, None)
-    values = found.config(**parameters).to_json() if parameters else {}
+    values = declaration.config(**parameters).to_json() if parameters else {}
     return Cell(name, problem.m, problem.n, problem.k, config=values, **further), nameless
 
 
 def parameters_of(block: Block, config: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The parameters that a user names, the block among them."""
+    """Return the config's parameters that a caller names, including the block."""
     return {**(config or {}), **({} if block is None else {"block": block})}

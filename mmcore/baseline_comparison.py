@@ -1,4 +1,4 @@
-"""What a kernel is compared with in the same run: a library's product, or another version of its source."""
+"""Comparisons of a kernel with others in the same run: a library's, or another version of its source."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _RESOLUTION = 1e-3
 
 @dataclass(frozen=True)
 class BaselineComparison:
-    """A kernel that took turns with the one that was measured, round by round.
+    """The comparison of the measured kernel with another one, whose rounds took turns with its own.
 
     Attributes:
         kernel, title: its name, and one line on it.
         time: its kernel time; None where it could not be measured.
         reason: why it could not; empty where it was.
         faster: how many times as fast the measured kernel is; None without a time.
-        interval: of ``faster``, at a confidence of 95 %: the interval between two of the ratios that the rounds give,
-            by rank, that holds the median so often, and 0.1 % more on either side, which no repetition averages out.
+        interval: the 95 % confidence interval of ``faster``. Its ends are two of the rounds' ratios, chosen by rank,
+            and 0.1 % further out, as repetition does not average out more.
     """
 
     kernel: str
@@ -42,15 +42,15 @@ class BaselineComparison:
     interval: tuple[float, float] | None = None
 
     @classmethod
-    def of(cls, kernel: Kernel, own: Time, time: Time) -> BaselineComparison:
-        """The comparison of a kernel's own rounds with those of another, which took turns with them."""
-        ratios = sorted(theirs / ours for ours, theirs in zip(own.rounds, time.rounds, strict=False))
+    def of(cls, kernel: Kernel, measured: Time, time: Time) -> BaselineComparison:
+        """Return the comparison of a kernel's rounds with those of another, which were measured in turns."""
+        ratios = sorted(other / this for this, other in zip(measured.rounds, time.rounds, strict=False))
         below = _rank(len(ratios))
         interval = ratios[below] * (1 - _RESOLUTION), ratios[-1 - below] * (1 + _RESOLUTION)
         return cls(kernel.name, kernel.title, time, "", statistics.median(ratios), interval)
 
     def __str__(self) -> str:
-        """ "78.3 % of cublas (78.1–78.6 %)", or why there is no time."""
+        """Return "78.3 % of acme (78.1–78.6 %)", or why there is no time."""
         if self.faster is None or self.interval is None:
             return f"not compared with {self.label}: {self.reason}"
         low, high = (100 * each for each in self.interval)
@@ -58,7 +58,7 @@ class BaselineComparison:
 
     @property
     def label(self) -> str:
-        """What tables call it: its title where that is a word, else its name."""
+        """The label in tables: its title if that is one word, else its name."""
         return self.title if self.title.isalpha() else self.kernel
 
     @classmethod
@@ -68,19 +68,19 @@ class BaselineComparison:
 
 
 def _rank(count: int) -> int:
-    """How many of so many values, on either side, are left out of the interval of their median."""
-    left_out, tail = 0, 1 / 2**count
-    while left_out < (count - 1) // 2:
+    """Return how many of ``count`` sorted values, on either side, are outside the interval of their median."""
+    skipped, tail = 0, 1 / 2**count
+    while skipped < (count - 1) // 2:
         # How often the median is not between the values of the next ranks.
-        tail += math.comb(count, left_out + 1) / 2**count
+        tail += math.comb(count, skipped + 1) / 2**count
         if 2 * tail > 1 - _CONFIDENCE:
             break
-        left_out += 1
-    return left_out
+        skipped += 1
+    return skipped
 
 
 def compared_kernels(cell: Cell, kernel: Kernel) -> Sequence[Kernel]:
-    """Return the kernels to compare a cell with: those that its ``baseline`` names, and that of ``against``."""
+    """Return the kernels to compare a cell with: its baselines, and the version of ``against``."""
     kernels: list[Kernel] = []
     if cell.baseline:
         answers = registry().hook.mmcore_baselines(kernel=kernel)

@@ -28,7 +28,7 @@ LIBRARY = "library"
 
 @dataclass(frozen=True)
 class Timing:
-    """What is timed, how, and for how long.
+    """A measurement of time: its subject, its conditions and its length.
 
     Attributes:
         what: "kernel" (the launches) or "end-to-end" (copies in, launches, copies out).
@@ -36,7 +36,7 @@ class Timing:
         max_seconds: device time that all rounds together may take.
         min_rounds, max_rounds: rounds at least, however long they take, and at most; no limit when 0.
         min_round_seconds, resolutions: device time of a round at least, in seconds and in timer resolutions.
-        warmup_launches: launches before the first round, besides those that find out how long one takes.
+        warmup_launches: launches before the first round, besides the ones that measure how long one takes.
         precision, confidence: relative margin of the mean at which rounds end early (never when 0); its confidence.
     """
 
@@ -65,26 +65,26 @@ BRIEFLY: dict[str, Any] = {"max_seconds": 0.1, "min_rounds": 3, "min_round_secon
 
 
 def brief_timings(memory: str) -> tuple[Timing, Timing]:
-    """A kernel time and an end-to-end time as a command shows them; ``memory`` is "pageable" or "pinned"."""
+    """Return a kernel time and an end-to-end time for a command; ``memory`` is "pageable" or "pinned"."""
     return Timing("kernel", "warm", **BRIEFLY), Timing("end-to-end", memory, **BRIEFLY)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One kernel to be verified and measured, somewhere.
+    """One kernel to verify and measure on one device.
 
     Attributes:
         kernel: a registered kernel's name, "module:attribute", or a .cu file's path, or ``{"file": PATH}`` with
-            what is said of it by name; the rest is inferred.
+            further facts by name; the rest is inferred.
         m, n, k: C is m×n, A is m×k, B is k×n.
         config: parameters by name, the block as [x, y, z]; the tuned ones, else the first that fit, when empty.
-        device: "cuda:0", "emulator", or a third party's.
-        timings: what is timed, in order; nothing when empty.
+        device: the name of a device, or "auto".
+        timings: the times to measure, in order; none when empty.
         lda, ldb, ldc: leading dimensions in elements; as long as a row when 0.
         seed, timeout: seed of the inputs, fresh when None; seconds that it may take, no limit when None.
         inputs: "usual", or "wide" for numbers of all exponents (:func:`mmcore.verify.inputs.draw_wide`).
         force: launch against the kernel's own constraints.
-        baseline: name or pattern of what the kernel is timed in turns with, such as "cublas.best"; nothing when empty.
+        baseline: :data:`LIBRARY`, or a name or pattern of kernels to time in turns with it; none when empty.
         against: path of another version of the kernel's source, timed in turns with it; none when empty.
     """
 
@@ -119,7 +119,7 @@ class Cell:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Cell:
-        """What :meth:`to_json` made; InvalidProblem if it is of another version."""
+        """Return the cell that :meth:`to_json` wrote. Raises InvalidProblem if its version is another."""
         if values["schema"] != SCHEMA:
             raise InvalidProblem(f"the cell is of version {values['schema']}; this mmcore reads version {SCHEMA}")
         fields = {name: value for name, value in values.items() if name != "schema"}
@@ -132,5 +132,5 @@ class Cell:
         return kernel.problem(self.m, self.n, self.k, lda=self.lda, ldb=self.ldb, ldc=self.ldc)
 
     def config_of(self, kernel: Kernel) -> Config:
-        """The config on a device for which nothing is tuned."""
+        """Return the cell's config on a device without tuned configs."""
         return kernel.config(**self.config) if self.config else kernel.fitting_config(self.problem(kernel))

@@ -18,7 +18,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 def parse_seconds(text: str) -> float:
-    """A time limit as a user writes it: seconds, or with a unit as in "90s", "10m" and "2h".
+    """Return the seconds of a time limit: a number, or one with a unit as in "90s", "10m" and "2h".
 
     Raises:
         MmcoreError: it is no number above 0, or more than :data:`MOST_SECONDS`.

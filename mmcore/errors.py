@@ -1,4 +1,4 @@
-"""What mmcore raises: every error a user can cause is an :class:`MmcoreError` whose text is one sentence.
+"""The errors that mmcore raises: each that a user can cause is an :class:`MmcoreError` with a text of one sentence.
 
 The command line prints that sentence on stderr and exits with 2; Python callers catch the class.
 """
@@ -50,7 +50,7 @@ class ConstraintViolation(MmcoreError):
 
     Attributes:
         kernel: the kernel's name.
-        reasons: one clause for each constraint or limit that is violated, with the numbers at hand.
+        reasons: one clause for each violated constraint or limit, with its numbers.
     """
 
     def __init__(self, kernel: str, reasons: Sequence[str]) -> None:
@@ -64,7 +64,7 @@ class SharedMemoryExceeded(ConstraintViolation):
 
 
 class Unsupported(MmcoreError):
-    """The device, or this machine, lacks what the kernel needs; whether it is right cannot be told there."""
+    """The device, or this machine, lacks what the kernel needs, so that it cannot be verified there."""
 
 
 class UnsupportedInstruction(Unsupported):
@@ -80,7 +80,7 @@ class CompilerMissing(Unsupported):
 
 
 class NoDevice(MmcoreError):
-    """The device asked for does not exist here."""
+    """The requested device does not exist."""
 
 
 class DeviceLost(MmcoreError):
@@ -100,7 +100,7 @@ class KernelError(MmcoreError):
 
 
 def described(error: BaseException) -> str:
-    """Return mmcore's own sentence of an error; of another its class and text, in a line."""
+    """Return an error in one line: mmcore's own sentence, or the class and text of another error."""
     try:
         text = str(error)
     except Exception:  # a plugin's class may fail at that, too
@@ -109,7 +109,7 @@ def described(error: BaseException) -> str:
 
 
 def error_to_json(error: Exception) -> dict[str, Any]:
-    """An error for another process to raise: the name of its class here, or the one that it is derived from; its text.
+    """Return an error as JSON for another process: its text, and the name of its class or a base class here.
 
     Anything else than a MmcoreError becomes one.
     """
@@ -122,7 +122,7 @@ def error_to_json(error: Exception) -> dict[str, Any]:
 
 
 def error_from_json(values: Mapping[str, Any]) -> MmcoreError:
-    """What :func:`error_to_json` was given."""
+    """Return the error that :func:`error_to_json` wrote."""
     error: type[Any] = globals().get(values["error"], MmcoreError)
-    found: MmcoreError = error(values["kernel"], values["reasons"]) if "reasons" in values else error(values["text"])
-    return found
+    raised: MmcoreError = error(values["kernel"], values["reasons"]) if "reasons" in values else error(values["text"])
+    return raised

@@ -1,7 +1,7 @@
 """Reading and writing of the files that a user, a plugin or the cache names.
 
-A name may be that of a pipe, a device, or a file of any size. Only regular files up to a stated size are read. A
-file that is written replaces the one before it when it is complete.
+The named file may be a pipe, a device, or of any size. Only regular files up to a stated size are read. A file that is
+written replaces the present one when it is complete.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[bytes]:
 
 
 def _opened(path: str | os.PathLike[str]) -> BinaryIO:
-    # A pipe would keep whoever opens it waiting.
+    # Opening a pipe would block.
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise Unreadable(errno.EINVAL, "it is not a regular file", os.fspath(path))
     return open(path, "rb")
@@ -79,7 +79,7 @@ def write(path: Path, content: bytes) -> None:
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Write a file beside its place, then rename it over whatever is there; raises :class:`OSError`."""
+    """Write a file beside its place, then rename it over the existing one; raises :class:`OSError`."""
     partial = path.with_name(f".mmcore-{os.getpid()}-{secrets.token_hex(4)}.partial")
     try:
         with partial.open("xb") as file:

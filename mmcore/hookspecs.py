@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 if TYPE_CHECKING:
-    from click import Command
+    from click import Option
 
     from mmcore.compile.compiler import Compiler
     from mmcore.devices.base import Device, DeviceProvider
@@ -88,8 +88,11 @@ def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float |
 
 
 @hookspec
-def mmcore_command(command: Command) -> None:
-    """Change a command before it reads its arguments; it may have been changed before."""
+def mmcore_file_options() -> Iterable[Option]:  # type: ignore[empty-body]
+    """Return options that describe a kernel in a file. Every command that takes a kernel has them.
+
+    Their values are in the reference that :func:`mmcore_kernel_of_file` gets.
+    """
 
 
 @hookspec
@@ -105,6 +108,11 @@ def mmcore_kernel_of_file(reference: Mapping[str, Any], taken: Mapping[str, File
 @hookspec(firstresult=True)
 def mmcore_source_revision(kernel: Kernel, version: str) -> str | None:
     """Return the path of a kernel's source in another version: a folder, or a revision of a repository."""
+
+
+@hookspec
+def mmcore_notes(kernel: Kernel) -> Iterable[str]:  # type: ignore[empty-body]
+    """Return texts about a kernel's source that ``mmcore show`` writes to stderr."""
 
 
 @hookspec

@@ -17,8 +17,8 @@ class FileKernel(NamedTuple):
 
     Attributes:
         kernel: the kernel.
-        reference: the reference by which cells name it.
-        words: the words by which a command line names it: its path and options.
+        reference: the reference with which cells name it.
+        words: its path and options, as words of a command line.
         inferred: the facts that were inferred from the file, as a text for the user.
     """
 

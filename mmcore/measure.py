@@ -32,7 +32,7 @@ _CLOCK_ERROR = 0.02  # how much short a reading of the clock may be before a tim
 
 
 class Phases:
-    """Where a cell's time goes, in host seconds; ``begun`` is told the name of each phase as it begins."""
+    """The host seconds of each phase of a cell; ``begun`` is called with the name of each phase as it begins."""
 
     def __init__(self, begun: Callable[[str], None] = lambda phase: None) -> None:
         self.seconds: dict[str, float] = {}
@@ -55,8 +55,8 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
     A wrong product, a violation, or a time limit reached is no error but a result that is not verified.
 
     Args:
-        cell: what is to be measured.
-        device: where; its deadline is the cell's time limit.
+        cell: the cell to measure.
+        device: the device; its deadline is the cell's time limit.
         kernel: the kernel itself, where it has no name that the cell could hold.
         phases: counts where the time goes.
 
@@ -78,7 +78,7 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
         with phases("allocate"):
             loaded = memory.enter_context(LoadedKernel(planned, device, module))
         with phases("verify"):
-            # How fast a GPU is depends on its inputs: what is timed is verified with those that are timed.
+            # A GPU's speed depends on its inputs: the timed inputs are the verified ones.
             timed = bool(cell.timings) and device.supports_timing
             usual = timed and cell.inputs == "usual"
             matrices = draw(problem, seed) if usual else mixed_inputs(loaded, problem, seed, cell.inputs)
@@ -121,7 +121,7 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
 def prepared_cell(
     cell: Cell, device: Device, kernel: Kernel | None = None, phases: Phases | None = None, *, mixed: bool = False
 ) -> Iterator[LoadedKernel]:
-    """A cell planned, compiled and loaded, with its inputs on the device, to be launched by a tool that looks closer.
+    """Yield a cell planned, compiled and loaded, with its inputs on the device, for tools that launch it themselves.
 
     Arguments and errors are those of :func:`measure`; ``mixed`` asks for inputs of several kinds. C is only written
     where the kernel adds to it, or to zeros.
@@ -139,7 +139,7 @@ def prepared_cell(
 
 
 def _times(cell: Cell, loaded: LoadedKernel) -> tuple[tuple[Time, ...], tuple[BaselineComparison, ...]]:
-    """The cell's times, and what took turns with the first kernel time, which is in the kernel's own memory."""
+    """Return the cell's times, and the comparisons with its first kernel time, which use the kernel's own memory."""
     times: list[Time] = []
     compared: list[BaselineComparison] = []
     plan, device = loaded.plan, loaded.device
@@ -155,11 +155,12 @@ def _times(cell: Cell, loaded: LoadedKernel) -> tuple[tuple[Time, ...], tuple[Ba
                     others.append(memory.enter_context(LoadedKernel(other, device, borrowed=matrices)))
                 except MmcoreError as error:
                     compared.append(BaselineComparison(kernel.name, kernel.title, reason=str(error)))
-            own, *theirs = measure_times([loaded, *others], timing)
+            measured, *their_times = measure_times([loaded, *others], timing)
             compared += [
-                BaselineComparison.of(each.plan.kernel, own, time) for each, time in zip(others, theirs, strict=True)
+                BaselineComparison.of(each.plan.kernel, measured, time)
+                for each, time in zip(others, their_times, strict=True)
             ]
-            times.append(own)
+            times.append(measured)
     return tuple(times), tuple(compared)
 
 
@@ -178,7 +179,7 @@ def _numbers(answer: Mapping[str, float | None]) -> dict[str, float | None]:
 
 
 def _implausible(planned: Plan, times: tuple[Time, ...], device: Device) -> Iterator[Violation]:
-    """Kernel times that the device cannot reach."""
+    """Yield a violation for each kernel time that the device cannot reach."""
     for each in times:
         if device.peaks is None or each.timing.what != "kernel":
             continue
@@ -193,7 +194,7 @@ def _implausible(planned: Plan, times: tuple[Time, ...], device: Device) -> Iter
 
 
 def launch_records(loaded: LoadedKernel) -> tuple[LaunchRecord, ...]:
-    """The launches of a kernel, in order."""
+    """Return the records of a kernel's launches, in order."""
     return tuple(
         LaunchRecord(
             entry=loaded.plan.entry(launch) or call.function.symbol,
@@ -207,15 +208,15 @@ def launch_records(loaded: LoadedKernel) -> tuple[LaunchRecord, ...]:
 
 
 def _unverified(cell: Cell, loaded: LoadedKernel, device: Device) -> Result:
-    """What is known of a cell before its launches."""
+    """Return the result of a cell before its launches."""
     planned, kernel = loaded.plan, loaded.plan.kernel
-    found = registry()
+    kernels, providers, provenance = registry().kernels, registry().providers, registry().provenance
     return Result(
         cell=cell,
         kernel=kernel.name,
         distributions={
-            "kernel": found.provenance(kernel.name, found.kernels) if cell.kernel == kernel.name else "",
-            "device": found.provenance(device.name.partition(":")[0], found.providers),
+            "kernel": provenance(kernel.name, kernels) if cell.kernel == kernel.name else "",
+            "device": provenance(device.name.partition(":")[0], providers),
         },
         title=kernel.title,
         dtype=kernel.dtype,
@@ -229,7 +230,7 @@ def _unverified(cell: Cell, loaded: LoadedKernel, device: Device) -> Result:
         config_id=planned.config.id,
         config_origin=planned.config_origin,
         violated_constraints=tuple(kernel.violations(planned.problem, planned.config)) if cell.force else (),
-        left_out=loaded.compiled.left_out,
+        excluded_host_code=loaded.compiled.excluded_host_code,
         strided=kernel.strided,
         launched=launch_records(loaded),
         device_description=device.description,

@@ -17,7 +17,7 @@ _LONGEST = 100  # text that an error message repeats
 
 
 def visible(text: str) -> str:
-    """Return a text with each character that a terminal would obey written out, such as "\\x1b"."""
+    """Return a text with each character that a terminal would obey written as an escape."""
     return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 

@@ -66,7 +66,7 @@ class Plugins:
         return isolated
 
     def finish_loading(self) -> None:
-        """Add the hooks that plugins declare, and report implementations of hooks that nobody declares."""
+        """Add the hooks that plugins declare, and report implementations of undeclared hooks."""
         for plugin in self.modules.values():
             if any(self.manager.parse_hookspec_opts(plugin, name) is not None for name in _public_names(plugin)):  # type: ignore[arg-type]
                 self.manager.add_hookspecs(plugin)  # type: ignore[arg-type]
@@ -84,7 +84,7 @@ class Plugins:
 
         Args:
             hook: the hook's name; it takes no arguments.
-            convert: makes something else of an item. One for which it raises is left out and reported.
+            convert: converts an item. If it raises, the item is skipped and reported.
             plugin: the only registered object to ask; every one when None.
         """
         call = getattr(self.hook, hook)
@@ -100,7 +100,7 @@ class Plugins:
         return collected
 
     def answers(self, answers: Iterable[Registered[Any]], hook: str, convert: Callable[[Any], _T]) -> Iterator[_T]:
-        """Yield plugins' answers to a hook, converted; one for which ``convert`` raises is left out and reported."""
+        """Yield plugins' answers to a hook, converted. If ``convert`` raises, the answer is skipped and reported."""
         for answer, origin in answers:
             converted: list[_T] = []
             with self.reported(origin, hook):
@@ -174,6 +174,13 @@ def imported(what: str, target: str) -> Any:
         return getattr(importlib.import_module(module), function)
     except (Exception, SystemExit) as error:  # a plugin's module may raise anything
         raise MmcoreError(f"{what}, {target}, cannot be imported: {described(error)}") from error
+
+
+def texts(answer: Any) -> list[str]:
+    """Return an answer of several texts; raises TypeError for a single one, or anything else."""
+    if isinstance(answer, str):
+        raise TypeError("it returned str, not a list")
+    return [*map(str, answer)]
 
 
 def instance_of(kind: type[_T]) -> Callable[[Any], _T]:

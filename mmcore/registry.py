@@ -45,7 +45,7 @@ class Registry(Plugins):
     Attributes:
         kernels, providers, compilers: by name.
         commands: "module:function" by name.
-        files: the kernels of files that were asked for, by name.
+        files: the kernels of files that were requested, by name.
         distributions: the version of each distribution that brings a plugin.
     """
 
@@ -61,7 +61,7 @@ class Registry(Plugins):
         self._outside = functools.cache(_outside)  # several kernels have one source
 
     def add(self, plugin: object, name: str, distribution: str) -> None:
-        """Add what a module or object returns from its hooks. Whatever is wrong with it is reported."""
+        """Add what a module or object returns from its hooks. Errors in it are reported."""
         with self.reported(origin := Origin(name, distribution)):
             registered = self.register(plugin, origin)
             for hook in LOADED_HOOKS:
@@ -97,13 +97,13 @@ class Registry(Plugins):
         return answer.item if answer else ""
 
     def reference(self, kernel: Kernel) -> KernelReference:
-        """Return the reference by which a cell names a kernel."""
+        """Return the reference with which a cell names a kernel."""
         file = self.files.get(kernel.name)
         # A file may have been given a registered kernel's name.
         return kernel.name if file is None or file.kernel.source != kernel.source else file.reference
 
     def matching(self, patterns: Sequence[KernelReference]) -> tuple[list[Kernel], list[Kernel]]:
-        """Return the kernels that names, files and patterns select, and those that are skipped for known bugs.
+        """Return the kernels that names, files and patterns select, and the ones that are skipped for known bugs.
 
         Without a pattern, every kernel is selected except the variants of others. A kernel with known bugs is selected
         only by its name.
@@ -152,7 +152,7 @@ class Registry(Plugins):
             folders = [Path(folder) for folder in getattr(module, "__path__", ())]
             files |= {path for folder in folders for path in folder.rglob("*")} or {Path(str(module.__file__))}
         present = (path for path in files if path.is_file() and "__pycache__" not in path.parts)
-        # In an order that does not depend on where they are installed.
+        # The order does not depend on where they are installed.
         contents = sorted(f"{path.name}\0".encode() + path.read_bytes() for path in present)
         return f"sha256:{hashlib.sha256(b''.join(contents)).hexdigest()[:12]}"
 

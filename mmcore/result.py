@@ -1,4 +1,4 @@
-"""What came of a cell: the one record that tables, pytest-benchmark, JSON, CSV and figures are views of."""
+"""The result of a cell: the record behind tables, pytest-benchmark, JSON, CSV and figures."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class LaunchRecord:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> LaunchRecord:
-        own = {name: values[name] for name in cls.__dataclass_fields__}
-        return cls(**{**own, "grid": Dim3(*own["grid"]), "block": Dim3(*own["block"])})
+        record = {name: values[name] for name in cls.__dataclass_fields__}
+        return cls(**{**record, "grid": Dim3(*record["grid"]), "block": Dim3(*record["block"])})
 
 
 @dataclass(frozen=True)
@@ -40,25 +40,25 @@ class Result:
     """One cell, verified and, if it is right and the device supports it, timed.
 
     Attributes:
-        cell: what was asked for, the device and seed that were taken included.
-        distributions: what has brought "kernel" and "device": name, version and content digest of each.
+        cell: the requested cell, with the device and seed that were used.
+        distributions: name, version and content digest of the distributions of "kernel" and "device".
         kernel, title, dtype, output, accumulator, operation: the kernel's, as it declares them.
-        column_major, alpha, beta: likewise.
+        column_major, alpha, beta: also the kernel's.
         config, config_id: every parameter by name, the block as [x, y, z]; the config in a test's id.
-        config_origin: where the config comes from: tuned for what, or the kernel's default; empty if the user named it.
+        config_origin: why the config was taken: tuned for a product, or the default; empty if the user named it.
         violated_constraints: the kernel's constraints that were passed over, a clause each.
-        left_out: what the compiler left out of the source and its headers, as a compiled module lists it.
+        excluded_host_code: code of the source and its headers that was not compiled, as a compiled module lists it.
         strided, launched: whether the kernel takes leading dimensions (else its matrices were packed); its launches.
         verification: whether the product is right; None when a violation left no product.
-        violations: what the launches did that they must not do.
-        hazards: where hazards were looked for, or why they were not; empty if nobody asked. They are violations.
+        violations: errors of the launches.
+        hazards: the place where hazards were looked for, or why they were not; empty if not requested.
         times: in the order of the cell's timings; none of an unverified product, or without device time.
         compared: what took turns with the first kernel time: baselines, and another version.
         conditions: clocks, power, temperature and throttle reasons of the device while it was timed.
         host_seconds: the host's time from the beginning to the end of the launches that were verified first.
-        place: the worker that measured it, such as "cuda:1" or "node7 cuda:0", where there were several.
+        place: the worker that measured it, such as "node7 NAME:0", if there were several.
         supports_timing: whether the device measures device time.
-        peak_flops: FLOP/s that the device can do at most in the kernel's type; None where that is not known.
+        peak_flops: peak FLOP/s of the device in the kernel's type; None if unknown.
         figures, phases: further figures by name, which plugins add; host seconds by phase.
     """
 
@@ -77,7 +77,7 @@ class Result:
     config_id: str = ""
     config_origin: str = ""
     violated_constraints: tuple[str, ...] = ()
-    left_out: list[dict[str, Any]] = field(default_factory=list)
+    excluded_host_code: list[dict[str, Any]] = field(default_factory=list)
     strided: bool = False
     launched: tuple[LaunchRecord, ...] = ()
     device_description: str = ""
@@ -96,12 +96,12 @@ class Result:
 
     @property
     def verified(self) -> bool:
-        """Whether the product is right and nothing else was touched."""
+        """True if the product is right, without any violation."""
         return self.verification is not None and self.verification.verified and not self.violations
 
     @property
     def timed_out(self) -> bool:
-        """Whether the time limit was reached, so that nothing is known of the product."""
+        """True if the time limit was reached before the product was verified."""
         return any(violation.kind == "timeout" for violation in self.violations)
 
     @property
@@ -150,14 +150,14 @@ class Result:
         return min(measured, key=lambda each: each.time.seconds if each.time else 0.0, default=None)
 
     def gflops(self, seconds: float | None) -> float | None:
-        """The rate of the product in so many seconds, in GFLOP/s."""
+        """Return the rate of the product in that many seconds, in GFLOP/s."""
         return None if seconds is None else self.flops / seconds / 1e9
 
     def failures(self) -> list[str]:
-        """What is wrong, a line each: the violations, the first wrong element, how many there are."""
-        lines, found = [str(violation) for violation in self.violations], self.verification
-        if found and found.mismatch:
-            lines += [str(found.mismatch), found.extent]
+        """Return the violations, the first wrong element, and the number of wrong elements, a line each."""
+        lines, verification = [str(violation) for violation in self.violations], self.verification
+        if verification and verification.mismatch:
+            lines += [str(verification.mismatch), verification.extent]
         return lines
 
     def __str__(self) -> str:
@@ -174,9 +174,9 @@ class Result:
         return "<br>".join([f"<b>{escape(str(self))}</b>", *map(escape, self.failures())])
 
     def to_json(self) -> dict[str, Any]:
-        """The result as JSON-ready values; times in ms, rates in GFLOP/s, null where there is none.
+        """Return the result as JSON-ready values; times in ms, rates in GFLOP/s, null if there is none.
 
-        What is timed first is also under "measure", "median_ms" and the like, whatever it is.
+        The first time is also under "measure", "median_ms" and so on.
         """
         first, verification = next(iter(self.times), None), self.verification
         seconds = None if first is None else first.seconds
@@ -196,6 +196,7 @@ class Result:
             "registers": self.registers,
             "seed": self.cell.seed,
             "forced": self.cell.force,
+            "left_out": self.excluded_host_code,
             "violated_constraints": list(self.violated_constraints),
             "verified": self.verified,
             "timed_out": self.timed_out,
@@ -228,12 +229,13 @@ class Result:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Result:
-        """What :meth:`to_json` made; InvalidProblem if it is of another version."""
+        """Return the result that :meth:`to_json` wrote. Raises InvalidProblem if its version is another."""
         if values.get("schema") != SCHEMA:
             raise InvalidProblem(f"the result is of version {values.get('schema')}; this mmcore reads version {SCHEMA}")
         return cls(
             cell=Cell.from_json(values["cell"]),
             **{name: values[name] for name in _PLAIN if name in values or name not in _NEW},
+            excluded_host_code=values.get("left_out", []),
             violated_constraints=tuple(values["violated_constraints"]),
             launched=tuple(map(LaunchRecord.from_json, values["launched"])),
             verification=Verification.from_json(values),
@@ -248,7 +250,7 @@ _MAPPINGS = ("distributions", "conditions")
 _PLAIN = (
     *("kernel", "title", "device_description", "dtype", "output", "accumulator", "operation", "config", "config_id"),
     *("strided", "host_seconds", "supports_timing", "peak_flops", "figures", "phases"),
-    *(_NEW := ("column_major", "alpha", "beta", "config_origin", "left_out", "hazards", "place", *_MAPPINGS)),
+    *(_NEW := ("column_major", "alpha", "beta", "config_origin", "hazards", "place", *_MAPPINGS)),
 )
 
 

@@ -19,7 +19,7 @@ _MOST_ITERATIONS = 1 << 20
 
 @dataclass(frozen=True)
 class Time:
-    """A time that was measured: device seconds of one product in each round of so many, and how they were read."""
+    """A measured time: device seconds of one product in each round, and how the timer reads them."""
 
     timing: Timing
     rounds: tuple[float, ...]
@@ -44,7 +44,7 @@ class Time:
 
 
 def measure_times(several: Sequence[LoadedKernel], timing: Timing) -> list[Time]:
-    """Device seconds of one product of each kernel, in rounds of as many launches as the timer's resolution asks for.
+    """Return the times of one product of each kernel, in rounds of as many launches as the timer's resolution needs.
 
     The kernels take turns round by round; the first decides when it is precise enough, and the limits of time hold for
     all of them together. Raises KernelError if the launches fail, and DeviceError if the timer says that they took no
@@ -60,14 +60,14 @@ def measure_times(several: Sequence[LoadedKernel], timing: Timing) -> list[Time]
         while not _done(rounds[0], spent, timing):
             # Forth and back, so that none always follows the same one.
             turns = list(zip(made, begun, rounds, strict=True))
-            for timer, (iterations, _), own in turns if len(rounds[0]) % 2 else reversed(turns):
+            for timer, (iterations, _), seconds_of_rounds in turns if len(rounds[0]) % 2 else reversed(turns):
                 seconds = timer.seconds(iterations)
                 _check(seconds, iterations)
                 spent += seconds
-                own.append(seconds / iterations)
+                seconds_of_rounds.append(seconds / iterations)
         return [
-            Time(timing, tuple(own), iterations, timer.method)
-            for timer, (iterations, _), own in zip(made, begun, rounds, strict=True)
+            Time(timing, tuple(seconds_of_rounds), iterations, timer.method)
+            for timer, (iterations, _), seconds_of_rounds in zip(made, begun, rounds, strict=True)
         ]
 
 
@@ -81,7 +81,7 @@ def _timer(loaded: LoadedKernel, timing: Timing) -> Timer:
 
 
 def _calibrate(timer: Timer, timing: Timing) -> tuple[int, list[float]]:
-    """How many launches take long enough together; and all that was read, the slow first launch at the beginning."""
+    """Return the number of launches that take long enough, and all readings; the first is slow."""
     least = max(timing.min_round_seconds, timing.resolutions * timer.resolution)
     count, readings = 1, [timer.seconds(1), timer.seconds(1)]
     while readings[-1] < least and count < _MOST_ITERATIONS:
@@ -92,7 +92,7 @@ def _calibrate(timer: Timer, timing: Timing) -> tuple[int, list[float]]:
 
 
 def _done(rounds: list[float], spent: float, timing: Timing) -> bool:
-    """Whether the seconds are spent, the rounds are made, or the mean is as precise as asked."""
+    """Return whether the seconds are spent, the rounds are made, or the mean is precise enough."""
     if len(rounds) < timing.min_rounds:
         return False
     if spent >= timing.max_seconds or 0 < timing.max_rounds <= len(rounds):

@@ -10,7 +10,7 @@ _STANDARD = Path(os.__file__).parent
 
 
 def place(error: BaseException) -> str:
-    """File and line of the innermost call that is the plugin's own, "matmul.py:7"; empty where there is none."""
+    """Return file and line of the innermost call in the plugin's own code, "matmul.py:7"; empty if there is none."""
     import traceback  # only errors need it
 
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
@@ -20,7 +20,7 @@ def place(error: BaseException) -> str:
 
 
 def _is_foreign(filename: str) -> bool:
-    """Whether it is mmcore's, pluggy's, Python's own or made up."""
+    """Return whether a file is mmcore's, pluggy's or Python's, or does not exist."""
     path = Path(filename)
     standard = path.is_relative_to(_STANDARD) and not {"site-packages", "dist-packages"} & set(path.parts)
     return filename.startswith("<") or path.is_relative_to(_OURS) or standard or path.parent.name == "pluggy"

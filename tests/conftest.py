@@ -34,5 +34,5 @@ def device(request: pytest.FixtureRequest) -> Device:
 
 @pytest.fixture
 def cu_file(tmp_path: Path) -> Path:
-    """Where a test writes a kernel's source."""
+    """Return a path for a kernel's source."""
     return tmp_path / "kernel.cu"

@@ -73,7 +73,7 @@ def function_of(text: str) -> Function:
 
 @dataclass
 class Emulated:
-    """What came of an emulation: the arrays afterwards, the violations, and the run."""
+    """The result of an emulation: the arrays afterwards, the violations, and the run."""
 
     arrays: list[NDArray[Any]]
     violations: list[Violation]

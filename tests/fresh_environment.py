@@ -23,7 +23,7 @@ def environment_with_mmcore(folder: Path) -> Path:
 
 
 def _environment(folder: Path, without: str) -> Path:
-    """The same, less the packages whose names begin with ``without``."""
+    """Make the environment without the packages whose names begin with ``without``."""
     venv.create(folder, with_pip=False)
     site = next((folder / "lib").glob("python*/site-packages"))
     for shared in (Path(path) for path in sys.path if path.endswith("-packages")):
@@ -72,7 +72,7 @@ def wheel_of_mmcore(folder: Path) -> Path:
 
 
 def run(python: Path, *arguments: str, cwd: Path | None = None) -> str:
-    """What ``python …`` prints; it must succeed."""
+    """Run ``python …``, which must succeed, and return its output."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     result = subprocess.run(
         [str(python), *arguments], capture_output=True, text=True, cwd=cwd, env=environment, check=False

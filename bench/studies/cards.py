@@ -1,14 +1,14 @@
-"""``pytest bench/`` on each of two cards alone, on both together, on a Ray of two nodes, and with one taken away.
+"""``pytest bench/`` on each of two cards alone, on both together, on a Ray of two nodes, and with one card taken away.
 
-``python -m bench.studies.cards RESULTS.json RUN…`` adds runs to the results, of which docs/scale.md's table is made:
+Each run is added to the results and replaces an earlier one of that name.
 
-warm           both cards, as briefly as possible: what the others need is compiled then
+warm           both cards, as briefly as possible, so that everything is compiled
 first, second  one card alone
-again          the first card alone, once more: how much its medians differ from run to run
+again          the first card alone, once more, for the spread of its medians from run to run
 both           both cards
 killed         both, and each worker process of the second card is killed once a third of the cells is measured
 ray            a Ray of two nodes on this machine, with a card each
-ray-killed     likewise, and all processes of the second node are killed once a third of the cells is measured
+ray-killed     the same, and all processes of the second node are killed once a third of the cells is measured
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.studies.results_file import results_text
+from bench.studies.study import command_line, write
 
 PORT = 6391
 _POLL_SECONDS = 0.05
@@ -38,9 +38,9 @@ _SAID = "^measured | cards differ by | than the median card$| is left out: "
 
 
 def main() -> None:
-    """Make the runs that are asked for, and write the results after each."""
-    parser = argparse.ArgumentParser(prog="python -m bench.studies.cards", description=__doc__)
-    parser.add_argument("results", type=Path)
+    """Make the requested runs, and write the results after each."""
+    parser = command_line("cards", __doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("run", nargs="+", choices=RUNS)
     parser.add_argument("--devices", default="cuda:0,cuda:1", help="the two cards")
     parser.add_argument("--options", default="--mm-size 1024 --mm-spread", help="of pytest bench/")
@@ -51,34 +51,28 @@ def main() -> None:
 
 
 def add(path: Path, name: str, options: str, made: Mapping[str, Any]) -> None:
-    """Put a run among the results, in place of an earlier one of that name."""
+    """Add a run to the results, and remove an earlier one of that name."""
     document = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"runs": [], "cells": []}
     runs = [run for run in document["runs"] if run["run"] != name]
-    runs.append(
-        {
-            "run": name,
-            "options": options,
-            **{key: value for key, value in made.items() if key not in ("cells", "machine_info")},
-        }
-    )
+    figures = {key: value for key, value in made.items() if key not in ("cells", "machine_info")}
+    runs.append({"run": name, "options": options, **figures})
     rows = {row["test"]: row for row in document["cells"]}
     for row in rows.values():
         row.pop(name, None)
     for test, measured in made["cells"].items():
         rows.setdefault(test, {"test": test})[name] = measured
-    head = {"machine_info": made["machine_info"]}
-    path.write_text(results_text(head, runs=runs, cells=rows.values()), encoding="utf-8")
+    write(path, {"machine_info": made["machine_info"]}, runs=runs, cells=rows.values())
 
 
 def bench(
     options: Sequence[str], place: Callable[[str], str] = str, kill: Callable[[], None] | None = None
 ) -> dict[str, Any]:
-    """``pytest bench/`` with options: its seconds, what it said, and each cell's card, median in µs and clock in MHz.
+    """Run ``pytest bench/``; return its seconds, messages, and each cell's card, median in µs and clock in MHz.
 
     Args:
         options: of pytest.
-        place: the card, by the name of a worker.
-        kill: is called again and again once a third of the cells is measured.
+        place: returns the card of a worker.
+        kill: called repeatedly once a third of the cells is measured.
     """
     with tempfile.TemporaryDirectory() as folder:
         saved, printed = Path(folder, "saved.json"), Path(folder, "printed")
@@ -113,7 +107,7 @@ def _cell(saved: Mapping[str, Any], place: Callable[[str], str]) -> list[Any]:
 
 
 def _measured(folder: str) -> int:
-    """How many cells the journal has."""
+    """Return the number of cells in the journal."""
     return sum(len(path.read_bytes().splitlines()) for path in Path(folder, "cache", "d", "mmcore").glob("*.jsonl"))
 
 
@@ -148,7 +142,7 @@ def _kill_workers(device: str) -> None:
 
 
 def on_ray(kills: bool, first: str, second: str, options: Sequence[str]) -> dict[str, Any]:
-    """The bench on a Ray that has a node for each of the two devices."""
+    """Run the bench on a Ray that has a node for each of the two devices."""
     device = first.partition(":")[0]
     where = ["--mm-engine", "ray", "--mm-engine-address", f"127.0.0.1:{PORT}", "--mm-device", device]
     with _nodes(first, second) as nodes:
@@ -164,14 +158,14 @@ class _Node(NamedTuple):
 
 
 def _card(worker: str, cards: Mapping[str, str]) -> str:
-    """The card of a worker, whose name has the beginning of its node's identity."""
+    """Return the card of a worker; the worker's name contains the beginning of its node's identity."""
     host = worker.partition(" ")[0]
     return next(card for identity, card in cards.items() if host.endswith(f"-{identity[:6]}"))
 
 
 @contextlib.contextmanager
 def _nodes(*devices: str) -> Iterator[list[_Node]]:
-    """Ray's nodes, the first of which is the head; each sees one of the devices."""
+    """Start Ray's nodes, each with one of the devices; the first node is the head."""
     nodes: list[_Node] = []
     with contextlib.ExitStack() as running:
         for device in devices:
@@ -190,7 +184,7 @@ def _nodes(*devices: str) -> Iterator[list[_Node]]:
 
 
 def _new_identity(known: Set[str]) -> str:
-    """The identity of the node that has joined, once it has."""
+    """Wait for a node to join and return its identity."""
     asked = (
         f"import ray; ray.init('127.0.0.1:{PORT}', logging_level='ERROR'); print(*(n['NodeID'] for n in ray.nodes()))"
     )
@@ -204,7 +198,7 @@ def _new_identity(known: Set[str]) -> str:
 
 
 def _kill_node(node: subprocess.Popen[bytes]) -> None:
-    """Kill a node's processes, all at once; nothing where it was done before."""
+    """Kill all processes of a node, unless they are dead already."""
     for number in (*_descendants(node.pid), node.pid):
         with contextlib.suppress(ProcessLookupError):
             os.kill(number, signal.SIGKILL)
@@ -212,7 +206,7 @@ def _kill_node(node: subprocess.Popen[bytes]) -> None:
 
 
 def _processes() -> Iterator[tuple[int, int, list[str]]]:
-    """The number of each process of this machine, its parent's, and the words of its command."""
+    """Yield the id of each process of this machine, its parent's id, and the words of its command."""
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])

@@ -1,22 +1,21 @@
-"""mmcore's kernel times beside CUPTI's, in one run on one GPU: how far the clock can be believed.
+"""mmcore's kernel times beside CUPTI's, in one run on one GPU.
 
-``python -m bench.studies.clock_comparison RESULTS.json`` measures and writes the figures; it needs a GPU and the
-package cupti-python (``pip install 'mmcore-cuda[cupti]'``). The table in docs/measuring.md is made from the committed
-results by ``python -m bench.studies.tables``.
+CUPTI is the clock of NVIDIA's profilers: it records the begin and end of each kernel. This needs a GPU and the package
+cupti-python (``pip install 'mmcore-cuda[cupti]'``).
 """
 
 from __future__ import annotations
 
 import json
 import statistics
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from cuda.core import Device as Gpu
+from cuda.core import Stream
 
-from bench.studies.cupti_timer import CuptiTimer, recorder
+from bench.studies.study import command_line, machine_info, write
 from mmcore.api import kernels
 from mmcore.devices.base import BoundLaunch, Device, Timer
 from mmcore.devices.loaded_kernel import LoadedKernel
@@ -24,9 +23,8 @@ from mmcore.executor.choose_device import open_device
 from mmcore.planning.plan import plan
 from mmcore.verify.inputs import draw
 from mmcore.verify.verify_launches import verify_launches
-from mmcore_cuda.device import CudaModule
-from mmcore_cuda.event_timer import elapsed
-from mmcore_pytest.saved_results import describe
+from mmcore_cuda.event_timer import GraphTimer, Work, elapsed
+from mmcore_cuda.module import CudaModule
 
 Measure = Callable[[CudaModule, Sequence[BoundLaunch]], dict[str, float]]
 
@@ -41,29 +39,114 @@ CASES = (
 )
 REPETITIONS = 9
 READING_SECONDS = 1e-2
+_BUFFER_BYTES = 8 << 20
+_MOST_LAUNCHES = 2000
+"""Launches of one recording, so that the records stay few."""
 
 
-def main(path: Path) -> None:
+class Recorder:
+    """CUPTI's records of kernels.
+
+    The first recording starts CUPTI. From then on, every launch in a CUDA graph takes longer.
+    """
+
+    def __init__(self) -> None:
+        from cupti import cupti
+
+        self._cupti: Any = cupti
+        self._records: list[tuple[int, int]] = []
+        self._started = False
+
+    def kernels(self, work: Callable[[], None]) -> list[tuple[int, int]]:
+        """Return begin and end, in ns, of every kernel that runs on the GPU until ``work`` has returned.
+
+        CUPTI raises its own error where the driver is too old, or another profiler uses it.
+        """
+        kind = self._cupti.ActivityKind.CONCURRENT_KERNEL
+        self._records.clear()
+        if not self._started:
+            self._cupti.activity_register_callbacks(lambda: (_BUFFER_BYTES, 0), self._completed)
+            self._started = True
+        self._cupti.activity_enable(kind)
+        try:
+            work()
+            self._cupti.activity_flush_all(1)
+        finally:
+            self._cupti.activity_disable(kind)
+        return list(self._records)
+
+    def _completed(self, activities: list[Any]) -> None:
+        self._records += [(each.start, each.end) for each in activities]
+
+
+class CuptiTimer:
+    """A timer that adds up the durations of kernels.
+
+    Args:
+        recorder: CUPTI.
+        stream: an idle stream.
+        work: puts the launches on the stream that it is given.
+        launches: the number of kernels in ``work``.
+        before: untimed work before each launch; None for none.
+    """
+
+    method = "CUPTI"
+    # CUPTI counts in ns. The host's work on each record is the reason for longer readings.
+    resolution = GraphTimer.resolution
+
+    def __init__(self, recorder: Recorder, stream: Stream, work: Work, launches: int, before: Work | None) -> None:
+        self._recorder = recorder
+        self._stream = stream
+        self._work = work
+        self._launches = launches
+        self._before = before
+
+    def seconds(self, count: int) -> float:
+        """Return the seconds of ``count`` repetitions.
+
+        Raises:
+            RuntimeError: CUPTI did not record every kernel.
+        """
+        full, rest = divmod(count, _MOST_LAUNCHES)
+        return sum(self._recorded(part) for part in [_MOST_LAUNCHES] * full + [rest] * bool(rest))
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to free."""
+
+    def _recorded(self, count: int) -> float:
+        def repeat() -> None:
+            for _ in range(count):
+                if self._before is not None:
+                    self._before(self._stream)
+                self._work(self._stream)
+            self._stream.sync()
+
+        records = self._recorder.kernels(repeat)
+        if len(records) != count * self._launches:
+            raise RuntimeError(f"CUPTI recorded {len(records)} of {count * self._launches} kernels")
+        return sum(end - begin for begin, end in records) * 1e-9
+
+
+def main() -> None:
     """Measure every case and write the results.
 
     All readings from events come first: once CUPTI is started, launches in CUDA graphs take longer.
     """
+    path = command_line("clock_comparison", __doc__).parse_args().results
     opened = open_device("cuda")
     by_events = [_measured(opened, case, _by_events) for case in CASES]
-    by_cupti = [_measured(opened, case, _by_cupti) for case in CASES]
-    results = [
+    with_cupti = partial(_by_cupti, Recorder())
+    by_cupti = [_measured(opened, case, with_cupti) for case in CASES]
+    rows = [
         {"kernel": kernel, "n": n, "block": block, **events, **cupti}
         for (kernel, n, block), events, cupti in zip(CASES, by_events, by_cupti, strict=True)
     ]
-    machine: dict[str, Any] = {}
-    describe(machine, opened.facts)
-    path.write_text(json.dumps({"machine_info": machine, "microseconds": results}, indent=1) + "\n")
-    for row in results:
-        print(json.dumps(row))
+    write(path, machine_info(opened.facts), microseconds=rows)
+    print(*map(json.dumps, rows), sep="\n")
 
 
 def _measured(opened: Device, case: tuple[str, int, int], measure: Measure) -> dict[str, float]:
-    """Medians in µs by method, of the case's kernel once it is verified."""
+    """Return medians in µs by method, of the case's kernel once it is verified."""
     name, n, block = case
     kernel = kernels()[name]
     problem = kernel.problem(n, n, n)
@@ -83,19 +166,17 @@ def _by_events(program: CudaModule, calls: Sequence[BoundLaunch]) -> dict[str, f
     return {"events_around_one": statistics.median(single), **_medians({"mmcore_warm": warm, "mmcore_cold": cold})}
 
 
-def _by_cupti(program: CudaModule, calls: Sequence[BoundLaunch]) -> dict[str, float]:
-    found, gpu, launches = recorder(), Gpu(0), program.bind(calls)
-    if isinstance(found, str):
-        raise SystemExit(f"CUPTI cannot be used here: {found}; pip install 'mmcore-cuda[cupti]'")
+def _by_cupti(recorder: Recorder, program: CudaModule, calls: Sequence[BoundLaunch]) -> dict[str, float]:
+    gpu, launches = Gpu(0), program.bind(calls)
     stream = gpu.create_stream()
     scratch = gpu.allocate(2 * gpu.properties.l2_cache_size, stream=stream)
-    warm = CuptiTimer(found, stream, launches, len(calls), None)
-    cold = CuptiTimer(found, stream, launches, len(calls), lambda target: scratch.fill(0, stream=target))
+    warm = CuptiTimer(recorder, stream, launches, len(calls), None)
+    cold = CuptiTimer(recorder, stream, launches, len(calls), lambda target: scratch.fill(0, stream=target))
     return _medians({"cupti_warm": warm, "cupti_cold": cold})
 
 
 def _medians(timers: Mapping[str, Timer]) -> dict[str, float]:
-    """The methods take turns, so that all see the same state of the GPU."""
+    """Return each method's median; the methods take turns, so that all see the same state of the GPU."""
     readings: dict[str, list[float]] = {method: [] for method in timers}
     for _ in range(REPETITIONS):
         for method, timer in timers.items():
@@ -107,6 +188,4 @@ def _medians(timers: Mapping[str, Timer]) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        raise SystemExit("usage: python -m bench.studies.clock_comparison RESULTS.json")
-    main(Path(sys.argv[1]))
+    main()

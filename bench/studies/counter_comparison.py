@@ -1,31 +1,27 @@
 """The emulator's counters beside ncu's; it needs a GPU and NVIDIA's ncu.
 
-``python -m bench.studies.counter_comparison RESULTS.json`` counts every lecture kernel in each of its blocks at 640 or
-the next size allowed, and writes both; ``python -m bench.studies.tables`` makes the table in docs/why.md of the
-committed results. ``python -m bench.studies.counter_comparison RESULTS.json --tensor`` counts the six kernels of
-bench/studies/tensor_kernels, and writes what else ncu reads of them, metric by metric. Metrics that ncu does not know
-are named and left out.
+By default it counts every lecture kernel in each of its blocks, at 640 or the next size allowed. With ``--tensor`` it
+counts the six kernels of bench/studies/tensor_kernels, and writes further metrics of ncu's. It prints the names of
+metrics that ncu does not know.
 """
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import Any
 
 from bench.studies import tensor_kernels
-from bench.studies.results_file import results_text
+from bench.studies.study import command_line, machine_info, write
 from mmcore import Cell, Kernel, kernels
 from mmcore.executor.choose_device import open_device
-from mmcore_cuda.ncu.ncu import COUNTERS, left_out, profiles_by_ncu
+from mmcore_cuda.ncu.ncu import COUNTERS, profiles_by_ncu, unknown_metrics
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.profile import profile_cell
 
 SIZE, TENSOR_SIZE = 640, 256
-#: What else ncu tells of tensor cores, shared memory and asynchronous copies, under names that differ between GPUs.
+#: Metrics of tensor cores, shared memory and asynchronous copies, whose names differ between GPUs.
 FURTHER = "|".join((
     r"sm__inst_executed_pipe_(tensor|tma)\w*",
     r"sm__ops_path_tensor_src_\w+",
@@ -38,19 +34,17 @@ FURTHER = "|".join((
 
 
 def main() -> None:
-    """Count, print what was counted, and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m bench.studies.counter_comparison", description=__doc__)
-    parser.add_argument("results", type=Path)
+    """Count, print the counters and write the results."""
+    parser = command_line("counter_comparison", __doc__)
     parser.add_argument("--tensor", action="store_true", help="the six kernels of bench/studies/tensor_kernels")
     asked = parser.parse_args()
     cells, further = (tensor_cells(), FURTHER) if asked.tensor else (lecture_cells(), "")
     rows = compared(cells, further)
-    machine: dict[str, Any] = {"mmcore": dict(open_device("cuda").facts)}
-    asked.results.write_text(results_text({"machine_info": machine}, emulator_and_ncu=rows), encoding="utf-8")
+    write(asked.results, machine_info(open_device("cuda").facts), emulator_and_ncu=rows)
 
 
 def lecture_cells() -> list[Cell]:
-    """Every registered kernel with a source, in each of its blocks."""
+    """Return a cell for every registered kernel with a source and each of its blocks."""
     configs = [(kernel, config) for kernel in kernels().values() for config in kernel.usual_configs]
     sizes = [kernel.square_problem(SIZE, config).n for kernel, config in configs]
     return [
@@ -59,26 +53,28 @@ def lecture_cells() -> list[Cell]:
 
 
 def tensor_cells() -> list[Cell]:
-    """The six kernels, which another process finds by the names that their module gives them."""
-    names = [name for name, value in vars(tensor_kernels).items() if name.isupper() and isinstance(value, Kernel)]
+    """Return a cell for each of the six kernels, named so that another process can import it."""
     found = []
-    for name in names:
-        kernel: Kernel = getattr(tensor_kernels, name)
-        config = kernel.usual_configs[0].to_json()
-        found.append(Cell(f"{tensor_kernels.__name__}:{name}", TENSOR_SIZE, TENSOR_SIZE, TENSOR_SIZE, config=config))
+    for name, kernel in vars(tensor_kernels).items():
+        if name.isupper() and isinstance(kernel, Kernel):
+            config, sizes = kernel.usual_configs[0].to_json(), (TENSOR_SIZE,) * 3
+            found.append(Cell(f"{tensor_kernels.__name__}:{name}", *sizes, config=config))
     return found
 
 
 def compared(cells: Sequence[Cell], further: str = "") -> list[dict[str, Any]]:
-    """A row for each cell: every counter that is not 0 throughout as the emulator's and ncu's, and ncu's metrics."""
+    """Return a row for each cell: pairs of the emulator's counters and ncu's, and ncu's further metrics.
+
+    Counters that are 0 in every cell are omitted.
+    """
     rows = []
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
-        # Those that take longest to emulate, one block walking over all of C, come first.
+        # The slowest to emulate come first: those of poznan.v1, whose one block walks over all of C.
         order = sorted(cells, key=lambda cell: "v1" not in str(cell.kernel))
         emulated = {id(cell): pool.submit(_emulated, cell) for cell in order}
         counted = profiles_by_ncu(cells, further)
-        if unknown := left_out(counted[0]):
-            print("ncu does not know, and left out are:", *unknown, sep="\n  ", flush=True)
+        if unknown := unknown_metrics(counted[0]):
+            print("ncu does not know these metrics, which are omitted:", *unknown, sep="\n  ", flush=True)
         for cell, profile in zip(cells, counted, strict=True):
             ours, theirs = emulated[id(cell)].result(), profile.counts(profile.counters)
             both = {name: [ours[name], theirs[name]] for name in COUNTERS}
@@ -93,8 +89,8 @@ def compared(cells: Sequence[Cell], further: str = "") -> list[dict[str, Any]]:
 
 
 def _emulated(cell: Cell) -> dict[str, int | None]:
-    found = profile_cell(cell, Emulator())
-    return found.counts(found.counters)
+    profile = profile_cell(cell, Emulator())
+    return profile.counts(profile.counters)
 
 
 if __name__ == "__main__":

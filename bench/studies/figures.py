@@ -1,35 +1,23 @@
-"""The documentation's figures, made from the committed results.
-
-``python -m bench.studies.figures`` writes them; a test tells when a figure and the results part company.
-"""
+"""The documentation's figures, made from the committed results: ``python -m bench.studies.figures`` writes them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
+from bench.studies.study import RESULTS, ROOT
 from mmcore_tools.plots.figures import figure
 from mmcore_tools.plots.reading import read
 
-ROOT = Path(__file__).parents[2]
-H200 = ROOT / "bench" / "results" / "nvidia-h200"
 ALL_KERNELS = ("baseline.json", "poznan-v1.json")
 EXPERIMENTS = (
-    "upc-sizes",
-    "upc-remainders",
-    "upc-transfers",
-    "unsa-blocks",
-    "lezione9-coalescing",
-    "poznan-first",
-    "poznan-second",
-    "ladder",
-    "ladder-sizes",
+    *("upc-sizes", "upc-remainders", "upc-transfers", "unsa-blocks", "lezione9-coalescing", "poznan-first"),
+    *("poznan-second", "ladder", "ladder-sizes"),
 )
 
 
 class Source(NamedTuple):
-    """What a figure is made from: ``mmcore plot RESULTS… --figure KIND --size SIZE``; without a kind, the usual one."""
+    """The options of ``mmcore plot RESULTS… --figure KIND --size SIZE``; an empty kind is the default figure."""
 
     results: Sequence[str]
     kind: str = ""
@@ -44,8 +32,8 @@ FIGURES: Mapping[str, Source] = {
 
 
 def svg(source: Source) -> str:
-    """The figure."""
-    (results,) = read([H200 / name for name in source.results])
+    """Return the figure as SVG."""
+    (results,) = read([RESULTS / "nvidia-h200" / name for name in source.results])
     return figure(results, source.kind, source.size).svg()
 
 

@@ -1,19 +1,21 @@
-"""Random cases over every lecture kernel, and over kernels of other types with leading dimensions: is mmcore right?
+"""Random cases whose right verdict is known without mmcore (tests/fuzzing): kernels, or products of all types.
 
-``python -m bench.studies.fuzz emulator --seeds 1 2 --cases 3000 --jobs 2 --save bench/results/emulator/fuzz.json``
-tries 3000 cases of either seed, in two processes. What must come of a case is known without mmcore (tests/fuzzing): it
-is refused in the right words, or verified, or, launched against its constraints or damaged, rejected if its product is
-wrong. The first case of which mmcore says anything else ends the run, with the command that tries it again (``--only
-NUMBER``). The tables in docs/trust.md are made from the committed results by ``python -m bench.studies.tables``.
+``fuzz emulator --seeds 1 2 --cases 3000 --jobs 2 --save RESULTS.json`` tries 3000 cases of each seed in two processes.
+A case is one of the lectures' kernels, or a small one of another type with leading dimensions. mmcore must refuse it in
+the right words, verify it, or reject it if it was launched against its constraints or damaged, and its product is
+wrong. The first wrong verdict ends the run with the command that repeats the case (``--only NUMBER``). On a GPU, a
+launch against the constraints runs on the emulator first, and on the GPU only if it stays in its memory.
 
-On a GPU, a launch against the constraints is made on the emulator first, and on the GPU only if it stays in its memory.
+``fuzz types`` needs no device. Of each combination of types it makes right products in many orders of summation, some
+with a term dropped, doubled or swapped, and some of a lower precision than declared. It compares each verdict with a
+second computation of the tolerance. Then it measures how much of their tolerance sums of 8-bit floats on tensor cores
+take.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
-import json
 import multiprocessing
 import platform
 import tempfile
@@ -24,55 +26,77 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-import numpy
+import numpy as np
 
+from bench.studies.study import machine_info, write
 from mmcore.executor.choose_device import open_device
-from mmcore_pytest.saved_results import describe as describe_machine
+from mmcore.kernel.problem import Problem
+from mmcore.verify.inputs import draw, draw_mixed
+from tests.fuzzing.arithmetics import ARITHMETICS, EIGHT_BITS
 from tests.fuzzing.drawing import EXTENTS, draw_case
+from tests.fuzzing.products import ACCEPTED, LOWER, REJECTED, RIGHT, TERMS, WITHIN, try_product
 from tests.fuzzing.subjects import subjects
+from tests.fuzzing.truth import truth_of
 from tests.fuzzing.trying import describe, try_case
+from tests.narrowing import wide
+
+TYPES = "types"
+_TOGETHER = 250
+"""Cases that a process tries before it reports them and takes the next."""
+_SIZE = 32
+_DEPTHS = tuple(2**power for power in range(5, 17))
 
 Counts = Counter[tuple[str, str]]
 """Cases by kernel and outcome."""
 
-_TOGETHER = 250
-"""Cases that a process tries before it says so and takes the next."""
-
 
 def main() -> None:
-    """Try the cases of all seeds, and save the counts."""
-    parser = argparse.ArgumentParser(prog="python -m bench.studies.fuzz")
-    parser.add_argument("device", choices=sorted(EXTENTS))
+    """Try the cases, print what happened, and save the counts."""
+    parser = argparse.ArgumentParser(prog="python -m bench.studies.fuzz", description=__doc__)
+    parser.add_argument("device", choices=[*sorted(EXTENTS), TYPES])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
-    parser.add_argument("--cases", type=int, default=1000, help="cases of each seed")
+    parser.add_argument("--cases", type=int, help="cases of each seed (1000), or of each types and kind (200)")
     parser.add_argument("--jobs", type=int, default=1, help="processes; one on a GPU")
     parser.add_argument("--only", type=int, help="this case of each seed alone")
     parser.add_argument("--save", type=Path, metavar="RESULTS.json")
     asked = parser.parse_args()
-    first, end = (0, asked.cases) if asked.only is None else (asked.only, asked.only + 1)
+    began = time.perf_counter()
+    with ProcessPoolExecutor(asked.jobs, multiprocessing.get_context("spawn")) as pool:
+        document = try_types(pool, asked) if asked.device == TYPES else try_kernels(pool, asked)
+    seconds = round(time.perf_counter() - began)
+    print(f"no wrong verdict, {seconds} s")
+    if asked.save:
+        versions = {"python": platform.python_version(), "numpy": np.__version__}
+        head = {"date": datetime.datetime.now(datetime.UTC).date().isoformat(), **versions, "seconds": seconds}
+        write(asked.save, head | document)
+
+
+# Kernels on a device
+
+
+def try_kernels(pool: ProcessPoolExecutor, asked: argparse.Namespace) -> dict[str, Any]:
+    """Return the outcomes of all cases by kernel; the first wrong verdict ends the program."""
+    first, end = (0, asked.cases or 1000) if asked.only is None else (asked.only, asked.only + 1)
     parts = [
         (seed, range(begin, min(begin + _TOGETHER, end)))
         for begin in range(first, end, _TOGETHER)
         for seed in asked.seeds
     ]
-    begun = time.perf_counter()
-    counts = try_all(asked.device, parts, asked.jobs)
-    seconds = time.perf_counter() - begun
+    counts = try_all(pool, asked.device, parts)
     for outcome in sorted({outcome for _, outcome in counts}):
         print(f"{outcome:50} {sum(count for (_, name), count in counts.items() if name == outcome):6}")
-    print(f"{counts.total()} cases in {seconds:.0f} s: no disagreement")
-    if asked.save:
-        save(asked.save, asked.device, asked.seeds, counts, seconds)
+    by_kernel: dict[str, dict[str, int]] = {}
+    for (kernel, outcome), count in sorted(counts.items()):
+        by_kernel.setdefault(kernel, {})[outcome] = count
+    head = machine_info(open_device(asked.device).facts)
+    return {**head, "seeds": asked.seeds, "cases": counts.total(), "outcomes": by_kernel}
 
 
-def try_all(name: str, parts: Iterable[tuple[int, range]], jobs: int) -> Counts:
-    """Try cases, given as (seed, numbers), in processes of their own; the first disagreement ends the program."""
+def try_all(pool: ProcessPoolExecutor, device: str, parts: Iterable[tuple[int, range]]) -> Counts:
+    """Try cases, given as (seed, numbers), and print how many are done."""
     counts = Counts()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool,
-    ):
-        runs = [pool.submit(fuzz, name, seed, numbers, Path(folder)) for seed, numbers in parts]
+    with tempfile.TemporaryDirectory() as folder:
+        runs = [pool.submit(try_part, device, seed, numbers, Path(folder)) for seed, numbers in parts]
         for run in as_completed(runs):
             if error := run.exception():
                 pool.shutdown(cancel_futures=True)
@@ -82,17 +106,17 @@ def try_all(name: str, parts: Iterable[tuple[int, range]], jobs: int) -> Counts:
     return counts
 
 
-def fuzz(name: str, seed: int, numbers: range, folder: Path) -> Counts:
+def try_part(name: str, seed: int, numbers: range, folder: Path) -> Counts:
     """Try some cases of a seed.
 
     Args:
-        name: the device's.
+        name: the device.
         seed: of the run.
-        numbers: which cases.
-        folder: where changed sources go.
+        numbers: of the cases.
+        folder: receives changed sources.
 
     Raises:
-        RuntimeError: something came of a case that must not; the message ends with the command that tries it again.
+        RuntimeError: a verdict is wrong; the message ends with the command that repeats the case.
     """
     emulator, found, counts = open_device("emulator"), subjects(), Counts()
     opened = emulator if name == "emulator" else open_device(name)
@@ -106,26 +130,55 @@ def fuzz(name: str, seed: int, numbers: range, folder: Path) -> Counts:
     return counts
 
 
-def save(path: Path, name: str, seeds: list[int], counts: Counts, seconds: float) -> None:
-    """Write what was tried, where, and what came of it."""
-    machine: dict[str, Any] = {}
-    describe_machine(machine, open_device(name).facts)
-    kernels = sorted({kernel for kernel, _ in counts})
-    document = {
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "machine_info": machine,
-        "python": platform.python_version(),
-        "numpy": numpy.__version__,
-        "seeds": seeds,
-        "cases": counts.total(),
-        "seconds": round(seconds),
-        "outcomes": {
-            kernel: {outcome: count for (name, outcome), count in sorted(counts.items()) if name == kernel}
-            for kernel in kernels
-        },
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(document, indent=1) + "\n")
+# Products of all types
+
+
+def try_types(pool: ProcessPoolExecutor, asked: argparse.Namespace) -> dict[str, Any]:
+    """Return the outcomes of products by types and kind, and the shares of the tolerance of 8-bit floats by k."""
+    seed, cases, types = asked.seeds[0], asked.cases or 200, {}
+    runs = [pool.submit(try_products, number, seed, cases) for number in range(len(ARITHMETICS))]
+    shares = [pool.submit(share_of_tolerance, k) for k in _DEPTHS]
+    for arithmetic, run in zip(map(str, ARITHMETICS), runs, strict=True):
+        types[arithmetic] = run.result()
+        print(f"{arithmetic}:")
+        for kind, counts in types[arithmetic].items():
+            print(f"    {kind:45} {', '.join(f'{count} {outcome}' for outcome, count in counts.items())}")
+    float22 = {str(k): share.result() for k, share in zip(_DEPTHS, shares, strict=True)}
+    return {"seed": seed, "cases": cases, "types": types, "float22": float22}
+
+
+def try_products(number: int, seed: int, cases: int) -> dict[str, dict[str, int]]:
+    """Return the outcomes of one combination of types, by kind and by the way in which the precision is lower."""
+    counts: dict[str, Counter[str]] = {}
+    # About as many of each mistake in terms.
+    mistakes = [(kind, len(range(index, cases, len(TERMS)))) for index, kind in enumerate(TERMS)]
+    for kind, count in [(RIGHT, cases), (LOWER, cases), *mistakes]:
+        for case in range(count):
+            name, outcome = try_product(ARITHMETICS[number], kind, seed, case)
+            counts.setdefault(name if kind == LOWER else kind, Counter())[outcome] += 1
+    order = (ACCEPTED, REJECTED, WITHIN)
+    return {kind: {name: found[name] for name in order if found[name]} for kind, found in sorted(counts.items())}
+
+
+def share_of_tolerance(k: int) -> dict[str, float]:
+    """Return how much of its tolerance a sum of 8-bit floats takes on tensor cores, and the tolerance beside C.
+
+    Returns:
+        "error": the largest error of an element by its tolerance, of uniform and of mixed inputs; "tolerance": the
+        tolerance by C's own size, root mean square, of uniform inputs.
+    """
+    errors, tolerances = [], []
+    for number, dtype in enumerate(("float8_e4m3fn", "float8_e5m2")):
+        problem = Problem(_SIZE, _SIZE, k, dtype, "float32")
+        for matrices in (draw(problem, number), draw_mixed(problem, "float22", number)):
+            truth = truth_of(problem, "float22", matrices)
+            error = np.abs(EIGHT_BITS(wide(matrices.a, dtype), wide(matrices.b, dtype)) - truth.product)
+            judged = truth.close > 0
+            assert not error[~judged].any(), "whole numbers are not exact"
+            errors.append(float((error[judged] / truth.close[judged]).max()))
+            if matrices.rows is None:
+                tolerances.append(float(truth.bound.mean() / np.sqrt(np.square(truth.product).mean())))
+    return {"error": max(errors), "tolerance": max(tolerances)}
 
 
 if __name__ == "__main__":

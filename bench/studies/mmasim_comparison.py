@@ -1,18 +1,15 @@
 """The emulator's tensor cores against MMA-Sim, an independent model of them, bit for bit.
 
-``python -m bench.studies.mmasim_comparison RESULTS.json`` compares every instruction that both know, on the kinds of
-numbers of ``bench.studies.tensor_cores``. It needs the package mmasim (github.com/microsoft/MMA-Sim), and with it
-PyTorch, ninja and a C++ compiler; no GPU.
+It compares every instruction that both know, on the kinds of numbers of ``bench.studies.tensor_cores``. It needs no
+GPU, but the package mmasim (github.com/microsoft/MMA-Sim), and with it PyTorch, ninja and a C++ compiler.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,17 +17,17 @@ import torch
 from mmasim.nv_ptx import isa_mma, isa_wgmma
 from mmasim.nv_ptx.sim import MMA, WGMMA
 
-from bench.studies.results_file import results_text
-from bench.studies.tensor_cores import FLOATS, Case, Draw, Operands, Values
+from bench.studies.study import command_line, write
+from bench.studies.tensor_cores.numbers import FLOATS, Case, Draw, Operands, Values
 from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
 from mmcore_emulator.tensor_cores.elements import bits_of, values
 from mmcore_emulator.tensor_cores.summation import multiply_add
 
-#: What mmasim calls the architecture of each compute capability of the emulator.
+#: The name in mmasim of each compute capability of the emulator.
 ARCHITECTURES = {(7, 5): "Turing", (8, 0): "Ampere", (8, 6): "Ampere", (8, 9): "Ada Lovelace", (9, 0): "Hopper"}
-#: Of each instruction on each compute capability, spread over the kinds of numbers.
+#: For each instruction and compute capability, spread over the kinds of numbers.
 DOT_PRODUCTS = 100_000
-#: What PyTorch takes for bit patterns, by their bytes.
+#: PyTorch's types of bit patterns, by their bytes.
 _STORED = {1: np.uint8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
@@ -52,7 +49,7 @@ class Compared:
 
     @property
     def case(self) -> Case:
-        """Types of A, B and C, as the operands are drawn."""
+        """The types of A, B and C, and k."""
         shape, d, a, b, *c = self.form.split(".")
         return Case(self.instruction, a, b, c[0] if c else d, int(shape.split("k")[1]))
 
@@ -62,7 +59,7 @@ class Compared:
         return self.form.split(".")[1]
 
     def operands(self, kind: str, dot_products: int) -> Operands:
-        """Draw the same bit patterns of A [W, M, K], B [W, K, 8] and C [W, M, 8] each time."""
+        """Draw bit patterns of A [W, M, K], B [W, K, 8] and C [W, M, 8], the same each time."""
         seed = [*self.name.encode(), 0, *kind.encode()]
         return FLOATS[kind](Draw(self.case, seed, dot_products))
 
@@ -88,7 +85,7 @@ class Compared:
         return bits
 
     def differences(self, kind: str, dot_products: int) -> dict[str, Any]:
-        """Count the dot products that are not NaN in both and differ, and the NaN of other bits; give an example."""
+        """Count the dot products that differ, and separately the NaN of other bits; add an example."""
         operands = self.operands(kind, dot_products)
         found, expected = self.emulated(*operands), self.simulated(*operands)
         differ = found != expected
@@ -103,7 +100,7 @@ class Compared:
 
 
 def compared() -> Iterator[Compared]:
-    """Yield every instruction that mmasim knows, and the emulator knows all of them, of each compute capability."""
+    """Yield every instruction of mmasim's, by compute capability; the emulator has all of them."""
     for capability, name in ARCHITECTURES.items():
         for form in isa_mma.mma_shape_and_type[name]:
             yield Compared(capability, "mma", form)
@@ -112,8 +109,9 @@ def compared() -> Iterator[Compared]:
                 yield Compared(capability, "wgmma", form)
 
 
-def main(results: Path) -> None:
+def main() -> None:
     """Compare everything, print a line for each instruction and write the counts."""
+    path = command_line("mmasim_comparison", __doc__).parse_args().results
     rows = []
     for each in compared():
         counts = [each.differences(kind, -(-DOT_PRODUCTS // len(FLOATS))) for kind in FLOATS]
@@ -125,10 +123,8 @@ def main(results: Path) -> None:
         for kind, count in zip(FLOATS, counts, strict=True):
             if count["differ"]:
                 print(f"    {kind}: {json.dumps(count)}", flush=True)
-    results.write_text(results_text({"mmasim": version("mmasim")}, rows=rows), encoding="utf-8")
+    write(path, {"mmasim": version("mmasim")}, rows=rows)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        raise SystemExit("usage: python -m bench.studies.mmasim_comparison RESULTS.json")
-    main(Path(sys.argv[1]))
+    main()

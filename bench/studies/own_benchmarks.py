@@ -1,17 +1,14 @@
-"""Kernels by mmcore's clock and by the benchmark function that comes with their compiler or their repository.
+"""Kernels by mmcore's clock and by the benchmark function of their compiler or their repository, in turns.
 
-``python -m bench.studies.own_benchmarks RESULTS.json [--checkouts FOLDER --program NAME=PATH…]`` measures in turns, and
-writes the figures; it needs a GPU, PyTorch, and Triton or CuTe DSL. ``triton.testing.do_bench`` empties the L2 cache
-before each launch and times that launch by two events; ``do_bench_cudagraph`` times the launches of a CUDA graph.
+It needs a GPU, PyTorch, and Triton or CuTe DSL. ``triton.testing.do_bench`` empties the L2 cache before each launch and
+times that launch by two events; ``do_bench_cudagraph`` times the launches of a CUDA graph.
 ``cutlass.testing.benchmark`` times many launches by two events around all of them, queued by the host or by a graph. A
-PROGRAM is fast.cu's, built by its Makefile from the checkout in FOLDER, as it is or with other inputs: it times eight
-launches of each kernel after a pause of five seconds. The table in docs/measuring.md is made from the committed results
-by ``python -m bench.studies.tables``.
+program is fast.cu's, built by its Makefile from the checkout, as it is or with other inputs. It times eight launches of
+each kernel after a pause of five seconds.
 """
 
 from __future__ import annotations
 
-import argparse
 import fnmatch
 import functools
 import json
@@ -25,13 +22,13 @@ from statistics import median
 from typing import Any
 
 from bench.studies.public_kernels.declared import CHECKOUTS
+from bench.studies.study import command_line, machine_info, write
 from mmcore import Config, Problem, ceil_div
 from mmcore.cell import LIBRARY, Cell, Timing
 from mmcore.devices.base import Device
 from mmcore.executor.choose_device import open_device
 from mmcore.measure import measure
 from mmcore.registry import referenced_kernel
-from mmcore_pytest.saved_results import describe
 
 SIZES = (1024, 4096, 8192)
 SECONDS = 0.3
@@ -40,13 +37,12 @@ FAST_CU, FAST_CU_SIZE = "bench.studies.public_kernels.worker:fast_cu.matmul_12",
 _PRINTED = re.compile(r"KERNEL (\d+)\n.*?elapsed time: \(([\d.]+)\) s", re.DOTALL)
 
 Clocks = Mapping[str, Callable[[], float]]
-"""What measures a kernel, by name: functions that return seconds."""
+"""Functions that measure a kernel in seconds, by the name of the clock."""
 
 
 def main() -> None:
-    """Measure what is installed and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m bench.studies.own_benchmarks", description=__doc__)
-    parser.add_argument("results", type=Path)
+    """Measure with the clocks that are installed, and write the results."""
+    parser = command_line("own_benchmarks", __doc__)
     parser.add_argument("--kernel", default="*", help="name or pattern of the kernels; the rows of others are kept")
     parser.add_argument("--checkouts", type=Path, help="folder with a checkout of fast.cu")
     parser.add_argument(
@@ -62,27 +58,25 @@ def main() -> None:
             try:
                 theirs = clocks(kernel.square_problem(n), kernel.usual_configs[0])
             except ImportError as error:
-                print(f"{name} is left out: {error}")
+                print(f"{name} is skipped: {error}")
                 break
-            rows += measured(
-                name, n, {**_mmcore(device, name, n, "warm"), **_mmcore(device, name, n, "cold"), **theirs}
-            )
-            rows[-1]["percent_of_cublas"] = _percent_of_cublas(device, name, n)
+            clocks_of_ours = {**_mmcore(device, name, n, "warm"), **_mmcore(device, name, n, "cold")}
+            rows += measured(device, name, n, {**clocks_of_ours, **theirs})
     if asked.program:
         os.environ[CHECKOUTS] = str(asked.checkouts.resolve())
         ours = _mmcore(device, FAST_CU, FAST_CU_SIZE, "warm")
         rested = _mmcore(device, FAST_CU, FAST_CU_SIZE, "warm", "after a pause", pause=5, max_seconds=0.012)
         programs = dict(each.split("=", 1) for each in asked.program)
         theirs = {name: functools.partial(program_seconds, Path(path), 12) for name, path in programs.items()}
-        rows += measured(FAST_CU, FAST_CU_SIZE, {**ours, **rested, **theirs})
-        rows[-1]["percent_of_cublas"] = _percent_of_cublas(device, FAST_CU, FAST_CU_SIZE)
-    machine: dict[str, Any] = {}
-    describe(machine, device.facts)
-    asked.results.write_text(json.dumps({"machine_info": machine, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+        rows += measured(device, FAST_CU, FAST_CU_SIZE, {**ours, **rested, **theirs})
+    write(asked.results, machine_info(device.facts), rows=rows)
 
 
-def measured(kernel: str, n: int, clocks: Clocks) -> list[dict[str, Any]]:
-    """A row for each clock: the median, in microseconds, of a few repetitions in turns with the other clocks."""
+def measured(device: Device, kernel: str, n: int, clocks: Clocks) -> list[dict[str, Any]]:
+    """Return a row for each clock: the median, in microseconds, of repetitions in turns with the other clocks.
+
+    The last row has mmcore's rate in percent of cuBLAS's.
+    """
     found: dict[str, list[float]] = {clock: [] for clock in clocks}
     for _ in range(REPETITIONS):
         for clock, seconds in clocks.items():
@@ -92,7 +86,10 @@ def measured(kernel: str, n: int, clocks: Clocks) -> list[dict[str, Any]]:
         {"kernel": name, "n": n, "clock": clock, "microseconds": median(each), "repetitions": each}
         for clock, each in found.items()
     ]
-    print(*(json.dumps(row) for row in rows), sep="\n", flush=True)
+    timings = (Timing("kernel", "warm", max_seconds=SECONDS),)
+    against = measure(Cell(kernel, n, n, n, timings=timings, baseline=LIBRARY), device).to_json()
+    rows[-1]["percent_of_cublas"] = against["percent_of_baseline"]
+    print(*map(json.dumps, rows), sep="\n", flush=True)
     return rows
 
 
@@ -108,16 +105,8 @@ def _mmcore(device: Device, kernel: str, n: int, how: str, *words: str, pause: f
     return {", ".join(["mmcore", how, *words]): seconds}
 
 
-def _percent_of_cublas(device: Device, kernel: str, n: int) -> float | None:
-    timings = (Timing("kernel", "warm", max_seconds=SECONDS),)
-    percent: float | None = measure(Cell(kernel, n, n, n, timings=timings, baseline=LIBRARY), device).to_json()[
-        "percent_of_baseline"
-    ]
-    return percent
-
-
 def triton_clocks(problem: Problem, config: Config) -> Clocks:
-    """Triton's benchmark functions on ``triton.matmul_f16``; ImportError where Triton is not installed."""
+    """Return Triton's benchmark functions on ``triton.matmul_f16``; raise ImportError without Triton."""
     from triton.testing import do_bench, do_bench_cudagraph
 
     from mmcore_sources.triton.matmul_kernel import matmul
@@ -134,7 +123,7 @@ def triton_clocks(problem: Problem, config: Config) -> Clocks:
 
 
 def cute_clocks(problem: Problem, config: Config) -> Clocks:
-    """CuTe DSL's benchmark function on ``cutedsl.matmul``; ImportError where the DSL is not installed."""
+    """Return CuTe DSL's benchmark functions on ``cutedsl.matmul``; raise ImportError without the DSL."""
     import cutlass
     from cuda.bindings import driver
     from cutlass import cute
@@ -157,7 +146,7 @@ def cute_clocks(problem: Problem, config: Config) -> Clocks:
     compiled = cute.compile(launch, *arguments)
 
     def seconds(*, graphs: bool) -> float:
-        assert matrices  # whose memory the pointers point to
+        assert matrices  # they own the memory of the pointers
         taken = JitArguments(*arguments)
         options = {"warmup_iterations": 3, "iterations": 20, "use_cuda_graphs": graphs}
         return float(benchmark(compiled, stream=stream, kernel_arguments=taken, **options)) / 1e6
@@ -169,7 +158,7 @@ def cute_clocks(problem: Problem, config: Config) -> Clocks:
 
 
 def _operands(problem: Problem, dtype: str) -> Any:
-    """A, B and C in PyTorch's memory: magnitudes in [0.5, 1) and random signs, as mmcore times kernels with."""
+    """Yield A, B and C in PyTorch's memory, with magnitudes in [0.5, 1) and random signs as in mmcore."""
     import torch
 
     kept = {"device": "cuda", "dtype": getattr(torch, dtype)}
@@ -182,7 +171,7 @@ def _operands(problem: Problem, dtype: str) -> Any:
 
 
 def program_seconds(program: Path, number: int) -> float:
-    """What fast.cu's program prints of a kernel, in seconds."""
+    """Run fast.cu's program and return the seconds that it prints for a kernel."""
     printed = subprocess.run([program], capture_output=True, text=True, check=True, timeout=300).stdout
     return float(dict(_PRINTED.findall(printed))[str(number)])
 

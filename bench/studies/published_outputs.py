@@ -1,13 +1,11 @@
-"""The emulator's tensor cores against published outputs of cards, bit for bit.
+"""The emulator's tensor cores against published outputs of seven cards from V100 to H200, bit for bit.
 
-``python -m bench.studies.published_outputs DIRECTORY RESULTS.json`` reads the directory ``model_validation`` of a
-checkout of github.com/north-numerical-computing/MATLAB-tensor-core: dot products of seven cards from V100 to H200. It
-needs no GPU.
+It reads the directory ``model_validation`` of a checkout of github.com/north-numerical-computing/MATLAB-tensor-core,
+and needs no GPU.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.studies.results_file import results_text
+from bench.studies.study import command_line, write
 from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
 from mmcore_emulator.tensor_cores.summation import multiply_add
 
@@ -26,18 +24,18 @@ RESULTS = {"fp16": "f16", "fp32": "f32"}
 
 
 def hexadecimal(path: Path) -> NDArray[np.float64]:
-    """Return the rows of a file of float32 bit patterns in hexadecimal."""
+    """Return the rows of a file of hexadecimal float32 bit patterns."""
     rows = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     return np.array([[int(each, 16) for each in row] for row in rows], np.uint32).view(np.float32).astype(np.float64)
 
 
 def binary(path: Path) -> NDArray[np.float32]:
-    """Return the numbers of a file of float32 bit patterns in binary, one a line."""
+    """Return the numbers of a file of binary float32 bit patterns, one a line."""
     return np.array([int(line, 2) for line in path.read_text(encoding="utf-8").split()], np.uint32).view(np.float32)
 
 
 def compared(directory: Path) -> Iterator[dict[str, Any]]:
-    """Yield how many results of each card and types differ from the emulator's."""
+    """Yield the number of results that differ from the emulator's, for each card and types."""
     for card, capability in CARDS.items():
         for name, kind in TYPES.items():
             files = directory / card / name
@@ -61,10 +59,9 @@ def compared(directory: Path) -> Iterator[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        raise SystemExit("usage: python -m bench.studies.published_outputs DIRECTORY RESULTS.json")
-    rows = list(compared(Path(sys.argv[1])))
-    for row in rows:
+    parser = command_line("published_outputs", __doc__, directory="model_validation of the checkout")
+    asked = parser.parse_args()
+    found = list(compared(asked.directory))
+    for row in found:
         print(*row.values(), sep="\t")
-    source = {"source": "github.com/north-numerical-computing/MATLAB-tensor-core"}
-    Path(sys.argv[2]).write_text(results_text(source, rows=rows), encoding="utf-8")
+    write(asked.results, {"source": "github.com/north-numerical-computing/MATLAB-tensor-core"}, rows=found)

@@ -1,18 +1,17 @@
-"""Measure configs that were tuned on another card: ``python -m bench.studies.similar_card RESULTS.json``.
+"""The ladder's highest rungs with configs that were tuned on another card.
 
-Each of the ladder's highest rungs is timed in turns with cuBLAS in products that a default config does not suit. It is
-timed once with the config that is chosen on this card, and once with the kernel's default. This needs a GPU and the
-extra ``cublas``.
+Each takes turns with cuBLAS in products that a default config does not suit: once with the config that mmcore chooses
+on this card, once with the kernel's default. This needs a GPU and the extra ``cublas``. Exit status: 1 = a product is
+wrong.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
-from bench.studies.results_file import results_text
+from bench.studies.study import command_line, write
 from mmcore.cell import BRIEFLY, LIBRARY, Cell, Timing
 from mmcore.executor import end_workers, measure_cell
 from mmcore.registry import registry
@@ -25,8 +24,9 @@ SIZES = ((512, 512, 512), (1000, 1000, 1000), (1024, 1024, 1024), (16, 4096, 409
 CHOSEN, DEFAULT = "chosen", "default"
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Measure, print and write; 1 if a product is wrong."""
+def main() -> int:
+    """Measure, print and write."""
+    path = command_line("similar_card", __doc__).parse_args().results
     rows = []
     try:
         for row in measured():
@@ -34,12 +34,12 @@ def main(arguments: Sequence[str]) -> int:
             print(*row.values(), flush=True)
     finally:
         end_workers()
-    Path(arguments[0]).write_text(results_text({"device": rows[0].pop("device")}, rows=rows), encoding="utf-8")
+    write(path, {"device": rows[0].pop("device")}, rows=rows)
     return int(not all(row["verified"] for row in rows))
 
 
 def measured() -> Iterator[dict[str, Any]]:
-    """Yield a row for each kernel, size and config; the first has the name of the device, too."""
+    """Yield a row for each kernel, size and config; the first row also has the name of the device."""
     timings = (Timing("kernel", "warm", **BRIEFLY),)
     for number, (name, (m, n, k), which) in enumerate(
         (name, size, which) for name in KERNELS for size in SIZES for which in (CHOSEN, DEFAULT)
@@ -63,4 +63,4 @@ def measured() -> Iterator[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -1,13 +1,14 @@
-"""``mmcore tune`` beside exhaustive search and Kernel Tuner, for kernels whose every config was measured.
+"""``mmcore tune`` beside exhaustive search and Kernel Tuner.
 
-``python -m bench.studies.tuning measure RESULTS.json SIZE KERNEL…`` has every config of each kernel measured by
-``mmcore tune --all``, and then searches anew as a user would; it needs a GPU. ``python -m bench.studies.tuning replay
-RESULTS.json`` needs none: with the times that were measured in the place of measurements it repeats the search with
-twenty seeds, and lets Kernel Tuner search the same space, in its simulation mode, with as many evaluations.
+``measure RESULTS.json SIZE KERNEL…`` measures every config of each kernel by ``mmcore tune --all``, and then searches
+as a user would; it needs a GPU. ``replay RESULTS.json`` needs none: it repeats the search with twenty seeds and the
+measured times. With the package kernel-tuner it also runs Kernel Tuner's strategies in simulation mode, with as many
+evaluations.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import json
@@ -22,31 +23,28 @@ from pathlib import Path
 from typing import Any
 
 import mmcore
-from bench.studies.results_file import results_text
-from mmcore.executor import run as executed
+from bench.studies.study import facts_of, machine_info, write
 from mmcore.kernel.properties import DeviceProperties
-from mmcore_pytest.saved_results import describe
 from mmcore_tools.tune.space import SearchSpace
 
 SEEDS = range(20)
 NEAR = 1.02
-"""How much slower than the fastest config of all what a search finds may be."""
+"""The largest time of a found config, by that of the fastest config of all."""
 
 STRATEGIES = ("random_sample", "bayes_opt", "genetic_algorithm", "simulated_annealing", "greedy_mls")
-"""Kernel Tuner's that are replayed."""
+"""Kernel Tuner's strategies that are replayed."""
 
 
 def measure(path: Path, size: str, kernels: list[str]) -> None:
-    """Measure every config, and search; what is measured is written after each kernel."""
-    document: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"machine_info": {}, "kernels": []}
-    describe(document["machine_info"], executed("cuda", "mmcore.executor.worker:describe")["facts"])
+    """Measure every config, and search; write the results after each kernel."""
+    rows: list[dict[str, Any]] = json.loads(path.read_text())["kernels"] if path.exists() else []
+    head = machine_info(facts_of("cuda"))
     for kernel in kernels:
         with tempfile.TemporaryDirectory() as folder:
             every = _tuned(kernel, size, folder, "--all", "--storage", f"{folder}/all.log")
             searched = _tuned(kernel, size, folder, "--seed", "1", "--storage", f"{folder}/searched.log")
-        document["kernels"].append({"kernel": kernel, "size": size, "every": every, "searched": searched})
-        head = {"machine_info": document["machine_info"]}
-        path.write_text(results_text(head, kernels=document["kernels"]), encoding="utf-8")
+        rows.append({"kernel": kernel, "size": size, "every": every, "searched": searched})
+        write(path, head, kernels=rows)
 
 
 def _tuned(kernel: str, size: str, folder: str, *options: str) -> dict[str, Any]:
@@ -56,7 +54,7 @@ def _tuned(kernel: str, size: str, folder: str, *options: str) -> dict[str, Any]
 
 
 def replay(path: Path) -> None:
-    """Add the replayed searches to the results: how slow what each seed found is, and after how many evaluations."""
+    """Add the replayed searches to the results: the time that each seed found, and the number of evaluations."""
     document = json.loads(path.read_text())
     for row in document["kernels"]:
         space, seconds = _measured(row)
@@ -72,8 +70,7 @@ def replay(path: Path) -> None:
             if isinstance(found, list):
                 near = sum(each["slower"] <= NEAR for each in found)
                 print(row["kernel"], name, f"{near} of {len(found)} within 2 %, median", _median(found), flush=True)
-    head = {"machine_info": document["machine_info"]}
-    path.write_text(results_text(head, kernels=document["kernels"]), encoding="utf-8")
+    write(path, {"machine_info": document["machine_info"]}, kernels=document["kernels"])
 
 
 def _median(found: list[dict[str, Any]]) -> float:
@@ -81,14 +78,14 @@ def _median(found: list[dict[str, Any]]) -> float:
 
 
 def _measured(row: Mapping[str, Any]) -> tuple[SearchSpace, dict[str, float | None]]:
-    """The space of a kernel, and the time of each config in it; None of those that failed."""
+    """Return the search space of a kernel, and the time of each config; None for a config that failed."""
     kernel, size = mmcore.kernels()[row["kernel"]], int(row["size"])
     space = SearchSpace(kernel, kernel.problem(size, size, size), DeviceProperties())
     return space, {id: row["every"]["trials"].get(id) for id in space.configs}
 
 
 def _search(space: SearchSpace, seconds: Mapping[str, float | None], evaluations: int, seed: int) -> dict[str, Any]:
-    """What mmcore's search finds, with five configs at a time as a worker has them."""
+    """Return the result of mmcore's search, with five configs at a time as in a worker."""
     import optuna
 
     from mmcore_tools.tune.search import Search
@@ -109,7 +106,7 @@ def _search(space: SearchSpace, seconds: Mapping[str, float | None], evaluations
 def _by_kernel_tuner(
     space: SearchSpace, seconds: Mapping[str, float | None], evaluations: int, strategy: str, seed: int
 ) -> dict[str, Any]:
-    """What a strategy of Kernel Tuner's finds with as many evaluations."""
+    """Return the result of a strategy of Kernel Tuner's with as many evaluations."""
     import kernel_tuner
 
     parameters = {name: list(values) for name, values in space.parameters.items()}
@@ -145,13 +142,21 @@ def _found(tried: Iterator[float | None], seconds: Mapping[str, float | None]) -
     return {"slower": best / least, "near_after": near, "evaluated": len(times)}
 
 
+def main() -> None:
+    """Measure or replay."""
+    parser = argparse.ArgumentParser(prog="python -m bench.studies.tuning", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    measuring = commands.add_parser("measure")
+    measuring.add_argument("results", type=Path)
+    measuring.add_argument("size")
+    measuring.add_argument("kernel", nargs="+")
+    commands.add_parser("replay").add_argument("results", type=Path)
+    asked = parser.parse_args()
+    if asked.command == "measure":
+        measure(asked.results, asked.size, asked.kernel)
+    else:
+        replay(asked.results)
+
+
 if __name__ == "__main__":
-    match sys.argv[1:]:
-        case ["measure", path, size, *kernels] if kernels:
-            measure(Path(path), size, kernels)
-        case ["replay", path]:
-            replay(Path(path))
-        case _:
-            raise SystemExit(
-                "usage: python -m bench.studies.tuning measure RESULTS.json SIZE KERNEL… | replay RESULTS.json"
-            )
+    main()

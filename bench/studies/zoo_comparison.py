@@ -1,50 +1,45 @@
-"""What is said of bad plugins, and whether they change what is measured of the others: tests/zoo beside the lectures.
+"""The plugins of tests/zoo, which misbehave, beside the lectures: reports of them, and their effect on other kernels.
 
-``python -m bench.studies.zoo_comparison RESULTS.json [DEVICE [KERNEL…]]`` measures every kernel, or those that the
-names and patterns select: without the zoo, with it, and without it again. It writes what was reported of each plugin
-and the medians of all other cells, and exits with 1 where such a cell is missing in one of the runs, or its median
-beside the zoo is more than 3 % from the mean of the two without. A device without timing has no medians to compare. The
-table in docs/trust.md is made from the committed results by ``python -m bench.studies.tables``.
+``RESULTS.json [DEVICE [KERNEL…]]`` measures every kernel, or those of the names and patterns: without the zoo, with it,
+and without it again. It writes the reports of each plugin and the medians of all other cells. Exit status: 1 = such a
+cell is missing in a run, or its median beside the zoo is more than 3 % from the mean of the two without. A device
+without timing has no medians to compare.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.studies.results_file import results_text
+from bench.studies.study import ROOT, command_line, facts_of, machine_info, results_text
 from mmcore.cell import Cell, Timing
 from mmcore.cli.output import keep_stdout_for_json
 from mmcore.errors import MmcoreError
 from mmcore.executor import end_workers, measure_cell
-from mmcore.executor import run as executed
-from mmcore.executor.choose_device import chosen, device_name
+from mmcore.executor.choose_device import chosen
 from mmcore.registry import registry
 from mmcore_pytest.collection import EMULATED_SIZES, GPU_SIZES
-from mmcore_pytest.saved_results import describe
 from tests.command_line import installed
 from tests.zoo.installation import GOOD, install
 from tests.zoo.table import INSTALLED, MEASURED, ZOO
 
-ROOT = Path(__file__).parents[2]
 MOST = 0.03
-"""By how much of its time a cell may be faster or slower beside the zoo."""
+"""The largest difference of a cell beside the zoo, as a share of its time."""
 NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)
 class Run:
-    """What came of measuring every kernel beside some plugins.
+    """The outcome of measuring every kernel beside some plugins.
 
     Attributes:
-        warnings: what was said of plugins when they were loaded.
-        reports: by cell, what is wrong with its kernel, or that nothing is.
-        medians: by cell that was measured, seconds; None on a device without timing.
+        warnings: about plugins, from loading them.
+        reports: the fault of each cell's kernel, or :data:`MEASURED`.
+        medians: seconds of each measured cell; None on a device without timing.
     """
 
     warnings: Sequence[str]
@@ -52,13 +47,13 @@ class Run:
     medians: Mapping[str, float | None]
 
     def said_of(self, kernel: str) -> str:
-        """What is wrong with a kernel or its plugin, or that nothing is, as far as was seen; or :data:`NOT_RUN`."""
+        """Return the fault of a kernel or its plugin that was reported, :data:`MEASURED` or :data:`NOT_RUN`."""
         about = [text for text in self.warnings if f" {kernel} of " in text]
         about += [text for cell, text in self.reports.items() if cell.startswith(f"{kernel}-")]
         return next((text for text in about if text != MEASURED), about[0] if about else NOT_RUN)
 
     def of_others(self) -> dict[str, float | None]:
-        """The medians of the cells that are no bad plugin's."""
+        """Return the medians of the cells of other plugins."""
         bad = tuple(f"zoo.{plugin.name}-" for plugin in INSTALLED)
         return {cell: median for cell, median in self.medians.items() if not cell.startswith(bad)}
 
@@ -84,7 +79,7 @@ def measured(device: str, site: Path, kernels: Sequence[str] = (), seconds: floa
 
 
 def cells(device: str, kernels: Sequence[str]) -> Iterator[tuple[str, Cell]]:
-    """The cells that are measured, by their test ids."""
+    """Yield the cells to measure, with their test ids."""
     sizes = GPU_SIZES if chosen(device)[0].supports_timing else EMULATED_SIZES
     timings = (Timing(max_seconds=0.3),)
     for kernel in registry().matching(kernels)[0]:
@@ -95,20 +90,20 @@ def cells(device: str, kernels: Sequence[str]) -> Iterator[tuple[str, Cell]]:
 
 
 def cause(error: str) -> str:
-    """An error's first line, and the next one where it leads there."""
+    """Return the first line of an error, with the next one if it ends with a colon."""
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     first = next((index for index, line in enumerate(lines) if not line.endswith(":")), 0)
     return " ".join(lines[: first + 1]) or "no reason"
 
 
 def _anywhere(text: str, site: Path) -> str:
-    """The text without the folders that mmcore and the plugins happen to lie in."""
+    """Return the text without the folders of mmcore and the plugins."""
     return text.replace(f"{site}{os.sep}", "").replace(f"{ROOT}{os.sep}", "")
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A run with the zoo between two without: the medians of the cells that are no bad plugin's."""
+    """A run with the zoo between two runs without: the medians of the cells of other plugins."""
 
     before: Mapping[str, float | None]
     beside: Mapping[str, float | None]
@@ -116,7 +111,7 @@ class Comparison:
 
     @property
     def differences(self) -> dict[str, float]:
-        """How much longer a cell took beside the zoo, as a share of the mean of its times without."""
+        """The difference of each cell's time beside the zoo from the mean without, as a share of that mean."""
         found = {}
         for cell, beside in self.beside.items():
             before, after = self.before.get(cell), self.after.get(cell)
@@ -126,7 +121,7 @@ class Comparison:
 
     @property
     def failures(self) -> list[str]:
-        """One sentence for each cell to which the zoo made a difference."""
+        """A sentence for each cell that the zoo affected."""
         runs = (self.before, self.beside, self.after)
         missing = [cell for cell in dict.fromkeys(c for run in runs for c in run) if not all(cell in r for r in runs)]
         changed = {cell: share for cell, share in self.differences.items() if abs(share) > MOST}
@@ -137,15 +132,15 @@ class Comparison:
 
     @property
     def conclusion(self) -> str:
-        """What the comparison comes to, in a sentence."""
+        """The result in a sentence."""
         conclusion = f"{len(self.beside)} other cells are measured beside the zoo"
         if not self.differences:
             return conclusion
         return f"{conclusion}, {100 * max(map(abs, self.differences.values())):.1f} % at most from their times without"
 
 
-def written(machine: Mapping[str, Any], zoo: Run, comparison: Comparison) -> str:
-    """The results as JSON, a plugin or a cell on each line."""
+def written(head: Mapping[str, Any], zoo: Run, comparison: Comparison) -> str:
+    """Return the file of results, a plugin or a cell on each line."""
     plugins = [
         {
             "plugin": f"zoo.{plugin.name}",
@@ -157,20 +152,23 @@ def written(machine: Mapping[str, Any], zoo: Run, comparison: Comparison) -> str
     ]
     runs = (comparison.before, comparison.beside, comparison.after)
     rows = [{"cell": cell, "seconds": [run.get(cell) for run in runs]} for cell in comparison.beside]
-    return results_text({"machine_info": machine}, plugins=plugins, before_beside_after=rows)
+    return results_text(head, plugins=plugins, before_beside_after=rows)
 
 
-def main(path: Path, device: str = "cuda", *kernels: str) -> None:
-    """Measure, write the results, and exit with 1 if the zoo makes a difference to others."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, write the results, and exit with 1 if the zoo affects other kernels."""
+    parser = command_line("zoo_comparison", __doc__)
+    parser.add_argument("device", nargs="?", default="cuda")
+    parser.add_argument("kernel", nargs="*", help="names or patterns; all by default")
+    asked = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as temporary:
         alone = install(Path(temporary) / "alone", (GOOD,))
         zoo = install(Path(temporary) / "zoo", (GOOD, *(plugin.name for plugin in INSTALLED)))
-        before, beside, after = (measured(device, site, kernels) for site in (alone, zoo, alone))
-    machine: dict[str, Any] = {}
-    describe(machine, executed(device_name(device), "mmcore.executor.worker:describe")["facts"])
+        before, beside, after = (measured(asked.device, site, asked.kernel) for site in (alone, zoo, alone))
     comparison = Comparison(before.of_others(), beside.of_others(), after.of_others())
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(written(machine, beside, comparison), encoding="utf-8")
+    head = machine_info(facts_of(asked.device))
+    asked.results.parent.mkdir(parents=True, exist_ok=True)
+    asked.results.write_text(written(head, beside, comparison), encoding="utf-8")
     for plugin in INSTALLED:
         print(f"zoo.{plugin.name}: {beside.said_of(f'zoo.{plugin.name}')}")
     print(comparison.conclusion)
@@ -179,6 +177,4 @@ def main(path: Path, device: str = "cuda", *kernels: str) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        raise SystemExit("usage: python -m bench.studies.zoo_comparison RESULTS.json [DEVICE [KERNEL…]]")
-    main(Path(sys.argv[1]), *sys.argv[2:])
+    main()

@@ -86,9 +86,9 @@ def matmul(
 def best_kernel(a: Any, b: Any, out: Any = None, *, device: str = "auto") -> Choice:
     """Return the kernel and config that :func:`matmul` takes for such arrays if none is named, and the reason.
 
-    On a GPU it is the fastest kernel that is tuned for their types and layouts, for the nearest product, on such a card
-    or else on another; each was verified before it was timed. A float32 product keeps float32's tolerance. Without
-    tuned kernels, and without a GPU, it is a plain kernel of float32.
+    On a GPU it is the fastest kernel that is tuned for their types and layouts and the nearest product. It was tuned on
+    such a card or else on another, and verified before it was timed. A float32 product keeps float32's tolerance.
+    Without tuned kernels, and without a GPU, it is a plain kernel of float32.
 
     Arguments and errors are those of :func:`matmul`.
     """
@@ -114,7 +114,7 @@ def _device_of(a: Any, b: Any, out: Any, device: str) -> tuple[Device, bool]:
 
 
 def _choice(a: Any, b: Any, out: Any, device: Device, on_gpu: bool) -> tuple[Choice, Any, Any, Any]:
-    """Return the best kernel, and the arrays, of which A and B are copied and ``out`` is None if it cannot use them."""
+    """Return the best kernel, and the arrays: A and B copied and ``out`` None if the kernel cannot use them."""
     if not on_gpu:
         for label, array in _labelled(a, b, out):
             check_array(label, array)

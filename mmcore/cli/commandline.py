@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
+from mmcore.cli.kernel_param import add_file_options
 from mmcore.cli.output import keep_stdout_for_json, write
 from mmcore.errors import MmcoreError, TimeLimit, described
 from mmcore.messages import finish, say, visible
@@ -47,7 +48,7 @@ class CommandLine(click.Group):
                 raise MmcoreError(f"the command {cmd_name}, {target}, is no click command")
         except MmcoreError as error:
             command = _Broken(cmd_name, short_help=f"({error})")
-        registry().hook.mmcore_command(command=command)
+        add_file_options(command)
         command.context_class = _Context
         return command
 
@@ -111,13 +112,13 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError):
         what = "the output cannot be written" if error.errno in _OF_WRITING else ""
         return ": ".join(str(each) for each in (error.filename or what, error.strerror or described(error)) if each)
-    where = f" ({found})" if (found := place(error)) else ""
+    where = f" ({file_and_line})" if (file_and_line := place(error)) else ""
     return f"{described(error)}{where}; mmcore or a plugin did not foresee it, and python -X dev -m mmcore shows where"
 
 
 def _commands() -> dict[str, str]:
     """Every command's "module:function", the core's own first."""
-    return COMMANDS | {name: found.item for name, found in sorted(registry().commands.items())}
+    return COMMANDS | {name: registered.item for name, registered in sorted(registry().commands.items())}
 
 
 class _Broken(click.Command):
@@ -131,10 +132,10 @@ class _Broken(click.Command):
 @click.version_option(package_name=DISTRIBUTION, prog_name="mmcore", message="%(prog)s %(version)s")
 @click.pass_context
 def main(context: click.Context) -> None:
-    """CUDA matrix-product kernels, verified before they are timed, on a GPU or an emulator.
+    """CUDA matrix-product kernels, verified before they are timed, with or without a GPU.
 
-    Every command takes --json. The exit status is 0 on success, 1 when the answer is no (a wrong product, a violation),
-    and 2 when the request cannot be carried out or the time limit was reached.
+    Every command takes --json. Exit status: 0 = right, 1 = wrong (a wrong product, a violation), 2 = could not run or
+    reached the time limit.
     """
     if context.invoked_subcommand is None:
         write(context.get_help())

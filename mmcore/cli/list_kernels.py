@@ -39,23 +39,23 @@ def list_kernels(patterns: tuple[str, ...], quiet: bool, as_json: bool, **filter
 
 
 def _select(kernels: list[Kernel], patterns: tuple[str, ...], reference: str | None, dtype: str | None) -> list[Kernel]:
-    """Those that all of them select; where one selects none, a MmcoreError says what there is."""
+    """Return the kernels that all filters select. If one selects none, raise a MmcoreError with the alternatives."""
     families = ", ".join(dict.fromkeys(map(_family, kernels))) or "no kernels at all"
     for pattern in patterns:
         if not any(_matches(kernel, pattern) for kernel in kernels):
             raise MmcoreError(f"no kernel's name matches {pattern!r}; there are {families}")
-    found = [each for each in kernels if not patterns or any(_matches(each, pattern) for pattern in patterns)]
+    selected = [each for each in kernels if not patterns or any(_matches(each, pattern) for pattern in patterns)]
     if reference is not None:
         words = reference.casefold()
-        found = [each for each in found if words == _family(each) or words in each.reference.casefold()]
-        if not found:
+        selected = [each for each in selected if words == _family(each) or words in each.reference.casefold()]
+        if not selected:
             raise MmcoreError(f"no kernel's reference has {reference!r} in it; there are {families}")
     if dtype is not None:
-        name, dtypes = dtype_named(dtype).name, ", ".join(dict.fromkeys(each.dtype for each in found))
-        found = [each for each in found if each.dtype == name]
-        if not found:
+        name, dtypes = dtype_named(dtype).name, ", ".join(dict.fromkeys(each.dtype for each in selected))
+        selected = [each for each in selected if each.dtype == name]
+        if not selected:
             raise MmcoreError(f"none of these kernels takes {name}; they take {dtypes or 'nothing: there are none'}")
-    return found
+    return selected
 
 
 def _matches(kernel: Kernel, pattern: str) -> bool:
@@ -67,7 +67,7 @@ def _family(kernel: Kernel) -> str:
 
 
 def summary(registered: Registered[Kernel]) -> dict[str, Any]:
-    """What ``list-kernels --json`` says of a kernel."""
+    """Return the entry of a kernel in ``list-kernels --json``."""
     kernel = registered.item
     plain = ("name", "title", "reference", "dtype", "output", "operation", "column_major", "alpha", "beta")
     return {name: getattr(kernel, name) for name in plain} | {
@@ -81,21 +81,21 @@ def summary(registered: Registered[Kernel]) -> dict[str, Any]:
 
 
 def descriptions(kernel: Kernel) -> list[str]:
-    """Its constraints in words."""
+    """Return a kernel's constraints in words."""
     return [constraint.description for constraint in kernel.constraints]
 
 
 def configs(kernel: Kernel) -> str:
-    """Its usual configs on one line: the blocks, and the other parameters that follow from none."""
-    found = kernel.usual_configs
-    names = [name for name in found[0] if name not in found[0].derived and name != "block"]
+    """Return a kernel's usual configs on one line: the blocks, and the parameters that are not derived."""
+    usual = kernel.usual_configs
+    names = [name for name in usual[0] if name not in usual[0].derived and name != "block"]
     if not names:
-        return " ".join(dict.fromkeys(str(config.block) for config in found if "block" in config)) or "a library"
-    return ", ".join(" ".join([str(each.block), *(f"{name}={each[name]}" for name in names)]) for each in found)
+        return " ".join(dict.fromkeys(str(config.block) for config in usual if "block" in config)) or "a library"
+    return ", ".join(" ".join([str(each.block), *(f"{name}={each[name]}" for name in names)]) for each in usual)
 
 
 def typed_operation(kernel: Kernel) -> str:
-    """Operation and types: "C=AB f32", or "C=AB f16→f32" where C's type is not that of A and B."""
+    """Return operation and types: "C=AB f32", or "C=AB f16→f32" if C has another type than A and B."""
     return f"{kernel.operation} {kernel.types}".replace("float", "f")
 
 
@@ -105,14 +105,14 @@ def _cells(kernel: Kernel) -> tuple[str, ...]:
 
 
 def _rows(kernels: list[Kernel]) -> str:
-    """One line for each kernel, so that grep finds all there is to it. (Importing rich takes as long as mmcore.)"""
+    """Return one line for each kernel, for grep, without rich, whose import takes as long as mmcore's."""
     rows = [("kernel", "what it does", "operation", "configs", "needs"), *map(_cells, kernels)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 def _render(kernels: list[Kernel]) -> None:
-    """The same for a terminal, where nothing may be cut: operation, configs and needs stand below the title."""
+    """Render the kernels for a terminal, with operation, configs and needs below the title."""
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2, 0, 0))

@@ -1,4 +1,4 @@
-"""What the user says of a product and of the launches that make it, the same for every command that takes it."""
+"""The options for a product and its launches, which several commands share."""
 
 from __future__ import annotations
 
@@ -61,12 +61,14 @@ def _with(*options: _Option) -> _Option:
 
 _BLOCK = "Threads per block; 32 is 32x32 unless the kernel's blocks are flat."
 _PARAM = "A parameter of the kernel's config, such as BM=128; comma lists, repeatable."
-block_option = click.option("--block", metavar="BX[xBY]", help=_BLOCK)
-config_option = click.option("--config", "configs", multiple=True, type=parse_config, metavar="NAME=VALUE", help=_PARAM)
+block_option = click.option("--block", is_eager=True, metavar="BX[xBY]", help=_BLOCK)
+config_option = click.option(
+    "--config", "configs", is_eager=True, multiple=True, type=parse_config, metavar="NAME=VALUE", help=_PARAM
+)
 
 
 def problem_options(usual: int) -> _Option:
-    """The options that say which product: ``usual``, or the next size that the kernel allows, by default."""
+    """Return the options for the product's sizes; the default is ``usual``, or the next size that the kernel allows."""
     text = f"m = n = k, or MxNxK; {usual}, or the next that the kernel allows, by default."
     return _with(
         click.option("--size", type=sizes_type, metavar="N", help=text),
@@ -77,7 +79,7 @@ def problem_options(usual: int) -> _Option:
 
 
 def launch_options(usual: int) -> _Option:
-    """The options that say which product and how it is launched, as :func:`requested_cell` takes them."""
+    """Return the options for the product and its launch, as :func:`requested_cell` takes them."""
     gap = "Elements between rows (or columns) of {}."
     return _with(
         problem_options(usual),
@@ -89,31 +91,31 @@ def launch_options(usual: int) -> _Option:
     )
 
 
-def device_option(usual: str = "auto, cuda, cuda:1, emulator, ...") -> _Option:
-    """``--device``."""
+def device_option(usual: str = "auto, NAME or NAME:INDEX; mmcore doctor lists the names.") -> _Option:
+    """Return the option ``--device``."""
     return click.option("--device", default="auto", metavar="D", show_default=True, help=usual)
 
 
 def timeout_option(what: str) -> _Option:
-    """``--timeout``, of ``what``."""
+    """Return the option ``--timeout`` for the time that ``what`` takes."""
     text, usual = f"Seconds that {what} may take.", f"{USUAL_SECONDS:g}"
     return click.option("--timeout", type=parse_seconds, default=usual, metavar="S", show_default=True, help=text)
 
 
 def requested_sizes(kernel: Kernel, asked: Mapping[str, Any], usual: int, config: Config | None) -> Sizes:
-    """m, n and k that a user asks for (or InvalidProblem); by default the usual, or the next that the kernel allows."""
+    """Return m, n and k as given; by default the usual size, or the next that the kernel allows."""
     size: Sizes | None = asked.get("size")
-    given = [asked[name] for name in "mnk" if asked.get(name) is not None]
-    if size is not None and given:
+    sizes = [asked[name] for name in "mnk" if asked.get(name) is not None]
+    if size is not None and sizes:
         raise InvalidProblem("give either one size or m, n and k, not both")
-    if given and len(given) < 3:
+    if sizes and len(sizes) < 3:
         raise InvalidProblem("give one size, or all of m, n and k")
-    m, n, k = size or given or [kernel.square_problem(usual, *([config] if config else [])).n] * 3
+    m, n, k = size or sizes or [kernel.square_problem(usual, *([config] if config else [])).n] * 3
     return Sizes(m, n, k)
 
 
 def requested_config(kernel: Kernel, asked: Mapping[str, Any]) -> Config | None:
-    """The config that a user asks for; None where the first that fits will do."""
+    """Return the config as given; None if the first that fits will do."""
     parameters = {name: value for several in asked.get("configs") or () for name, value in several.items()}
     if asked.get("block") is not None:
         parameters[BLOCK] = asked["block"]
@@ -121,7 +123,7 @@ def requested_config(kernel: Kernel, asked: Mapping[str, Any]) -> Config | None:
 
 
 def requested_cell(kernel: Kernel, device: str, asked: Mapping[str, Any], usual: int, **further: Any) -> Cell:
-    """The cell of a kernel that options ask for (or a MmcoreError); m = n = k = ``usual`` by default."""
+    """Return the cell that the options describe; m = n = k = ``usual`` by default. Raises MmcoreError."""
     config = requested_config(kernel, asked)
     m, n, k = requested_sizes(kernel, asked, usual, config)
     named = ("lda", "ldb", "ldc", "seed", "force", "timeout", "inputs")

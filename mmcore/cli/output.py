@@ -1,4 +1,4 @@
-"""What every command does the same way: load the plugins, and write a document, text or tables."""
+"""The output of commands: warnings of plugins, and a document, text or tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _redirected = contextlib.ExitStack()
 
 
 def loaded_registry() -> Registry:
-    """The registry; what is wrong with the plugins goes to stderr, one warning each."""
+    """Return the registry, and write a warning to stderr for each plugin that failed."""
     for warning in registry().warnings():
         say(f"warning: {warning}")
     return registry()
@@ -59,7 +59,7 @@ def write(text: str) -> None:
 
 
 def on_terminal() -> bool:
-    """Whether stdout is a terminal: where it is none, nothing is coloured, wrapped or shortened."""
+    """Return whether stdout is a terminal. Elsewhere, nothing is coloured, wrapped or shortened."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
@@ -69,7 +69,7 @@ def render(*parts: RenderableType) -> None:
 
 
 def rendered(*parts: RenderableType, terminal: bool) -> str:
-    """Rich's rendering of some parts: as wide as the terminal and in colour, or as wide as it takes and plain."""
+    """Return rich's rendering of some parts: coloured and as wide as the terminal, or plain and as wide as needed."""
     text, width = io.StringIO(), None if terminal else 10_000
     output = console(text, width=width, force_terminal=terminal)
     for part in parts:
@@ -93,7 +93,7 @@ def console(file: IO[str] | None = None, **options: Any) -> Console:
 
 
 def fields(rows: Iterable[tuple[str, str]]) -> Table:
-    """Names on the left, values on the right; rows without a value are left out."""
+    """Return a table with names on the left and values on the right; rows without a value are skipped."""
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2, 0, 0))
@@ -106,12 +106,12 @@ def fields(rows: Iterable[tuple[str, str]]) -> Table:
 
 
 def parameters(config: Mapping[str, Any]) -> str:
-    """A config's parameters besides the block: "BM=128, BN=64"."""
+    """Return a config's parameters except the block: "BM=128, BN=64"."""
     return ", ".join(f"{name}={value}" for name, value in config.items() if name != "block")
 
 
 def in_turn(extents: list[Dim3], what: str) -> str:
-    """The blocks or grids of a few launches; of many, how many more there are."""
-    said = [f"{each} ({each.size} {what}{'' if each.size == 1 else 's'})" for each in extents[:_MOST_LAUNCHES]]
+    """Return the blocks or grids of the first launches, and the number of further ones."""
+    shown = [f"{each} ({each.size} {what}{'' if each.size == 1 else 's'})" for each in extents[:_MOST_LAUNCHES]]
     more = [f"{len(extents) - _MOST_LAUNCHES} more"] if len(extents) > _MOST_LAUNCHES else []
-    return ", then ".join([*said, *more])
+    return ", then ".join([*shown, *more])

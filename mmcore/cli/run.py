@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mmcore.cell import INPUTS, LIBRARY, WAYS, brief_timings
+from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, in_turn, json_option, loaded_registry, parameters, render, write_json
 from mmcore.devices.violations import Violation
@@ -16,7 +17,7 @@ from mmcore.executor import measure_cell
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.planning.plan import DEFAULT
-from mmcore.plugins import instance_of
+from mmcore.plugins import instance_of, texts
 from mmcore.registry import registry
 from mmcore.result import Result
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("kernel")
+@click.argument("kernel", type=KernelParam())
 @launch_options(USUAL_SIZE)
 @device_option()
 @click.option("--memory", type=click.Choice(WAYS["end-to-end"]), default="pageable", help="Host memory of copies.")
@@ -39,13 +40,13 @@ def run(
     kernel: KernelReference, device: str, memory: str, baseline: str, quiet: bool, as_json: bool, **asked: Any
 ) -> int:
     """Run a kernel, verify its product, and time it."""
-    found = loaded_registry().kernel(kernel)
-    against = registry().source_revision(found, asked.pop("against"))
+    declaration = loaded_registry().kernel(kernel)
+    against = registry().source_revision(declaration, asked.pop("against"))
     compared = {"baseline": "" if baseline == "none" else baseline, "against": against}
-    cell = requested_cell(found, device, asked, USUAL_SIZE, timings=brief_timings(memory), **compared)
+    cell = requested_cell(declaration, device, asked, USUAL_SIZE, timings=brief_timings(memory), **compared)
     result = measure_cell(cell)
     if not result.violations:
-        answers = registry().hook.mmcore_hazards(result=result, kernel=found)
+        answers = registry().hook.mmcore_hazards(result=result, kernel=declaration)
         for hazards, violations in registry().answers(answers, "mmcore_hazards", _hazards):
             untimed: dict[str, Any] = {"times": (), "compared": ()} if violations else {}
             looked = "\n".join(filter(None, (result.hazards, hazards)))
@@ -53,22 +54,23 @@ def run(
     if as_json:
         write_json(result.to_json())
     else:
-        render(*(_answer(result) if quiet else report(result, found, auto=device == "auto")))
+        hints = _hints(result)
+        render(*(_answer(result, hints) if quiet else report(result, declaration, hints, auto=device == "auto")))
     return 0 if result.verified else 2 if result.timed_out else 1
+
+
+def _hints(result: Result) -> list[str]:
+    """Return plugins' hints on a result, which may run the kernel in other ways to find them."""
+    answers = registry().hook.mmcore_hints(result=result)
+    return [hint for hints in registry().answers(answers, "mmcore_hints", texts) for hint in hints]
 
 
 def _hazards(answer: Any) -> tuple[str, tuple[Violation, ...]]:
     return str(answer[0]), tuple(map(instance_of(Violation), answer[1]))
 
 
-def _texts(answer: Any) -> list[str]:
-    if isinstance(answer, str):
-        raise TypeError("it returned str, not a list")
-    return [*map(str, answer)]
-
-
-def report(result: Result, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
-    """The lecture's report: launch, times, verification and answer. ``auto`` says that mmcore chose the device."""
+def report(result: Result, kernel: Kernel, hints: Sequence[str] = (), *, auto: bool) -> list[RenderableType]:
+    """Return the launch, times, verification and answer of a result. ``auto``: mmcore chose the device."""
     description = f": {result.device_description}" if result.device_description else ""
     forced = "; ".join(result.violated_constraints) or "against nothing: its constraints hold"
     rows = [
@@ -90,34 +92,32 @@ def report(result: Result, kernel: Kernel, *, auto: bool) -> list[RenderableType
         ("verification", _verification(result)),
         ("hazards", result.hazards),
     ]
-    return [f"{kernel.name}: {kernel.title}\n", fields(rows), "", *_answer(result)]
+    return [f"{kernel.name}: {kernel.title}\n", fields(rows), "", *_answer(result, hints)]
 
 
-def conditions(found: Mapping[str, Any]) -> str:
-    """The clock, power and temperature while it was timed, and what held the clock back."""
-    if not found:
+def conditions(values: Mapping[str, Any]) -> str:
+    """Return the clock, power and temperature during the timing, and the reasons that lowered the clock."""
+    if not values:
         return ""
-    held = f", held back by {', '.join(found['clock_reasons']).replace('_', ' ')}" if found["clock_reasons"] else ""
-    return f"{found['clock_mhz']:.0f} MHz, {found['power_w']:.0f} W, {found['temperature_c']:.0f} °C{held}"
+    held = f", held back by {', '.join(values['clock_reasons']).replace('_', ' ')}" if values["clock_reasons"] else ""
+    return f"{values['clock_mhz']:.0f} MHz, {values['power_w']:.0f} W, {values['temperature_c']:.0f} °C{held}"
 
 
-def _answer(result: Result) -> list[RenderableType]:
+def _answer(result: Result, hints: Sequence[str]) -> list[RenderableType]:
     from rich.text import Text
 
     answer = Text("TEST PASS", "bold green") if result.verified else Text("TEST FAIL", "bold red")
     if result.timed_out:
         answer = Text("NOT FINISHED: --timeout sets the limit", "bold yellow")
-    answers = registry().hook.mmcore_hints(result=result)
-    hints = [hint for several in registry().answers(answers, "mmcore_hints", _texts) for hint in several]
     return [*result.failures(), *hints, answer]
 
 
 def _config(result: Result) -> str:
-    """The parameters besides the block, and where a tuned config comes from, or that it is the default one."""
-    told = parameters(result.config)
-    if not result.config_origin or not (told or result.config_origin != DEFAULT):
-        return told
-    return f"{told}\n{result.config_origin}".lstrip()
+    """Return the parameters except the block, and the origin of the config unless the user named it."""
+    text = parameters(result.config)
+    if not result.config_origin or not (text or result.config_origin != DEFAULT):
+        return text
+    return f"{text}\n{result.config_origin}".lstrip()
 
 
 def _problem(result: Result, kernel: Kernel) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.list_kernels import configs, descriptions, summary
 from mmcore.cli.options import USUAL_SIZE
 from mmcore.cli.output import fields, json_option, loaded_registry, on_terminal, render, write_json
@@ -18,8 +19,10 @@ from mmcore.kernel.launch import Launch, covering_grid
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.kernel_reference import KernelReference
+from mmcore.messages import say
 from mmcore.planning.plan import Plan, plan
 from mmcore.plugin_table import Origin, Registered
+from mmcore.plugins import texts
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,42 +31,45 @@ _LANGUAGES = {".py": "python", ".ptx": "ptx"}
 
 
 @click.command()
-@click.argument("kernel")
+@click.argument("kernel", type=KernelParam())
 @json_option
 def show(kernel: KernelReference, as_json: bool) -> int:
     """Show a kernel: where it comes from, its rule, its source."""
     registry = loaded_registry()
-    found = registry.kernel(kernel)
-    registered = registry.kernels.get(found.name, Registered(found, Origin(found.source.name, "no package")))
-    source_text, rule, launched = found.source_text(), _rule(found), _entries(found)
-    declared = {"entry": found.entry, "arguments": found.arguments, "grid": found.launch or found.grid}
-    inferred = [name for name, value in declared.items() if not value and not found.call]  # read off the source
+    shown = registry.kernel(kernel)
+    registered = registry.kernels.get(shown.name, Registered(shown, Origin(shown.source.name, "no package")))
+    answers = registry.hook.mmcore_notes(kernel=shown)
+    for note in (note for notes in registry.answers(answers, "mmcore_notes", texts) for note in notes):
+        say(note)
+    source_text, rule, launched = shown.source_text(), _rule(shown), _entries(shown)
+    declared = {"entry": shown.entry, "arguments": shown.arguments, "grid": shown.launch or shown.grid}
+    inferred = [name for name, value in declared.items() if not value and not shown.call]  # read off the source
     if as_json:
-        further = {"launched": launched, "inferred": inferred, "accumulator": found.accumulator}
+        further = {"launched": launched, "inferred": inferred, "accumulator": shown.accumulator}
         write_json(summary(registered) | further | {"launch_rule": rule, "source_text": source_text})
     else:
         facts = [
-            ("reference", found.reference),
-            ("operation", found.operation),
-            ("types", f"{found.dtype} in, summed in {found.accumulator}, {found.output} out"),
-            ("by columns", " ".join(found.column_major)),
-            ("C before", found.initial_c),
+            ("reference", shown.reference),
+            ("operation", shown.operation),
+            ("types", f"{shown.dtype} in, summed in {shown.accumulator}, {shown.output} out"),
+            ("by columns", " ".join(shown.column_major)),
+            ("C before", shown.initial_c),
             ("launches", "\n".join(launched)),
             ("inferred", ", ".join(inferred)),
-            ("configs", configs(found)),
-            ("needs", "\n".join(descriptions(found))),
-            ("known bugs", "\n".join(found.known_bugs)),
-            ("for example", "\n".join(examples(found))),
+            ("configs", configs(shown)),
+            ("needs", "\n".join(descriptions(shown))),
+            ("known bugs", "\n".join(shown.known_bugs)),
+            ("for example", "\n".join(examples(shown))),
             ("plugin", str(registered.origin)),
         ]
-        source = (f"\n{found.source}:\n", _listing(source_text, _LANGUAGES.get(found.source.suffix, "cuda")))
+        source = (f"\n{shown.source}:\n", _listing(source_text, _LANGUAGES.get(shown.source.suffix, "cuda")))
         listings = "\nlaunch rule:\n", _listing(rule, "python"), *(source if source_text else ())
-        render(f"{found.name}: {found.title}\n", fields(facts), *listings)
+        render(f"{shown.name}: {shown.title}\n", fields(facts), *listings)
     return 0
 
 
 def _rule(kernel: Kernel) -> str:
-    """The rule's source code, or its docstring where Python cannot find the code."""
+    """Return the source code of the launch rule, or its docstring if Python cannot find the code."""
     rule: Any = kernel.call or kernel.launch or kernel.grid or covering_grid
     while isinstance(rule, functools.partial):
         rule = rule.func
@@ -74,7 +80,7 @@ def _rule(kernel: Kernel) -> str:
 
 
 def _entries(kernel: Kernel) -> list[str]:
-    """The functions that are launched and what they take, in order; or why that cannot be said."""
+    """Return the launched functions with their arguments, in order; or the error that planning raised."""
     try:
         planned = _planned(kernel, kernel.square_problem(USUAL_SIZE))
         calls = [(planned.entry(launch), map(_argument, planned.arguments(launch))) for launch in planned.launches]
@@ -84,7 +90,7 @@ def _entries(kernel: Kernel) -> list[str]:
 
 
 def _argument(argument: Argument) -> str:
-    """An argument of a kernel function, as its signature would have it."""
+    """Return an argument as it could be written in the function's signature."""
     if isinstance(argument, Scalar):
         return f"{argument.type} {argument.value}"
     if isinstance(argument, Workspace):
@@ -97,7 +103,7 @@ def _argument(argument: Argument) -> str:
 
 
 def examples(kernel: Kernel) -> list[str]:
-    """What the rule makes of the usual size, and of one element more where the constraints allow that."""
+    """Return the launches at the usual size, and at one more if the constraints allow it."""
     usual, more = kernel.square_problem(USUAL_SIZE), kernel.problem(*[USUAL_SIZE + 1] * 3)
     both = usual.n == USUAL_SIZE and not kernel.violations(more, kernel.fitting_config(more))
     return [_example(kernel, problem) for problem in ((usual, more) if both else (usual,))]
@@ -123,13 +129,13 @@ def _geometry(launch: Launch) -> str:
 
 
 def _planned(kernel: Kernel, problem: Problem) -> Plan:
-    """The plan on an example of a device, as no device must be needed."""
+    """Return the plan on an example of a device, as none may be present."""
     capability = max(DeviceProperties().compute_capability, kernel.min_compute_capability)
     return plan(kernel, problem, kernel.fitting_config(problem), DeviceProperties(compute_capability=capability))
 
 
 def _listing(code: str, language: str) -> RenderableType:
-    """Numbered lines: coloured, and wrapped to its width, on a terminal; as they are elsewhere."""
+    """Return numbered lines, coloured and wrapped on a terminal."""
     if not on_terminal():
         lines = code.splitlines()
         return "\n".join(f"{number:>{len(str(len(lines)))}}  {line}" for number, line in enumerate(lines, start=1))

@@ -1,4 +1,4 @@
-"""Compiled code, as the compiler hands it to a device."""
+"""Compiled code, as a compiler returns it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Binary:
 
     Attributes:
         cubin: machine code, which a GPU loads; made of the PTX by the driver where it is empty.
-        ptx: PTX text, which the emulator runs; a kernel without it runs on GPUs alone.
+        ptx: PTX text, which devices without a GPU run; a kernel without it runs on GPUs alone.
         shared_bytes: dynamic shared memory of a block that the code asks for, in bytes, besides what the launch says.
         null_pointers: how many pointers the code takes after the declared arguments; each launch gets null for them.
     """
@@ -32,7 +32,7 @@ class CompiledFunction:
         static_shared_bytes: shared memory that the source declares, per block.
         parameter_bytes: size of each parameter, in order.
         spill_bytes: bytes of registers spilled to local memory, stores and loads together, per thread; None where the
-            compiler does not tell.
+            compiler does not report them.
         dynamic_shared_bytes: shared memory per block that each launch gets besides what it asks for itself.
         null_pointers: parameters at the end that each launch gives null pointers to.
     """
@@ -48,15 +48,16 @@ class CompiledFunction:
 
 @dataclass(frozen=True)
 class CompiledModule:
-    """Machine code for a GPU and PTX for the emulator, from one compilation.
+    """Machine code and PTX from one compilation.
 
     Attributes:
         architecture: what it was compiled for, such as "sm_90".
         source: name of the .cu file.
-        functions: the functions asked for, by name expression.
+        functions: the requested functions, by name expression.
         cubin: machine code; empty where the driver makes it of the PTX.
         ptx: PTX text; empty where there is machine code alone.
-        left_out: what of the source and its headers is not compiled: name, path, first and last line, and the reason.
+        excluded_host_code: code of the source and its headers that was not compiled, as it is the host's: name, path,
+            first and last line, and the reason of each part.
     """
 
     architecture: str
@@ -64,4 +65,4 @@ class CompiledModule:
     functions: dict[str, CompiledFunction]
     cubin: bytes
     ptx: str
-    left_out: list[dict[str, str | int]] = field(default_factory=list)
+    excluded_host_code: list[dict[str, str | int]] = field(default_factory=list)

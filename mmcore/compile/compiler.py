@@ -18,29 +18,30 @@ class Compiler(Protocol):
     """Makes code of one kind of source; what a plugin's ``mmcore_compilers`` returns.
 
     Attributes:
-        name: the compiler's name, such as "nvrtc".
+        name: the compiler's name.
     """
 
     @property
     def name(self) -> str: ...
 
     def version(self) -> str:
-        """The compiler's version; :class:`~mmcore.errors.CompilerMissing`, and how to get it, where it is not there.
+        """Return the compiler's version; empty for one that only returns code from other compilers.
 
-        It is empty for one that only hands on what others have compiled.
+        Raises:
+            CompilerMissing: it is not installed; the text says how to install it.
         """
 
     def findings(self) -> Mapping[str, str]:
-        """What was found on this machine that it needs, by name; ``mmcore doctor`` shows it."""
+        """Return what the compiler needs and was found on this machine, by name, for ``mmcore doctor``."""
 
     def takes(self, kernel: Kernel) -> bool:
-        """Whether it compiles that kernel's source."""
+        """Return whether it compiles that kernel's source."""
 
     def inputs(self, plan: Plan, architecture: str) -> Mapping[str, Any]:
-        """What the code depends on, by name: the text of the source, options, the state of what it includes."""
+        """Return the inputs of the code by name: the source's text, options, the state of included files."""
 
     def compile(self, plan: Plan, architecture: str) -> CompiledModule:
-        """The code of a plan, out of a cache where there is one; raises as :func:`compile_plan`."""
+        """Return the code of a plan, from a cache if possible; raises as :func:`compile_plan`."""
 
 
 def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
@@ -61,7 +62,7 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
 
 
 def compiler_versions() -> dict[str, str]:
-    """The version of every compiler that is there, by name."""
+    """Return the version of every compiler that is installed, by name."""
     versions = {}
     for name, registered in registry().compilers.items():
         with contextlib.suppress(Exception):  # it is missing, or a third party's
@@ -70,7 +71,7 @@ def compiler_versions() -> dict[str, str]:
 
 
 def compiler_of(kernel: Kernel) -> Compiler:
-    """The compiler that takes a kernel's source; :class:`InvalidKernel` where none does."""
+    """Return the compiler that takes a kernel's source. Raises :class:`InvalidKernel` if none does."""
     compilers = [each.item for each in registry().compilers.values()]
     for compiler in compilers:
         try:

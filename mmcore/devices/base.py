@@ -1,4 +1,4 @@
-"""What a device is: the protocols that the CUDA device, the emulator and third-party devices implement."""
+"""The protocols that devices implement."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Buffer(Protocol):
         """Copy the start of the buffer into a contiguous host array."""
 
     def guard_zone_violations(self) -> list[Violation]:
-        """Writes to the guard zones, found afterwards; none where the device stops such writes."""
+        """Return the writes to the guard zones; none if the device stops such writes."""
 
     def close(self) -> None: ...
 
@@ -121,22 +121,22 @@ class LoadedModule(Protocol):
     """A compiled module on a device."""
 
     def run(self, calls: Sequence[Call]) -> list[Violation]:
-        """Make the launches in order and wait for them; return their violations."""
+        """Make the launches in order, wait for them, and return their violations."""
 
     def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Timer | None:
-        """A timer of the launches; None on a device that does not support timing.
+        """Return a timer of the launches; None if the device does not support timing.
 
         Args:
             calls: the launches, which count as one.
-            cold: whether the caches are emptied before each; the time leaves that out.
-            refresh: copies to make before each, taking turns; the time may include them, and is then to be compared
-                with that of the same copies without ``calls``.
+            cold: whether the caches are emptied before each, which is not timed.
+            refresh: copies to make before each, in turns. The time may include them; then compare it with the time of
+                the same copies without ``calls``.
         """
 
     def end_to_end_timer(
         self, calls: Sequence[Call], uploads: HostCopies, downloads: HostCopies, *, pinned: bool
     ) -> Timer | None:
-        """A timer of copies in, launches and copies out, which count as one; None as for :meth:`timer`."""
+        """Return a timer of copies in, launches and copies out, which count as one; None as for :meth:`timer`."""
 
     def close(self) -> None: ...
 
@@ -145,7 +145,7 @@ class Device(Protocol):
     """Something that runs compiled kernels.
 
     Attributes:
-        name: the name that users give: "cuda:0", "emulator".
+        name: the name that users type, such as "NAME:0".
         identity: the same in every process of the machine, and no other device's.
         description: the GPU's product name, for instance.
         supports_timing: whether it measures device time.
@@ -180,23 +180,23 @@ class Device(Protocol):
         """Memory filled with NaN, and room behind it that may be read but not written; or :class:`DeviceError`."""
 
     def borrow(self, label: str, array: object) -> tuple[Buffer, tuple[int, ...], tuple[int, ...] | None, str]:
-        """The memory of an array with DLPack or ``__cuda_array_interface__``, not copied.
+        """Return the memory of an array with DLPack or ``__cuda_array_interface__``, which is not copied.
 
         Returns:
             The buffer, the array's shape, its strides in elements (or None), and the name of its dtype.
 
         Raises:
-            InvalidProblem: the array does not live on this device.
+            InvalidProblem: the array is not in this device's memory.
         """
 
     def products(self, problem: Problem, a: Buffer, b: Buffer) -> Products | None:
         """Return A·B and |A|·|B| in float64, m×n, of matrices on the device; None where the host computes them."""
 
     def load(self, compiled: CompiledModule) -> LoadedModule:
-        """The module, ready to launch; :class:`DeviceError` where the device rejects it."""
+        """Load a module. Raises :class:`DeviceError` if the device rejects it."""
 
     def conditions(self) -> AbstractContextManager[Mapping[str, Any]]:
-        """A context in which the device is watched; at its end what it gives holds clock, power, temperature, as JSON.
+        """Return a context that watches the device; at its end, its value has clock, power and temperature, as JSON.
 
         "throttled" says that cooling or power supply held the clock back. It is empty where nothing is known.
         """
@@ -222,10 +222,10 @@ class DeviceProvider(Protocol):
     def supports_timing(self) -> bool: ...
 
     def count(self) -> int:
-        """The number of devices; 0 as well where they cannot be used."""
+        """Return the number of devices that can be used."""
 
     def findings(self) -> Mapping[str, str]:
-        """What this machine has, and how to get what is missing, by topic, for ``mmcore doctor``."""
+        """Return what this machine has, and how to install what it lacks, by topic, for ``mmcore doctor``."""
 
     def properties(self, index: int) -> DeviceProperties:
         """Return the properties of device ``index`` without opening it; :class:`NoDevice` as for :meth:`open`."""
@@ -235,7 +235,7 @@ class DeviceProvider(Protocol):
 
 
 class Timer(Protocol):
-    """Repeats one thing on a device and tells how long it took, the host's launch latency left out.
+    """A timer that repeats one thing on a device and measures it, without the host's launch latency.
 
     Attributes:
         method: how it reads the time, in a few words.
@@ -248,6 +248,6 @@ class Timer(Protocol):
     def resolution(self) -> float: ...
 
     def seconds(self, count: int) -> float:
-        """Device seconds of doing it ``count`` times, all together."""
+        """Return the device seconds of doing it ``count`` times."""
 
     def close(self) -> None: ...

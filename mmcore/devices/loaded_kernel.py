@@ -32,11 +32,11 @@ from mmcore.planning.plan import Plan, resource_violations, violation
 
 
 class LoadedKernel:
-    """Everything ready to launch; a context manager that frees the device's memory.
+    """A kernel that is ready to launch; a context manager that frees the device's memory.
 
     Args:
-        plan: what to launch.
-        device: where.
+        plan: the launches.
+        device: the device that runs them.
         compiled: the plan's compiled module; compiled here when None.
         borrowed: buffers that take the place of matrices' own memory, by "A", "B", "C".
 
@@ -47,7 +47,7 @@ class LoadedKernel:
         calls: the launches with their arguments, or the library call.
 
     Raises:
-        CompileError, CompilerMissing, InvalidKernel: the source does not compile to what is declared.
+        CompileError, CompilerMissing, InvalidKernel: the source does not compile, or not to the declared functions.
         ConstraintViolation: the compiled kernel takes more registers or shared memory than the device has.
         DeviceError: the device has no memory for it, or rejects the module.
     """
@@ -110,7 +110,7 @@ class LoadedKernel:
         return violations
 
     def copies(self) -> tuple[HostCopies, HostCopies]:
-        """The copies in and out of an end-to-end time: buffers with the host arrays that were uploaded last."""
+        """Return the copies in and out for an end-to-end time: buffers with the last uploaded host arrays."""
         moved = "ABC" if self.plan.kernel.accumulate else "AB"
         uploads = [(self.buffers[label], self._uploaded[label]) for label in moved]
         return uploads, [(self.buffers["C"], np.empty_like(self._uploaded["C"]))]
@@ -125,7 +125,7 @@ class LoadedKernel:
             raise violation(self.plan.kernel, reasons)
 
     def _memory(self) -> Iterator[tuple[str, int, int]]:
-        """The label, bytes and over-read bytes of every buffer."""
+        """Yield the label, bytes and over-read bytes of every buffer."""
         for matrix in MATRICES:
             itemsize = self.plan.problem.dtype_of(matrix).itemsize
             yield matrix, self.plan.problem.span(matrix) * itemsize, self.plan.over_read(matrix) * itemsize
@@ -133,21 +133,21 @@ class LoadedKernel:
             yield workspace.name, workspace.nbytes, 0
 
     def _bound_launch(self, launch: Launch) -> BoundLaunch:
-        """The launch with its arguments, which must be as large as the function's parameters: it reads them all."""
+        """Return the launch with its arguments. Raises InvalidKernel unless their sizes are the function's."""
         entry = self.plan.entry(launch)
         function = self.compiled.functions[entry]
         arguments = tuple(self._bound_argument(argument) for argument in self.plan.arguments(launch))
         arguments += (np.uint64(0),) * function.null_pointers
         declared = tuple(map(_nbytes, arguments))
         if declared != function.parameter_bytes:
-            taken, given = _sizes(function.parameter_bytes), _sizes(declared)
+            taken, passed = _sizes(function.parameter_bytes), _sizes(declared)
             name = entry or function.symbol
-            raise InvalidKernel(f"{self.plan.kernel.name}: {name} takes {taken}, but is declared with {given}")
+            raise InvalidKernel(f"{self.plan.kernel.name}: {name} takes {taken}, but is declared with {passed}")
         launch = replace(launch, shared_bytes=launch.shared_bytes + function.dynamic_shared_bytes)
         return BoundLaunch(function, launch, arguments)
 
     def _bound_call(self) -> BoundCall:
-        """The library call with its operands."""
+        """Return the library call with its operands."""
         plan = self.plan
         operands = {
             each: Operand(
@@ -179,7 +179,7 @@ class LoadedKernel:
                 return number
 
     def _bound_map(self, map: TensorMap, name: str) -> MatrixMap:
-        """A tensor map with the buffer that it is over."""
+        """Return a tensor map with its buffer."""
         problem = self.plan.problem
         if name in MATRICES:
             extents, strides = map.extents or problem.stored_shape(name), map.strides or (problem.leading(name), 1)
@@ -194,7 +194,7 @@ class LoadedKernel:
 
 
 def _laid_out(members: Sequence[BoundArgument]) -> bytes:
-    """The members of a structure, each at a multiple of its size (of 8 for bytes), and so many bytes in all."""
+    """Return a structure's bytes: each member at a multiple of its size (of 8 for bytes), padded at the end."""
     laid_out, alignment = b"", 1
     for member in members:
         content = member if isinstance(member, np.generic) else np.uint64(cast(Buffer, member).address)
@@ -205,7 +205,7 @@ def _laid_out(members: Sequence[BoundArgument]) -> bytes:
 
 
 def _nbytes(argument: BoundArgument) -> int:
-    """The size of a number, a tensor map or a pointer."""
+    """Return the size of a number, a tensor map or a pointer."""
     if isinstance(argument, np.generic):
         return argument.nbytes
     return 128 if isinstance(argument, MatrixMap) and not argument.map.pointer else 8

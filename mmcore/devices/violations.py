@@ -1,4 +1,4 @@
-"""Violations: accesses out of bounds, and whatever else a kernel must not do."""
+"""Violations: accesses out of bounds, races and other things that a kernel must not do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mmcore.kernel.geometry import Dim3
 
 @dataclass(frozen=True)
 class Violation:
-    """One thing a launch did wrong; what the device cannot tell is None.
+    """One thing a launch did wrong; attributes that the device does not know are None.
 
     Attributes:
         kind: "out-of-bounds-read", "out-of-bounds-write", "misaligned", "uninitialized-read", "divergent-barrier",
@@ -38,17 +38,17 @@ class Violation:
     count: int | None = None
 
     def __str__(self) -> str:
-        """The violation on one line, with its place in the source."""
+        """Return the violation on one line, with its place in the source."""
         place = f"{self.source}:{self.line}"
         known = self.source is None or self.line is None or place in self.message
         return f"{self.kind}: {self.message}" + ("" if known else f" at {place}")
 
     def to_json(self) -> dict[str, Any]:
-        """The violation as JSON-ready values, indices as [x, y, z]."""
+        """Return the violation as JSON-ready values, indices as [x, y, z]."""
         return {**asdict(self), "block": self.block and list(self.block), "thread": self.thread and list(self.thread)}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Violation:
-        """The violation that :meth:`to_json` gave."""
+        """Return the violation that :meth:`to_json` wrote."""
         indices = {name: values[name] and Dim3(*values[name]) for name in ("block", "thread")}
         return cls(**{**values, **indices})

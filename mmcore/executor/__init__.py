@@ -1,4 +1,4 @@
-"""Where cells are measured: a worker process for each device, or this process."""
+"""Measuring of cells: in a worker process for each device, or in this process."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def run(
     timeout: float | None = None,
     begun: Callable[[str], None] | None = None,
 ) -> Any:
-    """What a function returns in the worker process of a device.
+    """Call a function in the worker process of a device, and return its result.
 
     Args:
-        device: the device's name, such as "cuda:0".
+        device: the device's name.
         target: "module:function"; it gets the open device, a :class:`~mmcore.measure.Phases`, and the arguments.
         arguments: JSON-ready values.
         kernel: a kernel that has no name, as a last argument; everything then happens in this process.
         timeout: seconds that it may take; no limit when None.
-        begun: is told the name of each phase as it begins.
+        begun: is called with the name of each phase as it begins.
 
     Raises:
         TimeLimit: the time limit was reached; the text says where.
@@ -54,7 +54,7 @@ def run(
 
 
 def measure_cell(cell: Cell, begun: Callable[[str], None] | None = None, *, kernel: Kernel | None = None) -> Result:
-    """The result of a cell, measured in the worker process of its device; MmcoreError if it cannot be measured.
+    """Return the result of a cell, measured in its device's worker process. Raises MmcoreError if it cannot be.
 
     A time limit reached, and a kernel that takes its process down, are results that are not verified. A ``kernel`` that
     has no name is measured in this process.
@@ -69,14 +69,14 @@ def measure_cell(cell: Cell, begun: Callable[[str], None] | None = None, *, kern
 
 
 def unfinished(cell: Cell, error: TimeLimit | DeviceLost) -> Result:
-    """The result of a cell whose time limit was reached, or whose process died."""
+    """Return the result of a cell whose time limit was reached, or whose process died."""
     kind = "timeout" if isinstance(error, TimeLimit) else "process-death"
     name = cell.kernel if isinstance(cell.kernel, str) else str(cell.kernel["file"])
     return Result(cell, name, violations=(Violation(kind, str(error), fatal=True),))
 
 
 def end_workers() -> None:
-    """End every worker process; what is asked for next goes to new ones."""
+    """End every worker process. Later requests start new ones."""
     for worker in _workers.values():
         worker.end()
     _workers.clear()

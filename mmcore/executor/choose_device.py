@@ -26,7 +26,7 @@ def open_device(spec: str) -> Device:
     is never asked.
 
     Raises:
-        NoDevice: there is no such device; the text lists those that there are.
+        NoDevice: there is no such device; the text lists the devices that there are.
     """
     provider, index = chosen(spec)
     return _asked(provider, lambda: provider.open(index))

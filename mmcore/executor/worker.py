@@ -32,12 +32,12 @@ _devices: dict[str, Device] = {}
 def measure_json(
     device: Device, phases: Phases, cell: Mapping[str, Any], kernel: Kernel | None = None
 ) -> dict[str, Any]:
-    """The result of a cell, both as JSON."""
+    """Return the result of a cell, both as JSON."""
     return measure(Cell.from_json(cell), device, kernel, phases).to_json()
 
 
 def describe(device: Device, phases: Phases) -> dict[str, Any]:
-    """What results say of a device."""
+    """Return the facts about a device that results contain."""
     peaks = device.peaks
     return {
         **{name: getattr(device, name) for name in ("name", "identity", "description", "supports_timing")},
@@ -48,20 +48,20 @@ def describe(device: Device, phases: Phases) -> dict[str, Any]:
 
 
 def opened(name: str) -> Device:
-    """The device of that name in this process, opened once."""
+    """Return the device of that name in this process, opened once."""
     if name not in _devices:
         _devices[name] = open_device(name)
     return _devices[name]
 
 
 def call(device: str, target: str, arguments: list[Any], timeout: float | None, begun: Callable[[str], None]) -> Any:
-    """What a function returns for a device of this process."""
+    """Call a function with a device of this process, and return its result."""
     module, _, function = target.partition(":")
     phases = Phases(begun)
     with phases("open"):
-        found = opened(device)
-    with found.deadline.within(timeout):
-        return getattr(importlib.import_module(module), function)(found, phases, *arguments)
+        opened_device = opened(device)
+    with opened_device.deadline.within(timeout):
+        return getattr(importlib.import_module(module), function)(opened_device, phases, *arguments)
 
 
 def serve(device: str, descriptor: int) -> None:
@@ -77,8 +77,8 @@ def serve(device: str, descriptor: int) -> None:
 
 
 def _receive(connection: IO[bytes], requests: queue.SimpleQueue[bytes]) -> None:
-    """Pass requests on, and end the process, even in a kernel that never ends, when nobody waits any more."""
-    # Of what is closed while an answer waits there, reading is an error.
+    """Queue requests; end the process, even in a kernel that does not end, when the connection closes."""
+    # Reading from a connection that was closed early raises an error.
     with suppress(OSError), open(connection.fileno(), "rb", closefd=False) as lines:
         for line in lines:
             requests.put(line)
@@ -86,7 +86,7 @@ def _receive(connection: IO[bytes], requests: queue.SimpleQueue[bytes]) -> None:
 
 
 def _answer(device: str, request: Mapping[str, Any], connection: IO[bytes]) -> dict[str, Any]:
-    """{"result": …}, or {"error": …} with the name of its class and its text."""
+    """Return {"result": …}, or {"error": …} with the name of its class and its text."""
     began: list[str] = ["start"]
 
     def begun(phase: str) -> None:

@@ -24,25 +24,25 @@ _STDERR = 2
 
 
 class WorkerProcess:
-    """A worker process for a device, running until ``end()``, or until nobody holds this any more."""
+    """A worker process for a device, running until ``end()``, or until this object is deleted."""
 
     def __init__(self, device: str) -> None:
-        self._connection, theirs = socket.socketpair()
-        self._process = _started(device, theirs)
+        self._connection, far_end = socket.socketpair()
+        self._process = _started(device, far_end)
         self._lines = _lines(self._connection)
         self._patience = _START_SECONDS
-        #: Ends the process at once, whatever it is doing, and frees what it holds.
+        #: Ends the process at once and frees its resources.
         self.end = weakref.finalize(self, _end, self._process, self._connection, os.getpid())
 
     @property
     def alive(self) -> bool:
-        """Whether it was not ended, nor found dead, and is this process's own."""
+        """Return whether it is running and belongs to this process."""
         return self.end.alive and os.getpid() == self.end.peek()[2][2]  # type: ignore[index]
 
     def ask(
         self, target: str, arguments: list[Any], timeout: float | None, begun: Callable[[str], None] | None = None
     ) -> Any:
-        """What a function returns there; see :func:`mmcore.executor.run`."""
+        """Call a function there and return its result; see :func:`mmcore.executor.run`."""
         answer: dict[str, Any] = {}
         try:
             request = {"target": target, "arguments": arguments, "timeout": timeout}
@@ -61,7 +61,7 @@ class WorkerProcess:
         except OSError:
             raise DeviceLost(self._death()) from None
         except BaseException:
-            self.end()  # nobody waits for the answer any more
+            self.end()  # no caller waits for the answer any more
             raise
         self._patience = _GRACE_SECONDS
         if answer.get("lost"):
@@ -71,7 +71,7 @@ class WorkerProcess:
         return answer["result"]
 
     def _next(self, end: float | None, phase: str, timeout: float | None) -> dict[str, Any]:
-        """The next message; TimeLimit if there is none in time, DeviceLost if there will be none."""
+        """Return the next message. Raises TimeLimit if there is none in time, DeviceLost if there will be none."""
         for line in self._lines:
             if line:
                 message: dict[str, Any] = json.loads(line)
@@ -81,7 +81,7 @@ class WorkerProcess:
         raise DeviceLost(self._death())
 
     def _death(self) -> str:
-        """Why the process, which has closed the connection, is no more."""
+        """Return the reason why the process has closed the connection and ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)
         status = self._process.poll()
@@ -92,7 +92,7 @@ class WorkerProcess:
 
 
 def _lines(connection: socket.socket) -> Iterator[bytes]:
-    """The lines that arrive, and now and then an empty one while none does; ends with the connection."""
+    """Yield the lines that arrive, and an empty one now and then while none does, until the connection closes."""
     kept = b""
     while True:
         if not select.select([connection], [], [], 0.2)[0]:
@@ -113,20 +113,20 @@ def _end(process: subprocess.Popen[bytes], connection: socket.socket, parent: in
             process.wait(_END_SECONDS)
 
 
-def _started(device: str, theirs: socket.socket) -> subprocess.Popen[bytes]:
-    """The process, which alone holds its end of the connection."""
-    # -P: what lies in the working directory is no module of ours; the path is this process's own.
-    command = [sys.executable, "-P", "-m", "mmcore.executor", device, str(theirs.fileno())]
+def _started(device: str, far_end: socket.socket) -> subprocess.Popen[bytes]:
+    """Start the process, which alone has its end of the connection."""
+    # -P: the working directory is not searched for modules; the path is this process's own.
+    command = [sys.executable, "-P", "-m", "mmcore.executor", device, str(far_end.fileno())]
     folder = "/"
     with contextlib.suppress(FileNotFoundError):  # Python does not start in a folder that is gone
         folder = os.getcwd()
     path = os.pathsep.join(entry or folder for entry in sys.path)
-    with theirs:
+    with far_end:
         return subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=_STDERR,  # what a plugin or a kernel prints is no part of a command's output
-            pass_fds=(theirs.fileno(),),
+            pass_fds=(far_end.fileno(),),
             cwd=folder,
             # A Ctrl-C in the terminal is for the command alone: the end of the connection ends the process.
             process_group=0,

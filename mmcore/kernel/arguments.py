@@ -1,4 +1,4 @@
-"""What a kernel function takes: matrices, sizes, factors, numbers, workspaces, tensor maps and structures."""
+"""Arguments of kernel functions: matrices, sizes, factors, numbers, workspaces, tensor maps and structures."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Workspace:
 
     Attributes:
         name: what violations call it.
-        nbytes: its size in bytes; that of ``content`` when not given.
+        nbytes: its size in bytes; the size of ``content`` by default.
         content: what it holds before the first launch, bytes or a numpy array, at its beginning; NaN where nothing is
             said. It is filled once: later launches find what the ones before have left.
     """
@@ -100,13 +100,13 @@ Argument: TypeAlias = str | Scalar | Workspace | TensorMap | Struct | bytes
 
 
 def flattened(arguments: Iterable[Argument]) -> Iterator[Argument]:
-    """Arguments in order, with the members of structures in their place."""
+    """Yield arguments in order, with the members of structures in their place."""
     for argument in arguments:
         yield from argument.members if isinstance(argument, Struct) else (argument,)
 
 
 def check_argument(argument: Argument) -> None:
-    """Reject what names neither a matrix nor a size, or what no parameter or memory holds (:class:`InvalidKernel`)."""
+    """Raise InvalidKernel for an argument without a meaning, or that no parameter or memory can hold."""
     match argument:
         case Workspace(name, nbytes):
             if not isinstance(name, str) or not name or name in MATRICES:
@@ -144,30 +144,30 @@ def _check_tensor_map(map: TensorMap) -> None:
     if map.swizzle not in (0, 32, 64, 128):
         raise InvalidKernel(f"a tensor map's swizzle is 0, 32, 64 or 128 bytes, not {map.swizzle!r}")
     axes = len(map.extents) or 2
-    whole = all(type(native(each)) is int and each > 0 for each in (*map.box, *map.extents, *map.strides))
-    if not whole or len(map.box) != axes or len(map.strides) != len(map.extents) or not 1 <= axes <= 5:
-        found = f"{map.box}, {map.extents} and {map.strides}"
-        raise InvalidKernel(f"a tensor map has a box, extents and strides of as many axes, 1 to 5, not {found}")
+    positive = all(type(native(each)) is int and each > 0 for each in (*map.box, *map.extents, *map.strides))
+    if not positive or len(map.box) != axes or len(map.strides) != len(map.extents) or not 1 <= axes <= 5:
+        shapes = f"{map.box}, {map.extents} and {map.strides}"
+        raise InvalidKernel(f"a tensor map has a box, extents and strides of as many axes, 1 to 5, not {shapes}")
     if map.strides and map.strides[-1] != 1:
         raise InvalidKernel(f"a tensor map's last stride is 1, not {map.strides[-1]}")
 
 
 def _holds(dtype: str, value: float) -> bool:
-    """Whether a parameter of this type can hold the number, rounded where it is of a floating-point type."""
+    """Return whether a parameter of this type can hold the number, rounded if the type is a floating-point one."""
     if dtype in _INTEGERS:
         return value % 1 == 0 and int(value) in _INTEGERS[dtype]
     return value in (math.inf, -math.inf) or not abs(value) >= _BEYOND[dtype]
 
 
 def scalar_of(name: str, problem: Problem) -> Scalar:
-    """A size as an ``int``, or a factor as a ``float`` (``double`` where C is summed in it)."""
+    """Return a size as an ``int``, or a factor as a ``float`` (``double`` if C is summed in it)."""
     if name in FACTORS:
         return Scalar(name, "float64" if problem.output == "float64" else "float32")
     return Scalar(name)
 
 
 def scalar_value(scalar: Scalar, problem: Problem) -> float:
-    """The number of a scalar argument; :class:`InvalidKernel` for one that its type cannot hold."""
+    """Return the number of a scalar argument. Raises :class:`InvalidKernel` if its type cannot hold it."""
     if not isinstance(scalar.value, str):
         return scalar.value
     size: float = getattr(problem, scalar.value)
@@ -178,7 +178,7 @@ def scalar_value(scalar: Scalar, problem: Problem) -> float:
 
 @functools.lru_cache(maxsize=256)
 def inferred_arguments(signature: Signature) -> tuple[Argument, ...]:
-    """The arguments of a function whose parameters have the usual names, in any case, and types that go with them."""
+    """Return the arguments of a function whose parameters have the usual names, in any case, and suitable types."""
     usual = {name.casefold(): name for name in MATRICES + SIZES + FACTORS}
     arguments: list[Argument] = []
     for parameter in signature.parameters:

@@ -25,8 +25,8 @@ class Config(Mapping[str, Any]):
     Attributes:
         block: threads per block; one where a library is called.
         derived: names of the parameters that follow from the others.
-        tile: (rows, columns, depth) of the tile of C that a block computes, and of k that it takes at a time:
-            ``BM``, ``BN``, ``BK`` where there are such parameters, else ``TILE``, else the extents of the block.
+        tile: (rows, columns, depth) of the tile of C that a block computes, and of the part of k it takes at a time.
+            They are the parameters ``BM``, ``BN``, ``BK``, else ``TILE``, else the extents of the block.
     """
 
     def __init__(self, values: Mapping[str, Any], derived: frozenset[str] = frozenset()) -> None:
@@ -79,26 +79,26 @@ class Config(Mapping[str, Any]):
         return "-".join(words) or "library"
 
     def __str__(self) -> str:
-        """The config as a user names it: "block=32x32, BM=128"."""
+        """Return the config as a user types it: "block=32x32, BM=128"."""
         return ", ".join(f"{name}={self[name].spec if name == BLOCK else self[name]}" for name in self)
 
     def __repr__(self) -> str:
         return f"Config({self})"
 
     def to_json(self) -> dict[str, Any]:
-        """Every parameter by name; the block is [x, y, z]."""
+        """Return every parameter by name; the block is [x, y, z]."""
         return {name: list(self.block) if name == BLOCK else self[name] for name in self}
 
 
 @dataclass(frozen=True)
 class Space:
-    """All combinations of some parameters' values that a condition allows; what a tuner walks over.
+    """All combinations of some parameters' values that a condition allows, for a tuner to search.
 
     Attributes:
         parameters: values by parameter's name; a function of the config or a text such as "{block.x}" for one that
             follows from others.
         where: which combinations there are; all of them when None.
-        default: what is measured where nobody asks for another: by default the first combination alone.
+        default: the combinations that are measured by default: the first alone unless given.
     """
 
     parameters: Mapping[str, Sequence[Any] | Derivation]
@@ -116,7 +116,7 @@ class Space:
         return {name: value for name, value in self.parameters.items() if not _is_derivation(value)}
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
-        """Every combination, the last parameter varying fastest."""
+        """Yield every combination; the last parameter varies fastest."""
         free, derivations = self.free, self.derivations
         for values in itertools.product(*free.values()):
             declared = {**dict(zip(free, values, strict=True)), **derivations}
@@ -124,7 +124,7 @@ class Space:
                 yield declared
 
     def has(self, config: Config) -> bool:
-        """Whether a config is a combination that there is."""
+        """Return whether a config is one of the combinations."""
         among = (config[name] in [_value(name, each) for each in values] for name, values in self.free.items())
         return all(among) and self._allows(config)
 
@@ -141,7 +141,7 @@ def _is_derivation(value: object) -> bool:
 
 
 def resolve(declared: Mapping[str, Any]) -> Config:
-    """The config of declared parameters: the block as a :class:`Dim3`, derived values worked out from the others."""
+    """Return the config of declared parameters: the block as a :class:`Dim3`, and derived values computed."""
     for name in declared:
         if not isinstance(name, str) or not name.isidentifier():
             raise InvalidConfig(f"{name!r} is not a parameter's name")
@@ -197,7 +197,7 @@ def parse_config(text: str) -> dict[str, Any]:
 
 
 class Configs:
-    """Every config that a list of parameters or a :class:`Space` declares; ``usual`` are those that are measured."""
+    """The configs that a list of parameters or a :class:`Space` declares; ``usual`` are measured by default."""
 
     def __init__(self, declared: Sequence[Mapping[str, Any]] | Space) -> None:
         space = declared if isinstance(declared, Space) else None
@@ -214,15 +214,15 @@ class Configs:
         self.usual = tuple(dict.fromkeys(map(resolve, self._declared)))
 
     def __iter__(self) -> Iterator[Config]:
-        """Every config, those of a space included, the parameters of all in one order."""
-        found: set[Config] = set()
+        """Yield every config, including a space's, with the parameters of all in one order."""
+        seen: set[Config] = set()
         for config in map(resolve, itertools.chain(self._declared, self._space)):
-            if config not in found:
-                found.add(config)
+            if config not in seen:
+                seen.add(config)
                 yield Config({name: config[name] for name in self.usual[0]}, config.derived)
 
     def own(self, /, **asked: Any) -> Config:
-        """The config of these values, whatever those that follow from others are; InvalidConfig where there is none."""
+        """Return the config of these values; derived ones are ignored. Raises InvalidConfig if there is none."""
         free = {name: value for name, value in asked.items() if not _is_derivation(self._declared[0].get(name))}
         config = self.matching(**free)[0]
         if config not in self.usual and not (isinstance(self._space, Space) and self._space.has(config)):
@@ -230,7 +230,7 @@ class Configs:
         return config
 
     def block(self, shape: str | SupportsIndex | Shape) -> Dim3:
-        """A block as a user gives it: "32x8", (32, 8), or 32 for 32×32 (32×1 where all usual blocks are rows)."""
+        """Return a block given as "32x8", (32, 8), or 32 for 32×32 (32×1 if all usual blocks are rows)."""
         extents = parse_shape(shape) if isinstance(shape, str) else native(shape)
         if isinstance(extents, int):
             extents = (extents,)
@@ -238,14 +238,14 @@ class Configs:
         return dim3(extents * 2 if isinstance(extents, tuple | list) and len(extents) == 1 and not flat else extents)
 
     def matching(self, /, **asked: Any) -> tuple[Config, ...]:
-        """The usual configs that have the values; where none has, the first with these, its derived ones following."""
+        """Return the usual configs with these values. If there is none, return the first with its values replaced."""
         unknown = [name for name in asked if name not in self.usual[0]]
         if unknown:
             raise InvalidConfig(f"there is no parameter {unknown[0]!r}; there are {', '.join(self.usual[0])}")
         wanted = {name: _value(name, self.block(value) if name == BLOCK else value) for name, value in asked.items()}
-        found = tuple(each for each in self.usual if wanted.items() <= each.items())
-        if found:
-            return found
+        configs = tuple(each for each in self.usual if wanted.items() <= each.items())
+        if configs:
+            return configs
         first = self._declared[0]
         other = resolve({**first, **{name: value for name, value in wanted.items() if not _is_derivation(first[name])}})
         return (other if wanted.items() <= other.items() else resolve({**first, **wanted}),)

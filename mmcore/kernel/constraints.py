@@ -1,4 +1,4 @@
-"""What a kernel needs of problem and config, as objects; anything that is like :class:`Constraint` is one."""
+"""Constraints of a kernel on problem and config; any object with the methods of :class:`Constraint` is one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Constraint(Protocol):
         """The condition in words, for every problem and config."""
 
     def violation(self, problem: Problem, config: Config) -> str | None:
-        """Why ``problem`` cannot run in this config; None when it can."""
+        """Return the reason why ``problem`` cannot run in this config; None if it can."""
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -73,7 +73,7 @@ class Multiple:
         return str(self.of) if self.times == 1 else f"{self.times}·{self.of}"
 
     def step(self, config: Config) -> int:
-        """The number that the sizes must be multiples of, in this config."""
+        """Return the number that the sizes must be multiples of, in this config."""
         if isinstance(self.of, int):
             return self.times * self.of
         _, dot, axis = self.of.partition(".")

@@ -1,4 +1,4 @@
-"""What a plugin declares of a kernel."""
+"""The declaration of a kernel, by a plugin."""
 
 from __future__ import annotations
 
@@ -31,15 +31,6 @@ OverRead: TypeAlias = str | Mapping[str, int] | Callable[[Problem, Config], Mapp
 _ARCHITECTURE = re.compile(r"(\d+[af]?)?")
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9][a-z0-9_]*)+")
 
-# What declarations for mmcore 0.1 said, and what says the same now.
-_REPLACED = {
-    "blocks": 'configs=[{{"block": shape}} for shape in {value!r}]',
-    "lecture": "reference={value!r}",
-    "least_capability": "min_compute_capability={value!r}",
-    "known_faults": "known_bugs={value!r}",
-    "accumulate": "beta=1",
-}
-
 
 def _require(holds: object, sentence: str) -> None:
     if not holds:
@@ -54,14 +45,14 @@ def check_name(name: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Kernel:
-    """One variant of the matrix product: its CUDA source, its configs, and the rule by which it is launched.
+    """One variant of the matrix product: its CUDA source, its configs, and its launch rule.
 
     ``entry``, ``defines`` and ``options`` may hold ``{m}``, ``{n}``, ``{k}``, ``{block.x}`` and every parameter of the
     config: ``entry="tiled<{BM}, {BN}>"`` instantiates a C++ template. Parameters in capitals that ``entry`` does not
     name are macros of the source: ``-DTILE=32``.
 
     Attributes:
-        name: unique dotted identifier, reference or package first: "upc.kernel11".
+        name: unique dotted identifier, package first: "acme.tiled".
         configs: named parameters, the thread block among them, the default first; or a :class:`~mmcore.Space`.
         source: path of its .cu, .ptx or .cubin file, relative to the plugin's module; the name's last word and ".cu" by
             default.
@@ -78,7 +69,7 @@ class Kernel:
         grid: the number of blocks, ``(problem, config) -> (x, y)``; one for each tile of C by default.
         launch: the whole launch rule instead, ``(problem, config, device) -> Launch`` or several made in turn.
         over_read: elements past the end of A and B that may be loaded but never used, by matrix, or a function of
-            problem and config; "tiles" where unguarded loads of whole tiles explain it.
+            problem and config. "tiles" if unguarded loads of whole tiles explain it.
         dtype: element type of A and B: "float32", "float64", "float16", "bfloat16", "tf32" (float32 of which the upper
             19 bits are used), "float8_e4m3fn", "float8_e5m2", "int8", "uint8" or "int32".
         accumulator: type the sums are kept in; when not given float32 for floats of 8 or 16 bits and tf32, int32 for
@@ -96,7 +87,7 @@ class Kernel:
         constraints: what problem and config must satisfy.
         defines: preprocessor macros besides the parameters.
         include: folders that the source's headers are looked for in, relative to the source.
-        options: further NVRTC options.
+        options: further options of the compiler.
         min_compute_capability: least compute capability it runs on, (major, minor).
         architecture: architecture to compile for instead of the device's own, such as "90a".
         known_bugs: what is wrong with it on purpose, a sentence each; empty but for variants that teach a mistake.
@@ -136,15 +127,6 @@ class Kernel:
     known_bugs: tuple[str, ...] = ()
     variant_of: str = ""
 
-    def __new__(cls, **declared: Any) -> Kernel:
-        """Refuse a declaration of 0.1 with the lines that replace it."""
-        lines = [f"{old}= is now {_REPLACED[old].format(value=declared[old])}" for old in _REPLACED if old in declared]
-        if lines and "launch" in declared:
-            lines.append("the launch rule takes (problem, config, device), and config.block is the block")
-        if lines:
-            raise InvalidKernel(f"{declared.get('name')} is declared for mmcore 0.1: {'; '.join(lines)}")
-        return super().__new__(cls)
-
     def __post_init__(self) -> None:
         check_name(self.name)
         try:
@@ -166,8 +148,8 @@ class Kernel:
             _require(texts, f"its {name} are texts, unlike {value!r}")
             object.__setattr__(self, name, tuple(value))
         pair = self.min_compute_capability
-        whole = isinstance(pair, tuple | list) and [type(number) for number in pair] == [int, int]
-        _require(whole, f"min_compute_capability is a pair of whole numbers such as (9, 0), not {pair!r}")
+        valid = isinstance(pair, tuple | list) and [type(number) for number in pair] == [int, int]
+        _require(valid, f"min_compute_capability is a pair of whole numbers such as (9, 0), not {pair!r}")
         source, dtype = Path(self.source), dtype_named(self.dtype)
         narrow = dtype.itemsize < 4 or dtype.name == "tf32"
         accumulator = self.accumulator or ("int32" if dtype.is_integer else "float32" if narrow else dtype.name)
@@ -190,8 +172,8 @@ class Kernel:
         for argument in self.arguments:
             check_argument(argument)
         for each in self.constraints:
-            whole = isinstance(each, Constraint) and not isinstance(each, type) and callable(each.violation)
-            words = whole and isinstance(each.description, str) and each.description.strip()
+            valid = isinstance(each, Constraint) and not isinstance(each, type) and callable(each.violation)
+            words = valid and isinstance(each.description, str) and each.description.strip()
             _require(words, f"{each!r} is not a constraint: it has no description or no violation")
             _require("\n" not in each.description, f"the description of {each!r} has more than one line")
         if self.call is not None and not self.configs:
@@ -201,8 +183,8 @@ class Kernel:
             _require(rule is None or callable(rule), f"its {name} rule is not callable")
         ways = [name for name in ("launch", "grid", "build", "call") if getattr(self, name) is not None]
         _require("call" not in ways or ways == ["call"], f"a library is called or kernels are launched: {ways}")
-        told = not self.is_code or self.arguments
-        _require(told, "its code is built or compiled, so that no signature tells its arguments: arguments= must")
+        has_arguments = not self.is_code or self.arguments
+        _require(has_arguments, "its code is built or compiled and has no signature: it needs arguments=")
         alone = self.launch is None or (self.grid is None and self.over_read is None)
         _require(alone, "it has a launch rule, which says grid and over-read itself: leave out grid and over_read")
         known = self.over_read in (None, "tiles") or isinstance(self.over_read, Mapping) or callable(self.over_read)
@@ -210,8 +192,8 @@ class Kernel:
         _require(self.algorithm in ("", "strassen"), f'algorithm is "strassen" or left out, not {self.algorithm!r}')
         finite = math.isfinite(self.alpha) and math.isfinite(self.beta) and self.alpha
         _require(finite, f"alpha and beta are numbers, alpha not 0, instead of {self.alpha} and {self.beta}")
-        whole = {self.alpha, self.beta} <= {0, 1} or not dtype.is_integer
-        _require(whole, f"of whole numbers alpha is 1 and beta 0 or 1, not {self.alpha} and {self.beta}")
+        valid = {self.alpha, self.beta} <= {0, 1} or not dtype.is_integer
+        _require(valid, f"of whole numbers alpha is 1 and beta 0 or 1, not {self.alpha} and {self.beta}")
         _require(set(self.column_major) <= set("ABC"), f"column_major is such as 'B', not {self.column_major!r}")
         known = self.initial_c == "poison" or (self.initial_c == "zeros" and not self.beta)
         _require(known, f'initial_c is "poison", or "zeros" where beta is 0, not {self.initial_c!r}')
@@ -226,38 +208,38 @@ class Kernel:
 
     @cached_property
     def all_configs(self) -> Configs:
-        """Every config, those of a space included."""
+        """Every config, including those of a space."""
         return Configs(self.configs)
 
     @property
     def is_code(self) -> bool:
-        """Whether it brings compiled code instead of CUDA C++: its code is built, or its source is PTX or a CUBIN."""
+        """True if it is compiled code instead of CUDA C++: built, or with PTX or a CUBIN as its source."""
         return self.build is not None or self.source.suffix in (".ptx", ".cubin")
 
     @property
     def usual_configs(self) -> tuple[Config, ...]:
-        """The configs that are measured where nobody asks for another, the default first."""
+        """The configs that are measured by default, the first of them in front."""
         return self.all_configs.usual
 
     def config(self, block: str | SupportsIndex | Shape | None = None, **parameters: Any) -> Config:
-        """The first of :meth:`matching_configs`; a block is "32x8", (32, 8), or 32 for 32×32 (32×1 for flat blocks)."""
+        """Return the first of :meth:`matching_configs`; a block is "32x8", (32, 8), or 32 for 32×32 (32×1 if flat)."""
         return self.matching_configs(**parameters, **({} if block is None else {BLOCK: block}))[0]
 
     def matching_configs(self, **asked: Any) -> tuple[Config, ...]:
-        """The usual configs that have the values asked for; where none has, the first with these instead of its own."""
+        """Return the usual configs with these values. If there is none, return the first with its values replaced."""
         try:
             return self.all_configs.matching(**asked)
         except InvalidConfig as error:
             raise InvalidConfig(f"{self.name}: {error}") from None
 
     def located(self, folder: Path) -> Kernel:
-        """The same kernel with its source in ``folder``, unless its path is absolute."""
-        located = copy(self)  # what is valid here is valid there
+        """Return the same kernel with its source in ``folder``, unless its path is absolute."""
+        located = copy(self)  # it stays valid
         object.__setattr__(located, "source", folder / self.source)
         return located
 
     def launches(self, problem: Problem, config: Config, device: DeviceProperties) -> Any:
-        """What its launch rule, or its grid and over-read, say of a product; a rule may return anything at all."""
+        """Return the answer of its launch rule, or of its grid and over-read, which may be anything at all."""
         if self.call is not None:
             return ()
         if self.launch is not None:
@@ -269,24 +251,24 @@ class Kernel:
         return replace(launch, over_read=dict(over_read))
 
     def entry_named(self, entry: str | None = None) -> str:
-        """The name expression of a launch's function: its own, the kernel's, or the only one of the source.
+        """Return the name expression of a launch's function: the launch's, the kernel's, or the only one of the source.
 
-        It is empty for the only function of compiled code, whose name only the code tells.
+        It is empty for the only function of compiled code, as only the code has its name.
         """
         if entry or self.entry or self.is_code:
             return entry or self.entry
-        found = signatures(self.source_text())
-        if len(found) != 1:
-            has = ", ".join(signature.name for signature in found) or "no __global__ function"
+        functions = signatures(self.source_text())
+        if len(functions) != 1:
+            has = ", ".join(signature.name for signature in functions) or "no __global__ function"
             raise InvalidKernel(f"{self.name}: {self.source.name} has {has}; entry= says which is launched")
-        name = found[0].name
-        if found[0].template:
+        name = functions[0].name
+        if functions[0].template:
             template = f"{self.name}: {name} in {self.source.name} is a template"
             raise InvalidKernel(f'{template}; entry= names an instance, such as "{name}<{{block.x}}>"')
         return name
 
     def arguments_of(self, entry: str) -> tuple[Argument, ...]:
-        """The declared arguments, or those that the signature of the function tells."""
+        """Return the declared arguments, or the ones that the function's signature implies."""
         if self.arguments:
             return self.arguments
         functions = self._functions(entry)
@@ -298,31 +280,31 @@ class Kernel:
             raise InvalidKernel(f"{self.name}: {error}") from None
 
     def _functions(self, entry: str) -> list[Signature]:
-        """The source's functions that a name expression names; all of them when it is empty."""
+        """Return the source's functions that a name expression names; all of them if it is empty."""
         name = entry.partition("<")[0].rpartition("::")[2].strip()
         return [signature for signature in signatures(self.source_text()) if name in ("", signature.name)]
 
     def macros(self, problem: Problem, config: Config) -> dict[str, str]:
-        """The preprocessor macros of one launch: ``defines``, and parameters in capitals that no entry names."""
+        """Return the macros of one launch: ``defines``, and parameters in capitals that no entry names."""
         named = re.findall(r"\{(\w+)", self.entry)
         macros = {name: str(config[name]) for name in config if name.isupper() and name not in named}
         return macros | {name: self.expand(value, problem, config) for name, value in self.defines.items()}
 
     @property
     def operation(self) -> str:
-        """ "C=AB", "C=C+AB", or with factors such as "C=0.5AB+2C"."""
+        """The operation: "C=AB", "C=C+AB", or with factors such as "C=0.5AB+2C"."""
         if (self.alpha, self.beta) in ((1, 0), (1, 1)):
             return "C=C+AB" if self.beta else "C=AB"
         return f"C={self.alpha:g}AB" + (f"{self.beta:+g}C" if self.beta else "")
 
     @property
     def accumulate(self) -> bool:
-        """Whether C's old value is read."""
+        """True if C's old value is read."""
         return self.beta != 0
 
     @property
     def types(self) -> str:
-        """ "float16→float32", and where it is so " summed in float16", " by Strassen", " with A and B by columns"."""
+        """The types, such as "float16→float32 summed in float16 by Strassen with A and B by columns"."""
         narrowest = min(dtype_named(name).unit_roundoff for name in (self.dtype, self.output, "float32"))
         narrow = accumulator_named(self.accumulator).unit_roundoff > narrowest
         sums = (f" summed in {self.accumulator}" if narrow else "") + (" by Strassen" if self.algorithm else "")
@@ -330,15 +312,15 @@ class Kernel:
         return "→".join(dict.fromkeys((self.dtype, self.output))) + sums + layout
 
     def source_text(self) -> str:
-        """The content of its .cu file; :class:`InvalidKernel` where it cannot be read or is not UTF-8 text.
+        """Return the content of its .cu file. Raises :class:`InvalidKernel` if it cannot be read or is not UTF-8 text.
 
-        It is empty for code that has no text: machine code, what is built without a source, and libraries.
+        It is empty for code that has no text: machine code, code built without a source, and libraries.
         """
         built = self.build is not None and not self.source.is_file()
         if self.source.suffix == ".cubin" or built or self.call is not None:
             return ""
         try:
-            # NVRTC takes a byte order mark for a part of the first word.
+            # Compilers take a byte order mark for a part of the first word.
             return read_text(self.source)
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
@@ -346,7 +328,7 @@ class Kernel:
 
     @property
     def strided(self) -> bool:
-        """Whether it takes leading dimensions; one that does not gets its matrices packed."""
+        """True if it takes leading dimensions; otherwise it gets its matrices packed."""
         if self.call is not None:
             return True
         names: set[object] = {each.value if isinstance(each, Scalar) else each for each in self.arguments}
@@ -355,7 +337,7 @@ class Kernel:
         return not names.isdisjoint(("lda", "ldb", "ldc"))
 
     def problem(self, m: int, n: int, k: int, *, lda: int = 0, ldb: int = 0, ldc: int = 0) -> Problem:
-        """The m×n×k product in this kernel's types; raises as :class:`Problem` does."""
+        """Return the m×n×k product in this kernel's types; raises as :class:`Problem` does."""
         return Problem(
             m, n, k, self.dtype, self.output, lda, ldb, ldc, self.alpha, self.beta, self.column_major, self.initial_c
         )
@@ -366,7 +348,7 @@ class Kernel:
         return all(getattr(self, name) == getattr(problem, name) for name in names)
 
     def violations(self, problem: Problem, config: Config) -> list[str]:
-        """Why its constraints forbid ``problem`` in such a config, a clause each; empty when they do not."""
+        """Return the reasons why its constraints forbid ``problem`` in a config, a clause each."""
         with asking(f"{self.name}: a constraint", f"{problem} with {config}"):
             reasons = [constraint.violation(problem, config) for constraint in self.constraints]
             for reason in reasons:
@@ -375,12 +357,12 @@ class Kernel:
         return [reason for reason in reasons if reason is not None]
 
     def fitting_config(self, problem: Problem) -> Config:
-        """The first usual config in which ``problem`` may run; the first of all when it may run in none."""
+        """Return the first usual config in which ``problem`` may run; the first of all if it may run in none."""
         usual = self.usual_configs
         return next((config for config in usual if not self.violations(problem, config)), usual[0])
 
     def square_problem(self, least: int, *configs: Config) -> Problem:
-        """The first m = n = k from ``least`` on, or below it, that one of ``configs`` (or the usual ones) allows."""
+        """Return the first m = n = k from ``least`` up, else below, that one of ``configs`` (or the usual) allows."""
         for size in (*range(least, least + 4097), *range(least - 1, 0, -1)):
             problem = self.problem(size, size, size)
             if not all(self.violations(problem, config) for config in configs or self.usual_configs):
@@ -388,7 +370,7 @@ class Kernel:
         return self.problem(least, least, least)
 
     def expand(self, template: str, problem: Problem, config: Config) -> str:
-        """``template`` with the launch's values filled in; :class:`InvalidKernel` where one is no value of a launch."""
+        """Return ``template`` with the launch's values filled in. Raises :class:`InvalidKernel` for others."""
         try:
             return template.format(**{"m": problem.m, "n": problem.n, "k": problem.k, **config})
         except (KeyError, IndexError, AttributeError, ValueError) as error:

@@ -38,7 +38,7 @@ Shape: TypeAlias = Sequence[int] | Dim3
 
 
 def native(number: Any) -> Any:
-    """A whole number of numpy's as Python's own; anything else as it is."""
+    """Return numpy's whole number as Python's; anything else unchanged."""
     try:
         return number if isinstance(number, bool) else operator.index(number)
     except TypeError:
@@ -46,7 +46,7 @@ def native(number: Any) -> Any:
 
 
 def dim3(shape: int | Shape) -> Dim3:
-    """``shape``, one to three whole numbers from 1 to 2⁶³ - 1, x first; :class:`InvalidBlock` for anything else."""
+    """Return ``shape``, one to three whole numbers from 1 to 2⁶³ - 1, x first. Raises :class:`InvalidBlock`."""
     shape = tuple(map(native, shape if isinstance(shape, Iterable) else (shape,)))
     if any(type(extent) is int and abs(extent) >= 2**63 for extent in shape):
         raise InvalidBlock("a block has fewer than 2⁶³ threads along each axis")
@@ -56,7 +56,7 @@ def dim3(shape: int | Shape) -> Dim3:
 
 
 def parse_shape(text: str) -> tuple[int, ...]:
-    """The numbers of ``"32"``, ``"32x8"`` or ``"32x8x2"``; :class:`InvalidBlock` for anything else."""
+    """Return the numbers of ``"32"``, ``"32x8"`` or ``"32x8x2"``. Raises :class:`InvalidBlock` for other texts."""
     plain = text.lower().replace("×", "x")
     extents = tuple(map(int, plain.split("x"))) if _SHAPE.fullmatch(plain) else (0,)
     if 0 in extents:
@@ -65,5 +65,5 @@ def parse_shape(text: str) -> tuple[int, ...]:
 
 
 def ceil_div(extent: int, step: int) -> int:
-    """How many steps cover ``extent``: the quotient, rounded up."""
+    """Return the number of steps that cover ``extent``: the quotient, rounded up."""
     return -(-extent // step)

@@ -1,4 +1,4 @@
-"""Launches: what a launch rule returns, the rules that hold by default, and how a rule is asked."""
+"""Launches, which launch rules return, the default rules, and calls of a plugin's rules."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Launch:
         block: threads along x, y, z (one to three numbers).
         shared_bytes: dynamic shared memory of a block, in bytes.
         cluster: blocks of a thread block cluster along x, y, z; None for none.
-        cooperative: whether all blocks are to be resident at once, so that they can wait for each other.
-        dependent: whether it may begin before the launch in front of it ends (programmatic dependent launch).
+        cooperative: whether all blocks must be resident at once, so that they can wait for each other.
+        dependent: whether it may begin before the launch before it ends (programmatic dependent launch).
         over_read: elements past the end of a matrix that the kernel may load but never use, by matrix.
         entry: the kernel function, where it is not the kernel's own ``entry``.
         arguments: its arguments, where they are not the kernel's own ``arguments``.
@@ -75,13 +75,13 @@ class Launch:
 
 
 def covering_grid(problem: Problem, config: Config) -> tuple[int, int]:
-    """The default grid: as many blocks as cover C with one tile each, columns along x, rows along y, rounded up."""
+    """Return the default grid: blocks that cover C with one tile each, columns along x, rows along y."""
     rows, columns, _ = config.tile
     return ceil_div(problem.n, columns), ceil_div(problem.m, rows)
 
 
 def tiles_over_read(problem: Problem, config: Config, launch: Launch) -> dict[str, int]:
-    """What whole tiles read past the end of A and B, in elements, where their loads are not guarded.
+    """Return the elements that whole tiles read past the end of A and B if their loads are not guarded.
 
     The tiles cover ``rows`` of A and ``columns`` of B; the furthest load from A is of row ``rows`` - 1 and column
     ``depth`` - 1.
@@ -96,7 +96,7 @@ def tiles_over_read(problem: Problem, config: Config, launch: Launch) -> dict[st
 
 @contextlib.contextmanager
 def asking(what: str, about: str) -> Iterator[None]:
-    """A question to a plugin's code, asked inside: what that raises becomes one sentence with its file and line.
+    """Turn what a plugin's code raises inside into one sentence with its file and line.
 
     ``what`` is asked ("acme.fast: its launch rule") about ``about`` ("64×64×64 with block=16x16").
     """
@@ -105,6 +105,6 @@ def asking(what: str, about: str) -> Iterator[None]:
     except Unsupported:
         raise
     except (Exception, SystemExit) as error:
-        said = f": {error}" if isinstance(error, InvalidKernel) else f" failed: {type(error).__name__}: {error}"
+        reason = f": {error}" if isinstance(error, InvalidKernel) else f" failed: {type(error).__name__}: {error}"
         where = ", ".join(filter(None, (place(error), f"for {about}")))
-        raise InvalidKernel(f"{what}{said} ({where})") from error
+        raise InvalidKernel(f"{what}{reason} ({where})") from error

@@ -17,7 +17,7 @@ class DType(NamedTuple):
     """An element type by numpy's name (ml_dtypes' for ``bfloat16`` and the 8-bit ones).
 
     Attributes:
-        name: the type's name. "tf32" is float32 of which the product uses the upper 19 bits.
+        name: the type's name. "tf32" is float32 with the upper 19 bits used in products.
         itemsize: in bytes.
         unit_roundoff: half the distance from 1 to the next representable number; 0 of integers.
         storage: the numpy type that holds its bits.
@@ -32,7 +32,7 @@ class DType(NamedTuple):
 
     @property
     def is_integer(self) -> bool:
-        """Whether its elements are whole numbers."""
+        """True if its elements are whole numbers."""
         return not self.unit_roundoff
 
 
@@ -62,7 +62,7 @@ _SHORT_NAMES = {
 
 
 def dtype_named(name: str) -> DType:
-    """The element type of a name ("float32", or "f32" for short); :class:`InvalidProblem` where there is none."""
+    """Return the element type of a name ("float32", or "f32" for short). Raises :class:`InvalidProblem`."""
     try:
         return _DTYPES[_SHORT_NAMES.get(name, name)]
     except KeyError:
@@ -70,14 +70,14 @@ def dtype_named(name: str) -> DType:
 
 
 def accumulator_named(name: str) -> DType:
-    """The type of that name in which products are summed: an element type, "float22", or "float22/128" as promoted."""
+    """Return the type of sums by name: an element type, "float22", or "float22/128" if promoted."""
     return FLOAT22._replace(name=name) if _FLOAT22.fullmatch(name) else dtype_named(name)
 
 
 def terms_until_promoted(name: str, k: int) -> int:
-    """How many of k terms are summed in the type of that name before float32 goes on: of "float22/128" at most 128."""
-    found = _FLOAT22.fullmatch(name)
-    return min(k, int(found[1])) if found and found[1] else k
+    """Return how many of k terms are summed in that type before float32 takes over: 128 at most of "float22/128"."""
+    match = _FLOAT22.fullmatch(name)
+    return min(k, int(match[1])) if match and match[1] else k
 
 
 @dataclass(frozen=True)
@@ -136,12 +136,12 @@ class Problem:
 
     @property
     def accumulate(self) -> bool:
-        """Whether C's old value is read."""
+        """True if C's old value is read."""
         return self.beta != 0
 
     @property
     def keeps_whole(self) -> bool:
-        """Whether the factors leave a sum of whole numbers as short as it is, and none too small."""
+        """True if the factors neither lengthen a sum of whole numbers nor make it too small."""
         short = not self.beta and abs(math.frexp(self.alpha)[0]) == 0.5 and abs(self.alpha) >= 2**-7
         return short or (self.alpha, self.beta) == (1, 1)
 
@@ -158,33 +158,33 @@ class Problem:
 
     @property
     def packed(self) -> Problem:
-        """The same product with every row (or column) directly behind the one before."""
+        """This product without gaps between rows (or columns)."""
         return replace(self, lda=0, ldb=0, ldc=0)
 
     def dtype_of(self, matrix: str) -> DType:
-        """The element type of ``matrix`` ("A", "B" or "C")."""
+        """Return the element type of ``matrix`` ("A", "B" or "C")."""
         return dtype_named(self.output if matrix == "C" else self.dtype)
 
     def shape(self, matrix: str) -> tuple[int, int]:
-        """Rows and columns of ``matrix``."""
+        """Return rows and columns of ``matrix``."""
         return {"A": (self.m, self.k), "B": (self.k, self.n), "C": (self.m, self.n)}[matrix]
 
     def stored_shape(self, matrix: str) -> tuple[int, int]:
-        """How many rows ``matrix`` is stored as and how long they are; or columns, where it is stored by columns."""
+        """Return the number and length of the rows that ``matrix`` is stored in, or of its columns."""
         rows, columns = self.shape(matrix)
         return (columns, rows) if matrix in self.column_major else (rows, columns)
 
     def leading(self, matrix: str) -> int:
-        """Elements from one row (or column) of ``matrix`` to the next."""
+        """Return the elements from one row (or column) of ``matrix`` to the next."""
         return {"A": self.lda, "B": self.ldb, "C": self.ldc}[matrix]
 
     def strides(self, matrix: str) -> tuple[int, int]:
-        """Elements from one row of ``matrix`` to the next, and from one column to the next."""
+        """Return the elements from one row of ``matrix`` to the next, and from one column to the next."""
         leading = self.leading(matrix)
         return (1, leading) if matrix in self.column_major else (leading, 1)
 
     def span(self, matrix: str) -> int:
-        """Elements from the first to the last element of ``matrix``, both included."""
+        """Return the elements from the first to the last element of ``matrix``, both included."""
         count, length = self.stored_shape(matrix)
         return (count - 1) * self.leading(matrix) + length
 
@@ -193,7 +193,7 @@ class Problem:
 
 
 def three_sizes(size: _Size | None, m: _Size | None, n: _Size | None, k: _Size | None) -> tuple[_Size, _Size, _Size]:
-    """m, n and k, given by either one ``size`` for all three or each of them; :class:`InvalidProblem` otherwise."""
+    """Return m, n and k, given by one ``size`` or all three. Raises :class:`InvalidProblem`."""
     if size is not None:
         if (m, n, k) != (None, None, None):
             raise InvalidProblem("give either one size or m, n and k, not both")

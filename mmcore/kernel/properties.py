@@ -24,7 +24,7 @@ class DeviceProperties:
         memory_bytes: device memory that matrices may occupy, in bytes.
         multiprocessors: how many it has; a persistent kernel launches that many blocks, or a multiple.
         clock_mhz: highest clock of the multiprocessors.
-        card: product name of a GPU, such as "NVIDIA H200", by which tuned configs are known; empty of others.
+        card: product name of a GPU, such as "NVIDIA H200", which tuned configs are stored for; else empty.
     """
 
     compute_capability: tuple[int, int] = (9, 0)
@@ -41,6 +41,6 @@ class DeviceProperties:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> DeviceProperties:
-        """What :func:`dataclasses.asdict` has made of properties, and JSON lists of that."""
+        """Return the properties that :func:`dataclasses.asdict` wrote, also with JSON's lists."""
         dims = {name: Dim3(*values[name]) for name in ("block", "grid")}
         return cls(**{**values, **dims, "compute_capability": tuple(values["compute_capability"])})

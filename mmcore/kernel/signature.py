@@ -10,7 +10,7 @@ _NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 _DIRECTIVE = re.compile(r"\s*#\s*(\w*)\s*(\w*)")
 _GLOBAL = re.compile(r"\b__global__\b")
 
-# What stands in parentheses, up to four deep.
+# The text in parentheses, up to four deep.
 _INSIDE = r"[^()]*+"
 for _ in range(3):
     _INSIDE = rf"(?:[^()]|\({_INSIDE}\))*+"
@@ -39,12 +39,12 @@ class Parameter:
 
     @property
     def is_pointer(self) -> bool:
-        """Whether it points to memory."""
+        """True if it points to memory."""
         return self.type.endswith("*")
 
     @property
     def scalar(self) -> str:
-        """numpy's name of its type where that is a number, else empty."""
+        """The name of its type in numpy, if that is a number, else empty."""
         words = self.type.removeprefix("std::").split()
         if len(words) > 1 and "int" in words:
             words.remove("int")
@@ -62,23 +62,23 @@ class Signature:
 
 @functools.lru_cache(maxsize=256)
 def signatures(source: str) -> tuple[Signature, ...]:
-    """The ``__global__`` functions of a source, in order, each name once."""
-    text = _NOISE.sub(lambda found: " " * len(found[0]) if found[0][0] == "/" else '""', source)
+    """Return the ``__global__`` functions of a source, in order, each name once."""
+    text = _NOISE.sub(lambda functions: " " * len(functions[0]) if functions[0][0] == "/" else '""', source)
     text = _enabled(text.replace("\\\n", " "))
-    found: dict[str, Signature] = {}
+    functions: dict[str, Signature] = {}
     for keyword in _GLOBAL.finditer(text):
         function = _FUNCTION.match(_ATTRIBUTE.sub(" ", text[keyword.end() : keyword.end() + 4000]))
         if function is None:
             continue
         name, parameters = function[1], tuple(map(_parameter, _split(function[2])))
         # A prototype before the definition need not name its parameters.
-        if name not in found or not all(parameter.name for parameter in found[name].parameters):
-            found[name] = Signature(name, parameters, _TEMPLATE.search(text[: keyword.start()]) is not None)
-    return tuple(found.values())
+        if name not in functions or not all(parameter.name for parameter in functions[name].parameters):
+            functions[name] = Signature(name, parameters, _TEMPLATE.search(text[: keyword.start()]) is not None)
+    return tuple(functions.values())
 
 
 def _enabled(text: str) -> str:
-    """The lines that are no directives and do not stand behind ``#if 0``."""
+    """Return the lines that are neither directives nor disabled by ``#if 0``."""
     kept, depth = [], 0
     for line in text.splitlines():
         directive = _DIRECTIVE.match(line)
@@ -94,7 +94,7 @@ def _enabled(text: str) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas that stand in no brackets."""
+    """Return the parts between commas that are not in brackets."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter in "(<[{") - (letter in ")>]}")
@@ -107,8 +107,8 @@ def _split(text: str) -> list[str]:
 
 def _parameter(text: str) -> Parameter:
     text = _QUALIFIER.sub(" ", text.partition("=")[0]).strip()
-    found = _NAME.fullmatch(text)
-    written, name, array = (found["type"], found["name"], found["array"]) if found else (text, "", "")
+    match = _NAME.fullmatch(text)
+    written, name, array = (match["type"], match["name"], match["array"]) if match else (text, "", "")
     if name in _SCALARS:
         written, name = text, ""
     return Parameter(name, re.sub(r"\s+", " ", written).replace(" *", "*").strip() + ("*" if array else ""))

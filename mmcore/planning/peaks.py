@@ -23,16 +23,16 @@ class Peaks:
     cache_bytes: int
 
     def of(self, unit: str) -> float | None:
-        """The FLOP/s of the unit that multiplies a type; None where there is none."""
+        """Return the FLOP/s of the unit that multiplies a type; None if there is none."""
         return self.flops.get("float8" if unit.startswith("float8") else unit.removeprefix("u"))
 
     def least_seconds(self, problem: Problem, unit: str, *, cold: bool) -> float:
-        """No kernel computes ``problem`` in less: its arithmetic and its memory traffic each take their time.
+        """Return the seconds below which no kernel computes ``problem``, by its arithmetic and memory traffic.
 
         Args:
             problem: the product.
             unit: the type that the unit multiplies which computes it.
-            cold: whether nothing of A and B is in the L2 cache beforehand. What is written may stay there.
+            cold: whether A and B are not in the L2 cache beforehand. Writes may stay there.
         """
         inputs = problem.m * problem.k + problem.k * problem.n
         moved = inputs * dtype_named(problem.dtype).itemsize if cold else problem.compulsory_bytes - self.cache_bytes

@@ -32,7 +32,7 @@ class Plan:
         config: the config it was planned for.
         launches: the launches, in order; none where a library is called.
         forced: whether the kernel's own constraints were passed over.
-        config_origin: where the config comes from; empty where the user named it.
+        config_origin: the origin of the config; empty if the user named it.
     """
 
     kernel: Kernel
@@ -43,11 +43,11 @@ class Plan:
     config_origin: str = ""
 
     def arguments(self, launch: Launch) -> tuple[Argument, ...]:
-        """The arguments of one of the launches."""
+        """Return the arguments of one of the launches."""
         return self.kernel.arguments_of(self.entry(launch)) if launch.arguments is None else launch.arguments
 
     def entry(self, launch: Launch) -> str:
-        """The name expression of one launch's kernel function."""
+        """Return the name expression of one launch's kernel function."""
         return self.kernel.expand(self.kernel.entry_named(launch.entry), self.problem, self.config)
 
     @property
@@ -62,7 +62,7 @@ class Plan:
         return {each.name: each for each in flattened(arguments) if isinstance(each, Workspace)}
 
     def over_read(self, matrix: str) -> int:
-        """Elements behind ``matrix`` that some launch may load but never use."""
+        """Return the elements past ``matrix`` that some launch may load but never use."""
         return max((launch.over_read.get(matrix, 0) for launch in self.launches), default=0)
 
     @property
@@ -74,14 +74,14 @@ class Plan:
 
 
 def plan_cell(cell: Cell, device: DeviceProperties, kernel: Kernel | None = None) -> Plan:
-    """The plan of a cell, whose ``kernel`` is given where it has no name; raises what :func:`plan` does."""
+    """Return the plan of a cell; ``kernel`` is given if the cell cannot name it. Raises what :func:`plan` does."""
     kernel = kernel or referenced_kernel(cell.kernel)
     config, origin = cell_config(cell, kernel, device)
     return replace(plan(kernel, cell.problem(kernel), config, device, force=cell.force), config_origin=origin)
 
 
 def cell_config(cell: Cell, kernel: Kernel, device: DeviceProperties) -> tuple[Config, str]:
-    """The config of a cell, and where it comes from: named by the user (""), tuned, or the kernel's default."""
+    """Return the config of a cell, and its origin: "" if the user named it, tuned, or the kernel's default."""
     return (kernel.config(**cell.config), "") if cell.config else usual_config(kernel, cell.problem(kernel), device)
 
 
@@ -106,17 +106,17 @@ def plan(kernel: Kernel, problem: Problem, config: Config, device: DevicePropert
         kernel: the kernel.
         problem: the product, in the kernel's types.
         config: the kernel's parameters, the block among them.
-        device: what the rule is told of the device, whose limits hold even when forced.
-        force: pass over the kernel's own constraints, to see what happens.
+        device: the properties that the rule may use, whose limits hold even when forced.
+        force: ignore the kernel's own constraints.
 
     Raises:
         InvalidProblem: the problem's types or operation are not the kernel's.
         ConstraintViolation: a constraint or a device limit forbids the launch; it quotes each with its numbers.
         InvalidKernel: the rule raised, or did not return launches.
     """
-    theirs, ours = (problem.dtype, problem.output), (kernel.dtype, kernel.output)
-    if theirs != ours:
-        types = ("→".join(dict.fromkeys(each)) for each in (ours, theirs))
+    asked_types, kernel_types = (problem.dtype, problem.output), (kernel.dtype, kernel.output)
+    if asked_types != kernel_types:
+        types = ("→".join(dict.fromkeys(each)) for each in (kernel_types, asked_types))
         raise InvalidProblem(f"{kernel.name} computes {', not '.join(types)}")
     if any(getattr(problem, name) != getattr(kernel, name) for name in ("alpha", "beta", "column_major")):
         raise InvalidProblem(f"{kernel.name} computes {kernel.operation} {kernel.types}")
@@ -124,8 +124,8 @@ def plan(kernel: Kernel, problem: Problem, config: Config, device: DevicePropert
         problem = problem.packed
     if device.compute_capability < kernel.min_compute_capability:
         pairs = kernel.min_compute_capability, device.compute_capability
-        needed, found = (".".join(map(str, pair)) for pair in pairs)
-        raise ConstraintViolation(kernel.name, [f"it needs compute capability {needed}; the device has {found}"])
+        needed, available = (".".join(map(str, pair)) for pair in pairs)
+        raise ConstraintViolation(kernel.name, [f"it needs compute capability {needed}; the device has {available}"])
     reasons = launch_violations(device, Dim3(1), config.block, 0)
     if not force:
         reasons += kernel.violations(problem, config)
@@ -148,7 +148,7 @@ def plan(kernel: Kernel, problem: Problem, config: Config, device: DevicePropert
 
 
 def violation(kernel: Kernel, reasons: list[str]) -> ConstraintViolation:
-    """The error that says why a device cannot launch a kernel."""
+    """Return the error with the reasons why a device cannot launch a kernel."""
     of_memory = all(_SHARED_MEMORY in reason for reason in reasons)
     return (SharedMemoryExceeded if of_memory else ConstraintViolation)(kernel.name, list(dict.fromkeys(reasons)))
 
@@ -170,22 +170,23 @@ def _check_arguments(planned: Plan) -> None:
 
 
 def launches(kernel: Kernel, problem: Problem, config: Config, device: DeviceProperties) -> tuple[Launch, ...]:
-    """What the kernel's launch rule says, whether it may be launched or not.
+    """Return the launches of the kernel's launch rule, before any limit is checked.
 
     Raises:
         InvalidKernel: the rule raised, or did not return launches.
     """
     with asking(f"{kernel.name}: its launch rule", f"{problem} with {config}"):
         ruled = kernel.launches(problem, config, device)
-        found = (ruled,) if isinstance(ruled, Launch) else tuple(ruled) if isinstance(ruled, Sequence) else ()
-        shown = "" if (found or kernel.call) and all(isinstance(launch, Launch) for launch in found) else repr(ruled)
+        several = (ruled,) if isinstance(ruled, Launch) else tuple(ruled) if isinstance(ruled, Sequence) else ()
+        valid = (several or kernel.call) and all(isinstance(launch, Launch) for launch in several)
+        shown = "" if valid else repr(ruled)
     if shown:
         raise InvalidKernel(f"{kernel.name}: its launch rule returned {shown}, not a Launch or several")
-    return found
+    return several
 
 
 def launch_violations(device: DeviceProperties, grid: Dim3, block: Dim3, dynamic_shared_bytes: int) -> list[str]:
-    """Why this geometry cannot be launched on the device; empty when it can."""
+    """Return the reasons why this geometry cannot be launched on the device."""
     shared = f"a block asks for {dynamic_shared_bytes} bytes of dynamic {_SHARED_MEMORY}"
     return _exceeded(
         (block.size, device.threads_per_block, f"a {block} block has {block.size} threads"),
@@ -203,7 +204,7 @@ def launch_violations(device: DeviceProperties, grid: Dim3, block: Dim3, dynamic
 
 
 def resource_violations(device: DeviceProperties, block: Dim3, registers: int, shared_bytes: int) -> list[str]:
-    """Why blocks of so many registers per thread and bytes of shared memory cannot run; empty when they can."""
+    """Return the reasons why blocks with such registers per thread and shared memory in bytes cannot run."""
     # The hardware hands registers to whole warps in units of 256.
     needed = ceil_div(block.size, 32) * ceil_div(registers * 32, 256) * 256
     threads = f"a {block} block of threads with {registers} registers each"
@@ -214,4 +215,4 @@ def resource_violations(device: DeviceProperties, block: Dim3, registers: int, s
 
 
 def _exceeded(*limits: tuple[int, int, str]) -> list[str]:
-    return [f"{said}; the device allows {most}" for found, most, said in limits if found > most]
+    return [f"{sentence}; the device allows {most}" for amount, most, sentence in limits if amount > most]

@@ -22,7 +22,7 @@ FULL_REFERENCE_FLOPS = 2e10
 """Up to this many operations every element is compared; 2048³, which is 1.7e10, takes a fraction of a second."""
 
 SAMPLED_ROWS = 32
-_MANY = 64  # as many elements as tell their root mean square from chance
+_MANY = 64  # elements whose root mean square is not due to chance
 
 
 def verify_product(
@@ -34,19 +34,18 @@ def verify_product(
     products: Products | None = None,
     algorithm: str = "",
 ) -> Verification:
-    """Whether ``c`` is the product that ``problem`` asks for, by the tolerance of :mod:`mmcore.verify.tolerance`.
+    """Return whether ``c`` is the product of ``problem``, within the tolerance of :mod:`mmcore.verify.tolerance`.
 
-    Every element is compared with a float64 reference: ``products``, where the device has computed it; else the host
-    does, unless that takes more operations than ``full_flops``. Then 32
-    rows, which no kernel can foresee, are compared, all others are projected (:mod:`mmcore.verify.reference`), and the
-    rows that are suspect then are compared too, up to the first that is wrong.
+    Every element is compared with a float64 reference: ``products`` if the device has computed it, else the host's. If
+    that takes more operations than ``full_flops``, 32 rows that no kernel can foresee are compared, and all others are
+    projected (:mod:`mmcore.verify.reference`). The suspect ones are compared too, up to the first that is wrong.
 
     Args:
         problem, accumulator: the product, and the type that the kernel sums in.
         matrices: the inputs as :func:`mmcore.verify.inputs.draw` made them, C with its value before the launch.
         c: what the kernel left: m×n, any strides, storage type of ``problem.output`` (or ml_dtypes' bfloat16).
         full_flops: :data:`FULL_REFERENCE_FLOPS` when None.
-        algorithm: the kernel's, where that has a tolerance of its own: "strassen", or "parts" of float32 numbers.
+        algorithm: the kernel's, if it has a particular tolerance: "strassen", or "parts" of float32 numbers.
         products: A·B and |A|·|B| in float64, as a device other than the kernel's code computed them.
 
     Raises:
@@ -61,8 +60,8 @@ def verify_product(
         return (_compare(problem, limit, matrices, panel, elements) for panel in panels(problem, matrices, rows))
 
     if products is not None:
-        given = given_panels(problem, matrices, products)
-        comparisons = [_compare(problem, limit, matrices, panel, elements) for panel in given]
+        computed = given_panels(problem, matrices, products)
+        comparisons = [_compare(problem, limit, matrices, panel, elements) for panel in computed]
         method = "every element against float64, computed on the GPU"
     elif problem.flops <= (FULL_REFERENCE_FLOPS if full_flops is None else full_flops) or problem.m <= SAMPLED_ROWS:
         method, comparisons = "every element against float64", list(compare(np.arange(problem.m)))
@@ -115,7 +114,7 @@ def _narrow(
     columns: NDArray[np.intp],
     product: NDArray[np.float64],
 ) -> None:
-    """Allow nothing where whole numbers meet, and of what a unit row or column hands on its last bits alone."""
+    """Allow no error in exact products, and only errors in the last bits where a unit row or column copies numbers."""
     if not problem.accumulate:
         for at in (np.s_[rows == Kind.UNIT, :], np.s_[:, columns == Kind.UNIT]):
             allowed[at] = np.minimum(allowed[at], limit.selected(product[at]))
@@ -124,7 +123,7 @@ def _narrow(
 
 
 class _Comparison(NamedTuple):
-    """Some rows of C compared: the largest error (NaN or infinite where an element is not finite) and what is wrong."""
+    """Some compared rows of C: the largest error (NaN or infinite if an element is not finite), and wrong elements."""
 
     largest: float
     compared: int
@@ -168,7 +167,7 @@ def _compare(problem: Problem, limit: Tolerance, matrices: Matrices, panel: Pane
 
 
 def _largest(error: NDArray[np.float64], panel: Panel, matrices: Matrices) -> float:
-    """The largest error where no scale tells how large it is; that of everything if it is not finite."""
+    """Return the largest error of the elements that are not scaled; of all elements if one is not finite."""
     largest = error.max()
     if matrices.rows is not None and np.isfinite(largest):
         kinds = matrices.rows[panel.rows, np.newaxis]

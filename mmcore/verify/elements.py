@@ -1,4 +1,4 @@
-"""Matrix elements as they are stored, as float64 values, and as they are before anybody has written them: poison."""
+"""Matrix elements as stored, as float64 values, and as poison before they are written."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ One of the two bytes is NaN in 8-bit floats. In whole numbers it is one like any
 
 
 def _float8(name: str) -> NDArray[np.float64]:
-    """The values of all 8-bit floats of a type, by their bits."""
+    """Return the values of all 8-bit floats of a type, by their bits."""
     dtype = dtype_named(name)
     digits = round(-math.log2(dtype.unit_roundoff)) - 1
     bits = np.arange(128)
@@ -37,19 +37,19 @@ _FLOAT8 = {name: _float8(name) for name in ("float8_e4m3fn", "float8_e5m2")}
 
 
 def narrow(numbers: NDArray[Any], dtype: str) -> NDArray[Any]:
-    """Numbers that ``dtype`` holds exactly, in its storage."""
+    """Return numbers, which ``dtype`` holds exactly, in its storage."""
     name = dtype_named(dtype).name
     if name == "bfloat16":
         return (numbers.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
     if name in _FLOAT8:
-        # Without a sign they are in the order of their bits, infinity behind the largest, and NaN last.
+        # Magnitudes are in the order of their bits, infinity after the largest, and NaN last.
         magnitude = np.searchsorted(_FLOAT8[name][: 127 if name == "float8_e4m3fn" else 125], np.abs(numbers))
         return np.asarray(magnitude | (np.signbit(numbers).astype(np.int64) << 7), np.uint8)
     return numbers.astype(dtype_named(dtype).storage)
 
 
 def stored(array: NDArray[Any], dtype: str) -> NDArray[Any]:
-    """``array`` in numpy's storage of ``dtype`` (ml_dtypes' bfloat16 as uint16); InvalidProblem for another type."""
+    """Return ``array`` in numpy's storage of ``dtype`` (ml_dtypes' bfloat16 as uint16). Raises InvalidProblem."""
     named = dtype_named(dtype)
     if array.dtype == np.dtype(named.storage):
         return array
@@ -59,7 +59,7 @@ def stored(array: NDArray[Any], dtype: str) -> NDArray[Any]:
 
 
 def widen(array: NDArray[Any], dtype: str) -> NDArray[np.float64]:
-    """The values of an array of ``dtype`` elements, exactly, as a new float64 array of the same shape."""
+    """Return the exact values of an array of ``dtype`` elements as a new float64 array of the same shape."""
     elements, name = stored(array, dtype), dtype_named(dtype).name
     if name == "bfloat16":
         elements = np.left_shift(elements, 16, dtype=np.uint32).view(np.float32)
@@ -70,7 +70,7 @@ def widen(array: NDArray[Any], dtype: str) -> NDArray[np.float64]:
 
 
 def poison(shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
-    """A contiguous array of that shape, in the storage of ``dtype``, in which every element is the poison."""
+    """Return a contiguous array of that shape, in the storage of ``dtype``, with every element poisoned."""
     elements = np.empty(shape, dtype_named(dtype).storage)
     for first, byte in enumerate(POISON_HALFWORD.to_bytes(2, "little")):
         elements.reshape(-1).view(np.uint8)[first::2] = byte
@@ -78,7 +78,7 @@ def poison(shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
 
 
 def is_poison(array: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which elements are the poison bit for bit; any strides, elements of 1, 2, 4 or 8 bytes."""
+    """Return which elements are the poison bit for bit; any strides, elements of 1, 2, 4 or 8 bytes."""
     size = array.dtype.itemsize
     if size == 1:
         return np.isin(array.view(np.uint8), list(POISON_HALFWORD.to_bytes(2, "little")))

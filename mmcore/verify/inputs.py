@@ -1,8 +1,8 @@
-"""The matrices that a kernel is verified with: random, fresh, and such that no mistake can hide in them.
+"""The random, fresh matrices with which a kernel is verified, in which no error can hide.
 
-C = A·B is made of products of a row of A and a column of B, so each row and each column can be of a kind of its own.
-Rows and columns of small whole numbers make elements that must be equal to the bit, whatever the order of the sum; a
-row or column of one number and zeros hands the other's numbers on, with all their bits.
+Each element of C = A·B is the product of a row of A and a column of B, and each row and column is of a kind.
+Rows and columns of small whole numbers make exact elements in any order of summation. A row or column of one number
+and zeros copies numbers of the other matrix with all their bits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mmcore.errors import InvalidProblem
 from mmcore.kernel.problem import Problem, accumulator_named, dtype_named
 from mmcore.verify.elements import narrow, poison
 
-# Of each type the bits that are its sign and fraction, and the bits of 0.5.
+# For each type, the bits of its sign and fraction, and the bits of 0.5.
 _BITS = {
     "float16": (0x83FF, 0x3800),
     "bfloat16": (0x807F, 0x3F00),
@@ -38,34 +38,34 @@ _WORDS = 2**16  # random words drawn at a time, few enough to stay in cache
 
 @dataclass(frozen=True, eq=False)
 class Matrices:
-    """A, B and C of one problem, in host memory before a launch; C is poison, or any numbers, where it is not added to.
+    """A, B and C of one problem in host memory before a launch; C is poison, or any numbers, unless it is added to.
 
-    Each is a 2-D view, in storage dtype, whose rows (or columns) lie a leading dimension apart; its ``base`` is the
-    whole contiguous array, poison between them.
+    Each is a 2-D view, in storage dtype, with a leading dimension between rows (or columns). Its ``base`` is the whole
+    contiguous array, with poison in the gaps.
     """
 
     a: NDArray[Any]
     b: NDArray[Any]
     c: NDArray[Any]
     rows: NDArray[np.intp] | None = None  # of A, the kind of each (mmcore.verify.inputs.Kind); None: all uniform
-    columns: NDArray[np.intp] | None = None  # of B, likewise; those of a kind stand side by side
+    columns: NDArray[np.intp] | None = None  # of B, the kind of each; columns of one kind are adjacent
 
 
 def fresh_seed() -> int:
-    """A seed of 32 bits from the operating system's entropy."""
+    """Return a seed of 32 bits from the operating system's entropy."""
     return secrets.randbits(32)
 
 
 def other_seed(seed: int) -> int:
-    """A seed of other inputs, to verify a kernel once more with."""
+    """Return a seed of other inputs, to verify a kernel again."""
     return seed + 1
 
 
 def draw(problem: Problem, seed: int) -> Matrices:
-    """Random A and B (and C, when accumulating) for ``problem``; the same seed draws the same matrices.
+    """Return random A and B (and C, when accumulating) for ``problem``; the same seed draws the same matrices.
 
-    Elements have random signs, which keep C and its rounding small, and magnitudes uniform over the dtype's numbers in
-    [0.5, 1), so that every term |a·b| is 0.25 at least, more than rounding can do. Whole numbers are any.
+    Elements have random signs, which keep C and its rounding small. Magnitudes are uniform over the dtype's numbers in
+    [0.5, 1). So every term |a·b| is 0.25 at least, more than rounding can do. Whole numbers are any.
 
     Raises:
         InvalidProblem: the host has no memory for them.
@@ -89,7 +89,7 @@ def draw(problem: Problem, seed: int) -> Matrices:
 
 
 def _logical(problem: Problem, matrix: str, whole: NDArray[Any]) -> NDArray[Any]:
-    """A matrix by rows and columns, of all that it is stored in."""
+    """Return a matrix by rows and columns, as a view of its storage."""
     stored = whole[:, : problem.stored_shape(matrix)[1]]
     return stored.T if matrix in problem.column_major else stored
 
@@ -99,8 +99,8 @@ def _random(rng: np.random.Generator, problem: Problem, matrix: str) -> NDArray[
     named, (count, length) = problem.dtype_of(matrix), problem.stored_shape(matrix)
     width = 16 if matrix == "C" else _int32_bits(problem)
     fraction, one_half = _BITS.get(named.name, (2**width - 1, 0))
-    whole = np.empty((count, problem.leading(matrix)), named.storage)
-    bits = whole.reshape(-1).view(f"u{named.itemsize}")
+    elements = np.empty((count, problem.leading(matrix)), named.storage)
+    bits = elements.reshape(-1).view(f"u{named.itemsize}")
     step = _WORDS * 8 // named.itemsize
     for start in range(0, bits.size, step):
         chunk = bits[start : start + step]
@@ -108,23 +108,23 @@ def _random(rng: np.random.Generator, problem: Problem, matrix: str) -> NDArray[
         np.bitwise_and(words.view(bits.dtype)[: chunk.size], bits.dtype.type(fraction), out=chunk)
         chunk |= bits.dtype.type(one_half)
     if named.name == "int32":
-        whole -= 2 ** (width - 1)
-    whole[:, length:] = poison((1,), named.name)
-    return _logical(problem, matrix, whole)
+        elements -= 2 ** (width - 1)
+    elements[:, length:] = poison((1,), named.name)
+    return _logical(problem, matrix, elements)
 
 
 def _int32_bits(problem: Problem) -> int:
-    """Bits of A's and B's numbers of int32, so few that no sum overflows."""
+    """Return the bits of A's and B's numbers of int32, so few that no sum overflows."""
     return (32 - (problem.k - 1).bit_length()) // 2
 
 
 class Kind(IntEnum):
-    """What the numbers of a row of A or a column of B are like."""
+    """The kind of the numbers in a row of A or a column of B."""
 
     UNIFORM = 0  # magnitudes in [0.5, 1), as of mmcore.verify.inputs.draw; half of such columns are of one sign
     WHOLE = 1  # whole numbers, so few and small that the sum of a row's and a column's is exact; rows times 2^e each
     UNIT = 2  # one number of magnitude 1, and zeros
-    SCALED = 3  # uniform numbers, each scaled by a power of two of its own, and all by another
+    SCALED = 3  # uniform numbers, scaled by one power of two each, and by a common one
     ZERO = 4
     SUBNORMAL = 5
     ONE_SIGN = 6  # some uniform numbers of one sign, and zeros
@@ -146,16 +146,16 @@ _COLUMNS = {Kind.WHOLE: 0.48, Kind.UNIFORM: 0.36, Kind.UNIT: 0.1, Kind.SUBNORMAL
 _CERTAIN = 0.8
 # How often a row or column of whole numbers is of those of greatest magnitude.
 _EXTREME = 0.3
-# By which powers of two SCALED and WHOLE rows are scaled, and by how many SCALED numbers are made smaller than that.
+# The powers of two that scale SCALED and WHOLE rows, and how many more scale down single SCALED numbers.
 _WIDE = ((-40, 60), 10)
 _RANGES = {"float16": ((-8, 4), 4), "float8_e5m2": ((0, 10), 12), "float8_e4m3fn": ((1, 4), 7)}
 _ROOM = {"float16": (-8, 4), "float8_e5m2": (-8, 4), "float8_e4m3fn": (-2, 0)}
-# Types of which all hardware computes with subnormal numbers as they are, and the bits of their fractions.
+# The types whose subnormal numbers all hardware computes with exactly, and the bits of their fractions.
 _SUBNORMAL_BITS = {"float16": 10, "float32": 23, "float8_e4m3fn": 3, "float8_e5m2": 2}
 
 
 def draw_mixed(problem: Problem, accumulator: str, seed: int, *, subnormal_bits: int = 23) -> Matrices:
-    """A and B of mixed kinds for ``problem``, summed in the type ``accumulator``; each seed draws its own.
+    """Return A and B of mixed kinds for ``problem``, summed in the type ``accumulator``; each seed draws others.
 
     Columns of a kind stand side by side, where they begin is random. C, where it is added to, is of whole numbers in
     columns of whole numbers. A and B of int8, uint8 and int32 are any, in some rows and columns those of greatest
@@ -184,27 +184,27 @@ def draw_mixed(problem: Problem, accumulator: str, seed: int, *, subnormal_bits:
     )
     rows, columns = rng.permutation(_assigned(rng, of_rows, problem.m)), _assigned(rng, of_columns, problem.n)
     numbers = _Numbers(problem, rng, subnormal_bits)
-    whole = _Whole(problem, accumulator, rng)
+    whole_numbers = _Whole(problem, accumulator, rng)
     scales = np.where(rows == Kind.WHOLE, numbers.scales(problem.m) * rng.integers(2, size=problem.m), 0)
     for kind, at in _where(rows):
         if kind != Kind.UNIFORM:
             shape = (len(at), problem.k)
-            matrices.a[at] = whole.of(shape, scales[at]) if kind == Kind.WHOLE else numbers.of(kind, shape)
+            matrices.a[at] = whole_numbers.of(shape, scales[at]) if kind == Kind.WHOLE else numbers.of(kind, shape)
     for kind, at in _where(columns):
         if kind == Kind.UNIFORM:
             bits, sign = _bits_and_sign(matrices.b[:, at[0] : at[0] + len(at) // 2])
             bits &= ~sign
         else:
             shape = (len(at), problem.k)
-            drawn = whole.sparse(shape) if kind == Kind.WHOLE else numbers.of(kind, shape)
+            drawn = whole_numbers.sparse(shape) if kind == Kind.WHOLE else numbers.of(kind, shape)
             matrices.b[:, at[0] : at[-1] + 1] = drawn.T
         if kind == Kind.WHOLE and problem.accumulate:
-            matrices.c[:, at] = whole.added(scales, len(at))
+            matrices.c[:, at] = whole_numbers.added(scales, len(at))
     return Matrices(matrices.a, matrices.b, matrices.c, rows, columns)
 
 
 def draw_wide(problem: Problem, accumulator: str, seed: int) -> Matrices:
-    """A and B of exponents from all of their type's range, up to a largest one of each row's (or column's) own.
+    """Return A and B with exponents from their type's range, up to a random largest one in each row (or column).
 
     Neither products nor their sum overflow in the accumulator or C, and products are normal numbers of the accumulator.
     Whole numbers are as :func:`draw_mixed` draws them. Raises as that does.
@@ -221,7 +221,7 @@ def draw_wide(problem: Problem, accumulator: str, seed: int) -> Matrices:
 
 
 def rearranged(problem: Problem, before: Matrices, seed: int) -> Matrices:
-    """The same inputs in which about half of the rows of A and columns of B have changed places, and the rows signs.
+    """Return the same inputs with about half of A's rows and B's columns exchanged, and the signs of the rows too.
 
     The first and last row and column are as before where there are more than two. C, where it is not added to, holds
     numbers. The arrays are those of ``before``, changed.
@@ -253,7 +253,7 @@ def rearranged(problem: Problem, before: Matrices, seed: int) -> Matrices:
 
 
 def _moved(rng: np.random.Generator, kinds: NDArray[Any]) -> NDArray[np.intp]:
-    """For each place what is to come there, one of its kind; -1 for those that stay as they are."""
+    """Return the index that moves to each place, of the same kind; -1 where nothing moves."""
     moving = rng.random(len(kinds)) < 0.5
     moving[[0, -1]] = len(kinds) < 3
     moved = np.full(len(kinds), -1)
@@ -264,13 +264,13 @@ def _moved(rng: np.random.Generator, kinds: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def _bits_and_sign(numbers: NDArray[Any]) -> tuple[NDArray[Any], np.integer[Any]]:
-    """The same memory as unsigned numbers, and the bit that is the sign."""
+    """Return the same memory as unsigned numbers, and the sign bit."""
     bits = numbers.view(f"u{numbers.itemsize}")
     return bits, bits.dtype.type(2 ** (8 * numbers.itemsize - 1))
 
 
 class _Whole:
-    """Whole numbers of which a sum of products has no more bits than the narrowest significand that it passes."""
+    """Whole numbers whose sum of products has no more bits than the narrowest significand on its way."""
 
     def __init__(self, problem: Problem, accumulator: str, rng: np.random.Generator) -> None:
         self._problem, self._rng = problem, rng
@@ -283,7 +283,7 @@ class _Whole:
         self._largest = min(largest, round(1 / dtype_named(problem.dtype).unit_roundoff), 2**26)
 
     def of(self, shape: tuple[int, int], scales: NDArray[np.int64]) -> NDArray[Any]:
-        """Rows of numbers other than 0, times powers of two."""
+        """Return rows of numbers other than 0, times powers of two."""
         return narrow(np.ldexp(self._nonzero(shape), scales[:, np.newaxis]), self._problem.dtype)
 
     def _nonzero(self, shape: tuple[int, int]) -> NDArray[Any]:
@@ -294,7 +294,7 @@ class _Whole:
         return np.where(alike, np.abs(numbers) * self._signs, numbers)
 
     def sparse(self, shape: tuple[int, int]) -> NDArray[Any]:
-        """Rows with as many zeros as the sum asks for."""
+        """Return rows with as many zeros as the sum needs."""
         numbers, most = self._nonzero(shape), self._sum - self._problem.accumulate
         if shape[1] > most:
             for row in numbers:
@@ -302,7 +302,7 @@ class _Whole:
         return narrow(numbers, self._problem.dtype)
 
     def added(self, scales: NDArray[np.int64], columns: int) -> NDArray[Any]:
-        """What C holds before, in rows scaled as A's are."""
+        """Return C's old values, in rows scaled as A's are."""
         numbers = self._rng.integers(-1, 1, size=(len(scales), columns), endpoint=True)
         return narrow(np.ldexp(numbers, scales[:, np.newaxis]), self._problem.output)
 
@@ -319,11 +319,11 @@ class _Numbers:
         self._scales = min(max(low, least), high), high
 
     def scales(self, count: int) -> NDArray[np.int64]:
-        """A power of two for each row."""
+        """Return a power of two for each row."""
         return self._rng.integers(*self._scales, size=count, endpoint=True)
 
     def of(self, kind: Kind, shape: tuple[int, int]) -> NDArray[Any]:
-        """Rows of a kind."""
+        """Return rows of a kind."""
         (rows, width), rng = shape, self._rng
         numbers = np.zeros(shape)
         if kind == Kind.UNIT:
@@ -346,7 +346,7 @@ class _Numbers:
         return narrow(numbers, self._dtype)
 
     def wide(self, shape: tuple[int, int], low: int, high: int) -> NDArray[Any]:
-        """Rows of numbers in [2^(low - 1), 2^high), up to a largest exponent of each row's own."""
+        """Return rows of numbers in [2^(low - 1), 2^high), up to a random largest exponent in each row."""
         highest = self._rng.integers(low, high, size=(shape[0], 1), endpoint=True)
         exponents = self._rng.integers(low, highest, size=shape, endpoint=True)
         return narrow(np.ldexp(self._uniform(shape) * self._signs(shape), exponents), self._dtype)
@@ -355,13 +355,13 @@ class _Numbers:
         return self._rng.choice((-1.0, 1.0), size=shape)
 
     def _uniform(self, shape: tuple[int, int]) -> NDArray[np.float64]:
-        """Numbers of the type in [0.5, 1)."""
+        """Return numbers of the type in [0.5, 1)."""
         largest = round(1 / dtype_named(self._dtype).unit_roundoff)
         return np.asarray(self._rng.integers(largest // 2, largest, size=shape) / largest)
 
 
 def _assigned(rng: np.random.Generator, kinds: dict[Kind, float], count: int) -> NDArray[np.intp]:
-    """A kind for each of so many rows, kinds in random order, each about as often as it should be."""
+    """Return a kind for each row, grouped by kind in random order, with about the given shares."""
     order, shares = rng.permutation(np.array(list(kinds))), sum(kinds.values())
     chosen = rng.choice(order, size=count, p=[kinds[Kind(kind)] / shares for kind in order])
     if rng.random() < _CERTAIN:

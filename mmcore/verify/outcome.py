@@ -12,7 +12,7 @@ LEAST_ORDINARY, MOST_ORDINARY = 1e-3, 1e9  # magnitudes of values that are neith
 
 
 def _differ(form: str, one: float, other: float) -> bool:
-    """Whether two numbers in that form can be told apart, beyond their signs."""
+    """Return whether two numbers differ in that form, beyond their signs."""
     return format(abs(one), form) != format(abs(other), form) or (one * other < 0 and float(format(one, form)) != 0)
 
 
@@ -24,7 +24,7 @@ class Mismatch:
         row, column: where it is.
         expected: the reference's value.
         got: what the kernel left there; NaN where it wrote nothing, or NaN.
-        unwritten: whether the element still holds the poison it was given before the launch.
+        unwritten: whether the element still holds the poison from before the launch.
         output: element type of C.
         allowed: the tolerance of the element; None where it is not known.
     """
@@ -39,11 +39,11 @@ class Mismatch:
 
     @property
     def is_ordinary(self) -> bool:
-        """Whether the element was not written, or its value is neither zero nor tiny nor huge."""
+        """True if the element was not written, or its value is neither zero nor tiny nor huge."""
         return self.unwritten or LEAST_ORDINARY <= abs(self.expected) <= MOST_ORDINARY
 
     def __str__(self) -> str:
-        """The element as the lecture prints it: "0:640: expected 167.605087 - got 0.000000".
+        """Return the element as the lecture prints it: "0:640: expected 167.605087 - got 0.000000".
 
         With more decimals if it takes them to see the difference, and with the tolerance where it is small.
         """
@@ -65,7 +65,7 @@ class Mismatch:
         return format(value, next((form for form in forms if _differ(form, self.expected, self.got)), exact))
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-ready values; ``got`` is null where it is not a finite number."""
+        """Return JSON-ready values; ``got`` is null if it is not a finite number."""
         return {**asdict(self), "got": self.got if math.isfinite(self.got) else None}
 
     @classmethod
@@ -75,13 +75,13 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Verification:
-    """Whether a product is right.
+    """The outcome of comparing a product with its reference.
 
     Attributes:
-        verified: every element that was compared lies within its tolerance.
+        verified: every compared element is within its tolerance.
         max_error: largest |C - reference| over the elements compared; None when one of them is not finite.
         mismatch: the first wrong element, an ordinary one if possible; None when verified.
-        method: how it was verified, in a few words.
+        method: the method of verification, in a few words.
         wrong, compared: how many elements are wrong, of how many that were compared one by one.
     """
 
@@ -94,14 +94,14 @@ class Verification:
 
     @property
     def extent(self) -> str:
-        """How many elements are wrong, in a sentence, which says where no ordinary one is."""
+        """The number of wrong elements in a sentence, which mentions if none of them is ordinary."""
         unusual = self.mismatch is not None and not self.mismatch.is_ordinary
         note = ": those that should be zero, tiny or huge" if unusual else ""
         return f"{self.wrong} of the {self.compared} elements compared are wrong{note}"
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Verification | None:
-        """The verification in a result's JSON; None where there was no product to verify."""
+        """Return the verification in a result's JSON; None if there was no product to verify."""
         if values["verification"] is None:
             return None
         mismatch = values["first_mismatch"]

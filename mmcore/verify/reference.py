@@ -1,7 +1,7 @@
 """The float64 reference, a panel of rows at a time, and Freivalds' check of all rows without it.
 
-A row is suspect when the root mean square r of C·x - A·(B·x) over 16 vectors x of random signs is more than rounding
-leaves, r > 8·(u + 2⁻⁵³)·‖a‖·‖B‖ + 2·u_out·‖c‖. Suspect rows are compared in full: a limit that is too tight costs time,
+A row is suspect if r, the root mean square of C·x - A·(B·x) over 16 vectors x of random signs, is more than rounding
+leaves: r > 8·(u + 2⁻⁵³)·‖a‖·‖B‖ + 2·u_out·‖c‖. Suspect rows are compared in full: a limit that is too tight costs time,
 and never refuses a right product. docs/verification.md derives it.
 """
 
@@ -38,13 +38,13 @@ class Panel(NamedTuple):
 
 
 def panels(problem: Problem, matrices: Matrices, rows: NDArray[np.intp]) -> Iterator[Panel]:
-    """The reference of those rows, in their order, as many at a time as memory allows."""
+    """Yield the reference of those rows in their order, in panels that fit into memory."""
     height = max(1, min(PANEL_ELEMENTS // problem.n, max(_GOOD_ROWS, PANEL_ELEMENTS // problem.k)))
     return (_panel(problem, matrices, rows[start : start + height]) for start in range(0, len(rows), height))
 
 
 def given_panels(problem: Problem, matrices: Matrices, products: Products) -> Iterator[Panel]:
-    """The same of all rows, of products that a device has computed."""
+    """Yield the reference of all rows from products that a device has computed."""
     for rows in _chunks(problem.m, COMPARED_ELEMENTS // problem.n):
         product, magnitude = problem.alpha * products[0][rows], abs(problem.alpha) * products[1][rows]
         if problem.accumulate:
@@ -54,10 +54,10 @@ def given_panels(problem: Problem, matrices: Matrices, products: Products) -> It
 
 
 def _carried(problem: Problem, before: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The magnitude that C's old value counts as, which is carried through the whole sum.
+    """Return the magnitude of C's old value, which is carried through the whole sum.
 
-    Tensor cores cut off up to 2⁻²³ of it in each step of 8 terms or more, always in one direction: k/4·u·|C0| in all,
-    for which the tolerance has 2·√k·u of this.
+    Tensor cores cut off up to 2⁻²³ of it in each step of 8 terms or more, always in one direction. That is k/4·u·|C0|
+    in all, and the tolerance is 2·√k·u of this.
     """
     return np.abs(before) * (1 + math.sqrt(problem.k) / 8)
 
@@ -80,7 +80,7 @@ def _panel(problem: Problem, matrices: Matrices, rows: NDArray[np.intp]) -> Pane
 def suspect_rows(
     problem: Problem, accumulator: str, matrices: Matrices, c: NDArray[np.generic], rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Rows of ``c`` (m×n, storage of ``problem.output``) that rounding alone does not explain, ascending."""
+    """Return the rows of ``c`` (m×n, storage of ``problem.output``) that rounding does not explain, ascending."""
     signs = rng.choice(np.array([-1.0, 1.0]), size=(problem.n, PROJECTIONS))
     blocks = list(_blocks(problem.n, matrices.columns))
     projected = np.empty((problem.k, len(blocks), PROJECTIONS))
@@ -102,8 +102,8 @@ def suspect_rows(
             with np.errstate(over="ignore", invalid="ignore"):
                 limit = summing[number] * _norms(a) + storing * _norms(result[:, block]) + least
                 if matrices.rows is not None and matrices.columns is not None and problem.keeps_whole:
-                    whole = matrices.columns[block.start] == Kind.WHOLE
-                    limit[whole & (matrices.rows[rows] == Kind.WHOLE)] = 0
+                    exact = matrices.columns[block.start] == Kind.WHOLE
+                    limit[exact & (matrices.rows[rows] == Kind.WHOLE)] = 0
                 left = result[:, block] @ signs[block] - expected[:, number]
                 if before is not None:
                     left -= before[:, block] @ signs[block]
@@ -114,14 +114,14 @@ def suspect_rows(
 
 
 def _norms(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The 2-norm of each row, in units of its largest number, whose square may be out of float64's range."""
+    """Return the 2-norm of each row, in units of its largest number, as its square may overflow float64."""
     largest = np.abs(rows).max(axis=1)
     parts = rows / np.where(largest > 0, largest, 1)[:, np.newaxis]
     return np.asarray(largest * np.sqrt(np.einsum("ij,ij->i", parts, parts)))
 
 
 def _blocks(columns: int, kinds: NDArray[np.intp] | None) -> Iterator[slice]:
-    """Consecutive slices of columns of one kind each, none longer than BLOCK_COLUMNS."""
+    """Yield consecutive slices of columns of one kind each, none longer than BLOCK_COLUMNS."""
     ends = [] if kinds is None else (np.flatnonzero(np.diff(kinds)) + 1).tolist()
     for start, end in itertools.pairwise([0, *ends, columns]):
         for part in _chunks(end - start, BLOCK_COLUMNS):
@@ -129,6 +129,6 @@ def _blocks(columns: int, kinds: NDArray[np.intp] | None) -> Iterator[slice]:
 
 
 def _chunks(length: int, step: int) -> Iterator[slice]:
-    """Consecutive slices that cover ``range(length)``, none longer than ``step`` (or 1)."""
+    """Yield consecutive slices that cover ``range(length)``, none longer than ``step`` (or 1)."""
     step = max(1, step)
     return (slice(start, min(start + step, length)) for start in range(0, length, step))

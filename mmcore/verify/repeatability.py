@@ -31,7 +31,7 @@ _SINGLE_LAUNCHES, _SINGLE_SECONDS = 10, 0.02  # to find out how long one takes t
 # each, the eight shortest are all of the first once in 800 times.
 _RANK = 8
 # How much longer a launch on fresh inputs may take than one on the same inputs, behind copies in either case; and than
-# one of many without copies, for which L2 holds other data.
+# one of many without copies, as L2 holds other data then.
 _RATIO, _RATIO_TO_MANY, _SECONDS = 1.25, 2.0, 2e-6
 _UNCLEAR = "cannot tell whether repeated launches do the whole work: readings of their time differ too much"
 
@@ -41,8 +41,8 @@ def compare_repeats(
 ) -> Verified:
     """Return ``verified``, with a violation if launches on fresh inputs take longer than repeated ones, or one fails.
 
-    Its method says so where the times are too uncertain to tell. Nothing is launched where the first launch, on fresh
-    inputs, took no longer than those that were timed, nor where there is no memory for three more sets of matrices.
+    Its method mentions if the times are too uncertain. Nothing is launched if the first launch, on fresh inputs, took
+    no longer than the timed ones, or if there is no memory for three more sets of matrices.
 
     Args:
         loaded: the kernel, verified with the inputs of ``seed``, on a device that supports timing.
@@ -63,10 +63,10 @@ def compare_repeats(
         same = [[_as_it_is(copy, device, memory) for copy in turns[0]]]
 
         def timer(calls: tuple[Call, ...], refresh: list[list[Copy]]) -> Timer:
-            found = loaded.module.timer(calls, refresh=refresh)
-            assert found is not None, "the device supports timing"
-            memory.callback(found.close)
-            return found
+            refreshed = loaded.module.timer(calls, refresh=refresh)
+            assert refreshed is not None, "the device supports timing"
+            memory.callback(refreshed.close)
+            return refreshed
 
         pairs = ((timer(loaded.calls, each), timer((), each)) for each in (same, turns))
         message, certain = _compare(timer(loaded.calls, []), *pairs)
@@ -80,13 +80,13 @@ def compare_repeats(
 
 
 def _copies(loaded: LoadedKernel, problem: Problem, seed: int, device: Device, memory: ExitStack) -> list[Copy]:
-    """The copies that bring the inputs of ``seed``, which stay on the device until ``memory`` is closed."""
+    """Return the copies that bring the inputs of ``seed``, which stay on the device until ``memory`` is closed."""
     arrays = host_arrays(loaded.plan, draw(problem, seed))
     return [_copy(array, loaded.buffers[label], device, memory) for label, array in arrays.items()]
 
 
 def _as_it_is(copy: Copy, device: Device, memory: ExitStack) -> Copy:
-    """The copy that brings what the target of another holds now."""
+    """Return the copy that restores the present content of another's target."""
     content = np.empty(copy.nbytes, np.uint8)
     copy.target.download(content)
     return _copy(content, copy.target, device, memory)

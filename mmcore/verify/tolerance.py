@@ -39,12 +39,12 @@ class Tolerance:
     Attributes:
         summing: factor of |A|·|B| (+ |C0|), for the roundings of the sum.
         storing: factor of |R|, for rounding the sum into C; 0 where C holds what the accumulator holds.
-        least: what summing and storing can do to numbers too small to be normal.
+        least: the errors of summing and storing in numbers too small to be normal.
         last_bits: factor of |R| where R is a single term times 1.
-        scattered: by how much more |A|·|B| counts where its terms are not about equally large.
-        magnitude: what takes the place of |A|·|B|: k·max|A|·max|B| where the bound is norm-wise, else 0.
-        together: factor of |A|·|B| (+ |C0|), root mean square, for the errors of many elements together: half of C's
-            own size, so that zeros are never right; infinite where ``summing`` is less than that anyway.
+        scattered: factor of |A|·|B| for terms of very different magnitudes.
+        magnitude: k·max|A|·max|B| instead of |A|·|B| if the bound is norm-wise, else 0.
+        together: factor of |A|·|B| (+ |C0|), root mean square, for the errors of many elements together. It is half
+            of C's size, so that zeros are never right; infinite where ``summing`` is less than that anyway.
     """
 
     summing: float
@@ -56,7 +56,7 @@ class Tolerance:
     magnitude: float = 0.0
 
     def __call__(self, reference: NDArray[np.float64], magnitude: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Largest |C - R| allowed; ``magnitude`` is |A|·|B| (+ |C0|), both of one shape."""
+        """Return the largest |C - R| allowed; ``magnitude`` is |A|·|B| (+ |C0|), both of one shape."""
         allowed = self.summing * (np.maximum(magnitude, self.magnitude) if self.magnitude else magnitude)
         if self.storing:
             allowed *= 1 + self.storing
@@ -64,14 +64,14 @@ class Tolerance:
         return np.asarray(allowed + self.least)
 
     def selected(self, reference: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Largest |C - R| allowed where R is a single term times 1."""
+        """Return the largest |C - R| allowed if R is a single term times 1."""
         return np.asarray((self.last_bits + self.storing) * np.abs(reference) + self.least)
 
 
 def tolerance(problem: Problem, accumulator: str, algorithm: str = "") -> Tolerance:
-    """The tolerance for ``problem`` summed in the type ``accumulator``; InvalidProblem for an unknown type.
+    """Return the tolerance for ``problem`` summed in ``accumulator``. Raises InvalidProblem for an unknown type.
 
-    That of Strassen's ``algorithm`` is for matrices whose elements are less than 1.
+    The tolerance of Strassen's ``algorithm`` is for matrices with elements below 1.
     """
     strassen, parts = algorithm == "strassen", algorithm == PARTS
     # A factor other than 1 is rounded, and so is what it multiplies.
@@ -84,7 +84,7 @@ def tolerance(problem: Problem, accumulator: str, algorithm: str = "") -> Tolera
     storing = storing_roundoff(problem, accumulator)
     # |A|·|B| is a sum of magnitudes, C one of random signs.
     half = 0.5 * _TYPICAL / (_MEAN * math.sqrt(math.ceil(problem.k / at_once) + problem.accumulate))
-    # Each rounding of a subnormal number errs by half the distance between two, which is that of the least normal ones.
+    # Each rounding of a subnormal number errs by half the distance between two, as between the least normal ones.
     roundings = (problem.k + problem.accumulate + scaled + 1) * max(1.0, abs(problem.alpha))
     least = roundings * accumulator_roundoff(accumulator) * 2.0 ** accumulator_named(accumulator).exponents[0]
     least += storing * 2.0 ** dtype_named(problem.output).exponents[0]
@@ -95,20 +95,20 @@ def tolerance(problem: Problem, accumulator: str, algorithm: str = "") -> Tolera
 
 
 def hides_a_term(problem: Problem, accumulator: str, algorithm: str = "") -> bool:
-    """Whether a product can lack a term and be within the tolerance, as its rounding may be as large as the term."""
+    """Return whether a product can lack a term and be within the tolerance, as its rounding may be that large."""
     bound = tolerance(problem, accumulator, algorithm)
-    # What C held before is one more term; hardly any element is larger than four times what is typical.
+    # C's old value is one more term; hardly any element is larger than four times a typical one.
     before = abs(problem.beta / problem.alpha)
     allowed = bound.summing * (problem.k + before) + bound.storing * 4 * _TYPICAL * math.sqrt(problem.k + before**2)
     return 2 * allowed >= _SMALLEST_TERM
 
 
 def accumulator_roundoff(accumulator: str) -> float:
-    """Unit roundoff of the kernel's sum and the float64 reference's together."""
+    """Return the unit roundoff of the kernel's sum and the float64 reference's together."""
     return accumulator_named(accumulator).unit_roundoff + dtype_named("float64").unit_roundoff
 
 
 def storing_roundoff(problem: Problem, accumulator: str) -> float:
-    """Unit roundoff of storing the sum in C; 0 where C's type is no narrower than the accumulator."""
+    """Return the unit roundoff of storing the sum in C; 0 if C's type is no narrower than the accumulator."""
     output = dtype_named(problem.output).unit_roundoff
     return output if output > accumulator_named(accumulator).unit_roundoff else 0.0

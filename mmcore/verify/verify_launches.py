@@ -21,7 +21,7 @@ from mmcore.verify.tolerance import PARTS
 
 UNREPEATABLE = "unrepeatable"
 
-# Instructions that take subnormal numbers for zeros: those that say so, and atomic additions to global memory.
+# Instructions that flush subnormal numbers to zero: with .ftz, and atomic additions to global memory.
 _FLUSHING = re.compile(r"\.ftz\.|\b(?:red|atom)\.[\w.:]*\badd\.f32")
 # Products of tensor cores of types in which float32 numbers come in parts, and the bits of these types' fractions.
 _OF_PARTS = re.compile(r"mma[\w.:]*[.:](tf32|bf16)\b")
@@ -32,7 +32,7 @@ _FULL_FLOPS = 1e8
 
 @dataclass(frozen=True)
 class Verified:
-    """What came of verifying a kernel's launches once, as in a :class:`~mmcore.result.Result`."""
+    """The outcome of verifying a kernel's launches once, as in a :class:`~mmcore.result.Result`."""
 
     verification: Verification | None
     violations: tuple[Violation, ...]
@@ -40,7 +40,7 @@ class Verified:
 
     @property
     def right(self) -> bool:
-        """Whether the product is right and nothing else was touched."""
+        """True if the product is right, without any violation."""
         return self.verification is not None and self.verification.verified and not self.violations
 
 
@@ -51,7 +51,7 @@ def verify_launches(
 
     Args:
         loaded: the kernel.
-        problem: the product, with the leading dimensions that were asked for.
+        problem: the product, with the requested leading dimensions.
         matrices: the inputs: :func:`mixed_inputs`, or such as are timed (:func:`mmcore.verify.inputs.draw`).
         full_flops: as :func:`verify_product` takes it.
     """
@@ -91,12 +91,12 @@ def verify_again(loaded: LoadedKernel, problem: Problem, seed: int, *, mixed: bo
 
 
 def mixed_inputs(loaded: LoadedKernel, problem: Problem, seed: int, inputs: str = "usual") -> Matrices:
-    """Inputs of several kinds for a kernel, or "wide" ones; of one kind where its errors are norm-wise."""
+    """Return inputs of several kinds for a kernel, or "wide" ones; of one kind if its errors are norm-wise."""
     if loaded.plan.kernel.algorithm:
         return draw(problem, seed)
     if inputs == "wide":
         return draw_wide(problem, loaded.plan.kernel.accumulator, seed)
-    # A part of a subnormal number is a multiple of the least subnormal number of its own type.
+    # A part of a subnormal number is a multiple of the part type's least subnormal number.
     kept = min((_FRACTION_BITS[part] for part in _parts(loaded)), default=23)
     flushing = _FLUSHING.search(loaded.compiled.ptx)
     return draw_mixed(problem, loaded.plan.kernel.accumulator, seed, subnormal_bits=0 if flushing else kept)
@@ -115,17 +115,17 @@ def upload_inputs(loaded: LoadedKernel, matrices: Matrices) -> None:
 
 
 def host_arrays(planned: Plan, matrices: Matrices) -> dict[str, HostArray]:
-    """A, B and C as the device gets them: one contiguous run of elements each, packed unless the kernel is strided."""
+    """Return A, B and C as the device gets them: one run of elements each, packed unless the kernel is strided."""
     views = {"A": matrices.a, "B": matrices.b, "C": matrices.c}
     views |= {label: views[label].T for label in planned.problem.column_major}
     if not planned.kernel.strided:
         return {label: np.ascontiguousarray(view).reshape(-1) for label, view in views.items()}
-    whole = {label: view if view.base is None else view.base for label, view in views.items()}
-    return {label: rows.reshape(-1)[: planned.problem.span(label)] for label, rows in whole.items()}
+    arrays = {label: view if view.base is None else view.base for label, view in views.items()}
+    return {label: rows.reshape(-1)[: planned.problem.span(label)] for label, rows in arrays.items()}
 
 
 def rows_of_product(planned: Plan, flat: HostArray) -> HostArray:
-    """C's elements in device order as an m×n view."""
+    """Return C's elements in device order as an m×n view."""
     row, column = planned.problem.strides("C")
     shape = planned.problem.shape("C")
     return np.lib.stride_tricks.as_strided(flat, shape, (row * flat.itemsize, column * flat.itemsize))
@@ -144,11 +144,11 @@ def _overwritten_inputs(loaded: LoadedKernel, host: dict[str, HostArray]) -> lis
 
 
 def _overwritten_gaps(planned: Plan, flat: HostArray) -> list[Violation]:
-    """Whether the elements between C's rows (or columns), which were poison before the launch, still are."""
+    """Return a violation if an element between C's rows (or columns), poisoned before, was written."""
     problem = planned.problem
     count, length = problem.stored_shape("C")
-    whole = flat[: (count - 1) * problem.ldc].reshape(count - 1, problem.ldc)
-    written = np.argwhere(~is_poison(whole[:, length:]))
+    lines_of_c = flat[: (count - 1) * problem.ldc].reshape(count - 1, problem.ldc)
+    written = np.argwhere(~is_poison(lines_of_c[:, length:]))
     if not written.size:
         return []
     line, behind = (int(index) for index in written[0])

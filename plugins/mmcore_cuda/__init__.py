@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class CudaProvider:
-    """Finds the machine's GPUs; touches the driver only where there is one."""
+    """The machine's GPUs; the driver is only called if it is installed."""
 
     name = "cuda"
     supports_timing = True
@@ -47,7 +47,7 @@ class CudaProvider:
 
 
 def _check(index: int) -> None:
-    """Raise NoDevice unless there is a GPU of that number."""
+    """Raise NoDevice unless there is a GPU with that number."""
     count, absence = _search()
     if not count:
         raise NoDevice(f"there is no GPU here: {absence}; the device emulator needs none")
@@ -58,10 +58,10 @@ def _check(index: int) -> None:
 
 @functools.cache
 def _search() -> tuple[int, str]:
-    """How many GPUs the driver shows, and why none where there are none."""
+    """Return the number of GPUs that the driver shows, and the reason if it shows none."""
     from cuda.pathfinder import DynamicLibNotFoundError, load_nvidia_dynamic_lib
 
-    # cuda.bindings must not be asked for a driver that is not there: its first call fails, its second never returns.
+    # Without a driver, the first call of cuda.bindings fails and the second never returns.
     try:
         load_nvidia_dynamic_lib("cuda")
     except DynamicLibNotFoundError:
@@ -77,7 +77,18 @@ def _search() -> tuple[int, str]:
     return int(count), ""
 
 
+def in_gpu_memory(address: int) -> bool:
+    """Return True for an address in memory that was allocated on a GPU."""
+    if not _search()[0]:
+        return False
+    from cuda.bindings import driver
+
+    attribute = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+    error, kind = driver.cuPointerGetAttribute(attribute, address)
+    return bool(error == driver.CUresult.CUDA_SUCCESS and kind == driver.CUmemorytype.CU_MEMORYTYPE_DEVICE)
+
+
 @hookimpl
 def mmcore_devices() -> list[DeviceProvider]:
-    """NVIDIA GPUs."""
+    """Return the provider of NVIDIA GPUs."""
     return [CudaProvider()]

@@ -1,4 +1,4 @@
-"""A launch's arguments as cuda.core takes them, and launches with what it does not take: structures by value."""
+"""Arguments of a launch for cuda.core, and launches with structures by value, which cuda.core does not support."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _Swizzle = type(TensorMapDescriptorOptions.swizzle)
 
 
 def tensor_map(argument: MatrixMap) -> TensorMapDescriptor:
-    """The descriptor of one matrix in device memory."""
+    """Return the descriptor of one matrix in device memory."""
     dtype, asked = dtype_named(argument.dtype), argument.map
     last = sum((extent - 1) * stride for extent, stride in zip(argument.extents, argument.strides, strict=True))
     memory = CudaBuffer.from_handle(argument.buffer.address, (last + 1) * dtype.itemsize, owner=argument.buffer)
-    # Copies move bits: what numpy has no name for is moved as a whole number of its size.
+    # A copy moves bits, so types that numpy lacks are moved as integers of the same size.
     storage = np.dtype("uint8" if dtype.itemsize == 1 else dtype.storage)
     view = StridedMemoryView.from_buffer(memory, argument.extents, argument.strides, dtype=storage)
     swizzle = getattr(_Swizzle, f"SWIZZLE_{asked.swizzle}B" if asked.swizzle else "NONE")
@@ -50,7 +50,7 @@ def tensor_map(argument: MatrixMap) -> TensorMapDescriptor:
 
 
 def bind(device: Device, stream: Stream, kernel: Kernel, config: LaunchConfig, bound: Sequence[BoundArgument]) -> Work:
-    """A launch with its arguments, to be put on a stream or into a graph."""
+    """Return a launch with its arguments, for a stream or a graph."""
     arguments = [_argument(each) for each in bound]
     for index, each in enumerate(bound):
         if isinstance(each, MatrixMap) and each.map.pointer:
@@ -72,7 +72,7 @@ def _argument(argument: BoundArgument) -> Any:
 
 
 def _content(device: Device, stream: Stream, argument: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """The bytes of an argument."""
+    """Return the bytes of an argument."""
     if isinstance(argument, TensorMapDescriptor):
         memory, copy = _in_memory(device, stream, argument), np.empty(_MAP_BYTES, np.uint8)
         memory.copy_to(host_view(copy), stream=stream)
@@ -83,7 +83,7 @@ def _content(device: Device, stream: Stream, argument: Any) -> np.ndarray[Any, n
 
 
 def _in_memory(device: Device, stream: Stream, map: TensorMapDescriptor) -> CudaBuffer:
-    """Device memory that holds a tensor map, whose bytes only a kernel gets from cuda.core."""
+    """Return device memory with a copy of a tensor map; only a kernel can read the bytes of cuda.core's object."""
     memory = device.allocate(_MAP_BYTES, stream=stream)
     architecture = "".join(str(number) for number in device.compute_capability)
     source = Path(__file__).with_name("store_map.cu").read_text(encoding="utf-8")
@@ -94,14 +94,14 @@ def _in_memory(device: Device, stream: Stream, map: TensorMapDescriptor) -> Cuda
 
 
 def _launch_of_bytes(kernel: Kernel, config: LaunchConfig, contents: list[Any], keep: object) -> Work:
-    """A launch whose arguments are bytes by value, through the driver: cuda.core takes no structures."""
+    """Return a launch through the driver whose arguments are bytes by value."""
     pointers = np.array([content.ctypes.data for content in contents], np.uint64)
     function = driver.CUfunction(int(kernel.handle))
-    made = driver.CUlaunchConfig()
+    launch_config = driver.CUlaunchConfig()
     blocks = [count * each for count, each in zip(config.grid, config.cluster or (1, 1, 1), strict=True)]
-    made.gridDimX, made.gridDimY, made.gridDimZ = blocks
-    made.blockDimX, made.blockDimY, made.blockDimZ = config.block
-    made.sharedMemBytes = config.shmem_size
+    launch_config.gridDimX, launch_config.gridDimY, launch_config.gridDimZ = blocks
+    launch_config.blockDimX, launch_config.blockDimY, launch_config.blockDimZ = config.block
+    launch_config.sharedMemBytes = config.shmem_size
     attributes = []
     names = driver.CUlaunchAttributeID
     if config.cluster:
@@ -120,12 +120,12 @@ def _launch_of_bytes(kernel: Kernel, config: LaunchConfig, contents: list[Any], 
         attribute.id = names.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
         attribute.value.programmaticStreamSerializationAllowed = 1
         attributes.append(attribute)
-    made.attrs, made.numAttrs = attributes, len(attributes)
+    launch_config.attrs, launch_config.numAttrs = attributes, len(attributes)
 
     def launched(target: Stream | GraphBuilder) -> None:
         stream = target.stream if isinstance(target, GraphBuilder) else target
-        made.hStream = stream.handle
-        (error,) = driver.cuLaunchKernelEx(made, function, int(pointers.ctypes.data), 0)
+        launch_config.hStream = stream.handle
+        (error,) = driver.cuLaunchKernelEx(launch_config, function, int(pointers.ctypes.data), 0)
         if error != driver.CUresult.CUDA_SUCCESS:
             raise DeviceError(f"{error.name}: the launch failed")
 

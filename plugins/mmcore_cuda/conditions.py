@@ -1,4 +1,4 @@
-"""The conditions under which a GPU works: its clock, power, temperature, and what holds its clock back."""
+"""The conditions on a GPU during a measurement: clock, power, temperature, and what limits the clock."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from cuda.core import Device, system
 
 _PERIOD_SECONDS = 0.02
 _POWER_INSTANT = 186  # NVML_FI_DEV_POWER_INSTANT, in mW
-# What holds the clock back although the kernel does not ask for more power than the card may take.
+# Limits of the clock other than the card's own power limit.
 _THROTTLES = {"hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown"}
 _NORMAL = {"none", "gpu_idle"}
 
 
 @contextmanager
 def conditions(gpu: Device) -> Iterator[dict[str, Any]]:
-    """Watch a GPU, from a thread, while something is measured on it.
+    """Watch a GPU from a thread during a measurement.
 
     Yields:
-        What is filled in at the end: the median SM clock in MHz, the largest power in W and temperature in °C, the
-        reasons for which the clock was not higher, and whether one of them is a fault of cooling or power supply
-        ("throttled"). It stays empty where NVIDIA's management library tells nothing.
+        A dictionary, filled at the end: the median SM clock in MHz, the largest power in W and temperature in °C, the
+        reasons that limited the clock ("clock_reasons"). "throttled" is True if one of them is a fault of cooling
+        or power supply. The dictionary stays empty if NVIDIA's management library is not available.
     """
     seen: dict[str, Any] = {}
     readings: list[tuple[float, float, float, set[str]]] = []
@@ -32,13 +32,13 @@ def conditions(gpu: Device) -> Iterator[dict[str, Any]]:
     try:
         watched = system.Device(uuid=gpu.uuid if gpu.uuid.startswith("GPU-") else f"GPU-{gpu.uuid}")
         readings.append(_reading(watched))
-    except Exception:  # a driver without the library, a card that does not say
+    except Exception:  # no library, or no readings from this card
         yield seen
         return
 
     def watch() -> None:
         while not ended.wait(_PERIOD_SECONDS):
-            with suppress(Exception):  # the library has no power reading at some moments
+            with suppress(Exception):  # the power reading fails sometimes
                 readings.append(_reading(watched))
 
     thread = threading.Thread(target=watch, daemon=True)

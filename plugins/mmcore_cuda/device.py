@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,44 +10,29 @@ from typing import Any
 import numpy as np
 from cuda.bindings import driver
 from cuda.core import Buffer as CudaBuffer
-from cuda.core import Device, Kernel, LaunchConfig, ObjectCode, Program, ProgramOptions, Stream, launch, system
-from cuda.core.graph import GraphBuilder
+from cuda.core import Device, Kernel, LaunchConfig, Program, ProgramOptions, launch, system
 from cuda.core.utils import StridedMemoryView
 
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.deadline import Deadline
-from mmcore.devices.base import BoundCall, BoundLaunch, Buffer, Call, HostArray, HostCopies, Products, Refresh, Timer
-from mmcore.devices.violations import Violation
-from mmcore.errors import DeviceError, DeviceLost, InvalidProblem, MmcoreError
+from mmcore.devices.base import Buffer, Products
+from mmcore.errors import DeviceError, DeviceLost, InvalidProblem
 from mmcore.kernel.geometry import Dim3, ceil_div
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.peaks import Peaks
-from mmcore_cuda.arguments import bind
 from mmcore_cuda.conditions import conditions
-from mmcore_cuda.event_timer import GraphTimer, KernelTimer, Work, elapsed
-from mmcore_cuda.guarded_memory import GUARD_BYTES, BorrowedBuffer, OwnedBuffer, host_view, pinned_copy, window
+from mmcore_cuda.event_timer import GraphTimer
+from mmcore_cuda.guarded_memory import GUARD_BYTES, BorrowedBuffer, OwnedBuffer, host_view
+from mmcore_cuda.module import CudaModule, device_errors
 from mmcore_cuda.peaks import peaks
 
-# The violations behind the driver's errors. After any of these the process can use no GPU any more.
-_STICKY = {
-    "CUDA_ERROR_ILLEGAL_ADDRESS": ("illegal-address", "the kernel accessed memory that is not there"),
-    "CUDA_ERROR_MISALIGNED_ADDRESS": ("misaligned", "the kernel accessed memory at a misaligned address"),
-    "CUDA_ERROR_INVALID_ADDRESS_SPACE": ("illegal-address", "the kernel used an address in the wrong memory"),
-    "CUDA_ERROR_INVALID_PC": ("launch-failure", "the kernel jumped out of its code"),
-    "CUDA_ERROR_ILLEGAL_INSTRUCTION": ("launch-failure", "the kernel ran into an illegal instruction"),
-    "CUDA_ERROR_HARDWARE_STACK_ERROR": ("launch-failure", "the kernel's stack overflowed"),
-    "CUDA_ERROR_LAUNCH_TIMEOUT": ("timeout", "the kernel ran longer than the display driver lets it"),
-    "CUDA_ERROR_ASSERT": ("launch-failure", "an assertion in the kernel failed"),
-    "CUDA_ERROR_LAUNCH_FAILED": ("launch-failure", "the kernel failed"),
-}
-_DEFAULT_SHARED_BYTES = 48 * 1024
-# Of reference.cu: rows and columns of a block's tile, and its threads.
+# The edge of a block's tile in reference.cu, and its threads.
 _REFERENCE_TILE, _REFERENCE_THREADS = 64, 256
 
 
 def describe(index: int) -> str:
-    """One line on a GPU: name, compute capability, memory, driver."""
+    """Return one line about a GPU: name, compute capability, memory, driver."""
     device = Device(index)
     capability = ".".join(map(str, device.compute_capability))
     _, memory = driver.cuDeviceTotalMem(index)
@@ -78,13 +60,13 @@ def properties(index: int) -> DeviceProperties:
 
 
 def _cuda_version() -> str:
-    """The newest CUDA version that the driver supports ("13.0")."""
+    """Return the newest CUDA version that the driver supports ("13.0")."""
     _, version = driver.cuDriverGetVersion()
     return f"{version // 1000}.{version % 1000 // 10}"
 
 
 def _driver_version() -> str | None:
-    """The driver's own version ("580.65.06"), where NVIDIA's management library tells it."""
+    """Return the driver's own version ("580.65.06"); None without NVIDIA's management library."""
     try:
         return ".".join(map(str, system.get_kernel_mode_driver_version()))
     except Exception:
@@ -95,8 +77,8 @@ class CudaDevice:
     """GPU number ``index``.
 
     Attributes:
-        gpu, stream: cuda.core's device, and the stream that everything is put on.
-        lost: how a kernel destroyed the process's CUDA context; empty while none has.
+        gpu, stream: cuda.core's device, and the stream of all work.
+        lost: how a kernel destroyed the process's CUDA context; empty while it is intact.
     """
 
     supports_timing = True
@@ -104,7 +86,7 @@ class CudaDevice:
     def __init__(self, index: int) -> None:
         self.name = f"cuda:{index}"
         self.lost = ""
-        # It limits compilation alone: a running kernel is stopped by ending the process.
+        # Limits compilation only; a running kernel stops when the process ends.
         self.deadline = Deadline()
         self.gpu = Device(index)
         self.gpu.set_current()
@@ -113,7 +95,7 @@ class CudaDevice:
         self._references: dict[str, Kernel] = {}
         self.description = str(self.gpu.name)
         self.identity = f"cuda-{self.gpu.uuid}"
-        # From 9.0 on a suffix adds what only this architecture has; the code runs on nothing else anyway.
+        # From 9.0 on, the suffix enables features of this architecture only; the code runs nowhere else anyway.
         capability = "".join(map(str, self.gpu.compute_capability))
         self.architecture = f"{capability}a" if self.gpu.compute_capability >= (9, 0) else capability
 
@@ -137,7 +119,7 @@ class CudaDevice:
             tuple(self.gpu.compute_capability),
             multiprocessors=properties.multiprocessor_count,
             clock_hz=properties.clock_rate * 1e3,
-            # Two transfers in a clock of the memory, each as wide as its bus.
+            # The memory transfers the width of its bus twice per clock.
             bytes_per_second=2 * properties.memory_clock_rate * 1e3 * properties.global_memory_bus_width / 8,
             cache_bytes=properties.l2_cache_size,
         )
@@ -151,18 +133,18 @@ class CudaDevice:
     def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> OwnedBuffer:
         self.use()
         size = GUARD_BYTES + nbytes + over_read_bytes + GUARD_BYTES
-        with _device_errors(f"the {size} bytes of {label} cannot be allocated"):
+        with device_errors(f"the {size} bytes of {label} cannot be allocated"):
             return OwnedBuffer(label, self.gpu.allocate(size + size % 2, stream=self.stream), nbytes, self.stream)
 
     def borrow(self, label: str, array: object) -> tuple[Buffer, tuple[int, ...], tuple[int, ...] | None, str]:
         self.use()
         try:
-            # Giving our stream makes it wait for what the caller has put on theirs.
+            # This orders our stream after the caller's.
             view = StridedMemoryView.from_any_interface(array, stream_ptr=int(self.stream.handle))
         except Exception as error:
-            raise InvalidProblem(f"{label} cannot be used where it lies: {error}") from None
+            raise InvalidProblem(f"{label} cannot be used in place: {error}") from None
         if view.device_id != self.gpu.device_id:
-            raise InvalidProblem(f"{label} lies on cuda:{view.device_id}, not on {self.name}")
+            raise InvalidProblem(f"{label} is on cuda:{view.device_id}, not on {self.name}")
         if label == "C" and view.readonly:
             raise InvalidProblem("out is read-only")
         buffer = BorrowedBuffer(label, int(view.ptr), view, self.stream)
@@ -175,14 +157,14 @@ class CudaDevice:
         strides = (*problem.strides("A"), *problem.strides("B"))
         sizes = *map(np.int32, (problem.m, problem.n, problem.k)), *map(np.int64, strides)
         try:
-            with _device_errors("there is no memory for a reference"), ExitStack() as memory:
-                made = [self.gpu.allocate(each.nbytes, stream=self.stream) for each in (product, magnitude)]
-                for each in made:
+            with device_errors("there is no memory for a reference"), ExitStack() as memory:
+                results = [self.gpu.allocate(each.nbytes, stream=self.stream) for each in (product, magnitude)]
+                for each in results:
                     memory.callback(each.close, self.stream)
                 config = LaunchConfig(grid=grid, block=_REFERENCE_THREADS)
                 matrices = np.uint64(a.address), np.uint64(b.address)
-                launch(self.stream, config, self._reference(problem.dtype), *matrices, *made, *sizes)
-                for each, out in zip(made, (product, magnitude), strict=True):
+                launch(self.stream, config, self._reference(problem.dtype), *matrices, *results, *sizes)
+                for each, out in zip(results, (product, magnitude), strict=True):
                     each.copy_to(host_view(out), stream=self.stream)
                 self.stream.sync()
         except DeviceError:
@@ -190,7 +172,7 @@ class CudaDevice:
         return product, magnitude
 
     def _reference(self, dtype: str) -> Kernel:
-        """The kernel that computes the products of such elements."""
+        """Return the kernel that computes the reference product for an element type."""
         if dtype not in self._references:
             source = Path(__file__).with_name("reference.cu").read_text(encoding="utf-8")
             options = ProgramOptions(arch=f"sm_{self.architecture}", define_macro=dtype.upper())
@@ -199,17 +181,17 @@ class CudaDevice:
 
     def load(self, compiled: CompiledModule) -> CudaModule:
         self.use()
-        with _device_errors(f"the code compiled from {compiled.source} cannot be loaded"):
+        with device_errors(f"the code compiled from {compiled.source} cannot be loaded"):
             return CudaModule(self, compiled)
 
     def conditions(self) -> AbstractContextManager[dict[str, Any]]:
         return conditions(self.gpu)
 
     def scratch(self) -> CudaBuffer:
-        """Memory twice as large as the L2 cache, to write to when the cache is to hold nothing else."""
+        """Return memory twice as large as the L2 cache; writing to it empties the cache."""
         if self._scratch is None:
             size = 2 * self.gpu.properties.l2_cache_size
-            with _device_errors(f"{size} bytes to empty the cache with cannot be allocated"):
+            with device_errors(f"{size} bytes to empty the cache with cannot be allocated"):
                 self._scratch = self.gpu.allocate(size, stream=self.stream)
         return self._scratch
 
@@ -220,150 +202,15 @@ class CudaDevice:
             self.stream.close()
 
     def use(self) -> None:
-        """Make this GPU current for the calling thread; :class:`DeviceLost` where the context is lost."""
+        """Make this GPU current for the calling thread; raise :class:`DeviceLost` if the context is lost."""
         if self.lost:
             raise DeviceLost(f"{self.name} cannot be used in this process any more: {self.lost}")
         self.gpu.set_current()
-
-
-@contextmanager
-def _device_errors(failure: str) -> Iterator[None]:
-    """Turn cuda.core's errors into a DeviceError that begins with ``failure``."""
-    try:
-        yield
-    except MmcoreError:
-        raise
-    except Exception as error:
-        raise DeviceError(f"{failure}: {_first_line(error)}") from error
-
-
-def _work(call: BoundCall) -> Work:
-    """A library call, to be put on a stream or into a graph."""
-
-    def made(target: Stream | GraphBuilder) -> None:
-        stream = target.stream if isinstance(target, GraphBuilder) else target
-        call.enqueue(int(stream.handle))
-
-    return made
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 def _dtype_name(view: StridedMemoryView) -> str:
     try:
         return str(np.dtype(view.dtype).name)
     except (TypeError, NotImplementedError, ValueError):
-        # numpy has no bfloat16 unless ml_dtypes brings it; what else it lacks is no type of a matrix.
+        # Without ml_dtypes numpy lacks bfloat16, the only type of a matrix that it lacks.
         return "bfloat16"
-
-
-class CudaModule:
-    """A compiled module on a GPU."""
-
-    def __init__(self, owner: CudaDevice, compiled: CompiledModule) -> None:
-        self._owner, self._device, self._stream = owner, owner.gpu, owner.stream
-        self._kernels: dict[str, Kernel] = {}
-        if not compiled.functions:  # a library brings code of its own
-            return
-        if compiled.cubin:
-            module = ObjectCode.from_cubin(compiled.cubin, name=compiled.source)
-        else:  # the driver makes machine code of it
-            module = ObjectCode.from_ptx(compiled.ptx.encode(), name=compiled.source)
-        self._kernels = {each.symbol: module.get_kernel(each.symbol) for each in compiled.functions.values()}
-
-    def run(self, calls: Sequence[Call]) -> list[Violation]:
-        self._owner.use()
-        try:
-            self.bind(calls)(self._stream)
-            self._stream.sync()
-        except Exception as error:
-            return [self._violation(error)]
-        return []
-
-    def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Timer:
-        self._owner.use()
-        launches = self.bind(calls)
-        turns = itertools.cycle(refresh)
-
-        def work(target: Stream | GraphBuilder) -> None:
-            for copy in next(turns, ()):
-                window(copy.target, copy.nbytes).copy_from(window(copy.source, copy.nbytes), stream=target)
-            launches(target)
-
-        timer = GraphTimer(self._device, self._stream, work)
-        if cold:
-            scratch = self._owner.scratch()
-            timer = GraphTimer(self._device, self._stream, work, lambda target: scratch.fill(0, stream=target))
-        return KernelTimer(timer.method, timer.seconds, timer.close, self._violation)
-
-    def end_to_end_timer(
-        self, calls: Sequence[Call], uploads: HostCopies, downloads: HostCopies, *, pinned: bool
-    ) -> Timer:
-        self._owner.use()
-        launches = self.bind(calls)
-        with ExitStack() as memory, _device_errors("the copies cannot be timed"):
-
-            def on_host(array: HostArray) -> CudaBuffer:
-                return memory.enter_context(pinned_copy(array)) if pinned else host_view(array)
-
-            incoming = [(window(buffer, array.nbytes), on_host(array)) for buffer, array in uploads]
-            outgoing = [(window(buffer, array.nbytes), on_host(array)) for buffer, array in downloads]
-
-            def work() -> None:
-                for matrix, host in incoming:
-                    matrix.copy_from(host, stream=self._stream)
-                launches(self._stream)
-                for matrix, host in outgoing:
-                    matrix.copy_to(host, stream=self._stream)
-
-            method = "events around the copies and launches on a stream"
-            seconds = functools.partial(elapsed, self._device, self._stream, work)
-            return KernelTimer(method, seconds, memory.pop_all().close, self._violation)
-
-    def bind(self, calls: Sequence[Call]) -> Work:
-        """The launches with everything prepared, so that making them costs what cuda.core's own ``launch`` costs."""
-        bound = []
-        for call in calls:
-            if isinstance(call, BoundCall):
-                bound.append(_work(call))
-                continue
-            kernel = self._kernels[call.function.symbol]
-            bound.append(bind(self._device, self._stream, kernel, self._config(call, kernel), call.arguments))
-
-        def launches(target: Stream | GraphBuilder) -> None:
-            for made in bound:
-                made(target)
-
-        return launches
-
-    def close(self) -> None:
-        self._kernels.clear()
-
-    def _config(self, call: BoundLaunch, kernel: Kernel) -> LaunchConfig:
-        made = call.launch
-        if made.shared_bytes > _DEFAULT_SHARED_BYTES - call.function.static_shared_bytes:
-            attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            (error,) = driver.cuKernelSetAttribute(attribute, made.shared_bytes, kernel.handle, self._device.device_id)
-            if error != driver.CUresult.CUDA_SUCCESS:
-                raise DeviceError(f"{made.shared_bytes} bytes of dynamic shared memory cannot be had: {error.name}")
-        cluster = None if made.cluster is None else tuple(made.cluster)
-        # cuda.core counts the grid in clusters where there are any.
-        grid = tuple(blocks // each for blocks, each in zip(made.grid_dim, cluster or (1, 1, 1), strict=True))
-        return LaunchConfig(
-            grid=grid,
-            cluster=cluster,
-            block=tuple(made.block),
-            shmem_size=made.shared_bytes,
-            is_cooperative=made.cooperative,
-            programmatic_stream_serialization=made.dependent,
-        )
-
-    def _violation(self, error: Exception) -> Violation:
-        text = _first_line(error)
-        for name, (kind, message) in _STICKY.items():
-            if name in text:
-                self._owner.lost = message
-                return Violation(kind, f"{message} ({name})", fatal=True)
-        return Violation("launch-failure", f"the launch failed: {text}", fatal=True)

@@ -1,8 +1,8 @@
-"""Device seconds, read from events.
+"""Device seconds, measured with CUDA events.
 
-The host's launch latency must not enter. Launches are captured many times over into one CUDA graph, and the time
-between two events around the graph's replay is divided by their number: what is left of events and graph is then a
-fraction of a per cent. docs/measuring.md has the comparison with CUPTI.
+The host's launch latency must not be included. One CUDA graph captures many launches, and the time between two events
+around its replay is divided by their number. Events and graph then contribute a fraction of a per cent.
+docs/measuring.md has the comparison with CUPTI.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_COPIES = 1000
 
 
 def elapsed(device: Device, stream: Stream, work: Callable[[], None], count: int = 1) -> float:
-    """Device seconds from before the first to behind the last operation that ``count`` × ``work`` put on ``stream``."""
+    """Return the device seconds of ``count`` × ``work`` on ``stream``."""
     timed = EventOptions(timing_enabled=True)
     begin = stream.record(device.create_event(timed))
     for _ in range(count):
@@ -35,14 +35,14 @@ def elapsed(device: Device, stream: Stream, work: Callable[[], None], count: int
 
 
 class GraphTimer:
-    """Times launches with warm caches: each finds in the L2 cache what the one before left there.
+    """Times launches with warm caches: each finds the L2 cache as the launch before left it.
 
     Args:
         device: the GPU.
         stream: an idle stream of it.
         work: the launches.
-        before: what comes before each launch, such as a write that empties the L2 cache: its own time is measured alike
-            and taken away.
+        before: work before each launch, such as a write that empties the L2 cache. Its time is measured separately and
+            subtracted.
     """
 
     method = "events around CUDA graphs"
@@ -73,7 +73,7 @@ class GraphTimer:
         self._graphs.clear()
 
     def _replayed(self, work: Work, count: int) -> float:
-        """Device seconds of so many repetitions."""
+        """Return the device seconds of ``count`` repetitions."""
         full, rest = divmod(count, _MOST_COPIES)
         replays = [self._graph(work, copies) for copies in [_MOST_COPIES] * full + [rest] * bool(rest)]
 
@@ -112,5 +112,5 @@ class KernelTimer:
 
     def close(self) -> None:
         with suppress(Exception):
-            # What a lost context held is gone with it.
+            # A lost context has released everything.
             self.release()

@@ -17,25 +17,25 @@ GUARD_BYTES = 1 << 20
 
 
 def host_view(array: HostArray) -> CudaBuffer:
-    """A contiguous host array as a buffer that cuda.core copies to and from; it must outlive the copy."""
+    """Return a buffer of cuda.core on a contiguous host array, which must outlive the copy."""
     return CudaBuffer.from_handle(array.ctypes.data, array.nbytes, owner=array)
 
 
 def pinned_copy(array: HostArray) -> Any:
-    """Pinned host memory holding a copy of ``array``."""
+    """Return pinned host memory with a copy of ``array``."""
     buffer = LegacyPinnedMemoryResource().allocate(array.nbytes)
     np.from_dlpack(buffer).view(np.uint8)[:] = array.reshape(-1).view(np.uint8)
     return buffer
 
 
 class BorrowedBuffer:
-    """The caller's own GPU memory, without guard zones: used where it lies, and left to the caller.
+    """The caller's own GPU memory, without guard zones, which only the caller frees.
 
     Args:
-        label: what violations call it.
-        address: of the first element.
-        owner: what keeps the memory allocated.
-        stream: where its copies are ordered.
+        label: its name in violations.
+        address: address of the first element.
+        owner: the object that keeps the memory allocated.
+        stream: the stream of its copies.
     """
 
     def __init__(self, label: str, address: int, owner: object, stream: Stream) -> None:
@@ -45,7 +45,7 @@ class BorrowedBuffer:
         self._stream = stream
 
     def window(self, nbytes: int, offset: int = 0) -> CudaBuffer:
-        """The ``nbytes`` that begin ``offset`` bytes behind the first element."""
+        """Return the ``nbytes`` that begin ``offset`` bytes after the first element."""
         return CudaBuffer.from_handle(self.address + offset, nbytes, owner=self._owner)
 
     def upload(self, data: HostArray) -> None:
@@ -64,7 +64,7 @@ class BorrowedBuffer:
 
 
 class OwnedBuffer(BorrowedBuffer):
-    """``memory`` as a guard zone, a matrix, room that may be read past its end, and a guard zone; all poisoned."""
+    """Memory with a guard zone, a matrix, its over-read area and a guard zone; all poisoned."""
 
     def __init__(self, label: str, memory: CudaBuffer, nbytes: int, stream: Stream) -> None:
         super().__init__(label, int(memory.handle) + GUARD_BYTES, memory, stream)
@@ -88,7 +88,7 @@ class OwnedBuffer(BorrowedBuffer):
         self._memory.close(self._stream)
 
     def _overwritten(self, offset: int, nbytes: int) -> HostArray:
-        """The indices of a poisoned zone's 16-bit words that are no longer poison."""
+        """Return the indices of a poisoned zone's 16-bit words that are no longer poison."""
         words = np.empty(nbytes // 2, np.uint16)
         if len(words):
             self.download(words, offset)
@@ -96,6 +96,6 @@ class OwnedBuffer(BorrowedBuffer):
 
 
 def window(buffer: Buffer, nbytes: int) -> CudaBuffer:
-    """The ``nbytes`` that begin with the first element of a GPU's buffer."""
+    """Return the ``nbytes`` that begin with the first element of a GPU's buffer."""
     assert isinstance(buffer, BorrowedBuffer)
     return buffer.window(nbytes)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mmcore.planning.peaks import Peaks
 
-# Fused multiply-adds per clock and multiprocessor, by the fastest unit that keeps the type's precision (dense tensor
-# cores but for float32, and for float64 where they have it); 0 where there is no such unit: the CUDA C++ Programming
-# Guide's table of arithmetic throughput, and NVIDIA's architecture papers for the tensor cores.
+# Fused multiply-adds per clock and multiprocessor, by the fastest unit that keeps the type's precision; 0 if there is
+# none. That unit is the tensor cores without sparsity, except for float32 and for float64 on most cards. Sources: the
+# CUDA C++ Programming Guide's table of arithmetic throughput, and NVIDIA's architecture papers.
 _TYPES = ("float16", "bfloat16", "float32", "float64", "tf32", "float8", "int8")
 _FMAS = {
     (6, 0): (128, 64, 64, 32, 0, 0, 0),
@@ -25,13 +25,13 @@ _FMAS = {
 def peaks(
     capability: tuple[int, int], *, multiprocessors: int, clock_hz: float, bytes_per_second: float, cache_bytes: int
 ) -> Peaks | None:
-    """The peak rates of a GPU of some compute capability; None where its arithmetic is not known.
+    """Return the peak rates of a GPU; None if its arithmetic rates are unknown.
 
     Args:
-        capability: (major, minor).
-        multiprocessors: how many it has.
+        capability: compute capability, (major, minor).
+        multiprocessors: their number.
         clock_hz: its highest clock.
-        bytes_per_second: its memory's bandwidth.
+        bytes_per_second: bandwidth of its memory.
         cache_bytes: size of its L2 cache.
     """
     if capability not in _FMAS:

@@ -1,4 +1,4 @@
-"""The command ``mmcore doctor``: it reports whether kernels can be run on this machine, and what is missing."""
+"""The command ``mmcore doctor``: it reports whether this machine can run kernels."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ python -m pip uninstall mmcore, then install mmcore-cuda again"""
 @click.command()
 @json_option
 def doctor(as_json: bool) -> int:
-    """Report what is installed here, and how to add what is missing."""
+    """Report the installation and anything that it lacks."""
     findings = examine()
     if as_json:
         write_json(findings)

@@ -1,6 +1,6 @@
 """The kernels ``KIND/NAME.cu`` in this folder, the verdict that each must get, and the one that it gets.
 
-The comment at the top of a file says what is particular about its kernel. Some of these lines follow:
+The comment at the top of a file describes its kernel. Some of these lines follow:
 
 ``// expect: shared-race``
     The kind of hazard that ``mmcore check`` must find in a hazardous kernel.
@@ -56,11 +56,11 @@ BY_NAME = ("A", "B", "C", "m", "n", "k", "lda", "ldb", "ldc")
 LAUNCH = re.compile(r"(?P<entry>\w+)<<<(?P<geometry>.*)>>>(?:\((?P<arguments>.*)\))?")
 
 EXPECTED = {
-    # At one of the sizes at least it is found wrong.
+    # Found wrong at one size at least.
     "wrong": {"run": "wrong"},
-    # At every size it is verified, and the sanitizer finds nothing.
+    # Verified at every size, without a finding of the sanitizer.
     "right": {"run": "verified", "check": "silent"},
-    # At one of the sizes at least the sanitizer finds the hazard that the file expects.
+    # The sanitizer finds the expected hazard at one size at least.
     "hazardous": {},
     "innocent": {"run": "verified", "check": "silent"},
 }

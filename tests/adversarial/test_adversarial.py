@@ -13,7 +13,7 @@ ATTEMPTS = 4
 
 
 def each(*kinds: str) -> pytest.MarkDecorator:
-    """Parametrize a test with the kernels of some kinds, of which two in three are marked as slow."""
+    """Parametrize a test with the kernels of some kinds. Two in three are marked as slow."""
     chosen = [
         pytest.param(one, id=f"{one.kind}-{one.name}", marks=pytest.mark.slow if number % 3 else ())
         for number, one in enumerate(CORPUS)

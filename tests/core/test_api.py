@@ -115,9 +115,7 @@ def test_matmul_without_out_starts_an_accumulating_kernel_from_zero(device: Devi
         (normal(16, 16), normal(16, 16), {"device": "abacus"}, "there is no device 'abacus'; there are auto, cuda"),
     ],
 )
-def test_what_cannot_be_multiplied_is_refused_in_one_sentence(
-    a: Any, b: Any, options: dict[str, Any], sentence: str
-) -> None:
+def test_matmul_refuses_in_one_sentence(a: Any, b: Any, options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(mmcore.MmcoreError) as error:
         mmcore.matmul(a, b, **{"device": "emulator"} | options)
     assert sentence in str(error.value)
@@ -166,9 +164,7 @@ def test_a_device_that_supports_timing_times_kernel_and_copies(device: Device, m
 
 
 @pytest.mark.parametrize("leading", [{"lda": 45}, {"ldb": 71}, {"ldc": 66}, {"lda": 33, "ldb": 64, "ldc": 100}])
-def test_sub_blocks_of_larger_arrays_are_packed_for_kernels_without_leading_dimensions(
-    device: Device, leading: dict[str, int]
-) -> None:
+def test_sub_blocks_are_packed_for_kernels_without_strides(device: Device, leading: dict[str, int]) -> None:
     kernel = mmcore.kernels()["lezione9.kernel1"]
     assert measured(kernel, device, 64, 64, 33, **leading).verified
 
@@ -222,9 +218,7 @@ def test_only_the_entry_that_is_missing_is_called_so_and_what_there_is_is_named(
     "arguments",
     [("A", "B", "C"), ("A", "B", "C", "n", "n"), ("A", "B", "n", "C"), ("A", "B", "C", Scalar("n", "int64"))],
 )
-def test_arguments_that_do_not_fit_the_function_are_refused_before_the_launch(
-    device: Device, source: Path, arguments: Any
-) -> None:
+def test_arguments_that_do_not_fit_the_function_are_refused(device: Device, source: Path, arguments: Any) -> None:
     kernel = kernel_of(source, arguments=arguments)
     with pytest.raises(
         mmcore.InvalidKernel, match=r"test\.f: f takes 4 parameters \(8, 8, 8, 4 bytes\), but is declared"

@@ -1,4 +1,4 @@
-"""What the lectures claim, as statements about the product. The numbers are those of the claims' list."""
+"""The lectures' claims as tests, with the numbers of the list of claims."""
 
 from __future__ import annotations
 
@@ -122,9 +122,9 @@ def test_claim_7_kernel1_makes_2k_global_accesses_for_2k_flops_and_kernel2_a_32n
 
 
 def arithmetic_cgma_of_v1(n: int, block: int) -> float:
-    """What compute capability 1.2 makes of v1's loads, thread by thread, without running anything.
+    """Return the CGMA of v1's loads on compute capability 1.2, computed thread by thread.
 
-    In each of the stamps, A's addresses depend only on how far down it lies, and B's only on how far across.
+    A's addresses depend only on a stamp's row, and B's only on its column.
     """
     thread = np.arange(-(-block * block // 16) * 16)
     absent = thread >= block * block
@@ -156,7 +156,7 @@ def test_claim_9_the_arithmetic_that_stands_for_v1_is_what_is_counted(block: int
 
 
 def _close(rows: list[Row]) -> int:
-    """How many published CGMA ours comes within 3 % of."""
+    """Return how many of our CGMA are within 3 % of the published ones."""
     ours = [_cgma(row["version"], int(row["size"]), int(row["block"])) for row in rows]
     return sum(abs(value / float(row["cgma"]) - 1) <= 0.03 for row, value in zip(rows, ours, strict=True))
 

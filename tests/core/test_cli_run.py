@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from mmcore.result import LaunchRecord
 from mmcore.timing import Time
 from mmcore_cuda import CudaProvider
 from tests.command_line import install, kernel_module, mmcore, process
+from tests.kernel_sources import kernel_source
 from tests.own_kernel import own
 
 EMULATOR = ("--device", "emulator")
@@ -52,25 +52,11 @@ def test_a_right_product_passes() -> None:
     assert said["verification"].startswith("every element against float64; largest error ")
 
 
-STAGED = """    __shared__ float a[8][8], b[8][8];
-    const int x = threadIdx.x, y = threadIdx.y, row = 8 * blockIdx.y + y, column = 8 * blockIdx.x + x;
-    float sum = 0;
-    for (int k = 0; k < n; k += 8) {
-        a[y][x] = A[row * n + k + x];
-        b[y][x] = B[(k + y) * n + column];
-        __syncthreads();
-        for (int i = 0; i < 8; i++)
-            sum += a[y][i] * b[i][x];
-        BARRIER
-    }
-    C[row * n + column] = sum;"""
-
-
 def register_staged(path: Path, monkeypatch: pytest.MonkeyPatch, barrier: str, *constraints: Constraint) -> str:
     """Register a tiled kernel that ends each step with ``barrier``; return its name."""
     kernel = own(
         path / "staged.cu",
-        STAGED.replace("BARRIER", barrier),
+        kernel_source("staged", BARRIER=barrier),
         block=(8, 8),
         constraints=(Square(), Multiple("n", 8), *constraints),
         launch=lambda problem, config, device: Launch(grid=(problem.n // 8, problem.n // 8), block=config.block),
@@ -80,9 +66,7 @@ def register_staged(path: Path, monkeypatch: pytest.MonkeyPatch, barrier: str, *
     return kernel.name
 
 
-def test_a_registered_kernel_with_a_race_fails_although_its_product_is_right(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_race_fails_although_the_product_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = register_staged(tmp_path, monkeypatch, "")
     result = mmcore("run", name, "--size", "320", *EMULATOR)
     assert result.exit_code == 1
@@ -98,9 +82,7 @@ def test_a_registered_kernel_with_a_race_fails_although_its_product_is_right(
 
 
 @pytest.mark.parametrize("order", ["tryfirst", "trylast"])
-def test_a_plugin_that_finds_no_hazard_takes_none_of_anothers_away(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str
-) -> None:
+def test_every_plugins_hazards_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str) -> None:
     class Content:
         @hookimpl(tryfirst=order == "tryfirst", trylast=order == "trylast")
         def mmcore_hazards(self, result: Result, kernel: Kernel) -> tuple[str, tuple[Violation, ...]]:
@@ -124,7 +106,7 @@ def test_a_plugin_that_finds_no_hazard_takes_none_of_anothers_away(
         (Multiple("n", 320), "not looked for: the constraints allow no small product"),
     ],
 )
-def test_hazards_are_looked_for_at_a_small_size_that_the_constraints_allow(
+def test_hazards_need_a_small_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, constraint: Multiple, looked: str
 ) -> None:
     name = register_staged(tmp_path, monkeypatch, "__syncthreads();", constraint)
@@ -185,39 +167,6 @@ def test_a_time_limit_reached_is_neither_right_nor_wrong() -> None:
     assert answer == "NOT FINISHED: --timeout sets the limit"
     assert re.match(r"timeout: .* 0\.2 s", violation)
     assert facts(result.stdout)["verification"] == "none: the time limit was reached"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--size", "0"), "Invalid value for '--size': '0' is not a whole number from 1 to 2147483647"),
-        (("--size", "many"), "'many' is not a whole number"),
-        (("--size", "64x65"), "'64x65' is not a size: give N, or all of MxNxK"),
-        (("-m", "0", "-n", "1", "-k", "1"), "Invalid value for '-m'"),
-        (("--size", "8", "-m", "8"), "give either one size or m, n and k, not both"),
-        (("-m", "8", "-n", "8"), "give one size, or all of m, n and k"),
-        (("--size", "8", "--block", "8x"), "'8x' is not a block"),
-        (("--block", "wide"), "'wide' is not a block: give one to three whole numbers, such as 32 or 32x8"),
-        (("--config", "BM"), "'BM' is not NAME=VALUE, such as BM=128 or block=32x8"),
-        (("--config", "BM=8"), "upc.kernel01: there is no parameter 'BM'; there are block"),
-        (("--timeout", "0"), "'0' is not a number of seconds above 0"),
-        (("--size", "8", "--memory", "paged"), "'paged' is not one of 'pageable', 'pinned'"),
-        (("--size", "8", "--seed", "-1"), "Invalid value for '--seed'"),
-        (("--size", "8", "--device", "gpu"), "there is no device 'gpu'; there are auto, cuda, emulator"),
-        (("--size", "8", "--device", "emulator:1"), "emulator:1 does not exist"),
-        (("--size", "8", "--device", "cuda:9"), "cuda:9 does not exist" if CudaProvider().count() else "no GPU here"),
-        (("--size", "8", "--lda", "4"), "lda = 4 is shorter than a row of 8 elements"),
-        (("--size", "100000"), "the kernel's int indexes reach 2147483647"),
-        (("--size", "8", "--block", "50"), "upc.kernel01: a 50×50 block has 2500 threads; the device allows 1024"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
-)
-def test_what_cannot_be_run_is_one_sentence(arguments: Sequence[str], said: str) -> None:
-    result = mmcore("run", "upc.kernel01", *arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("Error: ")
-    assert said in line
 
 
 @pytest.mark.skipif(bool(CudaProvider().count()), reason="there is a GPU here")

@@ -1,4 +1,4 @@
-"""What a kernel takes turns with: kernels of the same product, and another version of its source."""
+"""Comparisons of a kernel with other kernels of its product, and with another version of its source."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def names(baseline: str, kernel: str = KERNEL) -> list[str]:
 
 @pytest.fixture
 def others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels that differ from upc.kernel01 in what is computed."""
+    """Kernels of other products than upc.kernel01's, and one of the same."""
     changes: dict[str, dict[str, Any]] = {
         "dtype": {"dtype": "bfloat16", "output": "float32"}, "output": {"output": "float64"}, "alpha": {"alpha": 2},
         "beta": {"beta": 1}, "column_major": {"column_major": "B"}, "same": {"title": "another"},

@@ -1,4 +1,4 @@
-"""Configs: named parameters, what is derived from them, how a user names them, and what is no config."""
+"""Configs: named and derived parameters, a user's notation, and invalid configs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is typed: an answer, or one sentence and exit code 2."""
+"""Random commands: each has an answer, or one sentence and exit status 2."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CAPABILITIES = ("9.0", "7.5", "1.2", "99.9", "x", "", "9", "9.00", "٩.0", LONG)
 
 
 def some_command(rng: random.Random) -> list[str]:
-    """A command with options of which any may be nonsense, and none asks for much work."""
+    """Return a command whose options may be nonsense, and which never takes much work."""
 
     def one_of(values: tuple[str, ...]) -> str:
         """More often than not one of the first three, which make sense."""

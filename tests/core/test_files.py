@@ -1,4 +1,4 @@
-"""Files that a user, a plugin or the cache names: what is read of them, and what is left of them."""
+"""Reading and writing of files that a user, a plugin or the cache names."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
 
 @every_other_file
 @pytest.mark.parametrize(("name", "read"), READERS.values(), ids=READERS)
-def test_only_regular_files_up_to_a_size_are_read(
+def test_only_regular_files_read(
     tmp_path: Path, name: str, read: Callable[[Path], object], make: Make, reason: str
 ) -> None:
     make(tmp_path / name)
@@ -147,7 +147,7 @@ def test_lines_are_read_whatever_a_file_has(tmp_path: Path) -> None:
     assert [len(line) for line in read_lines(path)] == [2, 1 << 20, (1 << 19) + 1, 1]
 
 
-# What is written.
+# Writing.
 
 
 def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,7 +228,7 @@ def test_what_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.Mon
         (("plot", "bench/results/nvidia-h200/experiments/upc-transfers.json", "-o"), "drawn.html"),
     ],
 )
-def test_a_figure_that_finds_no_room_leaves_the_one_before(
+def test_a_full_disk_keeps_a_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], name: str
 ) -> None:
     path = tmp_path / name

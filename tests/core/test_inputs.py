@@ -1,4 +1,4 @@
-"""What a kernel is given: values that cannot hide a violation, in storage that shows what nobody wrote."""
+"""A kernel's inputs: values that cannot hide a violation, and poison in storage that is never written."""
 
 from __future__ import annotations
 
@@ -132,9 +132,7 @@ def test_every_16_bit_number_widens_and_narrows_to_itself(dtype: str) -> None:
 
 
 @pytest.mark.parametrize(("dtype", "output"), [("float32", "float32"), ("float16", "float64"), ("float64", "float16")])
-def test_matrices_may_take_the_memory_that_the_host_has_and_no_more(
-    monkeypatch: pytest.MonkeyPatch, dtype: str, output: str
-) -> None:
+def test_matrices_fit_into_the_hosts_memory(monkeypatch: pytest.MonkeyPatch, dtype: str, output: str) -> None:
     problem = Problem(5, 6, 7, dtype, output, lda=70, ldb=110, ldc=130)
     needed = (5 * 70 + 7 * 110) * np.dtype(dtype).itemsize + 5 * 130 * np.dtype(output).itemsize
     for present in (needed, needed - 1):

@@ -1,4 +1,4 @@
-"""What is noticed of a kernel's launches besides a wrong product, and when they are made again."""
+"""Violations of a kernel's launches besides a wrong product, and repeated launches."""
 
 from __future__ import annotations
 
@@ -21,22 +21,10 @@ from mmcore.planning.plan import plan
 from mmcore.verify.inputs import draw
 from mmcore.verify.verify_launches import Verified, host_arrays, mixed_inputs, verify_again, verify_launches
 from mmcore_emulator.adapter.device import Emulator
+from tests.kernel_sources import kernel_source
 from tests.own_kernel import own
 
-SOURCE = """
-__device__ int launched;
-extern "C" __global__ void own(float* A, float* B, float* C, int n, int ldc) {
-    const int row = threadIdx.x / 8, column = threadIdx.x % 8, number = launched;
-    __syncthreads();
-    if (threadIdx.x == 0)
-        ++launched;
-    float sum = 0.0f;
-    for (int p = 0; p < n; ++p)
-        sum += A[row * n + p] * B[p * n + column];
-    C[row * ldc + column] = SUM;
-    if (threadIdx.x == 0) { MORE; }
-}
-"""
+SOURCE = kernel_source("counts_its_launches")
 
 
 @contextmanager
@@ -125,9 +113,7 @@ def test_a_time_limit_says_nothing_of_the_kernel(cu_file: Path) -> None:
 # A kernel on a device
 
 
-def test_a_launch_that_was_stopped_says_nothing_of_the_guard_zones(
-    cu_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stopped_launch_says_nothing_of_guard_zones(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = own(cu_file, "C[0] = A[0] * B[0];")
     device = open_device("emulator")
     with LoadedKernel(plan(kernel, kernel.problem(1, 1, 1), kernel.usual_configs[0], device.properties), device) as it:
@@ -139,9 +125,7 @@ def test_a_launch_that_was_stopped_says_nothing_of_the_guard_zones(
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_the_memory_of_a_kernel_is_freed_and_what_was_borrowed_is_not(
-    cu_file: Path, monkeypatch: pytest.MonkeyPatch, fails: bool
-) -> None:
+def test_only_borrowed_memory_is_not_freed(cu_file: Path, monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
     arguments = ("A", "B", "C", "n" if not fails else Scalar("n", "int64"), Workspace("parts", 100))
     kernel = own(cu_file, "C[0] = A[0] * B[0];", arguments=arguments)
     cu_file.write_text(cu_file.read_text().replace("int n)", "int n, float* parts)"))

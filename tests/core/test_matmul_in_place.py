@@ -1,4 +1,4 @@
-"""``matmul`` of arrays that lie on a GPU, which are used in place: GPUs that emulate, and arrays in their memory."""
+"""``matmul`` of arrays on a GPU, which are used in place; the GPUs here are emulators."""
 
 from __future__ import annotations
 
@@ -16,19 +16,14 @@ from mmcore.devices.base import Buffer
 from mmcore.executor import worker
 from mmcore_emulator.adapter.device import EmulatedBuffer, Emulator
 from tests.core.test_api import normal
+from tests.kernel_sources import kernel_source
 
-RIGHT = """extern "C" __global__ void f(const float* A, const float* B, OUT* C, int m, int n, int k LEADING) {
-    int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
-    OUT sum = 0;
-    for (int p = 0; row < m && column < n && p < k; ++p) sum += A[row * lda + p] * B[p * ldb + column];
-    if (row < m && column < n) C[row * ldc + column] = sum;
-}
-"""
+RIGHT = kernel_source("leading_dimensions")
 PACKED = "#define lda k\n#define ldb n\n#define ldc n\n"
 
 
 class OnGpu:
-    """An array in the memory of a device, as it lies there: so many elements from one row to the next."""
+    """An array in the memory of a device, with a gap between its rows."""
 
     def __init__(self, device: Emulator, content: Any, gap: int = 0, order: Literal["C", "F"] = "C") -> None:
         self.shape, self.dtype, self._order = content.shape, content.dtype, order
@@ -40,7 +35,7 @@ class OnGpu:
 
     @property
     def whole(self) -> Any:
-        """What lies there now, gaps included."""
+        """The content of the device's memory, gaps included."""
         content = np.empty(int(np.prod(self._padded)), self.dtype)
         self.buffer.download(content)
         return content.reshape(self._padded, order=self._order)
@@ -51,7 +46,7 @@ class OnGpu:
 
 
 class WithInterface(OnGpu):
-    """As CuPy's arrays have been known from the beginning: it does not tell which GPU it is on."""
+    """An array like CuPy's first ones, which does not name its GPU."""
 
     __cuda_array_interface__: ClassVar = {"version": 3}
 
@@ -61,7 +56,7 @@ class WithInterface(OnGpu):
 
 
 class WithDlpack(OnGpu):
-    """As PyTorch's."""
+    """An array like PyTorch's."""
 
     place = (2, 1)
 
@@ -90,7 +85,7 @@ class EmulatedGpu(Emulator):
 
 @pytest.fixture
 def gpus(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """Two GPUs, of which the first is the one that "cuda" means."""
+    """Two GPUs; "cuda" means the first."""
     first, second = EmulatedGpu(), EmulatedGpu()
     for name, device in (("cuda", first), ("cuda:0", first), ("cuda:1", second)):
         monkeypatch.setitem(worker._devices, name, device)
@@ -146,9 +141,7 @@ def test_arrays_on_a_gpu_and_arrays_on_the_host_are_not_mixed(gpus: SimpleNamesp
 
 
 @pytest.mark.parametrize("kind", [WithInterface, WithDlpack])
-def test_a_new_array_on_the_gpu_is_of_zeros_for_a_kernel_that_accumulates(
-    gpus: SimpleNamespace, kind: type[OnGpu]
-) -> None:
+def test_a_kernel_that_accumulates_starts_from_zeros(gpus: SimpleNamespace, kind: type[OnGpu]) -> None:
     a, b = normal(32, 32, dtype=np.float64), normal(32, 32, dtype=np.float64)
     on_gpu = [kind(gpus.second, each) for each in (a, b)]
     product = mmcore.matmul(*on_gpu, kernel="lezione9.kernel1", block=32, device="cuda:1")
@@ -185,9 +178,7 @@ def test_a_kernel_with_leading_dimensions_takes_rows_that_lie_apart_and_leaves_w
 
 
 @pytest.mark.parametrize(("which", "n"), [(0, 8), (1, 8), (2, 8), (0, 2)])
-def test_rows_that_lie_apart_are_refused_by_a_kernel_without_leading_dimensions(
-    gpus: SimpleNamespace, written: Callable[..., Kernel], which: int, n: int
-) -> None:
+def test_strided_rows_may_be_refused(gpus: SimpleNamespace, written: Callable[..., Kernel], which: int, n: int) -> None:
     on_gpu = [WithInterface(gpus.first, normal(n, n), gap=3 if label == which else 0) for label in range(3)]
     said = f"^tests.f takes no leading dimension, but the rows of {'ABC'[which]} lie {n + 3} elements apart$"
     with pytest.raises(InvalidProblem, match=said):
@@ -206,9 +197,7 @@ def test_a_matrix_that_is_not_stored_row_by_row_is_refused(
         mmcore.matmul(a, b, kernel=written(strided=True))
 
 
-def test_the_strides_of_one_row_or_one_column_are_no_matter(
-    gpus: SimpleNamespace, written: Callable[..., Kernel]
-) -> None:
+def test_strides_of_a_single_row_or_column_are_ignored(gpus: SimpleNamespace, written: Callable[..., Kernel]) -> None:
     row, column, out = normal(1, 8), normal(8, 1), np.zeros((1, 1), np.float32)
     on_gpu = [WithInterface(gpus.first, each) for each in (row, column, out)]
     on_gpu[0].strides, on_gpu[1].strides, on_gpu[2].strides = (3, 1), (1, 5), (9, 9)
@@ -217,9 +206,7 @@ def test_the_strides_of_one_row_or_one_column_are_no_matter(
 
 
 @pytest.mark.parametrize("matrix", ["A", "B"])
-def test_a_kernel_that_reads_past_the_callers_memory_is_refused(
-    gpus: SimpleNamespace, written: Callable[..., Kernel], matrix: str
-) -> None:
+def test_over_reads_of_arrays_are_refused(gpus: SimpleNamespace, written: Callable[..., Kernel], matrix: str) -> None:
     a, b = (WithInterface(gpus.first, normal(8, 8)) for _ in range(2))
     with pytest.raises(InvalidProblem, match=f"^tests.f reads 3 elements past the end of {matrix}, which may belong"):
         mmcore.matmul(a, b, kernel=written(over_read={matrix: 3}))
@@ -233,9 +220,7 @@ def test_sizes_that_do_not_fit_are_refused(gpus: SimpleNamespace) -> None:
         mmcore.matmul(a, flat, a, kernel="upc.kernel01")
 
 
-def test_a_matrix_that_is_stored_by_columns_lies_so_on_the_gpu(
-    gpus: SimpleNamespace, written: Callable[..., Kernel], cu_file: Path
-) -> None:
+def test_matrices_by_columns_are_accepted(gpus: SimpleNamespace, written: Callable[..., Kernel], cu_file: Path) -> None:
     a, b, zeros = normal(9, 5), normal(5, 11), np.zeros((9, 11), np.float32)
     kernel = written(strided=True, column_major="B")
     cu_file.write_text(cu_file.read_text().replace("B[p * ldb + column]", "B[p + column * ldb]"))
@@ -247,9 +232,7 @@ def test_a_matrix_that_is_stored_by_columns_lies_so_on_the_gpu(
 
 
 @pytest.mark.parametrize("which", [0, 1, 2])
-def test_code_that_is_built_takes_matrices_at_multiples_of_16_bytes(
-    gpus: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, which: int
-) -> None:
+def test_built_code_needs_alignment_of_16(gpus: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, which: int) -> None:
     arrays = [WithInterface(gpus.first, normal(8, 8)) for _ in range(3)]
     kernel = Kernel(
         name="tests.built", configs=[{"block": 8}], build=lambda *asked: None, arguments=("A", "B", "C"), entry="f"

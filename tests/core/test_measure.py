@@ -120,7 +120,7 @@ def test_repeated_launches_are_compared_with_the_shortest_round_of_a_warm_time(
         (("end-to-end", "pinned"), 1.0, True, True),
     ],
 )
-def test_a_kernel_time_below_the_devices_peaks_is_not_believed(
+def test_a_time_below_the_peak_is_refused(
     way: tuple[str, str], milliseconds: float, peaks: bool, plausible: bool
 ) -> None:
     # 1024 FLOP at 100 kFLOP/s take 10.24 ms; a cold launch takes 1.5 times as long as a warm one here.
@@ -139,7 +139,7 @@ def test_a_figure_that_fails_costs_no_result(tmp_path: Path, capsys: pytest.Capt
         result = measure(Cell("upc.kernel01", 8, 8, 8), open_device("emulator"))
     assert result.verified
     assert result.figures["occupancy"]  # another plugin's
-    assert "failed: ZeroDivisionError" in capsys.readouterr().err
+    assert "failed in mmcore_figures: ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_the_first_of_two_kernel_times_is_the_one_whose_caches_json_names() -> None:
@@ -233,9 +233,7 @@ def test_what_is_wrong_when_it_is_run_again_has_no_time_and_its_own_verification
 
 @pytest.mark.parametrize("seed", [0, 5])
 @pytest.mark.parametrize("accumulate", [False, True])
-def test_a_prepared_cell_has_the_inputs_of_its_seed_and_c_where_that_is_added_to(
-    cu_file: Path, seed: int, accumulate: bool
-) -> None:
+def test_a_prepared_cell_has_the_inputs_of_its_seed(cu_file: Path, seed: int, accumulate: bool) -> None:
     kernel = own(cu_file, "C[0] = A[0];", beta=accumulate)
     phases = Phases()
     with prepared_cell(Cell(kernel.name, 4, 4, 4, seed=seed), open_device("emulator"), kernel, phases) as loaded:
@@ -267,7 +265,7 @@ def test_what_is_copied_to_the_device_is_what_the_kernel_reads(name: str, matric
         assert [buffer.label for buffer, _ in downloads] == ["C"]
 
 
-# What verifying the launches takes from them, and says of them.
+# Verification of the launches.
 
 
 @pytest.fixture
@@ -276,9 +274,7 @@ def loaded() -> Iterator[LoadedKernel]:
         yield found
 
 
-def test_a_product_that_was_right_is_verified_twice_more_by_samples_unless_it_is_small(
-    loaded: LoadedKernel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_repeated_products_are_sampled_unless_small(loaded: LoadedKernel, monkeypatch: pytest.MonkeyPatch) -> None:
     methods: list[str] = []
 
     def noted(*asked: Any) -> Verification:
@@ -297,7 +293,7 @@ def test_a_product_that_was_right_is_verified_twice_more_by_samples_unless_it_is
 @pytest.mark.parametrize("kind", ["timeout", "out-of-bounds-write", "illegal-address"])
 @pytest.mark.parametrize("fatal", [False, True])
 @pytest.mark.parametrize("run", [1, 2])
-def test_what_happens_when_it_is_run_again_is_told_behind_that_it_was_right_before(
+def test_later_runs_may_fail(
     loaded: LoadedKernel, monkeypatch: pytest.MonkeyPatch, kind: str, fatal: bool, run: int
 ) -> None:
     runs: list[int] = []
@@ -314,9 +310,7 @@ def test_what_happens_when_it_is_run_again_is_told_behind_that_it_was_right_befo
     assert (verified.verification is None) == fatal
 
 
-def test_a_device_computes_the_reference_of_inputs_that_are_as_they_were(
-    loaded: LoadedKernel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_device_may_compute_the_reference(loaded: LoadedKernel, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[Any, ...]] = []
     monkeypatch.setattr(loaded.device, "products", lambda *each: asked.append(each), raising=False)
     inputs = draw(loaded.plan.problem, 1)
@@ -360,9 +354,7 @@ def test_the_hosts_seconds_are_of_the_launches_alone(loaded: LoadedKernel, monke
         ("red.shared.add.u32 [%r1], %r2;", True),
     ],
 )
-def test_only_code_that_keeps_subnormal_numbers_is_given_any(
-    loaded: LoadedKernel, instruction: str, keeps: bool
-) -> None:
+def test_only_code_that_keeps_subnormals_is_given_any(loaded: LoadedKernel, instruction: str, keeps: bool) -> None:
     loaded.compiled = replace(loaded.compiled, ptx=f"{{\n{instruction}\nret;\n}}")
     kinds: set[int] = set()
     for seed in range(10):
@@ -380,9 +372,7 @@ def test_only_code_that_keeps_subnormal_numbers_is_given_any(
         ("cvt.rna.tf32.f32", 2.0**-149),
     ],
 )
-def test_code_that_multiplies_in_parts_is_given_subnormal_numbers_that_parts_can_be(
-    loaded: LoadedKernel, instruction: str, spacing: float
-) -> None:
+def test_subnormals_fit_into_the_parts_of_a_number(loaded: LoadedKernel, instruction: str, spacing: float) -> None:
     loaded.compiled = replace(loaded.compiled, ptx=f"{{\n{instruction} %f1;\nret;\n}}")
     numbers: set[float] = set()
     for seed in range(10):
@@ -424,9 +414,7 @@ def test_a_file_that_has_a_registered_kernels_name_is_not_brought_by_its_plugin(
 
 
 @pytest.mark.parametrize(("timings", "timing"), [((), False), ((), True), (BRIEF, False), (BRIEF, True)])
-def test_what_is_timed_is_verified_with_those_inputs_and_then_with_others_of_the_other_kind(
-    monkeypatch: pytest.MonkeyPatch, timings: tuple[Timing, ...], timing: bool
-) -> None:
+def test_timed_inputs_are_verified(monkeypatch: pytest.MonkeyPatch, timings: tuple[Timing, ...], timing: bool) -> None:
     given: list[Any] = []
 
     def noted(problem: Any, accumulator: str, matrices: Any, *others: Any) -> Verification:
@@ -448,9 +436,7 @@ def test_what_is_timed_is_verified_with_those_inputs_and_then_with_others_of_the
 
 
 @pytest.mark.parametrize("timings", [(), BRIEF])
-def test_who_asks_for_all_exponents_has_them_verified_first(
-    monkeypatch: pytest.MonkeyPatch, timings: tuple[Timing, ...]
-) -> None:
+def test_wide_inputs_are_verified_first(monkeypatch: pytest.MonkeyPatch, timings: tuple[Timing, ...]) -> None:
     given: list[Any] = []
 
     def noted(problem: Any, accumulator: str, matrices: Any, *others: Any) -> Verification:
@@ -523,9 +509,7 @@ def test_what_is_compared_takes_turns_in_the_kernels_own_memory(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("throttled", "attempts"), [((False, True), 1), ((True, False), 2), ((True, True, False), 2), ((None,), 1)]
 )
-def test_what_is_timed_while_the_clock_is_held_back_is_timed_once_more(
-    throttled: tuple[bool | None, ...], attempts: int
-) -> None:
+def test_a_throttled_time_is_taken_once_more(throttled: tuple[bool | None, ...], attempts: int) -> None:
     class Hot(TimedEmulator):
         attempts = 0
 

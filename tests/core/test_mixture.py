@@ -1,4 +1,4 @@
-"""Inputs of mixed kinds: right products in any order of summation, and arithmetic that is not what was declared."""
+"""Inputs of mixed kinds: right products in any order of summation, and other arithmetic than declared."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from mmcore.verify.comparison import verify_product
 from mmcore.verify.elements import is_poison, widen
 from mmcore.verify.inputs import Kind, draw, draw_mixed, rearranged
 from mmcore.verify.reference import suspect_rows
-from mmcore_tools.conform.inputs import with_a_row_not_finite
-from tests.core.test_verification import last_term_first, one_after_another, pairwise, split_in_four, tensor_core
+from mmcore_tools.conform.worker import with_nonfinite_row
+from tests.core.test_verification import orders
+from tests.fuzzing.arithmetics import Multiply, summed_in
 from tests.narrowing import narrow
 
 Values: TypeAlias = NDArray[Any]
-Multiply: TypeAlias = Callable[[Values, Values], Values]
 
 M, N = 40, 33
 SIZES = [1, 5, 64, 640]
-ORDERS = [one_after_another, last_term_first, pairwise, split_in_four]
 # A and B's type, the accumulator, and C's type.
 TYPES = [
     ("float32", "float32", "float32"),
@@ -36,7 +35,7 @@ TYPES = [
 
 
 def is_verified(multiply: Multiply, types: tuple[str, str, str], k: int, seed: int, full: float | None = None) -> bool:
-    """Whether what ``multiply`` makes of the exact values of A and B is verified."""
+    """Return the verdict on the product that ``multiply`` computes from the exact values of A and B."""
     dtype, accumulator, output = types
     problem = Problem(M, N, k, dtype, output)
     matrices = draw_mixed(problem, accumulator, seed)
@@ -45,40 +44,23 @@ def is_verified(multiply: Multiply, types: tuple[str, str, str], k: int, seed: i
     return verify_product(problem, accumulator, matrices, narrow(c, output), full).verified
 
 
-def in_float32(order: Multiply) -> Multiply:
-    return lambda a, b: order(a.astype(np.float32), b.astype(np.float32)).astype(np.float64)
-
-
 @pytest.mark.parametrize("full", [None, 0], ids=["every element", "sampled"])
 @pytest.mark.parametrize("types", TYPES, ids="-".join)
 @pytest.mark.parametrize("k", SIZES)
 def test_a_right_product_is_accepted_in_any_order(types: tuple[str, str, str], k: int, full: float | None) -> None:
-    for seed, order in enumerate(ORDERS):
-        multiply = order if types[1] == "float64" else in_float32(order)
-        assert is_verified(multiply, types, k, seed, full), order.__name__
-    if types[0] != "float64":
-        assert is_verified(in_float32(tensor_core), types, k, 4, full)
-
-
-def summed_in(dtype: str) -> Multiply:
-    def multiply(a: Values, b: Values) -> Values:
-        total = np.zeros((len(a), b.shape[1]))
-        for column, row in zip(a.T, b, strict=True):
-            total = widen(narrow(total + np.multiply.outer(column, row), dtype), dtype)
-        return total
-
-    return multiply
+    for seed, order in enumerate(orders(types[1])):
+        assert is_verified(order, types, k, seed, full), seed
 
 
 @pytest.mark.parametrize(("dtype", "k"), [("float16", 17), ("float16", 2048), ("bfloat16", 64), ("bfloat16", 1024)])
 def test_a_sum_in_a_narrow_type_is_accepted_where_it_is_declared(dtype: str, k: int) -> None:
-    for seed in range(3):
+    for seed in range(2):
         assert is_verified(summed_in(dtype), (dtype, dtype, dtype), k, seed)
-    assert not any(is_verified(summed_in(dtype), (dtype, "float32", dtype), k, seed) for seed in range(3))
+        assert not is_verified(summed_in(dtype), (dtype, "float32", dtype), k, seed)
 
 
 def rounded(bits: int) -> Multiply:
-    """The product of numbers of which only so many bits of the significand are left."""
+    """Return the product of numbers that are rounded to so many bits."""
 
     def keep(numbers: Values) -> Values:
         significand, exponent = np.frexp(numbers)
@@ -198,25 +180,6 @@ def test_subnormal_numbers_have_no_more_bits_than_the_kernel_keeps(bits: int, sp
     assert len(set((numbers / spacing % 2).ravel())) == 2
 
 
-def test_about_half_of_the_inputs_change_places_and_the_ends_do_not() -> None:
-    for accumulate in (False, True):
-        problem = Problem(60, 50, 40, ldc=64, beta=accumulate)
-        one, other = (draw_mixed(problem, "float32", 1) for _ in range(2))
-        other = rearranged(problem, other, 2)
-        rows, columns = (other.a == one.a).all(axis=1), (other.b == one.b).all(axis=0)
-        assert rows[[0, -1]].all()
-        assert columns[[0, -1]].all()
-        assert 15 < rows.sum() < 50
-        assert 10 < columns.sum() < 45
-        assert sorted(np.abs(other.a).sum(axis=1)) == sorted(np.abs(one.a).sum(axis=1))
-        assert other.rows is not None
-        assert one.rows is not None
-        zero = (other.a == 0).all(axis=1)
-        assert (other.rows[zero] == Kind.ZERO).all()
-        assert np.isfinite(other.c).all()
-        assert accumulate or np.isnan(np.asarray(other.c.base)[:, 50:]).all()
-
-
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_product_of_one_element_changes_its_sign(dtype: str) -> None:
     problem = Problem(1, 1, 5, dtype, dtype)
@@ -229,7 +192,7 @@ def test_a_product_of_one_element_changes_its_sign(dtype: str) -> None:
 def test_a_row_that_is_not_finite_must_be_carried_and_no_other(types: tuple[str, str, str]) -> None:
     dtype, accumulator, output = types
     problem = Problem(9, 33, 20, dtype, output)
-    matrices = with_a_row_not_finite(problem, draw_mixed(problem, accumulator, 4), 4)
+    matrices = with_nonfinite_row(problem, draw_mixed(problem, accumulator, 4), 4)
     with np.errstate(all="ignore"):
         c = widen(matrices.a, dtype) @ widen(matrices.b, dtype)
 
@@ -247,7 +210,7 @@ def test_a_row_that_is_not_finite_must_be_carried_and_no_other(types: tuple[str,
 
 def test_a_matrix_of_two_rows_has_none_that_is_not_finite() -> None:
     problem = Problem(2, 5, 5)
-    assert np.isfinite(with_a_row_not_finite(problem, draw_mixed(problem, "float32", 1), 1).a).all()
+    assert np.isfinite(with_nonfinite_row(problem, draw_mixed(problem, "float32", 1), 1).a).all()
 
 
 @pytest.mark.parametrize("accumulate", [False, True])
@@ -256,7 +219,7 @@ def test_the_largest_error_is_that_of_rows_of_no_scale_of_their_own(accumulate: 
     matrices = draw_mixed(problem, "float32", 1)
     assert matrices.rows is not None
     before = matrices.c if accumulate else 0
-    c = in_float32(one_after_another)(matrices.a, matrices.b) + before
+    c = summed_in("float32")(matrices.a, matrices.b) + before
     errors = np.abs(narrow(c, "float32") - (widen(matrices.a, "float32") @ widen(matrices.b, "float32") + before))
     plain = ~np.isin(matrices.rows, (Kind.WHOLE, Kind.SCALED))
     assert errors[matrices.rows == Kind.SCALED].max() > 10 * errors[plain].max() > 0
@@ -292,8 +255,9 @@ def test_what_belongs_to_a_row_or_a_column_changes_places_with_it(accumulate: bo
             moved += places[0] != row
             assert (other.a[row] == one.a[places[0]] * (1 if places[0] == row else -1)).all()
             assert not accumulate or (other.c[row] == one.c[places[0]]).all()
-    assert moved > 10
+    assert 10 < moved < 45
     assert one.columns is not None
+    assert 10 < (other.b == one.b).all(axis=0).sum() < 45
     for kind in Kind:
         columns = one.columns == kind
         assert sorted(map(bytes, other.b[:, columns].T)) == sorted(map(bytes, one.b[:, columns].T))
@@ -301,22 +265,22 @@ def test_what_belongs_to_a_row_or_a_column_changes_places_with_it(accumulate: bo
 
 @pytest.mark.parametrize(("m", "n"), [(1, 2), (2, 1), (3, 3), (4, 5)])
 def test_of_more_than_two_rows_or_columns_the_ends_stay(m: int, n: int) -> None:
-    problem, ends, inner = Problem(m, n, 9), 0, 0
+    problem = Problem(m, n, 9)
+    found = {"rows": [0, 0], "columns": [0, 0]}
     for seed in range(20):
         one, other = (draw(problem, 1) for _ in range(2))
         other = rearranged(problem, other, seed)
-        changed = (other.a != one.a).any(axis=1)
-        ends += changed[0] + changed[-1]
-        inner += changed[1:-1].sum()
-    assert (ends == 0, inner > 0) == (m > 2, m > 2)
+        for name, changed in (("rows", (other.a != one.a).any(axis=1)), ("columns", (other.b != one.b).any(axis=0))):
+            found[name][0] += changed[0] + changed[-1]
+            found[name][1] += changed[1:-1].sum()
+    assert (found["rows"][0] == 0, found["rows"][1] > 0) == (m > 2, m > 2)
+    assert (n > 2) <= (found["columns"][0] == 0)
 
 
 @pytest.mark.parametrize("output", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("accumulator", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
-def test_no_product_leaves_the_range_of_c_and_sums_of_whole_numbers_are_exact(
-    dtype: str, accumulator: str, output: str
-) -> None:
+def test_products_stay_in_range_and_whole_sums_exact(dtype: str, accumulator: str, output: str) -> None:
     for k, (alpha, beta) in itertools.product((1, 3, 300), ((1, 0), (1, 1), (-20, 0), (1, 20_000))):
         problem = Problem(60, 60, k, dtype, output, alpha=alpha, beta=beta)
         matrices = draw_mixed(problem, accumulator, 3)
@@ -343,7 +307,7 @@ def test_no_row_of_a_right_product_of_mixed_kinds_is_suspect(types: tuple[str, s
     problem = Problem(300, 100, 40, dtype, output)
     matrices = draw_mixed(problem, accumulator, 2)
     assert matrices.rows is not None
-    c = narrow(in_float32(np.matmul)(widen(matrices.a, dtype), widen(matrices.b, dtype)), output)
+    c = narrow(summed_in("float32")(widen(matrices.a, dtype), widen(matrices.b, dtype)), output)
     rng = np.random.default_rng(1)
     assert list(suspect_rows(problem, accumulator, matrices, c, rng)) == []
     before = widen(c, output)
@@ -356,7 +320,7 @@ def test_no_row_of_a_right_product_of_mixed_kinds_is_suspect(types: tuple[str, s
 
 def test_a_row_that_is_not_finite_may_be_left_out_where_it_meets_zeros_alone() -> None:
     problem = Problem(9, 400, 20)
-    matrices = with_a_row_not_finite(problem, draw_mixed(problem, "float32", 1), 1)
+    matrices = with_nonfinite_row(problem, draw_mixed(problem, "float32", 1), 1)
     assert matrices.rows is not None
     with np.errstate(all="ignore"):
         c = matrices.a @ matrices.b

@@ -1,4 +1,4 @@
-"""What a kernel may ask for: layouts, factors, types, a C of zeros, structures, bytes and filled workspaces."""
+"""Options of a kernel: layouts, factors, types, a C of zeros, structures, bytes and filled workspaces."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore.verify.inputs import draw_wide
 from tests.fuzzing.subjects import subjects
+from tests.kernel_sources import kernel_source
 from tests.narrowing import narrow, wide
 
 LAYOUTS = ("", "A", "B", "C", "AB", "AC", "BC", "ABC")
@@ -31,18 +32,6 @@ M, N, K = 19, 23, 33
 SIZES: dict[str, Any] = {"m": M, "n": N, "k": K}
 LEADING = {"lda": 37, "ldb": 40, "ldc": 29}
 
-SOURCE = """
-extern "C" __global__ void own({parameters})
-{{
-    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
-    if (row >= m || column >= n)
-        return;
-    {type} sum = 0;
-    for (int p = 0; p < k; ++p)
-        sum += A[{a}] * B[{b}];
-    C[{c}] = {result};
-}}
-"""
 STRIDED = "const float* A, const float* B, float* C, int m, int n, int k, int lda, int ldb, int ldc"
 BY_ROWS = {"A": "row * lda + p", "B": "p * ldb + column", "C": "row * ldc + column"}
 BY_COLUMNS = {"A": "p * lda + row", "B": "column * ldb + p", "C": "column * ldc + row"}
@@ -52,8 +41,8 @@ def own(
     path: Path, *, read: str = "", parameters: str = STRIDED, result: str = "sum", type: str = "float", **declared: Any
 ) -> Kernel:
     """One thread per element; the matrices in ``read`` are accessed by columns."""
-    places = {name.lower(): (BY_COLUMNS if name in read else BY_ROWS)[name] for name in "ABC"}
-    path.write_text(SOURCE.format(parameters=parameters, result=result, type=type, **places))
+    places = {f"INDEX_OF_{name}": (BY_COLUMNS if name in read else BY_ROWS)[name] for name in "ABC"}
+    path.write_text(kernel_source("template_of_a_product", PARAMETERS=parameters, RESULT=result, TYPE=type, **places))
     return Kernel(**{"name": "tests.own", "source": path, "configs": [{"block": (16, 8)}], **declared})
 
 
@@ -190,7 +179,7 @@ def test_a_type_taken_for_another_of_its_size_is_wrong(device: Device, name: str
     ("type", "result"), [("int", "min(max(sum, -32768), 32767)"), ("int", "(short)sum"), ("float", "(int)(sum + 0.4f)")]
 )
 @pytest.mark.parametrize(("dtype", "element"), [("int8", "signed char"), ("uint8", "unsigned char"), ("int32", "int")])
-def test_sums_of_whole_numbers_must_be_equal(
+def test_sums_of_integers_match(
     device: Device, cu_file: Path, dtype: str, element: str, type: str, result: str
 ) -> None:
     parameters = STRIDED.replace("const float*", f"const {element}*").replace(" float*", " int*")
@@ -224,22 +213,7 @@ def test_parts_of_k_are_added_to_zeros_atomically(device: Device, cu_file: Path,
 
 # Structures, bytes and workspaces.
 
-STRUCT = """
-struct Parameters {
-    char first; const float* A; int m; double alpha; short n; const float* B; unsigned char flags[3]; int k;
-    float* C; char last;
-};
-extern "C" __global__ void own(Parameters given, char check)
-{
-    const int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
-    if (row >= given.m || column >= given.n || given.first != 5 || given.flags[2] != 9 || given.last != check)
-        return;
-    float sum = 0;
-    for (int p = 0; p < given.k; ++p)
-        sum += given.A[row * given.k + p] * given.B[p * given.n + column];
-    given.C[row * given.n + column] = given.alpha * sum;
-}
-"""
+STRUCT = kernel_source("struct_of_arguments")
 
 
 def test_a_structure_has_its_members_where_the_compiler_looks_for_them(device: Device, cu_file: Path) -> None:
@@ -259,28 +233,13 @@ def test_a_structure_has_its_members_where_the_compiler_looks_for_them(device: D
         measured(short, device)
 
 
-ORDERED = """
-struct Order {{ int tiles[{tiles}]; }};
-extern "C" __global__ void own(const float* A, const float* B, float* C, int m, int n, int k, {parameter})
-{{
-    {begin}
-    const int across = (n + 7) / 8;
-    const int column = tile % across * 8 + threadIdx.x, row = tile / across * 8 + threadIdx.y;
-    if (row >= m || column >= n)
-        return;
-    float sum = 0;
-    for (int p = 0; p < k; ++p)
-        sum += A[row * k + p] * B[p * n + column];
-    C[row * n + column] = sum;
-}}
-"""
 TILES = ceil_div(M, 8) * ceil_div(N, 8)
 SHUFFLED = np.random.default_rng(1).permutation(TILES).astype(np.int32)
 COUNTER = "__shared__ int next; if (threadIdx.x + threadIdx.y == 0) next = atomicAdd(counter, 1); __syncthreads();"
 
 
 def ordered(path: Path, parameter: str, begin: str, argument: Any) -> Kernel:
-    path.write_text(ORDERED.format(tiles=TILES, parameter=parameter, begin=begin))
+    path.write_text(kernel_source("tiles_in_some_order", TILES=TILES, PARAMETER=parameter, BEGIN=begin))
     arguments = ("A", "B", "C", "m", "n", "k", argument)
     grid: Callable[..., Any] = lambda problem, config: (TILES,)  # noqa: E731
     return Kernel(
@@ -312,43 +271,7 @@ def test_a_workspace_is_filled_once_and_a_counter_in_it_goes_on(device: Device, 
     assert measured(resets, device, timings=timings).verified
 
 
-PACKED = """
-struct alignas(64) Map { unsigned long long words[16]; };
-extern "C" __global__ void pack(const float* A, float* packed, int m, int k, int width)
-{
-    const int p = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
-    if (p < width)
-        packed[row * width + p] = p < k ? A[row * k + p] : 0;
-}
-extern "C" __global__ void own(const __grid_constant__ Map map, const float* B, float* C, int m, int n, int k)
-{
-    __shared__ __align__(128) float tile[8][8];
-    __shared__ unsigned long long full;
-    const bool first = threadIdx.x + threadIdx.y == 0;
-    const unsigned barrier = __cvta_generic_to_shared(&full);
-    if (first)
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1; fence.mbarrier_init.release.cluster;" :: "r"(barrier));
-    __syncthreads();
-    const int row = blockIdx.y * 8 + threadIdx.y, column = blockIdx.x * 8 + threadIdx.x;
-    float sum = 0;
-    for (int start = 0, phase = 0; start < k; start += 8, phase ^= 1) {
-        if (first)
-            asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 256;"
-                         " cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
-                         " [%1], [%2, {%3, %4}], [%0];"
-                         :: "r"(barrier), "r"((unsigned)__cvta_generic_to_shared(tile)), "l"(&map), "r"(2 * start),
-                            "r"(blockIdx.y * 8) : "memory");
-        for (unsigned done = 0; !done;)
-            asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-                         : "=r"(done) : "r"(barrier), "r"(phase) : "memory");
-        for (int p = 0; p < 8 && start + p < k; ++p)
-            sum += column < n ? tile[threadIdx.y][p] * B[(start + p) * n + column] : 0;
-        __syncthreads();
-    }
-    if (row < m && column < n)
-        C[row * n + column] = sum;
-}
-"""
+PACKED = kernel_source("tensor_map_of_a_copy")
 
 
 def packed(path: Path, nbytes: int, *, name: str = "packed") -> Kernel:
@@ -378,7 +301,7 @@ def test_a_tensor_map_is_over_a_workspace_and_has_a_type_of_its_own(device: Devi
     ("kernel", "said"),
     [({"nbytes": 400}, "workspace 'packed' has 400"), ({"name": "lost"}, "no launch has a workspace 'lost'")],
 )
-def test_a_tensor_map_over_more_than_there_is_is_one_sentence(
+def test_a_tensor_map_over_too_much_is_refused(
     device: Device, cu_file: Path, kernel: dict[str, Any], said: str
 ) -> None:
     nbytes = M * 8 * ceil_div(K, 8) * 4
@@ -447,7 +370,7 @@ def test_a_bad_declaration_is_one_sentence(cu_file: Path, declared: dict[str, An
     assert str(caught.value) == f"tests.own: {said}"
 
 
-# What is shown.
+# Output.
 
 
 @pytest.fixture
@@ -503,19 +426,15 @@ def test_a_narrow_sum_is_named(cu_file: Path) -> None:
 
 # Inputs of all exponents.
 
+# Of A and B, the accumulator, and C.
 WIDE_TYPES = [
-    ("float32", "float32", "float32"),
-    ("float64", "float64", "float64"),
-    ("float16", "float32", "float32"),
-    ("float16", "float16", "float16"),
-    ("bfloat16", "float32", "bfloat16"),
-    ("tf32", "float32", "float32"),
-    ("float8_e4m3fn", "float22", "float32"),
-    ("float8_e4m3fn", "float32", "float8_e4m3fn"),
-    ("float8_e5m2", "float22", "bfloat16"),
-    ("int8", "int32", "int32"),
-    ("uint8", "int32", "int32"),
-    ("int32", "int32", "int32"),
+    tuple(types.split())
+    for types in (
+        *("float32 float32 float32", "float64 float64 float64", "float16 float32 float32", "float16 float16 float16"),
+        *("bfloat16 float32 bfloat16", "tf32 float32 float32", "float8_e4m3fn float22 float32"),
+        *("float8_e4m3fn float32 float8_e4m3fn", "float8_e5m2 float22 bfloat16"),
+        *("int8 int32 int32", "uint8 int32 int32", "int32 int32 int32"),
+    )
 ]
 
 
@@ -534,15 +453,7 @@ def test_wide_inputs_neither_overflow_nor_vanish(types: tuple[str, str, str], k:
         assert "int" in dtype or np.abs(a).min() * np.abs(b).min() >= least
 
 
-HALVES = """
-#include <cuda_fp16.h>
-__device__ float multiplied(float a, float b)
-{
-    const float high_a = __half2float(__float2half(a)), high_b = __half2float(__float2half(b));
-    const float low_a = __half2float(__float2half(a - high_a)), low_b = __half2float(__float2half(b - high_b));
-    return high_a * high_b + (low_a * high_b + high_a * low_b);
-}
-"""
+HALVES = kernel_source("float32_in_halves")
 
 
 def test_wide_inputs_are_asked_for(device: Device, cu_file: Path, shown: Kernel) -> None:

@@ -1,4 +1,4 @@
-"""Planning: what a constraint, a device or a declaration forbids, told with the numbers at hand."""
+"""Planning: launches that a constraint, a device or a declaration forbids, and the numbers in the reasons."""
 
 from __future__ import annotations
 
@@ -65,24 +65,16 @@ def reasons(planned: Kernel, *sizes: int, device: DeviceProperties = DEVICE, for
         (Multiple("n", of=4), "n is a multiple of 4", (1, 8, 3), (6, 6, 6), "n = 6 is not a multiple of 4"),
         (Multiple("k", of=4, times=2), "k is a multiple of 2·4", (1, 2, 8), (8, 8, 4), "k = 4 is not a multiple of 8"),
         (
-            Multiple(("m", "k"), of="block.y"),
-            "m and k are multiples of block.y",
-            (8, 1, 16),
-            (4, 8, 12),
+            *(Multiple(("m", "k"), of="block.y"), "m and k are multiples of block.y", (8, 1, 16), (4, 8, 12)),
             "m = 4 and k = 12 are not a multiple of block.y = 8",
         ),
         (
-            Multiple(("m", "n", "k"), of="block.x", times=2),
-            "m, n and k are multiples of 2·block.x",
-            (32, 64, 96),
-            (48, 48, 48),
+            *(Multiple(("m", "n", "k"), of="block.x", times=2), "m, n and k are multiples of 2·block.x"),
+            *((32, 64, 96), (48, 48, 48)),
             "m = n = k = 48 is not a multiple of 2·block.x = 32",
         ),
         (
-            Int32Index(),
-            "each matrix has fewer than 2³¹ elements",
-            (32768, 65520, 8),
-            (32768, 65536, 8),
+            *(Int32Index(), "each matrix has fewer than 2³¹ elements", (32768, 65520, 8), (32768, 65536, 8)),
             "C has 2147483648 elements; the kernel's int indexes reach 2147483647",
         ),
     ],
@@ -120,17 +112,11 @@ def test_an_index_counts_whole_tiles_and_the_gaps_between_rows() -> None:
         (SquareBlock(), "the block is square", (8, 8), (16, 8), "the block must be square, but is 16×8"),
         (SquareBlock(), "the block is square", (8, 8), (8, 8, 2), "the block must be square, but is 8×8×2"),
         (
-            FlatBlock(),
-            "the block has one thread along z",
-            (16, 8),
-            (8, 8, 2),
+            *(FlatBlock(), "the block has one thread along z", (16, 8), (8, 8, 2)),
             "the block must have one thread along z, but is 8×8×2",
         ),
         (
-            BlockAmong(((16, 16), (32,))),
-            "the block is 16×16 or 32×1",
-            (32, 1),
-            (32, 32),
+            *(BlockAmong(((16, 16), (32,))), "the block is 16×16 or 32×1", (32, 1), (32, 32)),
             "the block must be 16×16 or 32×1, but is 32×32",
         ),
     ],
@@ -159,9 +145,7 @@ def test_a_constraint_on_the_block(
         ((1,), (1,), 232449, ["a block asks for 232449 bytes of dynamic shared memory; the device allows 232448"]),
     ],
 )
-def test_a_device_limits_blocks_grids_and_shared_memory(
-    grid: tuple[int, ...], block: tuple[int, ...], shared: int, said: list[str]
-) -> None:
+def test_a_device_limits_a_launch(grid: tuple[int, ...], block: tuple[int, ...], shared: int, said: list[str]) -> None:
     assert launch_violations(DEVICE, Dim3(*grid), Dim3(*block), shared) == said
 
 
@@ -277,9 +261,7 @@ def test_an_argument_that_holds_its_size() -> None:
         ({}, (Workspace("parts", 8),), "the matrices and workspaces"),
     ],
 )
-def test_what_takes_more_memory_than_there_is_is_named(
-    over_read: dict[str, int], workspaces: tuple[Any, ...], what: str
-) -> None:
+def test_memory_that_is_lacking_is_named(over_read: dict[str, int], workspaces: tuple[Any, ...], what: str) -> None:
     launch = Launch((1,), (1,), over_read=over_read, arguments=("A", "B", "C", *workspaces))
     own = kernel(launch=rule(launch), accumulator="float64", dtype="float16")
     needed = 2 * 64 * 2 + 64 * 8

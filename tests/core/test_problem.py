@@ -40,9 +40,7 @@ def test_a_span_is_from_the_first_to_the_last_element_and_packing_takes_the_gaps
         (("float64", "float16"), True, 8 * (10 + 15) + 2 * 2 * 6),
     ],
 )
-def test_each_matrix_crosses_the_bus_once_and_c_twice_where_it_is_added_to(
-    types: tuple[str, str], accumulate: bool, nbytes: int
-) -> None:
+def test_each_matrix_crosses_the_bus_once_or_twice(types: tuple[str, str], accumulate: bool, nbytes: int) -> None:
     problem = Problem(2, 3, 5, *types, beta=accumulate)
     assert (problem.compulsory_bytes, problem.flops) == (nbytes, 60)
 
@@ -162,9 +160,7 @@ def test_a_known_gpu_has_a_peak_in_each_type_and_the_highest_in_half_precision(c
         (1e9, 100, True, 10.0),  # A and B, whatever of C the cache keeps
     ],
 )
-def test_a_product_takes_as_long_as_its_arithmetic_or_its_traffic(
-    flops: float, cache_bytes: int, cold: bool, seconds: float
-) -> None:
+def test_arithmetic_or_traffic_is_the_least_time(flops: float, cache_bytes: int, cold: bool, seconds: float) -> None:
     found = Peaks({"float32": flops, "float64": 1e9}, 10.0, cache_bytes)
     problem = Problem(2, 3, 5, output="float64", beta=1)
     assert found.least_seconds(problem, "float32", cold=cold) == pytest.approx(seconds)

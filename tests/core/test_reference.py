@@ -1,4 +1,4 @@
-"""The kernel by which a GPU computes what products are verified against, run on the emulator."""
+"""The kernel that computes the reference product on a GPU, run on the emulator."""
 
 from __future__ import annotations
 

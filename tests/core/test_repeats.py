@@ -28,6 +28,7 @@ from mmcore.verify.repeatability import compare_repeats
 from mmcore.verify.verify_launches import Verified, verify_launches
 from mmcore_emulator.adapter.device import EmulatedBuffer, Emulator
 from tests.conftest import DEVICES
+from tests.kernel_sources import kernel_source
 
 Script = Callable[[int], float]
 """Seconds of one launch, by the number of the reading."""
@@ -57,7 +58,7 @@ def always(seconds: float) -> Script:
 
 
 def disturbed(seconds: float, *, until: int, by: float) -> Script:
-    """Longer in the first readings, now more and now less, as if somebody else used the device."""
+    """Return a script with longer first readings, like those of a device in use."""
     return lambda reading: seconds + (by * (1 + reading % 2) if reading < until else 0.0)
 
 
@@ -72,7 +73,7 @@ def loaded() -> Iterator[LoadedKernel]:
 
 
 class SharedCard:
-    """A card of which other processes have a part: nothing else runs for some of their milliseconds, now and then.
+    """A card that other processes use too, for some milliseconds now and then.
 
     Args:
         seed: of its random numbers.
@@ -85,12 +86,12 @@ class SharedCard:
         self.clock = 1.0
 
     def seconds(self, own: float) -> float:
-        """What events say of launches that take so long by themselves."""
+        """Return the time between events around launches of this duration."""
         self.clock = min(max(self.clock * self.random.uniform(0.997, 1.003), 0.97), 1.03)
         total = own * self.clock * self.random.uniform(1.0, 1.01) + 4e-6
         for _ in range(1 + int(own / 2e-3)):
             if self.random.random() < self.share:
-                total += self.random.uniform(*self.slices) + self.random.uniform(0, 2e-5)  # L2 is to be filled again
+                total += self.random.uniform(*self.slices) + self.random.uniform(0, 2e-5)  # L2 is filled again
         return round(total / 5e-7) * 5e-7
 
 
@@ -190,7 +191,7 @@ def test_a_kernel_that_does_the_same_work_is_not_accused_on_a_shared_card(
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.6])
 @pytest.mark.parametrize(("seconds", "copies"), [(8e-6, 2e-5), (1e-4, 3e-5), (5e-3, 5e-5)])
-def test_a_kernel_that_remembers_is_accused_on_a_shared_card_where_that_can_be_told(
+def test_remembering_is_found_on_a_shared_card(
     loaded: LoadedKernel, seconds: float, copies: float, share: float
 ) -> None:
     cards = (SharedCard(seed, share, SLICES) for seed in range(6))
@@ -236,9 +237,7 @@ def test_copies_of_the_same_inputs_may_be_faster_than_those_of_fresh_ones(loaded
 
 
 @pytest.mark.parametrize(("many", "accused"), [(6e-5, False), (4e-5, True)])
-def test_launches_one_behind_the_other_may_be_faster_but_not_by_far(
-    loaded: LoadedKernel, many: float, accused: bool
-) -> None:
+def test_back_to_back_launches_may_be_a_bit_faster(loaded: LoadedKernel, many: float, accused: bool) -> None:
     """L2 holds other data for them; but a launch that comes soon may find that there is nothing to do."""
     made = Comparison(loaded, always(1e-4), always(1e-4), always(0.0), many=always(many))
     assert bool(made.found) == accused
@@ -311,9 +310,7 @@ def test_repeated_launches_find_their_product(loaded: LoadedKernel) -> None:
     np.testing.assert_allclose(product[:64].reshape(8, 8), matrices.a @ matrices.b, rtol=1e-5)
 
 
-def test_without_memory_for_a_second_set_of_inputs_nothing_is_launched(
-    loaded: LoadedKernel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lack_of_memory_skips_the_comparison(loaded: LoadedKernel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmcore_emulator.adapter.device.host_memory_bytes", lambda: 4 * loaded.plan.device_bytes)
     made = Comparison(loaded, always(1e-6), always(1.0), always(0.0))
     assert made.found == [] == [reading for readings in made.readings for reading in readings]
@@ -346,7 +343,7 @@ def test_readings_of_many_launches_end_when_they_took_a_second_together(loaded: 
     assert [len(readings) for readings in made.readings] == [13, 13, 13, 13, 13]
 
 
-# On a GPU of which other processes have a part.
+# On a GPU that other processes use.
 
 LOAD = """
 import sys, time
@@ -378,32 +375,7 @@ while time.monotonic() < end:
         begun = True
 """
 
-REMEMBERS = """
-__device__ float kept_product[65536];
-__device__ unsigned kept_inputs[65536];
-
-extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)
-{
-    const int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
-    const int at = row * n + column;
-    unsigned inputs = 1;
-    for (int p = 0; p < k; ++p) {
-        inputs = (__funnelshift_l(inputs, inputs, 5) ^ __float_as_uint(A[row * k + p])) * 0x9e3779b1u;
-        inputs = (__funnelshift_l(inputs, inputs, 5) ^ __float_as_uint(B[p * n + column])) * 0x9e3779b1u;
-    }
-    if (inputs != kept_inputs[at]) {
-        float sum = 0.0f;
-        for (int again = 0; again < 8; ++again) {
-            sum = 0.0f;
-            for (int p = 0; p < k; ++p)
-                sum += *(volatile const float*)&A[row * k + p] * *(volatile const float*)&B[p * n + column];
-        }
-        kept_product[at] = sum;
-        kept_inputs[at] = inputs;
-    }
-    C[at] = kept_product[at];
-}
-"""
+REMEMBERS = kernel_source("remembers")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What a file or a plugin says is shown by a terminal, and never obeyed."""
+"""Text from files and plugins, of which a terminal must not obey escape sequences."""
 
 from __future__ import annotations
 
@@ -17,21 +17,14 @@ from mmcore.cli.output import fields, rendered
 from mmcore.messages import all_visible, quoted, visible
 from mmcore_pytest.saved_results import damage
 from tests.command_line import install, kernel_module, mmcore
+from tests.kernel_sources import kernel_source
 from tests.made_up_results import MACHINE, benchmark
 
 # A title of the window, a colour, a C1 sequence, text in another order, and a character that no encoding has.
 EVIL = "\x1b]0;owned\x07 \x1b[31mred \x9b31m \u202ebackwards \u2066 \u061c \u2028 \x7f"
 SMALL = ("--size", "8", "--block", "8", "--device", "emulator")
 OBEYED = ("\x1b]0", "\x1b[31mred", "\x07", "\x9b", "\u202e", "\u2066", "\u061c", "\u2028", "\x7f")
-KERNEL = """
-__global__ void multiply(const float *A, const float *B, float *C, int n) {
-    int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;
-    float sum = 0;
-    for (int k = 0; k < n; ++k) sum += A[i * n + k] * B[k * n + j];
-    C[i * n + j] = sum;
-    if (i + j == 0) printf("EVIL");
-}
-"""
+KERNEL = kernel_source("multiply").replace("= sum;", '= sum;\n    if (i + j == 0) printf("EVIL");')
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +46,7 @@ def test_what_a_terminal_would_obey_is_written_out() -> None:
 
 
 def printed(*arguments: str, module: str = "mmcore", site: Path | None = None) -> str:
-    """What a command writes to a terminal; of mmcore's what it writes to pipes, too."""
+    """Return the output of a command on a terminal, and of mmcore's commands to pipes too."""
     command = [sys.executable, "-m", module, *arguments]
     path = os.pathsep.join([*([str(site)] if site else []), *sys.path])
     environment = {**os.environ, "PYTHONPATH": path, "TERM": "xterm", "COLUMNS": "80"}
@@ -78,7 +71,7 @@ def printed(*arguments: str, module: str = "mmcore", site: Path | None = None) -
 
 
 def shows(text: str, begin: str = "\\x1b]0;owned") -> bool:
-    """Whether a text shows what is planted, and obeys nothing of it."""
+    """Return whether a text shows the planted words and has no control sequence."""
     assert not [sign for sign in OBEYED if sign in text], text
     return begin in "".join(text.split())
 
@@ -92,7 +85,7 @@ PLANTED: dict[str, tuple[str, tuple[str, ...]]] = {
     "a hint": (f"def mmcore_hints(result): return [{EVIL!r}]", ("run", "upc.kernel11", *SMALL)),
     "a hint that raises": (f"def mmcore_hints(result): raise ValueError({EVIL!r})", ("run", "upc.kernel11", *SMALL)),
     "figures": (f"def mmcore_figures(kernel, device): raise ValueError({EVIL!r})", ("run", "upc.kernel11", *SMALL)),
-    "a command": (f"def mmcore_command(command): raise ValueError({EVIL!r})", ("run", "upc.kernel11", *SMALL)),
+    "file options": (f"def mmcore_file_options(): raise ValueError({EVIL!r})", ("run", "upc.kernel11", *SMALL)),
     "a name": (f"def mmcore_commands(): return {{{EVIL!r}: 'lost:lost'}}", ("--help",)),
     "a module": (f"def mmcore_commands(): return {{'sweep': {EVIL!r} + ':lost'}}", ("sweep",)),
     "help": ("def mmcore_commands(): return {'sweep': 'acme_module:sweep'}", ("sweep", "--help")),

@@ -1,4 +1,4 @@
-"""What never ends is stopped when its time is over, with the place where it was; it costs its own case."""
+"""Time limits: an endless kernel, rule or compilation is stopped, and costs only its own case."""
 
 from __future__ import annotations
 

@@ -138,9 +138,7 @@ def test_rounds_end_when_the_mean_is_precise() -> None:
 
 
 @pytest.mark.parametrize(("milliseconds", "rounds", "iterations"), [(1, 17, 6), (5, 19, 1), (40, 3, 1), (1000, 3, 1)])
-def test_a_commands_own_times_take_a_fraction_of_a_second_or_three_launches(
-    milliseconds: float, rounds: int, iterations: int
-) -> None:
+def test_brief_times_take_little_time(milliseconds: float, rounds: int, iterations: int) -> None:
     time, _ = measured(each_takes(1e-3 * milliseconds), **BRIEFLY)
     assert (len(time.rounds), time.iterations) == (rounds, iterations)
 

@@ -152,9 +152,7 @@ def test_kernels_tuned_on_similar_cards_compare_by_the_rate_to_expect_on_this_on
 @pytest.mark.parametrize(
     "wrong", [{"multiprocessors": 0}, {"clock_mhz": "fast"}, {"compute_capability": 9}, {"compute_capability": None}]
 )
-def test_a_file_with_damaged_properties_costs_what_it_holds(
-    wrong: Any, write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_damaged_properties_cost_one_file(wrong: Any, write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(entry(8), card="Large GPU", like=LARGE)
     document = json.loads(path.read_text())
     path.write_text(json.dumps({**document, "properties": {**document["properties"], **wrong}}))
@@ -260,9 +258,7 @@ def test_two_cards_have_two_files() -> None:
         ("[" * 100_000, "RecursionError"),
     ],
 )
-def test_a_damaged_file_costs_what_it_holds_and_a_sentence(
-    write: Write, capsys: pytest.CaptureFixture[str], content: str, said: str
-) -> None:
+def test_a_damaged_file_is_ignored(write: Write, capsys: pytest.CaptureFixture[str], content: str, said: str) -> None:
     write(entry(16), own=False)
     path = write()
     path.write_text(content)
@@ -274,9 +270,7 @@ def test_a_damaged_file_costs_what_it_holds_and_a_sentence(
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("nowhere")])
-def test_what_is_no_file_costs_a_sentence(
-    write: Write, capsys: pytest.CaptureFixture[str], make: Callable[[Path], None]
-) -> None:
+def test_only_files_are_read(write: Write, capsys: pytest.CaptureFixture[str], make: Callable[[Path], None]) -> None:
     path = write()
     path.unlink()
     make(path)
@@ -350,9 +344,7 @@ class Torch(WithDlpack):
         self.buffer.upload(np.ascontiguousarray(padded.ravel(self._order)))
 
 
-def test_the_fastest_tuned_kernel_computes_a_product_and_the_log_says_which(
-    write: Write, gpu: Card, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_fastest_tuned_kernel_is_taken(write: Write, gpu: Card, caplog: pytest.LogCaptureFixture) -> None:
     write(entry(0, kernel=TILES, seconds=2e-3), entry(8, kernel="upc.kernel01"), entry(8, seconds=1e-9))
     a, b = normal(9, 5), normal(5, 11)
     with caplog.at_level(logging.INFO, "mmcore"):
@@ -460,7 +452,7 @@ def added() -> Iterator[Callable[[Kernel], None]]:
 
 
 @pytest.mark.parametrize("label", ["A", "B"])
-def test_a_kernel_that_reads_past_a_matrix_is_not_taken_in_place(
+def test_over_reads_are_avoided(
     label: str, write: Write, gpu: Card, cu_file: Path, added: Callable[[Kernel], None]
 ) -> None:
     def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
@@ -476,7 +468,7 @@ def test_a_kernel_that_reads_past_a_matrix_is_not_taken_in_place(
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_a_kernel_of_another_output_writes_to_out_however_it_lies(
+def test_out_may_be_by_columns(
     order: Any, write: Write, gpu: Card, cu_file: Path, added: Callable[[Kernel], None]
 ) -> None:
     text = (PACKED + RIGHT).replace("LEADING", "").replace("const float*", "const signed char*").replace("OUT", "int")

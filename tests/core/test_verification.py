@@ -25,6 +25,7 @@ from mmcore.verify.inputs import Kind, Matrices, draw, draw_mixed, draw_wide
 from mmcore.verify.outcome import Mismatch, Verification
 from mmcore.verify.reference import suspect_rows
 from mmcore.verify.tolerance import hides_a_term, tolerance
+from tests.fuzzing.arithmetics import Multiply, backwards, split, summed_in, tensor_cores
 from tests.narrowing import narrow, rounded, wide
 
 Array: TypeAlias = NDArray[Any]
@@ -66,65 +67,28 @@ def place(verification: Verification) -> Place:
 # Right products.
 
 
-def one_after_another(a: Array, b: Array) -> Array:
-    total = np.zeros((len(a), b.shape[1]), a.dtype)
-    for column, row in zip(a.T, b, strict=True):
-        total += np.multiply.outer(column, row)
-    return total
-
-
-def last_term_first(a: Array, b: Array) -> Array:
-    return one_after_another(a[:, ::-1], b[::-1])
-
-
-def pairwise(a: Array, b: Array) -> Array:
-    if a.shape[1] == 1:
-        return one_after_another(a, b)
-    half = a.shape[1] // 2
-    total: Array = pairwise(a[:, :half], b[:half]) + pairwise(a[:, half:], b[half:])
-    return total
-
-
-def split_in_four(a: Array, b: Array) -> Array:
-    parts = [one_after_another(a[:, start::4], b[start::4]) for start in range(4)]
-    total: Array = (parts[3] + parts[1]) + (parts[2] + parts[0])
-    return total
-
-
-def tensor_core(a: Array, b: Array) -> Array:
-    """Eight exact products at a time are added to a sum that is truncated to float32."""
-    total = np.zeros((len(a), b.shape[1]), np.float32)
-    for start in range(0, a.shape[1], 8):
-        wide = total + a[:, start : start + 8].astype(np.float64) @ b[start : start + 8].astype(np.float64)
-        nearest = wide.astype(np.float32)
-        total = np.where(np.abs(nearest) > np.abs(wide), np.nextafter(nearest, np.float32(0)), nearest)
-    return total
-
-
-ORDERS = [one_after_another, last_term_first, pairwise, split_in_four, tensor_core, np.matmul]
+def orders(accumulator: str) -> list[Multiply]:
+    """Return right sums in several orders."""
+    of_tensor_cores = [tensor_cores(8, 25)] if accumulator == "float32" else []
+    return [summed_in(accumulator), backwards(accumulator), split(accumulator), *of_tensor_cores, np.matmul]
 
 
 @pytest.mark.parametrize(
-    ("dtype", "output", "orders"),
+    "types",
     [
-        ("float32", "float32", ORDERS),
-        ("float64", "float64", ORDERS[:2]),
-        ("float16", "float32", ORDERS),
-        ("float16", "float16", ORDERS),
-        ("bfloat16", "float32", ORDERS),
-        ("bfloat16", "bfloat16", ORDERS),
+        *("float32 float32", "float64 float64", "float16 float32", "float16 float16"),
+        *("bfloat16 float32", "bfloat16 bfloat16"),
     ],
 )
 @pytest.mark.parametrize("k", [*SIZES, 5])
-def test_a_right_product_is_accepted_in_any_order_of_summation(
-    dtype: str, output: str, orders: Any, k: int, regime: str
-) -> None:
+def test_right_sums_are_accepted_in_any_order(types: str, k: int, regime: str) -> None:
+    dtype, output = types.split()
     problem = Problem(M, N, k, dtype, output)
     matrices = draw(problem, seed=k)
     accumulator = "float64" if dtype == "float64" else "float32"
-    a, b = (widen(matrix, dtype).astype(accumulator) for matrix in (matrices.a, matrices.b))
-    for order in orders:
-        verification = verify_product(problem, accumulator, matrices, narrow(order(a, b), output))
+    for order in orders(accumulator):
+        c = narrow(order(widen(matrices.a, dtype), widen(matrices.b, dtype)), output)
+        verification = verify_product(problem, accumulator, matrices, c)
         assert (verification.verified, verification.mismatch, verification.wrong) == (True, None, 0)
         assert verification.max_error is not None
 
@@ -134,9 +98,7 @@ def test_a_sum_in_a_narrow_type_is_accepted_and_nothing_is_not(dtype: str, k: in
     problem = Problem(M, N, k, dtype)
     matrices = draw(problem, seed=k)
     a, b = widen(matrices.a, dtype), widen(matrices.b, dtype)
-    total = np.zeros((M, N))
-    for step in range(k):
-        total = widen(narrow(total + np.multiply.outer(a[:, step], b[step]), dtype), dtype)
+    total = summed_in(dtype)(a, b)
     verification = verify_product(problem, dtype, matrices, narrow(total, dtype))
     assert verification.verified
     note = f", but one term of {k} can hide in the rounding of {dtype}"
@@ -254,9 +216,7 @@ def test_a_mistake_is_found_where_it_is(mistake: str, k: int, dtype: str, regime
     seed=st.integers(0, 2**32 - 1),
     full=st.sampled_from([0, 1e9]),
 )
-def test_in_any_shape_a_right_product_is_accepted_and_a_dropped_term_found(
-    m: int, n: int, k: int, seed: int, full: float
-) -> None:
+def test_in_any_shape_a_dropped_term_is_found(m: int, n: int, k: int, seed: int, full: float) -> None:
     problem = Problem(m, n, k, lda=k + seed % 3, ldb=n + seed % 5, ldc=n + seed % 7)
     matrices = draw(problem, seed)
     c = matrices.a @ matrices.b
@@ -364,9 +324,7 @@ def test_an_element_passes_just_inside_the_tolerance_and_not_just_outside(k: int
     error=st.sampled_from([-1.0, 0.0, 1.0]),
     output=st.sampled_from(["float16", "bfloat16"]),
 )
-def test_whatever_a_sum_within_the_tolerance_is_rounded_to_is_within_the_tolerance(
-    expected: float, magnitude: float, error: float, output: str
-) -> None:
+def test_rounding_stays_within_the_tolerance(expected: float, magnitude: float, error: float, output: str) -> None:
     references, magnitudes = np.array([expected]), np.array([magnitude])
     summed = tolerance(Problem(1, 1, 8192, output, "float32"), "float32")(references, magnitudes)
     total = expected + error * summed[0]
@@ -431,7 +389,7 @@ def test_promoted_sums_err_no_more_the_longer_they_are() -> None:
 
 @pytest.mark.parametrize("terms", [128, 8192])
 def test_sums_that_are_promoted_too_late_are_found(terms: int) -> None:
-    """Of one sign, where each of float22's sums is cut off below what it adds at last."""
+    """Use numbers of one sign, as float22 cuts off the last terms of long sums."""
     problem = Problem(3, 40, 8192, "float8_e4m3fn", "float64")
     matrices = draw(problem, seed=1)
     numbers = [np.abs(wide(matrix, problem.dtype)) for matrix in (matrices.a, matrices.b)]
@@ -452,9 +410,7 @@ def test_sums_that_are_promoted_too_late_are_found(terms: int) -> None:
 @pytest.mark.parametrize(
     ("alpha", "beta"), [(1, 0), (1, 1), (2, 0), (-0.75, 0), (1, -1), (1, 0.25), (-3, 1), (0.5, 40)]
 )
-def test_a_product_is_right_with_its_factors_and_with_no_others(
-    alpha: float, beta: float, by_device: bool, regime: str
-) -> None:
+def test_other_factors_are_wrong(alpha: float, beta: float, by_device: bool, regime: str) -> None:
     problem = Problem(M, N, 17, alpha=alpha, beta=beta)
     matrices = draw(problem, seed=1)
     a, b = (widen(matrix, "float32") for matrix in (matrices.a, matrices.b))
@@ -561,32 +517,21 @@ def test_verifying_says_how_and_leaves_the_matrices_alone(regime: str) -> None:
         (100.0, 101.001, {"allowed": 0.5}, "expected 100.000000 - got 101.001000"),
     ],
 )
-def test_a_mismatch_shows_as_many_decimals_as_differ(
-    expected: float, got: float, more: dict[str, Any], text: str
-) -> None:
+def test_a_mismatch_shows_enough_decimals(expected: float, got: float, more: dict[str, Any], text: str) -> None:
     mismatch = Mismatch(1, 640, expected, got, **more)
     assert str(mismatch) == str(Mismatch.from_json(mismatch.to_json())) == f"1:640: {text}"
 
 
 @pytest.mark.parametrize(
-    ("rows", "columns", "place", "ordinary"),
-    [
-        ([Kind.ZERO, Kind.SCALED, Kind.UNIFORM], [Kind.ZERO, Kind.UNIFORM], (2, 1), True),
-        ([Kind.ZERO, Kind.SCALED, Kind.ZERO], [Kind.ZERO, Kind.UNIFORM], (0, 0), False),
-    ],
+    ("rows", "place"), [([Kind.ZERO, Kind.SCALED, Kind.UNIFORM], (2, 1)), ([Kind.ZERO, Kind.SCALED, Kind.ZERO], (0, 0))]
 )
-@pytest.mark.parametrize("panel_elements", [1, 1000])
-def test_the_mismatch_that_is_reported_is_the_first_of_ordinary_size(
-    monkeypatch: pytest.MonkeyPatch,
-    rows: list[Kind],
-    columns: list[Kind],
-    place: tuple[int, int],
-    ordinary: bool,
-    panel_elements: int,
+@pytest.mark.parametrize("panel", [1, 1000])
+def test_the_first_mismatch_of_ordinary_size_is_reported(
+    monkeypatch: pytest.MonkeyPatch, rows: list[Kind], place: Place, panel: int
 ) -> None:
-    monkeypatch.setattr(reference, "PANEL_ELEMENTS", panel_elements)
+    monkeypatch.setattr(reference, "PANEL_ELEMENTS", panel)
     monkeypatch.setattr(reference, "_GOOD_ROWS", 1)
-    problem = Problem(3, 2, 4)
+    problem, columns = Problem(3, 2, 4), [Kind.ZERO, Kind.UNIFORM]
     factors = {Kind.ZERO: 0.0, Kind.SCALED: 2.0**-40, Kind.UNIFORM: 1.0}
     a = np.array([[factors[kind]] * 4 for kind in rows], np.float32)
     b = np.array([[factors[kind] for kind in columns]] * 4, np.float32)
@@ -594,7 +539,7 @@ def test_the_mismatch_that_is_reported_is_the_first_of_ordinary_size(
     verification = verify_product(problem, "float32", matrices, a @ b + np.float32(0.5))
     mismatch = found(verification)
     assert (mismatch.row, mismatch.column, mismatch.got) == (*place, mismatch.expected + 0.5)
-    note = "" if ordinary else ": those that should be zero, tiny or huge"
+    note = "" if Kind.UNIFORM in rows else ": those that should be zero, tiny or huge"
     assert verification.extent == f"6 of the 6 elements compared are wrong{note}"
 
 
@@ -727,9 +672,7 @@ def test_memory_does_not_grow_with_the_matrices(monkeypatch: pytest.MonkeyPatch)
     assert most < c.nbytes
 
 
-def test_each_suspect_row_is_told_and_compared_once_however_many_blocks_suspect_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_each_suspect_row_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reference, "BLOCK_COLUMNS", 16)
     problem = Problem(200, 64, 17)
     matrices = draw(problem, seed=1)
@@ -764,9 +707,7 @@ def test_suspect_rows_are_compared_up_to_the_first_that_is_wrong(monkeypatch: py
     ("m", "flops", "sampled"),
     [(32, 0, False), (33, 0, True), (40, 2 * 40 * 5 * 6, False), (40, 2 * 40 * 5 * 6 - 1, True)],
 )
-def test_rows_are_sampled_if_there_are_more_than_32_and_comparing_all_takes_too_long(
-    m: int, flops: float, sampled: bool
-) -> None:
+def test_more_than_32_rows_may_be_sampled(m: int, flops: float, sampled: bool) -> None:
     problem = Problem(m, 5, 6)
     matrices = draw(problem, seed=1)
     verification = verify_product(problem, "float32", matrices, right(problem, matrices), flops)
@@ -785,7 +726,7 @@ def test_rows_are_sampled_if_there_are_more_than_32_and_comparing_all_takes_too_
         ("float32", "float32", "strassen", "float32"),
     ],
 )
-def test_where_a_term_can_hide_the_method_names_the_narrowest_type(
+def test_the_method_names_the_type_that_hides_a_term(
     accumulator: str, output: str, algorithm: str, hidden: str
 ) -> None:
     problem = Problem(4, 5, 4096, "float32", output)
@@ -822,14 +763,27 @@ def test_a_wrong_element_is_off_by_more_than_it_is_allowed(types: tuple[str, str
         ("float64", "float64", "float32", 2.0**-24 * 2.0**-126),
     ],
 )
-def test_what_is_too_small_to_be_normal_is_allowed_the_distance_between_the_least_numbers(
-    dtype: str, accumulator: str, output: str, least: float
-) -> None:
+def test_subnormal_sums_have_a_tolerance(dtype: str, accumulator: str, output: str, least: float) -> None:
     limit, zero = tolerance(Problem(4, 5, 7, dtype, output, beta=1), accumulator), np.zeros(1)
     assert limit(zero, zero)[0] == limit.selected(zero)[0] == limit.least == pytest.approx(least, rel=1e-6)
     assert limit.selected(np.array([-8.0]))[0] == pytest.approx(8 * (limit.last_bits + limit.storing) + least)
     unit = {"float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}[accumulator]
     assert limit.last_bits == 4 * unit
+
+
+@pytest.mark.parametrize("kinds", [None, [0] * 50, [1] * 3 + [4] * 40 + [0] * 7, list(range(5)) + [6] * 45])
+@pytest.mark.parametrize("most", [1, 16, 40, 4096])
+def test_columns_are_projected_a_kind_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, kinds: list[int] | None, most: int
+) -> None:
+    monkeypatch.setattr(reference, "BLOCK_COLUMNS", most)
+    blocks = list(reference._blocks(50, None if kinds is None else np.array(kinds)))
+    assert [column for block in blocks for column in range(50)[block]] == list(range(50))
+    for block in blocks:
+        assert 0 < block.stop - block.start <= most
+        assert len(set((kinds or [0] * 50)[block])) == 1
+    bounds = [block.start for block in blocks if block.start and kinds and kinds[block.start] != kinds[block.start - 1]]
+    assert len(bounds) == len(set(kinds or [0])) - 1
 
 
 @pytest.mark.parametrize("k", [64, 4096])

@@ -36,15 +36,10 @@ from mmcore.plugin_table import Origin
 from mmcore.registry import Registry
 from mmcore.result import Result
 from tests.command_line import install, installed
+from tests.kernel_sources import kernel_source
 
 DESCRIBE = "mmcore.executor.worker:describe"
-RIGHT = """extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k) {
-    int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
-    float sum = 0.0f;
-    for (int p = 0; row < m && column < n && p < k; ++p) sum += A[row * k + p] * B[p * n + column];
-    if (row < m && column < n) C[row * n + column] = sum;
-}
-"""
+RIGHT = kernel_source("one_element_a_thread")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -78,7 +73,7 @@ def worker() -> int:
 
 
 def gone(process: int) -> bool:
-    """Whether there is no such process, or only what is left of it."""
+    """Return whether a process has ended, or is a zombie."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:
@@ -138,9 +133,7 @@ def test_right_kernels_are_verified_and_timed_in_one_other_process(tmp_path: Pat
         ("hangs_when_timed", "timeout", "the kernel had not ended, launched to be timed, after 0.6 s"),
     ],
 )
-def test_the_cause_is_reported_and_the_next_kernel_has_a_new_process(
-    tmp_path: Path, name: str, kind: str, message: str
-) -> None:
+def test_the_cause_is_reported_and_a_new_process_started(tmp_path: Path, name: str, kind: str, message: str) -> None:
     before = worker()
     result = measured(tmp_path, name, timeout=0.6)
     assert not result.verified
@@ -228,9 +221,7 @@ def test_an_answer_may_arrive_in_several_parts(tmp_path: Path) -> None:
         measure_cell(Cell({"file": str(source)}, 4, 4, 4, device="fragile"))
 
 
-def test_what_lies_in_the_working_directory_is_no_module_of_the_workers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_import_nothing_from_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "queue.py").write_text("raise RuntimeError('this is not the standard library')\n")
     monkeypatch.chdir(tmp_path)
     end_workers()
@@ -307,7 +298,7 @@ def test_phases_are_told_as_they_begin(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_does_not_even_say_so_is_killed(tmp_path: Path) -> None:
-    """As one whose only thread holds the interpreter in a call of its own."""
+    """Stop the process, like a thread that holds the interpreter's lock."""
     device = WorkerProcess("fragile:0")
     process = device.ask(DESCRIBE, [], None)["facts"]["process"]
     os.kill(process, signal.SIGSTOP)
@@ -380,9 +371,7 @@ def test_a_device_has_a_while_to_stop_a_kernel_itself_and_to_say_where(monkeypat
         ("allocate", "the phase 'allocate' had not ended after 2.5 s"),
     ],
 )
-def test_a_worker_says_what_the_time_limit_found_it_doing_and_ends(
-    monkeypatch: pytest.MonkeyPatch, phase: str, said: str
-) -> None:
+def test_a_worker_says_where_the_limit_found_it(monkeypatch: pytest.MonkeyPatch, phase: str, said: str) -> None:
     sent: list[Any] = []
     monkeypatch.setattr(worker_module, "_send", lambda connection, message: sent.append(message))
     monkeypatch.setattr(os, "_exit", lambda status: sent.append(status))
@@ -394,9 +383,7 @@ def test_a_worker_says_what_the_time_limit_found_it_doing_and_ends(
 
 
 @pytest.mark.parametrize(("value", "here"), [("1", True), ("0", False), ("", False), (None, False)])
-def test_everything_is_done_in_this_process_where_that_is_asked_for(
-    monkeypatch: pytest.MonkeyPatch, value: str | None, here: bool
-) -> None:
+def test_a_variable_keeps_work_in_process(monkeypatch: pytest.MonkeyPatch, value: str | None, here: bool) -> None:
     if value is not None:
         monkeypatch.setenv(IN_PROCESS, value)
     there = SimpleNamespace(alive=True, ask=lambda *asked: "there")
@@ -429,9 +416,7 @@ ERRORS = (
 )
 
 
-def test_an_error_there_is_the_same_one_here(
-    monkeypatch: pytest.MonkeyPatch, scripted: Callable[..., WorkerProcess]
-) -> None:
+def test_errors_cross_the_processes(monkeypatch: pytest.MonkeyPatch, scripted: Callable[..., WorkerProcess]) -> None:
     answers = []
     for error in (*ERRORS, ValueError("of no class of ours")):
 
@@ -517,7 +502,7 @@ def test_a_device_is_described_by_its_name_its_facts_and_its_peaks() -> None:
         ({"slow": 0, "theirs": 1}, None),
     ],
 )
-def test_auto_is_the_device_of_the_highest_priority_and_never_one_without(
+def test_auto_is_the_highest_priority(
     monkeypatch: pytest.MonkeyPatch, counts: dict[str, int], name: str | None
 ) -> None:
     found = Registry()

@@ -22,23 +22,11 @@ from mmcore_cuda.nvrtc.compilation import compile_source
 from mmcore_emulator.isa.architectures import ptx_runs
 from tests.command_line import install
 from tests.command_line import mmcore as command
+from tests.kernel_sources import kernel_source
 from tests.lectures import lecture_kernels
 
 ARGUMENTS = ("A", "B", "C", "m", "n", "k")
-SIGNATURE = "const float* A, const float* B, float* C, int m, int n, int k"
-SOURCE = f"""
-extern __shared__ float rows[];
-extern "C" __global__ void product({SIGNATURE}TRAILING)
-{{
-    const int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
-    float* sum = &rows[threadIdx.y * blockDim.x + threadIdx.x];
-    *sum = BEGIN;
-    for (int p = 0; p < k && row < m && column < n; ++p)
-        *sum += A[row * k + p] * B[p * n + column];
-    if (row < m && column < n)
-        C[row * n + column] = *sum;
-}}
-"""
+SOURCE = kernel_source("sums_in_shared_memory")
 
 
 def made(architecture: str = "90", trailing: str = "", begin: str = "0", source: str = SOURCE) -> CompiledModule:
@@ -46,7 +34,7 @@ def made(architecture: str = "90", trailing: str = "", begin: str = "0", source:
     text = source.replace("TRAILING", trailing).replace("BEGIN", begin)
     return compile_source(
         "test", Path("test.cu"), text, (f"-arch=sm_{architecture}", "--ptxas-options=-v", "--no-cache"), ("product",)
-    )
+    )[0]
 
 
 def declared(**further: Any) -> Kernel:
@@ -99,7 +87,7 @@ def test_of_several_functions_each_has_its_own_resources(architecture: str) -> N
     extern "C" __global__ void second(float* A) { common[threadIdx.x] = A[1]; __syncthreads(); A[2] = common[0]; }
     """
     options, names = (f"-arch=sm_{architecture}", "--ptxas-options=-v", "--no-cache"), ("first", "second")
-    module = compile_source("test", Path("test.cu"), source, options, names)
+    module, _ = compile_source("test", Path("test.cu"), source, options, names)
     code, ptx = read_cubin(module.cubin), read_ptx(module.ptx)
     assert set(code.functions) == set(ptx.functions) == {"first", "second"}
     for name, function in module.functions.items():
@@ -266,7 +254,7 @@ def test_arguments_that_are_not_the_codes_are_refused(device: Device) -> None:
 
 @pytest.mark.parametrize("source", ["x.ptx", "x.cubin"])
 def test_code_needs_its_arguments_declared(source: str) -> None:
-    with pytest.raises(mmcore.InvalidKernel, match=r"no signature tells its arguments: arguments= must$"):
+    with pytest.raises(mmcore.InvalidKernel, match=r"has no signature: it needs arguments=$"):
         Kernel(name="test.x", configs=[{"block": (16, 16)}], source=Path(source))
 
 

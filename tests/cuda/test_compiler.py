@@ -1,4 +1,4 @@
-"""Compiling: what comes out of NVRTC, and what is said of a source that does not compile."""
+"""Compiling: NVRTC's results, and messages about a source that does not compile."""
 
 from __future__ import annotations
 
@@ -204,9 +204,7 @@ def test_a_source_may_begin_with_a_byte_order_mark(cu_file: Path) -> None:
         (RuntimeError(" "), "RuntimeError"),
     ],
 )
-def test_a_machine_without_nvrtc_is_told_how_to_get_it(
-    cu_file: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
-) -> None:
+def test_nvrtc_may_be_missing(cu_file: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str) -> None:
     from cuda.bindings import nvrtc
 
     def missing() -> None:
@@ -254,9 +252,7 @@ def test_a_log_may_quote_what_is_no_utf_8(cu_file: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [SOURCE, "nonsense", "int nothing;"])
-def test_what_nvrtc_was_given_is_destroyed_even_if_it_does_not_compile(
-    cu_file: Path, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
+def test_every_nvrtc_program_is_destroyed(cu_file: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     from cuda.bindings import nvrtc
 
     made: list[int] = []
@@ -280,9 +276,7 @@ def test_what_nvrtc_was_given_is_destroyed_even_if_it_does_not_compile(
 
 
 @pytest.mark.parametrize("known", [["nvrtc", "acme"], []])
-def test_a_source_that_no_compiler_takes_is_told_with_the_compilers_that_there_are(
-    cu_file: Path, monkeypatch: pytest.MonkeyPatch, known: list[str]
-) -> None:
+def test_a_source_needs_a_compiler(cu_file: Path, monkeypatch: pytest.MonkeyPatch, known: list[str]) -> None:
     compilers = {name: SimpleNamespace(item=SimpleNamespace(name=name, takes=lambda kernel: False)) for name in known}
     monkeypatch.setattr("mmcore.compile.compiler.registry", lambda: SimpleNamespace(compilers=compilers))
     kernel = mmcore.Kernel(name="test.f", source=cu_file, configs=[{"block": 1}])
@@ -292,9 +286,7 @@ def test_a_source_that_no_compiler_takes_is_told_with_the_compilers_that_there_a
 
 
 @pytest.mark.parametrize("function", ["CreateProgram", "AddNameExpression", "GetPTX", "GetCUBINSize", "GetLoweredName"])
-def test_an_error_of_nvrtc_itself_names_its_function(
-    cu_file: Path, monkeypatch: pytest.MonkeyPatch, function: str
-) -> None:
+def test_nvrtcs_errors_name_the_function(cu_file: Path, monkeypatch: pytest.MonkeyPatch, function: str) -> None:
     from cuda.bindings import nvrtc
 
     out_of_memory = nvrtc.nvrtcResult.NVRTC_ERROR_OUT_OF_MEMORY
@@ -305,9 +297,7 @@ def test_an_error_of_nvrtc_itself_names_its_function(
 
 
 @pytest.mark.parametrize(("text", "log"), [(SOURCE, ""), ("#warning look here\n" + SOURCE, ":\nkernel.cu(1): warning")])
-def test_a_compilation_that_nvrtc_does_not_end_has_its_log(
-    cu_file: Path, monkeypatch: pytest.MonkeyPatch, text: str, log: str
-) -> None:
+def test_an_nvrtc_error_has_its_log(cu_file: Path, monkeypatch: pytest.MonkeyPatch, text: str, log: str) -> None:
     from cuda.bindings import nvrtc
 
     compile_program = nvrtc.nvrtcCompileProgram

@@ -1,4 +1,4 @@
-"""What compute-sanitizer prints, as violations; and what ``check --with`` says where it cannot be asked."""
+"""compute-sanitizer's output as violations, and ``check --with`` where it is not installed."""
 
 from __future__ import annotations
 

@@ -36,9 +36,7 @@ def run(cu_file: Path, statement: str, **asked: Any) -> mmcore.Result:
         ("__trap();", "launch-failure", "the kernel "),
     ],
 )
-def test_a_violation_is_reported_and_the_next_kernel_is_measured(
-    cu_file: Path, statement: str, kind: str, message: str
-) -> None:
+def test_the_kernel_after_a_violation_is_measured(cu_file: Path, statement: str, kind: str, message: str) -> None:
     result = run(cu_file, statement)
     assert not result.verified
     assert result.verification is None

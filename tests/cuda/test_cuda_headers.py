@@ -1,4 +1,4 @@
-"""Where CUDA's own headers are found, and what is said of those that are missing or of another version."""
+"""CUDA's own headers: their folders, and messages about missing ones and other versions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_cudas_own_headers_compile(cu_file: Path, header: str) -> None:
 
 @pytest.fixture
 def located(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Path]]:
-    """Where cuda-pathfinder finds headers, by library."""
+    """The folders of headers that cuda-pathfinder finds, by library."""
     found: dict[str, Path] = {}
 
     def find(library: str) -> str | None:
@@ -55,9 +55,7 @@ def test_a_toolkit_has_all_of_them_in_one_folder(tmp_path: Path, located: dict[s
 
 
 @pytest.mark.parametrize(("number", "version"), [("12090", (12, 9)), ("13000", (13, 0)), ("13110", (13, 11))])
-def test_the_version_of_headers_is_their_runtimes(
-    tmp_path: Path, located: dict[str, Path], number: str, version: tuple[int, int]
-) -> None:
+def test_the_headers_version(tmp_path: Path, located: dict[str, Path], number: str, version: tuple[int, int]) -> None:
     located["cudart"] = made(tmp_path / "include", "cuda_runtime.h", version=number)
     assert cuda_headers.cuda_headers().version == version
 
@@ -113,9 +111,7 @@ def test_headers_of_another_version_are_told() -> None:
     assert CudaHeaders((), None, ("cccl",), "/cache").findings() == {"headers": "those that NVRTC brings, in /cache"}
 
 
-def test_an_error_in_headers_of_another_version_says_so(
-    cu_file: Path, tmp_path: Path, located: dict[str, Path]
-) -> None:
+def test_an_error_in_other_versions_headers_says_so(cu_file: Path, tmp_path: Path, located: dict[str, Path]) -> None:
     headers = ("cuda_runtime.h", "crt/host_defines.h", "cccl/cuda/std/version")
     located["cudart"] = made(tmp_path / "include", *headers, version="11080")
     (tmp_path / "include" / "mma.h").write_text("flaot x;\n")

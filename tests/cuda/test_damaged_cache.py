@@ -1,4 +1,4 @@
-"""Whatever is in the cache's directory, the code is that of the source: read if it is whole, else compiled again."""
+"""Damage in the cache's directory: an entry that is not whole is compiled again."""
 
 from __future__ import annotations
 
@@ -41,44 +41,14 @@ def compiled(source: Path, value: str = "1.0f") -> CompiledModule:
     return compiler.compile_plan(planned(source, value), "90")
 
 
-def a_directory(path: Path, whole: bytes) -> None:
-    path.unlink()
-    path.mkdir()
+def then(*steps: Callable[[Path], object]) -> Damage:
+    """Return a damage of several steps."""
 
+    def damage(path: Path, whole: bytes) -> None:
+        for step in steps:
+            step(path)
 
-def a_directory_with_something_in_it(path: Path, whole: bytes) -> None:
-    a_directory(path, whole)
-    (path / "file").write_text("in the way")
-
-
-def a_file_for_its_directory(path: Path, whole: bytes) -> None:
-    shutil.rmtree(path.parent)
-    path.parent.write_text("in the way")
-
-
-def a_pipe(path: Path, whole: bytes) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
-def a_device(path: Path, whole: bytes) -> None:
-    path.unlink()
-    path.symlink_to("/dev/zero")
-
-
-def larger_than_any(path: Path, whole: bytes) -> None:
-    with path.open("r+b") as file:
-        file.truncate(DATA_BYTES + 1)
-
-
-def a_link_to_nowhere(path: Path, whole: bytes) -> None:
-    path.unlink()
-    path.symlink_to("nowhere")
-
-
-def a_link_to_itself(path: Path, whole: bytes) -> None:
-    path.unlink()
-    path.symlink_to(path)
+    return damage
 
 
 DAMAGES: dict[str, Damage] = {
@@ -89,14 +59,14 @@ DAMAGES: dict[str, Damage] = {
     "zeros": lambda path, whole: path.write_bytes(bytes(len(whole))),
     "twice as long": lambda path, whole: path.write_bytes(whole * 2),
     "unreadable": lambda path, whole: path.chmod(0),
-    "a directory": a_directory,
-    "a directory with something in it": a_directory_with_something_in_it,
-    "a file for its directory": a_file_for_its_directory,
-    "a pipe": a_pipe,
-    "a device": a_device,
-    "larger than any": larger_than_any,
-    "a link to nowhere": a_link_to_nowhere,
-    "a link to itself": a_link_to_itself,
+    "a directory": then(Path.unlink, Path.mkdir),
+    "a directory with something in it": then(Path.unlink, Path.mkdir, lambda path: (path / "file").touch()),
+    "a file for its directory": then(lambda path: shutil.rmtree(path.parent), lambda path: path.parent.touch()),
+    "a pipe": then(Path.unlink, os.mkfifo),
+    "a device": then(Path.unlink, lambda path: path.symlink_to("/dev/zero")),
+    "larger than any": then(lambda path: os.truncate(path, DATA_BYTES + 1)),
+    "a link to nowhere": then(Path.unlink, lambda path: path.symlink_to("nowhere")),
+    "a link to itself": then(Path.unlink, lambda path: path.symlink_to(path)),
 }
 
 
@@ -156,9 +126,7 @@ def _wait_for(directory: Path, pattern: str) -> None:
 
 
 @pytest.mark.slow
-def test_processes_killed_at_random_leave_a_cache_that_works(
-    cu_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_writers_leave_a_sound_cache(cu_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every entry they leave is whole, what they left half written is not used, and nothing waits for the dead."""
     cu_file.write_text(SOURCE)
     rng = random.Random(1)
@@ -185,7 +153,7 @@ def test_processes_killed_at_random_leave_a_cache_that_works(
 
 
 def _with(*path: str, value: object) -> Callable[[dict[str, Any]], object]:
-    """A change of the value that stands there in an entry."""
+    """Return a change of a value in an entry."""
 
     def change(entry: dict[str, Any]) -> dict[str, Any]:
         place: Any = entry
@@ -212,7 +180,7 @@ def _all(value: object) -> Callable[[dict[str, Any]], object]:
         *(_with(name, value=value) for name in ("states", "module", "failure") for value in PARTS),
         *(
             _with("module", name, value=3)
-            for name in ("architecture", "source", "functions", "cubin", "ptx", "left_out", "strange")
+            for name in ("architecture", "source", "functions", "cubin", "ptx", "excluded_host_code", "strange")
         ),
         *(
             _with("module", "functions", "*", name, value="x")
@@ -220,9 +188,7 @@ def _all(value: object) -> Callable[[dict[str, Any]], object]:
         ),
     ],
 )
-def test_an_entry_with_foreign_content_and_a_right_checksum_is_compiled_again(
-    cu_file: Path, change: Callable[[dict[str, Any]], object]
-) -> None:
+def test_foreign_content_is_compiled_again(cu_file: Path, change: Callable[[dict[str, Any]], object]) -> None:
     cu_file.write_text(SOURCE)
     whole = compiled(cu_file)
     (path,) = entries()

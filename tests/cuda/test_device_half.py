@@ -1,4 +1,4 @@
-"""The device half of a program: its kernels compile as they stand, and what is wrong in them is told in its place."""
+"""The device half of a program: its kernels compile unchanged, and errors name their lines."""
 
 from __future__ import annotations
 
@@ -7,49 +7,26 @@ from pathlib import Path
 import pytest
 
 import mmcore
-from mmcore_cuda.nvrtc.compilation import compile_source, device_half
-from mmcore_cuda.nvrtc.device_half import LeftOut
+from mmcore_cuda.nvrtc.compilation import compile_source
+from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
+from mmcore_cuda.nvrtc.device_half import DeviceHalf, ExcludedCode
 from tests.cuda.test_compiler import SOURCE, compiled, failure
+from tests.kernel_sources import kernel_source, kernel_sources
 
 KERNEL = SOURCE.replace("VALUE", "1.0f")
 
 
+def device_half(text: str, source: Path = Path("kernel.cu")) -> DeviceHalf:
+    options = ("-arch=sm_90", "-std=c++17", *cuda_headers().options)
+    return compile_source(source.name, source, text, options, ())[1]
+
+
 def left_out(text: str) -> dict[str, tuple[int, int]]:
-    """The lines of what is left out, by name."""
-    return {each.name: (each.first, each.last) for each in device_half(text).left_out}
+    """Return the lines of the host code that is excluded, by name."""
+    return {each.name: (each.first, each.last) for each in device_half(text).excluded}
 
 
-PROGRAM = """\
-#include <cstdio>
-#include <vector>
-#include <cublas_v2.h>
-using namespace std;
-using std::string;
-#define CHECK(call) do { cudaError_t e = call; if (e) { fprintf(stderr, "no"); exit(1); } } while (0)
-#define N 8
-static std::vector<float> inputs;
-typedef std::vector<float> Floats;
-template <typename T>
-T sum(const std::vector<T>& all)
-{
-    T result = 0;
-    for (const auto& each : all) result += each;
-    return result;
-}
-extern "C" __global__ void f(const float* A, const float* B, float* C, int n) { C[0] = VALUE; }
-void launch(float* A, int n);
-int main(int argc, char** argv)
-{
-    float* A;
-    CHECK(cudaMalloc(&A, N));
-    auto run = [&](int n) { f<<<1, dim3(N, 1)>>>(A, A, A, n); };
-    run(3);
-#ifdef PRINT
-    std::cout << "done" << std::endl;
-#endif
-    return 0;
-}
-"""
+PROGRAM = kernel_source("program")
 
 
 def test_a_whole_program_is_compiled_for_its_kernel(cu_file: Path) -> None:
@@ -72,88 +49,18 @@ def _blanked(line: int) -> str:
 
 def test_a_source_without_host_code_is_itself() -> None:
     half = device_half(KERNEL)
-    assert (half.text, half.headers, half.options, half.left_out) == (KERNEL, {}, (), ())
+    assert (half.text, half.headers, half.options, half.excluded) == (KERNEL, {}, (), ())
 
 
 def test_what_is_left_out_is_told_with_its_reason() -> None:
     half = device_half(f"{KERNEL}int\nmain() {{\n}}\n", Path("dir/kernel.cu"))
-    (main,) = half.left_out
-    assert main == LeftOut("main", "dir/kernel.cu", 2, 4, main.reason)
+    (main,) = half.excluded
+    assert main == ExcludedCode("main", "dir/kernel.cu", 2, 4, main.reason)
     assert "host functions are not allowed" in main.reason
     assert half.text == f"{KERNEL}   \n        \n \n"
 
 
-KEPT = {
-    "a function that both call": "constexpr int twice(int x) { return 2 * x; }\n#define VALUE twice(n)",
-    "a template that both call": "template <class T>\nconstexpr T twice(T x) { return 2 * x; }\n#define VALUE twice(n)",
-    "what is there for its type": "#include <type_traits>\ntemplate <class T> std::true_type test(T*);\n"
-    "auto test(...) -> std::false_type;\n#define VALUE decltype(test((int*)0))::value",
-    "a constant": "const int N = 3;\nconstexpr float M[] = {1, 2};\nint main() { return N; }\n#define VALUE N + M[1]",
-    "a class": "struct P { int m; P(int x) : m(x) {} int get() const { return m; } };\n"
-    "__device__ P* p;\n#define VALUE p->m",
-    "members of both": "struct P { int m; void print() { puts(0); } __host__ __device__ int get() { return m; } };\n"
-    "__device__ P* p;\n#define VALUE p->get()",
-    "a namespace": "namespace a { namespace b { void host() {} __device__ int g() { return 1; } } }\n"
-    "#define VALUE a::b::g()",
-    "what a macro annotates": "#define DEVICE __device__ __forceinline__\nDEVICE int g() { return 1; }\nvoid h() {}\n"
-    "#define VALUE g()",
-    "inline assembly": '__device__ int g() { int x; asm volatile("mov.u32 %0, %%laneid;" : "=r"(x)); return x; }\n'
-    "void h() {}\n#define VALUE g()",
-    "bounds and clusters": "__global__ void __launch_bounds__(64, 2) __cluster_dims__(2, 1, 1) g() {}\nvoid h() {}\n"
-    "#define VALUE 1",
-    "shared memory": "__device__ int g() { extern __shared__ __align__(128) char s[]; return s[0]; }\nvoid h() {}\n"
-    "#define VALUE g()",
-    "a half that a macro chooses": "#if defined(__CUDA_ARCH__)\n__device__ int g() { return 1; }\n#else\n"
-    "int g() { return 2; }\n#endif\nvoid h() {}\n#define VALUE g()",
-    "brackets of C": '#ifdef __cplusplus\nextern "C" {\n#endif\nvoid h();\n__device__ int g() { return 1; }\n'
-    "#ifdef __cplusplus\n}\n#endif\n#define VALUE g()",
-    "std's functions": "#include <algorithm>\n#define VALUE std::min(n, 3) + std::max(1.f, A[0]) + std::sqrt(A[1])",
-    "std's types": "#include <cstdint>\n#define VALUE uint32_t(n) + std::int64_t(n) + std::size_t(n) + uint(n)",
-    "std's traits": "#include <type_traits>\n#include <limits>\nint main() { }\n"
-    "#define VALUE std::is_same<int, int>::value + std::numeric_limits<float>::max()",
-    "constants of C": "#include <cmath>\n#include <cfloat>\n#include <limits.h>\n"
-    "#define VALUE M_PI + INFINITY + FLT_MAX + INT_MAX",
-    "what C has": '#include <assert.h>\n#include <stdio.h>\n#define VALUE (assert(n), printf("%d", n))',
-    "a lambda of the device": "template <class F> __global__ void g(F f) { f(1); }\n"
-    "void h() { g<<<1, 1>>>([=] __device__ (int x) { return x; }); }\n#define VALUE 1",
-    "a kernel that is not asked for": "__global__ void g() { std::vector<int> v; }\n#define VALUE 1",
-    "the driver's types": "#include <cuda.h>\n__global__ void g(const __grid_constant__ CUtensorMap map) {}\n"
-    "#define VALUE 1",
-    "instances": "template <int N> __global__ void g() {}\ntemplate __global__ void g<3>();\n"
-    "template <int N> void h() {}\ntemplate void h<3>();\n#define VALUE 1",
-    "declared instances": "template <class T> void h(T x);\ntemplate <class T> int i(T x);\n"
-    "template <class T> void h(T x) { f<<<1, 1>>>(x); }\ntemplate <class T> int i(T x) { return puts(x); }\n"
-    "template void h<int>(int x);\ntemplate int i<int>(int x);\n#define VALUE 1",
-    "functions of classes": "class Timer { public: Timer(); ~Timer(); void start(); std::string name; };\n"
-    "Timer::Timer() {}\nvoid Timer::start() { }\n#define VALUE 1",
-    "virtual functions": "struct Base { virtual void run() = 0; virtual ~Base() = default; };\n"
-    "struct Other : Base { void run() override {} };\n#define VALUE 1",
-    "libraries of templates": "#include <thrust/host_vector.h>\nthrust::host_vector<int> all;\n#define VALUE 1",
-}
-
-
-SPLIT = (
-    'asm volatile(\n#if __CUDA_ARCH__ >= 900\n"fma.rn.f32 %0, %1, %2, %2;\\n"\n'
-    '#else\n"mul.f32 %0, %1, %2;\\n"\n#endif\n: "=f"(z) : "f"(x), "f"(y));\n'
-)
-KEPT |= {
-    "statements that #if splits": "__device__ float g(float x, float y)\n{\n    float z;\n"
-    f"    {SPLIT}    for (int i = 0; i < 2; i++) {{\n{SPLIT}    }}\n    return z;\n}}\nint main() {{ }}\n"
-    "#define VALUE g(A[0], B[0])",
-    "a function that #if splits": "#ifdef DOUBLE\n__device__ double g(double x) {\n    double y = x;\n#else\n"
-    "__device__ float g(float x) {\n    float y = x;\n#endif\n    return y;\n}\nint main() { }\n#define VALUE g(A[0])",
-    "a class in a function": "__device__ float g(float x) { struct L { float get(float y) { return y; } }; "
-    "return L().get(x); }\nint main() { }\n#define VALUE g(A[0])",
-    "lines with other numbers": "__device__ float g(float x) { return x; }\n#line 1\nint main() { }\n"
-    "#define VALUE g(A[0])",
-    "a wrapper of the same name": "template <class T> void f(std::vector<T>& a, int) { std::sort(a.begin()); }\n"
-    "int main() { std::vector<int> v; f(v, 3); }\n#define VALUE 1",
-    "operators of the host": "#include <iostream>\nstruct M { float x; };\n"
-    "template <class T> std::ostream& operator<<(std::ostream& o, const std::vector<T>& v) { return o << v[0]; }\n"
-    "#define VALUE 1",
-    "constants that are no macros": "#include <type_traits>\nenum class Kind { FP_NAN, FP_ZERO };\nint main() { }\n"
-    "#define VALUE std::is_same<int, int>::value + int(Kind::FP_ZERO)",
-}
+KEPT = kernel_sources("kept_by_the_device_half")
 
 
 @pytest.mark.parametrize("declarations", KEPT.values(), ids=KEPT)
@@ -207,7 +114,7 @@ def test_a_missing_function_is_told_as_without_a_host_half(cu_file: Path) -> Non
 
 
 def test_a_data_member_is_never_left_out(cu_file: Path) -> None:
-    """It would change the layout of what is passed to a kernel."""
+    """Leaving it out would change the layout of a kernel's argument."""
     text = f"struct P {{ int a; std::string b; int c; }};\n{SOURCE}"
     assert "std" in failure(cu_file, text, value="((P*)A)->c")
 
@@ -309,7 +216,7 @@ def test_nothing_is_left_out_of_a_function_of_the_device(tmp_path: Path, headers
 def test_a_header_in_a_function_of_the_host_is_left_out_with_it(tmp_path: Path) -> None:
     (tmp_path / "body.inc").write_text("std::vector<float> v;\ncudaMalloc(&v, 1);\n")
     text = f'#include <vector>\nint main() {{\n#include "body.inc"\n}}\n{KERNEL}'
-    (half,) = device_half(text, tmp_path / "kernel.cu").left_out
+    (half,) = device_half(text, tmp_path / "kernel.cu").excluded
     assert (half.name, half.first, half.last) == ("main", 2, 4)
 
 
@@ -327,4 +234,4 @@ def test_a_library_for_host_and_device_remains_as_it_is(tmp_path: Path) -> None:
     text = f"#include <iostream>\n#include <type_traits>\n#include <tile.h>\n{SOURCE}int main() {{ std::cout << 1; }}\n"
     value = "acme::twice<3>() + acme::Tile<float>(1).get() + std::is_same<int, int>::value + FP_ZERO"
     module = compiled(source, text, value=value, include=("library",))
-    assert [each["name"] for each in module.left_out] == ["main"]
+    assert [each["name"] for each in module.excluded_host_code] == ["main"]

@@ -15,7 +15,7 @@ from mmcore import Cell
 from mmcore.errors import DeviceError, MmcoreError, NoDevice, TimeLimit
 from mmcore.kernel.properties import DeviceProperties
 from mmcore_cuda.ncu import under_ncu
-from mmcore_cuda.ncu.ncu import COUNTERS, METRICS, left_out, parse, profiles_by_ncu
+from mmcore_cuda.ncu.ncu import COUNTERS, METRICS, parse, profiles_by_ncu, unknown_metrics
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.profile import Profile, profile_cell
 from tests.command_line import mmcore as command_line
@@ -25,7 +25,7 @@ EQUAL = ("fmas", "global_load_requests", "global_load_sectors", "global_store_re
 
 
 class Provider:
-    """Of GPUs that are emulators."""
+    """A provider of emulators that pass for GPUs."""
 
     name = "cuda"
     supports_timing = True
@@ -41,7 +41,7 @@ class Provider:
 
 
 def log(*launches: dict[str, str], further: tuple[str, ...] = ()) -> str:
-    """What ncu writes of some launches; every metric that is not given is 7."""
+    """Return ncu's log of some launches; every other metric is 7."""
     metrics = (*METRICS, *further)
     rows = [["ID", "Kernel Name", *metrics], ["", "", *("inst" for _ in metrics)]]
     rows += [
@@ -88,7 +88,7 @@ print((here / "said").read_text())
 
 
 def profiles(folder: Path, *names: str, further: str = "", **cell: Any) -> list[Profile]:
-    """What comes of some kernels with that ncu."""
+    """Return the profiles of some kernels with that ncu."""
     cells = [Cell(name, 32, 32, 32, config={"block": [16, 16, 1]}, **cell) for name in names]
     launched = [under_ncu.launch(cell, Emulator()) for cell in cells]
     (folder / "launched").write_text(json.dumps({"launched": launched}))
@@ -140,7 +140,7 @@ UNKNOWN = (TENSOR, "sm__ops_path_tensor_src_fp8.sum")
 
 
 def test_metrics_that_ncu_does_not_know_are_left_out_and_named(ncu: Path) -> None:
-    """Of an ncu that names what it knows, with a line for each; other lines are no names."""
+    """ncu lists one metric in a line, among other lines."""
     known = [metric.partition(".")[0] for metric in METRICS if metric not in UNKNOWN]
     lines = ["Device NVIDIA H200 (GH100)", *(f"{name}    Counter    inst    # of {TENSOR}" for name in known)]
     (ncu / "known").write_text("\n".join(lines))
@@ -148,7 +148,7 @@ def test_metrics_that_ncu_does_not_know_are_left_out_and_named(ncu: Path) -> Non
     (found,) = profiles(ncu, "upc.kernel01")
     asked = (ncu / "arguments").read_text().split("\n")
     assert asked[asked.index("--metrics") + 1].split(",") == [metric for metric in METRICS if metric not in UNKNOWN]
-    assert left_out(found) == list(UNKNOWN)
+    assert unknown_metrics(found) == list(UNKNOWN)
     assert found.to_json()["tensor_instructions"] is None
     assert found.counters.tensor_flops == 7 * (len(COUNTERS["tensor_flops"]) - 1), "of the other types"
 
@@ -166,10 +166,10 @@ def test_further_counters_are_read_by_a_pattern_of_their_names(ncu: Path) -> Non
 
 
 def test_metrics_without_a_number_are_left_out(ncu: Path) -> None:
-    """An ncu that does not name what it knows is asked for all."""
+    """Request every metric from an ncu that lists none."""
     (ncu / "log").write_text(log({TENSOR: "n/a"}))
     (found,) = profiles(ncu, "upc.kernel01")
-    assert left_out(found) == [TENSOR]
+    assert unknown_metrics(found) == [TENSOR]
     assert found.to_json()["tensor_instructions"] is None
 
 
@@ -192,12 +192,10 @@ def test_clocks_are_left_alone(ncu: Path) -> None:
     [
         ("==ERROR== ERR_NVGPUCTRPERM - The user may not", NoDevice, "may not read this GPU's counters"),
         ("==ERROR== The application returned an error code (1).", DeviceError, "ncu counted nothing: The application"),
-        ("", DeviceError, "ncu counted nothing: it said nothing"),
+        ("", DeviceError, "ncu counted nothing: it printed nothing"),
     ],
 )
-def test_why_ncu_counts_nothing_is_said_in_a_sentence(
-    ncu: Path, said: str, error: type[Exception], sentence: str
-) -> None:
+def test_why_ncu_counts_nothing_is_reported(ncu: Path, said: str, error: type[Exception], sentence: str) -> None:
     (ncu / "log").write_text("")
     (ncu / "said").write_text(said)
     with pytest.raises(error, match=sentence):
@@ -235,7 +233,7 @@ def test_without_ncu_the_command_says_where_it_comes_from(monkeypatch: pytest.Mo
 def test_ncu_needs_a_gpu() -> None:
     result = command_line("ncu", "upc.kernel01", "--device", "emulator")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "ncu counts on a GPU, and emulator is none" in result.stderr
+    assert "ncu counts on a GPU, which emulator is not" in result.stderr
 
 
 def test_the_command_reports_what_was_counted(ncu: Path) -> None:

@@ -43,7 +43,7 @@ def clamp(number: int, low: int, high: int) -> int:
 
 
 def value(bits: int, kind: str) -> float:
-    """Return the number that a bit pattern stands for."""
+    """Return the number with these bits."""
     if kind == "bf16":
         return float(from_bfloat16(np.array([bits], np.uint16))[0])
     return float(np.array([bits], f"u{dtype_of(kind).itemsize}").view(dtype_of(kind))[0])
@@ -87,7 +87,7 @@ def finite(kind: str, count: int = 400) -> NDArray[np.uint64]:
 
 
 def rounded(exact: Fraction, kind: str, way: str = "rn", *, flush: bool = False) -> float:
-    """Return a fraction rounded once; with ``flush``, subnormal float32 results are zeros, told before the rounding."""
+    """Return a fraction rounded once; with ``flush``, results that are subnormal before rounding are zeros."""
     precision, least = FORMATS[kind]
     exponent = abs(exact.numerator).bit_length() - exact.denominator.bit_length()
     exponent -= abs(exact) < Fraction(2) ** exponent

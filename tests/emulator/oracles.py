@@ -1,4 +1,4 @@
-"""What kernels of the corpus compute, and their arguments, in Python."""
+"""Results of the corpus's kernels, and their arguments, in Python."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def small_arguments(t: int) -> int:
 
 
 def copied(counts: list[int], size: int) -> Any:
-    """Return rows of 4 words of which so many were copied, the rest up to ``size`` bytes are 0, others the row."""
+    """Return rows of 4 words: the copied ones, then zeros up to ``size`` bytes, then the number of the row."""
     rows = np.arange(100, 228).reshape(32, 4)
     for number, (row, count) in enumerate(zip(rows, counts, strict=True)):
         row[count:] = 0

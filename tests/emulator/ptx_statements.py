@@ -50,10 +50,10 @@ def _compiled(statements: Sequence[str], option: str) -> tuple[str, str]:
 
 
 def statements(templates: str) -> list[str]:
-    """Return the statements of templates: as they are, or an opcode and the types of its registers, the result's first.
+    """Return the statements of templates, which are complete or an opcode with the types of its registers.
 
-    So ``add.<u32|s64> $1 $1 $1`` stands for ``add.u32 %r1, %r2, %r3;`` and ``add.s64 %d1, %d2, %d3;``. In statements,
-    ``{f32}2`` stands for the second register of a type.
+    For example ``add.<u32|s64> $1 $1 $1`` gives ``add.u32 %r1, %r2, %r3;`` and ``add.s64 %d1, %d2, %d3;``. In complete
+    statements, ``{f32}2`` is the second register of a type.
     """
     made = []
     for text in expanded(templates):

@@ -1,7 +1,7 @@
-"""Texts with alternatives, which stand for many opcodes or statements.
+"""Texts with alternatives that expand to many opcodes or statements.
 
-``<a|b>`` stands for each of its alternatives, ``$1`` for the choice in the first pair of angle brackets, ``$2`` for the
-choice in the second. ``<INT>`` and the other names of :data:`SETS` stand for the alternatives listed there.
+``<a|b>`` expands to each of its alternatives, ``$1`` to the choice in the first pair of angle brackets, and ``$2`` to
+the choice in the second. ``<INT>`` and the other names of :data:`SETS` expand to the alternatives listed there.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def template_file(name: str) -> str:
 
 
 def expanded(templates: str) -> list[str]:
-    """Return the texts that lines of templates stand for, without comments (``#``) and repetitions."""
+    """Return the expansions of lines of templates, without comments (``#``) and repetitions."""
     lines = (line.partition("#")[0].strip() for line in templates.splitlines())
     return list(dict.fromkeys(text for line in lines if line for text in _expanded(line)))
 

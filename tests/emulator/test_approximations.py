@@ -120,10 +120,10 @@ def test_the_report_warns_that_bits_may_differ(tmp_path: Path, device: Device) -
     if device.supports_timing:
         pytest.skip("a GPU has bits of its own")
     kernel = scaled(tmp_path, "sum * exp2f(n == 17)")
-    asked = ("run", str(kernel.source), "--size", "16", "--block", "8", "--device", "emulator")
-    said = "256 operations (such as div.approx or ex2.approx) are only approximate on a GPU"
-    report = " ".join(mmcore_command(*asked).stdout.split())
-    assert f"{said}: bits of C may differ there, within the bounds of the PTX manual TEST PASS" in report
-    assert json.loads(mmcore_command(*asked, "--json").stdout)["figures"]["approximate_operations"] == 256
+    command = ("run", str(kernel.source), "--size", "16", "--block", "8", "--device", "emulator")
+    sentence = "256 operations (such as div.approx or ex2.approx) are only approximate on a GPU"
+    report = " ".join(mmcore_command(*command).stdout.split())
+    assert f"{sentence}: bits of C may differ there, within the bounds of the PTX manual TEST PASS" in report
+    assert json.loads(mmcore_command(*command, "--json").stdout)["figures"]["approximate_operations"] == 256
     scaled(tmp_path, "sum")
-    assert "approximate" not in mmcore_command(*asked).stdout
+    assert "approximate" not in mmcore_command(*command).stdout

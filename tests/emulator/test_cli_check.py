@@ -20,7 +20,7 @@ def test_nothing_found_passes() -> None:
     assert result.stdout.endswith("\n\nnothing found; whether the product is right, mmcore run tells\nCHECK PASS\n")
 
 
-def test_findings_are_told_with_their_lines_and_exit_with_1() -> None:
+def test_findings_are_reported_with_their_lines_and_exit_with_1() -> None:
     result = mmcore(*FORCED)
     assert result.exit_code == 1
     assert result.stdout.endswith("\n\nCHECK FAIL\n")
@@ -52,7 +52,7 @@ def test_128_is_taken_or_the_next_size_that_is_allowed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "sentence"),
     [
         (("upc.kernel10", "--size", "65", "--block", "32"), "k = 65 is not a multiple of block.x = 32"),
         (("upc.kernel01", "--size", "8", "--device", "emulator:1"), "emulator:1 does not exist"),
@@ -60,11 +60,11 @@ def test_128_is_taken_or_the_next_size_that_is_allowed() -> None:
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
 )
-def test_what_cannot_be_checked_is_refused_with_one_sentence(arguments: tuple[str, ...], said: str) -> None:
+def test_an_invalid_check_is_refused_with_one_sentence(arguments: tuple[str, ...], sentence: str) -> None:
     result = mmcore("check", *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
-    assert said in line
+    assert sentence in line
 
 
 def test_a_time_limit_is_exit_2_with_an_estimate() -> None:

@@ -31,7 +31,7 @@ def line_of(text: str, path: Path = FILE) -> int:
     return line
 
 
-def test_without_a_line_those_are_listed_that_have_something() -> None:
+def test_without_a_line_all_lines_with_pictures_are_listed() -> None:
     result = mmcore("explain", "upc.kernel10", "--size", "64", "--block", "32")
     assert result.exit_code == 0
     source = api.kernels()["upc.kernel10"].source_text().splitlines()
@@ -80,13 +80,13 @@ def test_a_drawing_has_the_line_or_all(tmp_path: Path) -> None:
     assert any("ldmatrix" in (text or "") for text in texts[1])
 
 
-def test_what_cannot_be_written_is_told() -> None:
+def test_a_drawing_that_cannot_be_written_is_an_error() -> None:
     result = mmcore("explain", "upc.kernel10", "--svg", "/nowhere/at/all.svg")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "/nowhere/at/all.svg cannot be written: No such file or directory" in result.stderr
 
 
-def test_json_is_the_profile_with_what_can_be_drawn() -> None:
+def test_json_is_the_profile_with_the_pictures() -> None:
     result = mmcore("explain", *OF_FILE, "--json")
     document = json.loads(result.stdout)
     assert document["ldmatrix_wavefronts"] == 2048
@@ -122,8 +122,8 @@ def test_boxes_are_drawn_where_they_are_sent() -> None:
     assert not any("mbarrier.init" in title for title in titles)
 
 
-def test_operands_of_a_warpgroup_are_drawn_where_they_lie() -> None:
-    """Both begin at a multiple of 1024 bytes, in rows of 128, of which a product reads 32."""
+def test_operands_of_a_warpgroup_are_drawn_at_their_addresses() -> None:
+    """Both begin at a multiple of 1024 bytes, in rows of 128, and a product reads 32 of them."""
     found = explained(STORED)
     a, b = (sight for sights in found.sights.values() for sight in sights if isinstance(sight, Operand))
     assert (a.matrix, b.matrix, a.rows, b.rows) == ("A", "B", 64, 64)
@@ -133,7 +133,7 @@ def test_operands_of_a_warpgroup_are_drawn_where_they_lie() -> None:
         assert operand.chunks == tuple((first + r * 128 + r * 16, first + r * 128 + (r ^ 1) * 16) for r in range(8))
 
 
-def test_of_unrolled_accesses_the_worst_is_drawn(tmp_path: Path) -> None:
+def test_the_worst_of_unrolled_accesses_is_drawn(tmp_path: Path) -> None:
     """A line with the same opcode three times: without conflicts, in pairs of lanes, and by fours."""
     path = tmp_path / "unrolled.cu"
     path.write_text(
@@ -150,7 +150,7 @@ def test_of_unrolled_accesses_the_worst_is_drawn(tmp_path: Path) -> None:
     assert "4 wavefronts, 3 by conflicts" in result.stdout
 
 
-def test_a_launch_that_does_wrong_is_told_and_exits_with_1() -> None:
+def test_a_wrong_launch_is_reported_and_exits_with_1() -> None:
     result = mmcore("explain", "upc.kernel10", "--size", "65", "--block", "32", "--force")
     assert result.exit_code == 1
     assert "out-of-bounds-read: " in result.stdout

@@ -14,7 +14,7 @@ from bench.studies import tensor_kernels
 from mmcore_emulator.profiler.counters import NAMES
 from tests.command_line import mmcore
 
-# What the issue that asked for the command names.
+# Counters and ratios that the command always reports.
 PROMISED = {
     *("thread_instructions", "warp_instructions", "fmas", "flops", "global_load_requests", "global_load_sectors"),
     *("global_store_requests", "global_store_sectors", "global_load_transactions_cc1x", "shared_load_requests"),
@@ -29,7 +29,7 @@ def rows(output: str) -> dict[str, list[str]]:
     return {cells[0]: cells[1:] for cells in (re.split(r" {2,}", line.strip()) for line in table)}
 
 
-def test_json_is_the_profile_with_the_keys_that_were_promised() -> None:
+def test_json_is_the_profile_with_all_documented_keys() -> None:
     result = mmcore("profile", "upc.kernel11", "--size", "40", "--block", "8", "--seed", "1", "--json")
     assert (result.exit_code, result.stderr) == (0, "")
     document = json.loads(result.stdout)
@@ -84,11 +84,11 @@ def test_on_a_narrow_terminal_no_number_is_cut(monkeypatch: pytest.MonkeyPatch) 
     assert "…" not in written[0]
     assert max(map(len, lines)) <= 80
     (at,) = (number for number, line in enumerate(lines) if "tile_a[ty][tx] = A[" in line)
-    said = " ".join(line.strip() for line in lines[at + 1 : at + 3])
-    assert said.startswith("4,096 instructions, 2,048 load requests, 8,192 sectors, 2,048 shared requests, ")
+    sentence = " ".join(line.strip() for line in lines[at + 1 : at + 3])
+    assert sentence.startswith("4,096 instructions, 2,048 load requests, 8,192 sectors, 2,048 shared requests, ")
 
 
-def test_source_shows_what_each_line_does_beside_it() -> None:
+def test_source_shows_counters_beside_each_line() -> None:
     output = mmcore("profile", "upc.kernel10", "--size", "64", "--block", "32", "--source").stdout
     source = api.kernels()["upc.kernel10"].source_text().rstrip().splitlines()
     heading, *shown = output.splitlines()[-len(source) - 1 :]
@@ -103,7 +103,7 @@ def test_without_by_line_no_line_is_shown() -> None:
     assert "__global__" not in mmcore("profile", "upc.kernel01", "--size", "8", "--block", "8").stdout
 
 
-def test_a_launch_that_does_wrong_is_told_and_exits_with_1() -> None:
+def test_a_wrong_launch_is_reported_and_exits_with_1() -> None:
     result = mmcore("profile", "upc.kernel10", "--size", "65", "--block", "32", "--force")
     assert result.exit_code == 1
     assert "out-of-bounds-read: " in result.stdout
@@ -111,7 +111,7 @@ def test_a_launch_that_does_wrong_is_told_and_exits_with_1() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "sentence"),
     [
         (("upc.kernel10", "--size", "65", "--block", "32"), "k = 65 is not a multiple of block.x = 32"),
         (("upc.kernel01", "--size", "8", "--device", "emulator:1"), "emulator:1 does not exist"),
@@ -120,17 +120,17 @@ def test_a_launch_that_does_wrong_is_told_and_exits_with_1() -> None:
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
 )
-def test_what_cannot_be_profiled_is_refused_with_one_sentence(arguments: tuple[str, ...], said: str) -> None:
+def test_an_invalid_profile_is_refused_with_one_sentence(arguments: tuple[str, ...], sentence: str) -> None:
     result = mmcore("profile", *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
-    assert said in line
+    assert sentence in line
 
 
 TENSOR = (str(Path(tensor_kernels.__file__).parent / "mma_sync.cu"), "--size", "64", "--block", "128x1")
 
 
-def test_tensor_cores_and_copies_have_rows_of_their_own() -> None:
+def test_tensor_cores_and_copies_have_rows_in_the_table() -> None:
     """One block multiplies 64³ in products of 16×8×16, of tiles that 128 threads copy 16 bytes at a time."""
     output = mmcore("profile", *TENSOR, "--config", "SWIZZLE=1").stdout
     table = rows(output)

@@ -41,7 +41,7 @@ _NAMES = {**_TYPES, **vars(oracles), "np": np, "T": range(32), "is_poison": is_p
 
 @dataclass
 class Case:
-    """A kernel, how it is launched, and what is expected of it."""
+    """A kernel with its launch and the expected results."""
 
     source: str
     is_ptx: bool

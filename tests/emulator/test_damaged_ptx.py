@@ -36,7 +36,7 @@ LEAST = 16
 
 @pytest.fixture(scope="module")
 def texts() -> dict[str, str]:
-    """The PTX of every kernel."""
+    """Return the PTX of every kernel."""
     return {name: compile_plan(planned(name), "90").ptx for name in NAMES}
 
 
@@ -80,7 +80,7 @@ def test_damaged_ptx_is_read_or_refused_in_one_sentence(mangle: Mangle, texts: d
 
 
 @pytest.mark.parametrize("mangle", [instructions_changed, lines_moved, words_changed, numbers_changed])
-def test_what_damaged_ptx_computes_is_judged_for_what_it_is(
+def test_damaged_ptx_gets_the_verdict_of_its_product(
     mangle: Mangle, texts: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng, others = random.Random(2), list(texts.values())
@@ -89,7 +89,7 @@ def test_what_damaged_ptx_computes_is_judged_for_what_it_is(
 
 
 def tried(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What becomes of a kernel whose PTX is this text."""
+    """Return the outcome of a kernel with this text as its PTX."""
     monkeypatch.setattr(loaded, "compile_plan", lambda *arguments: replace(compile_plan(*arguments), ptx=text))
     made = planned(name)
     problem = made.problem
@@ -145,8 +145,8 @@ def test_an_alignment_of_0_is_refused() -> None:
         function_of(ptx_kernel("", module=".shared .align 0 .b8 tile[64];"))
 
 
-def test_a_parameter_that_stands_twice_is_refused() -> None:
-    with pytest.raises(PtxError, match="parameter p stands twice"):
+def test_a_repeated_parameter_is_refused() -> None:
+    with pytest.raises(PtxError, match="parameter p is declared twice"):
         parse(".visible .entry f(.param .u64 p, .param .u32 p) { ret; }")
 
 

@@ -23,7 +23,7 @@ from tests.lectures import lecture_kernels
 COPY = 'extern "C" __global__ void f(const float* a, float* c) { c[threadIdx.x] = a[threadIdx.x]; }'
 
 
-def test_the_over_read_area_behind_a_matrix_is_nan_and_may_be_read_but_not_written() -> None:
+def test_the_over_read_area_after_a_matrix_is_nan_and_may_be_read_but_not_written() -> None:
     emulator = Emulator()
     a, c = emulator.allocate("A", 32, over_read_bytes=16), emulator.allocate("C", 64)
     a.upload(np.arange(8, dtype=np.float32))
@@ -109,7 +109,7 @@ def test_batches_cover_the_grid_once(grid: tuple[int, ...], block: tuple[int, ..
     assert len(covered) == len(set(covered)) == int(np.prod(grid))
 
 
-def test_threads_with_much_memory_of_their_own_run_fewer_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fewer_threads_with_much_local_memory_run_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lanes, "COPIED_BYTES_PER_BATCH", 100_000)
     run = emulate(kernel_source("much_local_memory"), zeros(1024), grid=(16,), block=(64,))
     assert run.violations == []

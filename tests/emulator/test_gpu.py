@@ -28,7 +28,7 @@ THREADS = 4096
 
 OPCODES = expanded(template_file("on_a_gpu"))
 
-# The letter by which inline assembly asks for a register of a type, and the C type of that register.
+# The letter of a register's type in inline assembly, and the C type of that register.
 _CONSTRAINTS = {"f32": "f", "f64": "d", "16": "h", "32": "r", "64": "l"}
 _C_TYPES = {"f": "float", "d": "double", "h": "unsigned short", "r": "unsigned", "l": "unsigned long long"}
 
@@ -132,14 +132,16 @@ def test_an_instruction_computes_the_same_bits_on_the_gpu(opcode: str, cu_file: 
     if opcode.startswith("bf"):
         # The begin and the length of a field are numbers up to 255; the PTX manual leaves others open.
         words.reshape(-1, 4)[:, len(types) - 2 : len(types)] &= np.uint64(255)
-    ours, theirs = on_both(cu_file, source_of(opcode), words)
+    emulated, on_the_gpu = on_both(cu_file, source_of(opcode), words)
     if result == "f64":
         # PTX leaves open which NaN a 64-bit operation returns.
-        nan = np.isnan(ours.view(np.float64))
-        np.testing.assert_array_equal(nan, np.isnan(theirs.view(np.float64)))
-        ours, theirs = ours[~nan], theirs[~nan]
-    wrong = np.flatnonzero(ours != theirs)
-    examples = [[hex(word) for word in (*words[4 * t : 4 * t + 4], ours[t], theirs[t])] for t in wrong[:5].tolist()]
+        nan = np.isnan(emulated.view(np.float64))
+        np.testing.assert_array_equal(nan, np.isnan(on_the_gpu.view(np.float64)))
+        emulated, on_the_gpu = emulated[~nan], on_the_gpu[~nan]
+    wrong = np.flatnonzero(emulated != on_the_gpu)
+    examples = [
+        [hex(word) for word in (*words[4 * t : 4 * t + 4], emulated[t], on_the_gpu[t])] for t in wrong[:5].tolist()
+    ]
     assert not examples, f"{len(wrong)} differ: operands, emulator, GPU = {examples}"
 
 
@@ -152,5 +154,5 @@ def test_a_kernel_computes_the_same_on_the_gpu(source: str, cu_file: Path) -> No
     rng = np.random.default_rng(1)
     bits = rng.choice([0, 1, 3, 0x7FFFFF, 0x800000, 0x800001, 0x1000000, 0x3F800000], (THREADS, 4))
     words = (bits | rng.integers(0, 2, (THREADS, 4)) << 31).astype(np.uint64).reshape(-1)
-    ours, theirs = on_both(cu_file, source, words)
-    np.testing.assert_array_equal(ours, theirs)
+    emulated, on_the_gpu = on_both(cu_file, source, words)
+    np.testing.assert_array_equal(emulated, on_the_gpu)

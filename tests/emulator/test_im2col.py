@@ -42,7 +42,7 @@ def statements() -> Iterator[str]:
             yield f"cp.async.bulk.prefetch.tensor.{axes}d.L2.global{mode}{hint} {box}{further}{policy};"
 
 
-def test_the_emulator_knows_the_forms_that_ptxas_takes() -> None:
+def test_the_emulator_and_ptxas_accept_the_same_forms() -> None:
     every = [*statements()]
     body = function_of(ptx_kernel(f"{{ {REGISTERS} {' '.join(every)} }}")).body
     bulk = [instruction for instruction in body if "bulk" in instruction.opcode]
@@ -220,5 +220,5 @@ def test_misuse_of_a_map_is_reported() -> None:
         ({"swizzle": 32, "box": (16, 8)}, "a row of the box has 64 bytes, more than the swizzle's 32"),
     ],
 )
-def test_what_the_driver_refuses(change: dict[str, object], sentence: str) -> None:
+def test_invalid_maps_are_refused_as_by_the_driver(change: dict[str, object], sentence: str) -> None:
     assert TensorLayout(**{**vars(images()), **change}).problems() == [sentence]

@@ -88,7 +88,8 @@ def of_equal_lanes(opcode: str, a: list[float], b: list[float], c: int, architec
     assert kind is not None
     names, moves = [], []
     halves = (np.array(each, np.float16).view(np.uint32).tolist() for each in (a, b))
-    for letter, count, registers in zip("dabc", kind.register_counts, ([0], *halves, [c]), strict=True):
+    counts = [fragment.register_count for fragment in kind.fragments()]
+    for letter, count, registers in zip("dabc", counts, ([0], *halves, [c]), strict=True):
         names.append("{" + ", ".join(f"{letter}{index}" for index in range(count)) + "}")
         moves += [f".reg .b32 {names[-1][1:-1]};"]
         moves += [f"mov.b32 {letter}{index}, {registers[index % len(registers)]};" for index in range(count)]
@@ -136,7 +137,7 @@ def product_of_wmma(name: str, a: NDArray[np.float16], b: NDArray[np.float16]) -
 
 
 def test_tensor_cores_add_up_as_those_of_their_architecture() -> None:
-    """Add a term of 1 and fifteen of 2^-24 or 2^-25, of which only Hopper keeps the last.
+    """Add a term of 1 and fifteen of 2^-24 or 2^-25. Only Hopper keeps the latter.
 
     Turing's, Ampere's and Ada's tensor cores are the same in the published model.
     """

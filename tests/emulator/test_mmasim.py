@@ -12,7 +12,7 @@ from tests.emulation import emulate
 
 pytest.importorskip("mmasim", reason="mmasim is not installed; python -m tox run -e mmasim installs it")
 from bench.studies.mmasim_comparison import ARCHITECTURES, Compared, compared
-from bench.studies.tensor_cores import FLOATS
+from bench.studies.tensor_cores.numbers import FLOATS
 
 EVERY = [pytest.param(each, id=f"{each.name} on {each.capability}") for each in compared()]
 WARPS = 4
@@ -66,7 +66,8 @@ def words(held: NDArray[np.uint8], size: int) -> list[NDArray[np.generic]]:
 def kernel(opcode: str, kind: MmaKind, size: int) -> str:
     """Return a kernel that loads each lane's registers, runs the instruction and stores the result."""
     lines, lists = [], {}
-    for letter, count in zip("dabc", kind.register_counts, strict=True):
+    counts = [fragment.register_count for fragment in kind.fragments()]
+    for letter, count in zip("dabc", counts, strict=True):
         names = [f"{letter}{index}" for index in range(count)]
         lists[letter] = "{" + ", ".join(names) + "}"
         lines.append(f".reg .{'f64' if size == 8 else 'b32'} {', '.join(names)};")
@@ -74,8 +75,8 @@ def kernel(opcode: str, kind: MmaKind, size: int) -> str:
             place = "abcd".index(letter)
             lines += [f"ld.global.b{size * 8} {name}, [%{place}+{size * i}];" for i, name in enumerate(names)]
     lines.append(f"{opcode} {lists['d']}, {lists['a']}, {lists['b']}, {lists['c']};")
-    lines += [f"st.global.b{size * 8} [%3+{size * index}], d{index};" for index in range(kind.register_counts[0])]
-    steps = dict(zip("dabc", (count * size for count in kind.register_counts), strict=True))
+    lines += [f"st.global.b{size * 8} [%3+{size * index}], d{index};" for index in range(counts[0])]
+    steps = dict(zip("dabc", (count * size for count in counts), strict=True))
     pointers = ", ".join(f'"l"({letter} + threadIdx.x * {steps[letter]})' for letter in "abcd")
     return f"""
     extern "C" __global__ void f(const char* a, const char* b, const char* c, char* d) {{

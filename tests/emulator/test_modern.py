@@ -32,7 +32,7 @@ def test_several_launches_and_bfloat16_panels_are_right(
     assert len(result.launched) == (2 if kernel is SPLIT_K else 1)
 
 
-def test_a_kernel_with_leading_dimensions_gets_its_matrices_as_they_lie(device: Device) -> None:
+def test_a_kernel_with_leading_dimensions_gets_strided_matrices(device: Device) -> None:
     result = measured(BF16_PANEL, 33, 50, 40, device, lda=50, ldb=60, ldc=51)
     assert result.strided
     assert result.verified
@@ -40,8 +40,8 @@ def test_a_kernel_with_leading_dimensions_gets_its_matrices_as_they_lie(device: 
 
 def test_dynamic_shared_memory_goes_above_48_kilobytes_and_no_further_than_the_device(device: Device) -> None:
     assert measured(BF16_PANEL, 1, 8, 780, device).shared_bytes == 49_920
-    said = "256000 bytes of dynamic shared memory; the device allows 232448"
-    with pytest.raises(ConstraintViolation, match=said):
+    sentence = "256000 bytes of dynamic shared memory; the device allows 232448"
+    with pytest.raises(ConstraintViolation, match=sentence):
         measured(BF16_PANEL, 1, 8, 4000, device)
 
 

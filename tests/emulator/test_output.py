@@ -90,7 +90,7 @@ def test_a_call_returns_the_number_of_its_arguments(call: str, returned: int, te
     assert (run.arrays[0][0], run.run.printed.text()) == (returned, text)
 
 
-def test_each_thread_may_have_a_string_of_its_own() -> None:
+def test_each_thread_may_have_another_string() -> None:
     statement = """
     char name[4] = {'a', 'b', 'c', 0};
     name[threadIdx.x % 3] += threadIdx.x;

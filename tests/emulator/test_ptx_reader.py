@@ -42,7 +42,7 @@ def test_an_integer_is_read_in_its_base(text: str, bits: int) -> None:
 @pytest.mark.parametrize(
     ("right", "wrong", "words"),
     [
-        ("f_param_0)", "f_param_0, .param .u64 f_param_0)", "PtxError: PTX parameter f_param_0 stands twice"),
+        ("f_param_0)", "f_param_0, .param .u64 f_param_0)", "PtxError: PTX parameter f_param_0 is declared twice"),
         ("ret;", "ret; nonsense", "PtxError: PTX statement 'nonsense' is not understood"),
     ],
 )

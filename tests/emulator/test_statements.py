@@ -1,4 +1,4 @@
-"""Statements that the emulator takes: those that ptxas takes; and what it refuses, by name."""
+"""The emulator accepts the statements that ptxas accepts, and refuses the others by name."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tests.emulator.oracles import zeros
 from tests.emulator.ptx_statements import REGISTERS, accesses, ptxas_refuses, statements
 from tests.emulator.templates import expanded, template_file
 
-# ptxas takes these, of which the manual does not speak.
+# ptxas accepts these, which the manual does not document.
 _UNDOCUMENTED = re.compile(r"(addc|madc\.hi)\.[us]16 |fma\.rm\.(relu\.)?bf16(x2)? |rcp\.r[nzmp]\.ftz\.f64 ")
 
 
-def test_the_emulator_knows_the_arithmetic_that_ptxas_takes_and_no_more() -> None:
+def test_the_emulator_and_ptxas_accept_the_same_arithmetic() -> None:
     every = [each for each in statements(template_file("arithmetic")) if not _UNDOCUMENTED.match(each)]
     known = set()
     for statement, (opcode, results, operands) in zip(every, parsed_statements(every), strict=True):
@@ -36,7 +36,7 @@ def test_the_emulator_knows_the_arithmetic_that_ptxas_takes_and_no_more() -> Non
     assert len(known) > 2000
 
 
-def test_the_emulator_knows_the_accesses_that_ptxas_takes() -> None:
+def test_the_emulator_accepts_the_accesses_that_ptxas_accepts() -> None:
     every = accesses()
     unknown = {each for each in every if "UnsupportedInstruction" in refused_statement(f"{{ {REGISTERS} {each} }}")}
     taken = {*every} - ptxas_refuses(every, "90a")
@@ -56,10 +56,10 @@ def test_an_instruction_is_refused_where_ptxas_refuses_it(name: str) -> None:
         assert (least_capability(opcode) > capability) == (each in refused), each
 
 
-def test_an_architecture_refuses_what_it_lacks_by_name() -> None:
+def test_an_architecture_refuses_missing_instructions_by_name() -> None:
     assert refused_statement("cp.async.commit_group;", architecture="80") == ""
-    said = "UnsupportedInstruction: cp.async.commit_group needs compute capability 8.0"
-    assert refused_statement("cp.async.commit_group;", architecture="75") == said
+    sentence = "UnsupportedInstruction: cp.async.commit_group needs compute capability 8.0"
+    assert refused_statement("cp.async.commit_group;", architecture="75") == sentence
 
 
 @pytest.mark.parametrize("opcode", [*template_file("unknown_opcodes").split(), ""])

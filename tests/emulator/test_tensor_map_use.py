@@ -1,4 +1,4 @@
-"""Copies by tensor maps: what lies outside a tensor, and maps that do not fit the instruction."""
+"""Copies by tensor maps: elements outside a tensor, and maps that do not fit the instruction."""
 
 from __future__ import annotations
 

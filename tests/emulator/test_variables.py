@@ -1,4 +1,4 @@
-"""A module's variables: what they hold, how long, and what is reported of a wrong access."""
+"""A module's variables: their values, how long these last, and the reports of wrong accesses."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_value_lasts_from_launch_to_launch() -> None:
     assert run.out.tolist() == [7, *(2 * i + 2 for i in range(1, 31)), 2102]
 
 
-def test_another_program_has_variables_of_its_own() -> None:
+def test_programs_do_not_share_variables() -> None:
     first = Loaded(COUNTER)
     second = Loaded(COUNTER, first.emulator)
     assert first.launch() == first.launch() == second.launch() == []
@@ -133,7 +133,7 @@ def test_the_functions_of_a_program_share_its_variables() -> None:
     assert run.out.tolist() == [42] * 32
 
 
-# What is refused.
+# Refused variables.
 
 
 @pytest.mark.parametrize(

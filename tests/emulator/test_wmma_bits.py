@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.isa.table import semantics_of
 from mmcore_emulator.ptx.reader import parse
-from mmcore_emulator.tensor_cores.layouts import wmma_fragment
+from mmcore_emulator.tensor_cores.fragments import wmma_fragment
 from tests.emulation import emulate, least_capability, ptx_kernel, ptx_of, translated
 from tests.emulator.ptx_statements import REGISTERS, ptxas_refuses
 

@@ -90,20 +90,6 @@ def test_a_holder_that_is_killed_holds_it_no_more(lock: Lock) -> None:
     lock.release()
 
 
-def test_who_waits_is_told_once_for_whom_and_gets_it_then(lock: Lock) -> None:
-    told: list[Holder] = []
-    with other_process() as other:
-        assert answer(other) == "taken"
-
-        def busy(holder: Holder) -> None:
-            told.append(holder)
-            other.communicate()
-
-        lock.take(busy)
-    lock.release()
-    assert [holder.pid for holder in told] == [str(other.pid)]
-
-
 def test_what_a_process_holds_its_children_may_use(lock: Lock) -> None:
     assert lock.try_to_take() is None
     try:
@@ -135,9 +121,7 @@ def test_names_that_look_alike_are_other_locks() -> None:
 
 
 @pytest.mark.parametrize("trap", ["a link", "of another user"])
-def test_locks_are_not_kept_in_a_folder_of_somebody_elses(
-    trap: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_locks_are_kept_in_no_other_folder(trap: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     user = os.getuid() + (trap == "of another user")
@@ -172,9 +156,7 @@ def test_where_no_lock_can_be_kept_it_says_so(monkeypatch: pytest.MonkeyPatch, t
         Lock("any")
 
 
-def test_a_holder_that_cannot_say_who_it_is_has_the_lock_all_the_same(
-    lock: Lock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_holder_without_a_name_has_the_lock_all_the_same(lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(path: Path, content: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
@@ -190,9 +172,7 @@ def test_a_holder_that_cannot_say_who_it_is_has_the_lock_all_the_same(
         assert answer(other) == "taken"
 
 
-def test_a_disk_without_room_for_a_lock_has_it_with_temporary_files(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_lock_without_room_is_a_temporary_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     opened = os.open
 
     def full(path: Path, flags: int, *mode: int, **options: int) -> int:
@@ -228,9 +208,7 @@ def test_what_is_in_the_place_of_a_holders_name_keeps_nobody_waiting(lock: Lock,
     lock._holder.unlink()
 
 
-def test_a_folder_of_locks_is_the_users_alone_even_if_it_was_not(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_folder_of_locks_becomes_the_users_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path))
     (tmp_path / "locks").mkdir()
     (tmp_path / "locks").chmod(0o777)
@@ -246,9 +224,7 @@ def test_a_folder_of_locks_is_the_users_alone_even_if_it_was_not(
         (["/opt/bin/pytest", *["x" * 9] * 20], ("pytest " + "xxxxxxxxx " * 20)[:100]),
     ],
 )
-def test_a_holder_is_known_by_its_command_in_a_line(
-    lock: Lock, monkeypatch: pytest.MonkeyPatch, words: list[str], command: str
-) -> None:
+def test_a_holder_has_a_command(lock: Lock, monkeypatch: pytest.MonkeyPatch, words: list[str], command: str) -> None:
     monkeypatch.setattr(sys, "argv", words)
     assert lock.try_to_take() is None
     try:
@@ -257,9 +233,7 @@ def test_a_holder_is_known_by_its_command_in_a_line(
         lock.release()
 
 
-def test_who_waits_is_told_of_the_holder_once_and_waits_until_it_is_free(
-    lock: Lock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_waiting_reports_the_holder_once(lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = [Holder("1", "one"), Holder("1", "one"), Holder("2", "two"), None]
     told: list[Holder] = []
     waited: list[float] = []

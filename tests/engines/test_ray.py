@@ -1,4 +1,4 @@
-"""Cells on a Ray of two nodes on this machine, one of which is killed; a worker each, on the emulator."""
+"""Cells on a Ray cluster of two nodes on this machine, with a worker on the emulator each; one is killed."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Random cases whose outcome is known without mmcore, tried by tests/fuzzing/test_fuzz.py and bench.studies.fuzz."""
+"""Random cases whose outcome is known without mmcore, for tests/fuzzing/test_fuzz.py and bench/studies/fuzz.py."""

@@ -1,4 +1,4 @@
-"""Damage done on the device: behind a right kernel's own launches another one changes a few elements of its memory."""
+"""Damage on the device: launches after a right kernel's that change a few elements of its memory."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ extern "C" __global__ void poke{bytes}({word}* memory, long long index, {word} b
 """
 _WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
 _POKES = "".join(_POKE.format(bytes=size, word=word) for size, word in _WORDS.items())
+Place: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Poke:
-    """One element of a matrix's memory overwritten.
+    """A write to one element of a matrix's memory.
 
     Attributes:
         matrix: "A", "B" or "C".
-        index: which element, counted from the first.
-        bits: what is written.
+        index: the element's number in memory.
+        bits: its new bits.
     """
 
     matrix: str
@@ -46,7 +47,7 @@ class Poke:
 
 @dataclass(frozen=True, eq=False)
 class Launched:
-    """What damage is made for: the product, its inputs, what C must be, and what is declared to be read past A."""
+    """A product to damage, with its inputs, the right C, and the number of elements that may be read past A."""
 
     problem: Problem
     matrices: Matrices
@@ -54,96 +55,84 @@ class Launched:
     over_read: int
 
     def bits(self, value: float) -> int:
-        """A number as an element of C."""
+        """Return the bits of a number as an element of C."""
         return _word(narrow(value, self.problem.output))
 
     def number(self, bits: int) -> float:
-        """An element of C as a number."""
-        stored = np.array([bits], f"u{self.itemsize}").view(dtype_named(self.problem.output).storage)
-        return float(wide(stored, self.problem.output)[0])
+        """Return the number of an element of C with these bits."""
+        dtype = dtype_named(self.problem.output)
+        return float(wide(np.array([bits], f"u{dtype.itemsize}").view(dtype.storage), self.problem.output)[0])
 
-    @property
-    def itemsize(self) -> int:
-        """Bytes of an element of C."""
-        return dtype_named(self.problem.output).itemsize
+    def poke(self, place: Place, value: float) -> Poke:
+        """Return a write of a number to an element of C."""
+        return Poke("C", self.index("C", place), self.bits(value))
 
-    def poke(self, place: tuple[int, int], bits: int) -> Poke:
-        """An element of C overwritten."""
-        return Poke("C", self.index("C", place), bits)
+    def index(self, matrix: str, place: Place) -> int:
+        """Return the number of an element in a matrix's memory."""
+        major, minor = place[::-1] if matrix in self.problem.column_major else place
+        return major * self.problem.leading(matrix) + minor
 
-    def index(self, matrix: str, place: tuple[int, int]) -> int:
-        """Where an element lies in a matrix's memory, counted from the first."""
-        row, column = place
-        lines, leading = (column, row), self.problem.leading(matrix)
-        line, behind = lines if matrix in self.problem.column_major else lines[::-1]
-        return line * leading + behind
+    def anywhere(self, rng: random.Random) -> Place:
+        """Return the row and column of a random element of C."""
+        return rng.randrange(self.problem.m), rng.randrange(self.problem.n)
 
 
 Damage: TypeAlias = Callable[[random.Random, Launched], Sequence[Poke]]
-"""No pokes where the product is too small for such damage."""
-
-
-def _anywhere(rng: random.Random, at: Launched) -> tuple[int, int]:
-    return rng.randrange(at.problem.m), rng.randrange(at.problem.n)
+"""A function that returns no writes where the product is too small for such damage."""
 
 
 def a_little_too_far(rng: random.Random, at: Launched) -> Sequence[Poke]:
-    """An element just outside its bound."""
-    place = _anywhere(rng, at)
+    """Put an element just outside its bound."""
+    place = at.anywhere(rng)
     product, bound = float(at.truth.product[place]), float(at.truth.close[place])
     limit = (1 + 1.1 * at.truth.margin) * bound + 2 * LEAST
     if at.problem.output == "int32":
-        return [at.poke(place, at.bits(product + rng.choice((-1, 1))))]
+        return [at.poke(place, product + rng.choice((-1, 1)))]
     bits = at.bits(product + np.copysign(limit, product))
     while abs(at.number(bits) - product) <= limit:
         bits += 1  # the next number away from zero
-    return [at.poke(place, bits)]
+    return [Poke("C", at.index("C", place), bits)]
 
 
 def within_the_bound(rng: random.Random, at: Launched) -> Sequence[Poke]:
-    """An element as far off as it may be, or as near to it as its type allows: no damage at all."""
-    place = _anywhere(rng, at)
+    """Put an element as far off as its bound and type allow, which is no damage."""
+    place = at.anywhere(rng)
     product, bound = float(at.truth.product[place]), float(at.truth.close[place])
     limit = (1 - 1.1 * at.truth.margin) * bound
-    bits = at.bits(product + np.copysign(limit, product))
-    if abs(at.number(bits) - product) > limit:
-        bits = at.bits(product)
-    return [at.poke(place, bits)]
+    moved = product + np.copysign(limit, product)
+    return [at.poke(place, product if abs(at.number(at.bits(moved)) - product) > limit else moved)]
 
 
 def _by_a_term(sign: int) -> Damage:
     def damage(rng: random.Random, at: Launched) -> Sequence[Poke]:
-        row, column = _anywhere(rng, at)
+        row, column = at.anywhere(rng)
         step = rng.randrange(at.problem.k)
         a = wide(at.matrices.a[row : row + 1, step], at.problem.dtype)[0]
         b = wide(at.matrices.b[step : step + 1, column], at.problem.dtype)[0]
-        term = sign * at.problem.alpha * a * b
-        return [at.poke((row, column), at.bits(at.truth.product[row, column] + term))]
+        return [at.poke((row, column), at.truth.product[row, column] + sign * at.problem.alpha * a * b)]
 
     return damage
 
 
 def two_swapped(rng: random.Random, at: Launched) -> Sequence[Poke]:
-    """Two elements in each other's places."""
-    one, other = _anywhere(rng, at), _anywhere(rng, at)
-    if at.bits(at.truth.product[one]) == at.bits(at.truth.product[other]):
-        return []
-    return [at.poke(one, at.bits(at.truth.product[other])), at.poke(other, at.bits(at.truth.product[one]))]
+    """Exchange two elements."""
+    one, other = at.anywhere(rng), at.anywhere(rng)
+    first, second = at.truth.product[one], at.truth.product[other]
+    return [] if at.bits(first) == at.bits(second) else [at.poke(one, second), at.poke(other, first)]
 
 
 def _an_element(value: float) -> Damage:
-    return lambda rng, at: [at.poke(_anywhere(rng, at), at.bits(value))]
+    return lambda rng, at: [at.poke(at.anywhere(rng), value)]
 
 
 def unwritten(rng: random.Random, at: Launched) -> Sequence[Poke]:
-    """An element as it is before anybody writes it."""
-    return [at.poke(_anywhere(rng, at), _word(poison((1,), at.problem.output)))]
+    """Put the content of unwritten memory into an element."""
+    return [Poke("C", at.index("C", at.anywhere(rng)), _word(poison((1,), at.problem.output)))]
 
 
 def in_a_gap(rng: random.Random, at: Launched) -> Sequence[Poke]:
-    """A number between two rows of C, or two columns."""
-    by_columns = "C" in at.problem.column_major
-    count, length = (at.problem.n, at.problem.m) if by_columns else (at.problem.m, at.problem.n)
+    """Write between two rows of C, or two columns."""
+    count, length = (at.problem.m, at.problem.n)[:: -1 if "C" in at.problem.column_major else 1]
     gap = at.problem.ldc - length
     if not gap or count == 1:
         return []
@@ -158,15 +147,14 @@ def _outside(places: Callable[[Problem], Sequence[int]]) -> Damage:
 def _in_input(matrix: str) -> Damage:
     def damage(rng: random.Random, at: Launched) -> Sequence[Poke]:
         elements = {"A": at.matrices.a, "B": at.matrices.b}[matrix]
-        place = rng.randrange(elements.shape[0]), rng.randrange(elements.shape[1])
-        row, column = place
-        return [Poke(matrix, at.index(matrix, place), _word(elements[row : row + 1, column]) ^ 1)]
+        row, column = rng.randrange(elements.shape[0]), rng.randrange(elements.shape[1])
+        return [Poke(matrix, at.index(matrix, (row, column)), _word(elements[row : row + 1, column]) ^ 1)]
 
     return damage
 
 
 def in_the_over_read(rng: random.Random, at: Launched) -> Sequence[Poke]:
-    """A number behind A, where the kernel may read and nobody may write."""
+    """Write past A, where the kernel may only read."""
     if not at.over_read:
         return []
     return [Poke("A", at.problem.span("A") + rng.randrange(at.over_read), 0x3001)]
@@ -193,19 +181,19 @@ DAMAGES: dict[str, Damage] = {
 
 
 def damaged(kernel: Kernel, pokes: Sequence[Poke], folder: Path) -> Kernel:
-    """The kernel with launches behind its own that overwrite some elements.
+    """Return a kernel with more launches, which overwrite some elements.
 
     Args:
-        kernel: a right one, of a single launch and without headers of its own.
-        pokes: what is overwritten.
-        folder: where the changed source goes.
+        kernel: a right kernel of a single launch, whose source includes no headers of its package.
+        pokes: the writes.
+        folder: the folder for the changed source.
     """
     source = folder / f"{kernel.name}.cu"
     if not source.exists():
-        # Others may try the same kernel at the same time, and must not read half of it.
-        whole = folder / f"{kernel.name}.{os.getpid()}"
-        whole.write_text(kernel.source_text() + _POKES)
-        whole.replace(source)
+        # Another process may use the same kernel at the same time, and must not read half of it.
+        complete = folder / f"{kernel.name}.{os.getpid()}"
+        complete.write_text(kernel.source_text() + _POKES)
+        complete.replace(source)
 
     def launch(problem: Problem, config: Config, device: DeviceProperties) -> tuple[Launch, ...]:
         own = kernel.launches(problem, config, device)
@@ -223,5 +211,5 @@ def _launch(poke: Poke, problem: Problem) -> Launch:
 
 
 def _word(stored: NDArray[Any]) -> int:
-    """The bits of one element."""
+    """Return the bits of one element."""
     return int(np.ascontiguousarray(stored).reshape(-1).view(f"u{stored.dtype.itemsize}")[0])

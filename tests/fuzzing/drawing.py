@@ -1,4 +1,4 @@
-"""Cases drawn at random, the same from the same seed and number."""
+"""Random cases that are the same for the same seed and number."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _STAMPS = 3000
 
 @dataclass(frozen=True)
 class Extent:
-    """How large the cases of a device are.
+    """The size of the cases on a device.
 
     Attributes:
-        largest: rows and columns, about.
-        work: m·n·k at most.
+        largest: the approximate limit of rows and columns.
+        work: the limit of m·n·k.
     """
 
     largest: int
@@ -33,14 +33,14 @@ EXTENTS = {"emulator": Extent(80, 300_000), "cuda": Extent(280, 20_000_000)}
 
 @dataclass(frozen=True)
 class Case:
-    """What is tried.
+    """One case.
 
     Attributes:
-        subject: the kernel, by name, and its rule.
+        subject: the kernel and its rule.
         problem: the product.
         block: threads per block.
-        seed: of the inputs.
-        kind: "plain", "forced" (against the constraints), or what damage is done.
+        seed: seed of the inputs.
+        kind: "plain", "forced" (against the constraints), or a kind of damage.
     """
 
     subject: Subject
@@ -51,13 +51,9 @@ class Case:
 
 
 def draw_case(seed: int, number: int, subjects: Mapping[str, Subject], extent: Extent) -> Case:
-    """Case ``number`` of a seed.
+    """Return case ``number`` of a seed.
 
-    Args:
-        seed: of the whole run.
-        number: which of its cases.
-        subjects: the kernels.
-        extent: how large. What is forced is no larger than the emulator can take, which tries it first.
+    Forced cases have the size for the emulator, which runs them first.
     """
     rng = random.Random(f"{seed}/{number}")
     subject = subjects[rng.choice(sorted(subjects))]
@@ -80,21 +76,20 @@ def _affordable(rule: Rule, problem: Problem, block: Dim3, extent: Extent) -> bo
 
 
 def _block(rng: random.Random, subject: Subject, fitting: float) -> Dim3:
-    """One that is declared, one that the source is written for, or any (that seldom where most must fit)."""
+    """Return a declared block, one that the source is written for, or any."""
     if rng.random() < 0.4:
         return rng.choice(subject.kernel.usual_configs).block
     if rng.random() < (1 + fitting) / 2:
         x = rng.randint(1, 32)
         shapes = (Dim3(x, rng.randint(1, MOST_THREADS // x)), Dim3(x, x), Dim3(16, 16), Dim3(32, 32))
         return next(shape for shape in shapes if subject.rule.block(shape))
-    return rng.choice(
-        (
-            Dim3(rng.randint(1, 40), rng.randint(1, 40)),
-            Dim3(rng.randint(1, 12), rng.randint(1, 12), rng.randint(1, 4)),
-            Dim3(rng.choice((32, 64, 100, 256, 1024, 1025))),
-            Dim3(1, rng.choice((32, 100, 1024))),
-        )
+    shapes = (
+        Dim3(rng.randint(1, 40), rng.randint(1, 40)),
+        Dim3(rng.randint(1, 12), rng.randint(1, 12), rng.randint(1, 4)),
+        Dim3(rng.choice((32, 64, 100, 256, 1024, 1025))),
+        Dim3(1, rng.choice((32, 100, 1024))),
     )
+    return rng.choice(shapes)
 
 
 def _problem(rng: random.Random, subject: Subject, block: Dim3, extent: Extent, fitting: float) -> Problem:
@@ -112,19 +107,18 @@ def _problem(rng: random.Random, subject: Subject, block: Dim3, extent: Extent, 
 
 
 def _sizes(rng: random.Random, block: Dim3, largest: int) -> tuple[int, int, int]:
-    """Sizes about a block's and its multiples, primes, 1, anything: the same, different, or one long and two short."""
+    """Return three sizes that are equal, different, or one long and two short."""
     shape = rng.random()
     if shape < 0.3:
         size = _size(rng, block.x, largest)
         return size, size, size
     if shape < 0.5:
-        sizes = [rng.randint(1, 4), rng.randint(1, 4), rng.randint(largest, 4 * largest)]
-        rng.shuffle(sizes)
-        return sizes[0], sizes[1], sizes[2]
+        return _shuffled(rng, rng.randint(1, 4), rng.randint(1, 4), rng.randint(largest, 4 * largest))
     return _size(rng, block.y, largest), _size(rng, block.x, largest), _size(rng, block.x, largest)
 
 
 def _size(rng: random.Random, tile: int, largest: int) -> int:
+    """Return 1, a prime, a multiple of a tile, a neighbour of one, or any number."""
     multiple = tile * rng.randint(1, max(1, largest // tile))
     return rng.choice(
         (1, rng.choice(_PRIMES), multiple, multiple, multiple + 1, max(1, multiple - 1), rng.randint(1, largest))
@@ -132,7 +126,12 @@ def _size(rng: random.Random, tile: int, largest: int) -> int:
 
 
 def _too_large(rng: random.Random) -> tuple[int, int, int]:
-    """Two sizes at least whose product no int can index."""
-    sizes = [rng.randrange(65536, 2**20), rng.choice((65536, 131072)), rng.choice((1, 64, 65536, 2**30))]
-    rng.shuffle(sizes)
-    return sizes[0], sizes[1], sizes[2]
+    """Return sizes whose products exceed an int."""
+    return _shuffled(rng, rng.randrange(65536, 2**20), rng.choice((65536, 131072)), rng.choice((1, 64, 65536, 2**30)))
+
+
+def _shuffled(rng: random.Random, *sizes: int) -> tuple[int, int, int]:
+    shuffled = list(sizes)
+    rng.shuffle(shuffled)
+    m, n, k = shuffled
+    return m, n, k

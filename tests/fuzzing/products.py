@@ -1,4 +1,4 @@
-"""Products of every type without a device: right ones, such with a mistake, and such of a lower precision."""
+"""Products of every type without a device: right ones, ones with a mistake, and ones of a lower precision."""
 
 from __future__ import annotations
 
@@ -19,33 +19,27 @@ RIGHT, LOWER = "right", "lower precision"
 TERMS = ("dropped term", "doubled term", "swapped terms")
 KINDS = (RIGHT, *TERMS, LOWER)
 REJECTED, WITHIN, ACCEPTED = "rejected", "within the tolerance", "accepted"
+# Alpha and beta.
 FACTORS = (
-    (1.0, 0.0),
-    (1.0, 0.0),
-    (1.0, 1.0),
-    (0.5, 0.0),
-    (0.3, 0.0),
-    (-1.5, 0.3),
-    (2.0, 1.0),
-    (1.0, -1.0),
-    (-0.7, 0.0),
+    *((1.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.5, 0.0), (0.3, 0.0)),
+    *((-1.5, 0.3), (2.0, 1.0), (1.0, -1.0), (-0.7, 0.0)),
 )
 _LARGEST, _WORK = 40, 3_000_000
 
 
 class Misjudged(AssertionError):
-    """A right product is refused, or one accepted that is not within the tolerance."""
+    """A verdict that rejects a right product, or accepts one outside the tolerance."""
 
 
 def try_product(arithmetic: Arithmetic, kind: str, seed: int, number: int) -> tuple[str, str]:
-    """Make a product, right or not, and hold what mmcore says of it against what is known.
+    """Compute a product, right or wrong, and compare mmcore's verdict with the known one.
 
     Returns:
-        How it was made, and what came of it: "accepted", "rejected", or "within the tolerance" for a mistake that is
-        less than rounding may be.
+        The order of summation, and the verdict: "accepted", "rejected", or "within the tolerance" for a mistake that
+        is less than the allowed rounding.
 
     Raises:
-        Misjudged: it is not what must come of it.
+        Misjudged: the verdict is not the known one.
     """
     rng = random.Random(f"{arithmetic}/{kind}/{seed}/{number}")
     problem = _problem(rng, arithmetic, kind)
@@ -57,28 +51,28 @@ def try_product(arithmetic: Arithmetic, kind: str, seed: int, number: int) -> tu
     c = _stored(problem, arithmetic.accumulator, matrices, multiply)
     if kind in TERMS:
         _make_a_mistake(rng, problem, matrices, truth, c, kind)
-    # Of sampled rows and projections it is only known that they refuse no right product.
+    # Sampled rows and projections need not find every mistake, but must not reject a right product.
     full = rng.choice((None, None, 0.0)) if kind == RIGHT else None
     found = verify_product(problem, arithmetic.accumulator, matrices, c, full)
     values = wide(c, problem.output)
-    said = f"{arithmetic}: {kind}, {name}, {problem}, α={problem.alpha}, β={problem.beta}, mixed={mixed}: {found}"
+    words = f"{arithmetic}: {kind}, {name}, {problem}, α={problem.alpha}, β={problem.beta}, mixed={mixed}: {found}"
     if kind == RIGHT and not found.verified:
-        raise Misjudged(f"a right product is refused: {said}")
-    # Many elements together are judged by a limit of their own, where C is smaller than its tolerance.
+        raise Misjudged(f"a right product is rejected: {words}")
+    # Where C is smaller than its tolerance, a separate limit applies to many elements together.
     together = matrices.rows is None and arithmetic.accumulator.startswith(("float16", "bfloat16", "float22"))
     if (found.verified and truth.wrong(values)) or (truth.right(values) and not found.verified and not together):
-        raise Misjudged(f"{said}: the product is {'wrong' if truth.wrong(values) else 'right'}")
+        raise Misjudged(f"{words}: the product is {'wrong' if truth.wrong(values) else 'right'}")
     if kind in TERMS and found.verified:
         return name, WITHIN
     return name, ACCEPTED if found.verified else REJECTED
 
 
 def _problem(rng: random.Random, arithmetic: Arithmetic, kind: str) -> Problem:
-    """Half of the products have a k up to 300, the others one up to 16384."""
+    """Return a problem with k up to 300 or up to 16384."""
     m, n = rng.randint(1, _LARGEST), rng.randint(1, _LARGEST)
     k = round(2 ** rng.uniform(0, 8.2 if rng.random() < 0.5 else 14))
     if kind == LOWER:
-        # So many rows and columns that some are of whole numbers and some of units.
+        # Enough rows and columns for some of whole numbers and some of units.
         m, n = rng.randint(24, _LARGEST), rng.randint(24, _LARGEST)
     while m * n * k > _WORK and kind != LOWER:
         m, n = -(-m // 2), -(-n // 2)
@@ -93,7 +87,7 @@ def _problem(rng: random.Random, arithmetic: Arithmetic, kind: str) -> Problem:
 
 
 def _stored(problem: Problem, accumulator: str, matrices: Matrices, multiply: Multiply) -> NDArray[Any]:
-    """C as a kernel leaves it: factors are rounded, products with them, and their sum."""
+    """Return C as a kernel stores it: factors, their products and the sum are rounded."""
     kept = "float32" if accumulator.startswith("float22") else accumulator
     with np.errstate(all="ignore"):
         total = multiply(wide(matrices.a, problem.dtype), wide(matrices.b, problem.dtype))
@@ -108,7 +102,7 @@ def _stored(problem: Problem, accumulator: str, matrices: Matrices, multiply: Mu
 def _make_a_mistake(
     rng: random.Random, problem: Problem, matrices: Matrices, truth: Truth, c: NDArray[Any], kind: str
 ) -> None:
-    """Leave out a term of one element of C, add it twice, or swap two elements of the row of A in it."""
+    """Omit a term of one element of C, add it twice, or exchange two elements of its row of A."""
     row, column = rng.randrange(problem.m), rng.randrange(problem.n)
     a, b = wide(matrices.a[row], problem.dtype), wide(matrices.b[:, column], problem.dtype)
     one, other = rng.randrange(problem.k), rng.randrange(problem.k)

@@ -1,4 +1,4 @@
-"""Whether a product is right, found out a second way: by numpy in float64 and the tolerance in docs/verification.md."""
+"""A second computation of right products: by numpy in float64, with the tolerance of docs/verification.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mmcore.kernel.problem import Problem
 from mmcore.verify.inputs import Kind, Matrices
 from tests.narrowing import wide
 
-# Of each type the unit roundoff, and the exponent of its least normal number.
+# The unit roundoff of each type, and the exponent of its least normal number.
 _ROUNDINGS = {
     "float16": (2.0**-11, -14),
     "bfloat16": (2.0**-8, -126),
@@ -24,20 +24,20 @@ _ROUNDINGS = {
     "float8_e5m2": (2.0**-3, -14),
     "int32": (0.0, 0),
 }
-# Of float64, what mmcore allows to subnormal numbers is less than this.
+# An upper limit of the tolerance that mmcore adds for subnormal float64 numbers.
 LEAST = 1e-300
 _TERMS_AT_ONCE = {"float22": 32}
 
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """What C must be, element by element.
+    """The right elements of C.
 
     Attributes:
         product: the float64 product, m×n.
-        bound: how far from it a right element may lie, m×n.
-        close: the same, or less where the inputs are such that a right element lies closer.
-        margin: share of the bound within which two float64 products need not agree on an element.
+        bound: the largest distance of a right element from it, m×n.
+        close: the same, or less where the inputs allow only smaller errors.
+        margin: share of the bound within which two float64 products may disagree about an element.
     """
 
     product: NDArray[np.float64]
@@ -46,18 +46,18 @@ class Truth:
     margin: float
 
     def wrong(self, c: NDArray[np.float64]) -> bool:
-        """Whether some element is certainly too far off, or no number."""
+        """Return whether some element is certainly too far off, or NaN."""
         with np.errstate(invalid="ignore"):
             return bool((~(np.abs(c - self.product) <= (1 + self.margin) * self.close + LEAST)).any())
 
     def right(self, c: NDArray[np.float64]) -> bool:
-        """Whether every element is certainly near enough."""
+        """Return whether every element is certainly near enough."""
         with np.errstate(invalid="ignore"):
             return bool((np.abs(c - self.product) <= (1 - self.margin) * self.close).all())
 
 
 def truth_of(problem: Problem, accumulator: str, matrices: Matrices) -> Truth:
-    """What the product of these matrices must be."""
+    """Return the right product of some matrices."""
     a, b = (wide(matrix, problem.dtype) for matrix in (matrices.a, matrices.b))
     alpha, beta = problem.alpha, problem.beta
     product, magnitude = alpha * (a @ b), abs(alpha) * (np.abs(a) @ np.abs(b))
@@ -70,14 +70,12 @@ def truth_of(problem: Problem, accumulator: str, matrices: Matrices) -> Truth:
     at_once = min(problem.k, _TERMS_AT_ONCE.get(summed_in, 1))
     terms = math.ceil(min(problem.k, int(promoted or problem.k)) / at_once) + (beta != 0)
     if matrices.rows is not None:
-        # All of at_once terms are cut off where the largest is, which is most of them where they are scattered.
+        # All terms of a step are truncated at the largest, which may be most of them where magnitudes vary.
         magnitude[matrices.rows == Kind.SCALED] *= math.sqrt(at_once)
-    # A factor that is not 1 is rounded itself, and so is what it multiplies.
+    # A factor other than 1 is rounded, and so is its product.
     scaled = 2 * ((alpha, beta) not in ((1, 0), (1, 1)))
     bound = (2 * math.sqrt(terms) + scaled) * (roundoff + 2.0**-53) * magnitude
     bound = bound * (1 + storing) + storing * np.maximum(np.abs(product), 2.0**least_stored)
-    # The roundings of a float64 product make up a good part of the bound of a float64 kernel.
-    margin = 1e-6
     roundings = problem.k + 1 + (beta != 0) + scaled
     least = roundings * max(1.0, abs(alpha)) * roundoff * 2.0**least_exponent if accumulator != "float64" else 0.0
     bound = bound + least
@@ -90,9 +88,10 @@ def truth_of(problem: Problem, accumulator: str, matrices: Matrices) -> Truth:
             close[units] = np.minimum(close, near)[units]
         if (alpha, beta) == (1, 1) or (not beta and abs(alpha) >= 2.0**-7 and math.log2(abs(alpha)) % 1 == 0):
             close[np.ix_(matrices.rows == Kind.WHOLE, matrices.columns == Kind.WHOLE)] = 0
-    return Truth(product, bound, close, 0.4 if accumulator == "float64" else margin)
+    # The roundings of a float64 product are a large part of the bound of a float64 kernel.
+    return Truth(product, bound, close, 0.4 if accumulator == "float64" else 1e-6)
 
 
 def widened(problem: Problem, c: NDArray[Any]) -> NDArray[np.float64]:
-    """C as numbers."""
+    """Return C as float64 numbers."""
     return wide(c, problem.output)

@@ -1,4 +1,4 @@
-"""A case tried on a device, and the outcome held against what is known of it."""
+"""Runs of single cases on a device, whose outcome is compared with the known one."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tests.fuzzing.damage import DAMAGES, HARMLESS, Launched, Poke, damaged
 from tests.fuzzing.drawing import FORCED, PLAIN, Case
 from tests.fuzzing.truth import truth_of, widened
 
-# What a constraint violation says of each breach, and of no other.
-_SAID = {
+# A constraint violation's words for each breach.
+_WORDS = {
     "sizes differ": r"m, n and k must be equal, but are",
     "not a multiple": r"not a multiple of",
     "block's shape": r"the block must (be|have)",
@@ -32,7 +32,7 @@ _SAID = {
     "threads": r"threads( along \w)?; the device allows",
 }
 
-# What can come of a case. Damage has its own name for an outcome where it is rejected.
+# The outcomes of a case. The outcome of rejected damage has its own name.
 VERIFIED, REFUSED = "verified", "refused"
 FORCED_VERIFIED, FORCED_REJECTED, FORCED_REFUSED = "forced: verified", "forced: rejected", "forced: refused"
 UNSAFE = "forced: faulty on the emulator, not launched"
@@ -43,21 +43,24 @@ DAMAGED = "damaged: "
 
 
 class Disagreement(AssertionError):
-    """What mmcore says of a case is not what is known of it."""
+    """A verdict of mmcore that contradicts the known outcome of a case."""
+
+    def __init__(self, case: Case, words: str) -> None:
+        super().__init__(f"{describe(case)}: {words}")
 
 
 def try_case(case: Case, device: Device, folder: Path, rehearsal: Device | None = None) -> str:
-    """Try a case, and say what came of it: one of the outcomes above, or :data:`DAMAGED` and what was done to it.
+    """Run a case, and return one of the outcomes above, or :data:`DAMAGED` and the kind of damage.
 
     Args:
-        case: what to try.
-        device: where.
-        folder: where changed sources go.
-        rehearsal: a device on which launches against the constraints are made first, because ``device`` does not
-            survive one that leaves its memory.
+        case: the case.
+        device: the device.
+        folder: the folder for changed sources.
+        rehearsal: a device for a first run of launches against the constraints, because an access out of bounds
+            destroys the context of ``device``.
 
     Raises:
-        Disagreement: the outcome is not the one that it must be.
+        Disagreement: mmcore contradicts the known outcome.
     """
     if case.kind == PLAIN:
         return _plain(case, device)
@@ -74,21 +77,21 @@ def _plain(case: Case, device: Device) -> str:
         _check_sentence(case, refused, breaches)
         return REFUSED
     if breaches:
-        raise Disagreement(f"{describe(case)}: launched, although {breaches}")
+        raise Disagreement(case, f"launched, although {breaches}")
     if not result.verified or wrong:
-        raise Disagreement(f"{describe(case)}: a right kernel is not verified: {result.failures()}")
+        raise Disagreement(case, f"a right kernel is not verified: {result.failures()}")
     return VERIFIED
 
 
 def _check_sentence(case: Case, refused: ConstraintViolation, breaches: set[str]) -> None:
-    """One sentence that names each breach with numbers of this case, and nothing else."""
+    """Require one sentence that describes the breaches and nothing else, with numbers of the case."""
     text = str(refused)
-    said = {name for name, pattern in _SAID.items() if re.search(pattern, text)}
+    named = {name for name, pattern in _WORDS.items() if re.search(pattern, text)}
     of_case = {*case.block, case.block.size, case.problem.m, case.problem.n, case.problem.k}
     quoted = [set(map(int, re.findall(r"\d+", reason))) for reason in refused.reasons]
     numbered = all(numbers & of_case or max(numbers, default=0) >= 2**31 for numbers in quoted)
-    if said != breaches or "\n" in text or not text.startswith(f"{case.subject.kernel.name}: ") or not numbered:
-        raise Disagreement(f"{describe(case)}: known to break {breaches or 'nothing'}, and rejected with: {text}")
+    if named != breaches or "\n" in text or not text.startswith(f"{case.subject.kernel.name}: ") or not numbered:
+        raise Disagreement(case, f"known to break {breaches or 'nothing'}, and rejected with: {text}")
 
 
 def _forced(case: Case, device: Device, rehearsal: Device | None) -> str:
@@ -99,38 +102,38 @@ def _forced(case: Case, device: Device, rehearsal: Device | None) -> str:
         result, right, wrong = _run(case, case.subject.kernel, device)
     except (ConstraintViolation, CompileError) as error:
         if not breaches:
-            raise Disagreement(f"{describe(case)}: nothing forbids this, but: {error}") from None
+            raise Disagreement(case, f"nothing forbids this, but: {error}") from None
         return FORCED_REFUSED
     if not breaches and not result.verified:
-        raise Disagreement(f"{describe(case)}: a right kernel is not verified: {result.failures()}")
+        raise Disagreement(case, f"a right kernel is not verified: {result.failures()}")
     if result.verified and wrong:
-        raise Disagreement(f"{describe(case)}: a wrong product is called verified")
+        raise Disagreement(case, "a wrong product is called verified")
     if not result.verified and not result.violations and right:
-        raise Disagreement(f"{describe(case)}: a right product is refused: {result.failures()}")
+        raise Disagreement(case, f"a right product is refused: {result.failures()}")
     return FORCED_VERIFIED if result.verified else FORCED_REJECTED
 
 
 def _damaged(case: Case, device: Device, folder: Path) -> str:
     problem, kernel = case.problem, case.subject.kernel
     launch = kernel.launches(problem, kernel.config(case.block), device.properties)
-    problem_on_device = problem if kernel.strided else problem.packed
     matrices = draw_mixed(problem, kernel.accumulator, case.seed)
     truth = truth_of(problem, kernel.accumulator, matrices)
-    at = Launched(problem_on_device, matrices, truth, launch.over_read.get("A", 0))
+    on_device = problem if kernel.strided else problem.packed
+    at = Launched(on_device, matrices, truth, launch.over_read.get("A", 0))
     pokes: list[Poke] = list(DAMAGES[case.kind](random.Random(case.seed), at))
     result, right, _ = _run(case, damaged(kernel, pokes, folder), device)
     if case.kind in HARMLESS or not pokes:
         if not result.verified:
-            raise Disagreement(f"{describe(case)}: a right product is refused: {result.failures()}")
+            raise Disagreement(case, f"a right product is refused: {result.failures()}")
         return ACCEPTED if pokes else NO_ROOM
-    # The product may be right all the same: a term of zero is missing, or one that the rounding of others hides.
+    # The product may still be right, if the missing term is zero or less than the rounding errors.
     if result.verified and not right:
-        raise Disagreement(f"{describe(case)}: {pokes} went unnoticed")
+        raise Disagreement(case, f"{pokes} went unnoticed")
     return DAMAGED + case.kind if not result.verified else HIDDEN
 
 
 def _run(case: Case, kernel: Kernel, device: Device) -> tuple[Result, bool, bool]:
-    """What mmcore says of a case; whether its product is right, and whether it is wrong, as found out here."""
+    """Return mmcore's result, whether the product is right, and whether it is wrong."""
     problem, verify = case.problem, vars(launches)["verify_product"]
     products: list[NDArray[Any]] = []
     inputs: list[Matrices] = []
@@ -142,26 +145,24 @@ def _run(case: Case, kernel: Kernel, device: Device) -> tuple[Result, bool, bool
         return verification
 
     leading = {name: getattr(problem, name) for name in ("lda", "ldb", "ldc")}
-    config = {"block": list(case.block)}
-    cell = Cell(
-        kernel.name, problem.m, problem.n, problem.k, config, seed=case.seed, force=case.kind == FORCED, **leading
-    )
+    config, force = {"block": list(case.block)}, case.kind == FORCED
+    cell = Cell(kernel.name, problem.m, problem.n, problem.k, config, seed=case.seed, force=force, **leading)
     with patch.object(launches, "verify_product", verify_product):
         result = measure(cell, device, kernel)
     if not products:
-        raise Disagreement(f"{describe(case)}: the device is lost: {result.failures()}")
+        raise Disagreement(case, f"the device is lost: {result.failures()}")
     (c,) = products
     product = widened(problem, c)
     truth = truth_of(problem, kernel.accumulator, inputs[0])
     right, wrong = truth.right(product), truth.wrong(product)
     verification = result.verification
     if verification is None or (verification.verified and wrong) or (right and not verification.verified):
-        raise Disagreement(f"{describe(case)}: the product is {'right' if right else 'wrong'}, but: {verification}")
+        raise Disagreement(case, f"the product is {'right' if right else 'wrong'}, but: {verification}")
     return result, right, wrong
 
 
 def describe(case: Case) -> str:
-    """A case on one line, as options of the command line."""
+    """Return a case as options of the command line."""
     words = [case.subject.kernel.name, *(f"-{name} {getattr(case.problem, name)}" for name in "mnk")]
     if case.problem != case.problem.packed:
         words += [f"--{name} {getattr(case.problem, name)}" for name in ("lda", "ldb", "ldc")]

@@ -37,7 +37,7 @@ SPACES = {
 
 
 def sizes(kernel: Kernel) -> dict[str, Any]:
-    """Those that hang over the tiles' edges, or else the least that the kernel's constraints allow."""
+    """Return sizes that overhang the tiles, or else the least that the kernel allows."""
     config = kernel.usual_configs[0]
     if not kernel.violations(kernel.problem(**RAGGED), config):
         return RAGGED
@@ -130,7 +130,7 @@ def test_configs_of_a_space_are_right(name: str, place: str) -> None:
     "name", ["ladder.f64.02_dmma", "ladder.f64.03_ring", *(name for name in RUNGS if "any" in name)]
 )
 def test_configs_drawn_at_random_are_right_at_ragged_sizes(name: str) -> None:
-    """Where tiles hang over the edges, and where k is long and C has few of them."""
+    """Use sizes where tiles overhang the edges, and a long k with few tiles of C."""
     for config in random.Random(name).sample([resolve(declared) for declared in LADDER[name].configs], 3):
         for m, n, k in ((70, 45, 300), (16, 200, 1100)):
             result = mmcore.run(name, m=m, n=n, k=k, config=config.to_json(), device="emulator", seed=1)
@@ -141,9 +141,7 @@ def test_configs_drawn_at_random_are_right_at_ragged_sizes(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "resident"), [("ladder.f32.09_any", f32.resident), ("ladder.f64.03_ring", f64.resident)]
 )
-def test_the_blocks_that_are_counted_on_are_those_that_the_source_asks_room_for(
-    name: str, resident: Callable[[Config], int]
-) -> None:
+def test_resident_blocks_are_those_of_launch_bounds(name: str, resident: Callable[[Config], int]) -> None:
     for config in [resolve(declared) for declared in LADDER[name].configs][::8]:
         planned = plan(LADDER[name], LADDER[name].problem(64, 64, 64), config, DeviceProperties())
         (asked,) = set(re.findall(r"\.minnctapersm (\d+)", compile_plan(planned, "90").ptx))
@@ -175,7 +173,7 @@ def share_of_tolerance(name: str, a: NDArray[np.float32], b: NDArray[np.float32]
 @pytest.mark.parametrize("k", [1, 8, 64, 300])
 @pytest.mark.parametrize("inputs", ["of one sign", "of any sign", "of twelve binades", "of other scales"])
 def test_float32_in_parts_is_as_accurate_as_float32(name: str, k: int, inputs: str) -> None:
-    """Where no number needs the CUDA cores, and sums of one sign, which tensor cores cut off, add up their errors."""
+    """Use numbers that have parts, and sums of one sign, whose errors add up."""
     rng = np.random.default_rng(k)
     a, b = rng.uniform(0.5, 1, (40, k)), rng.uniform(0.5, 1, (k, 24))
     if inputs == "of any sign":
@@ -212,7 +210,7 @@ def test_what_is_no_number_spoils_its_row_alone(name: str) -> None:
 
 @pytest.mark.parametrize("card", ["nvidia-h200", "nvidia-h100"])
 def test_the_gpus_bits_were_the_emulators(card: str) -> None:
-    """What docs/ladder.md says of the committed comparisons."""
+    """Check the statement of docs/ladder.md about the committed comparisons."""
     document = json.loads((RESULTS / card / "ladder_bits.json").read_text())
     assert {row["kernel"] for row in document["rows"]} == set(LADDER)
     for row in document["rows"]:

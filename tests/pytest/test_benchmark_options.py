@@ -1,4 +1,4 @@
-"""Which cells the --mm- options select, and what is said of options that make no sense."""
+"""Cells that the --mm- options select, and messages about options that make no sense."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ from mmcore.result import LaunchRecord
 from mmcore.timing import Time
 from mmcore.verify.outcome import Verification
 from mmcore_engines.file_locks import Holder, LockFailed
-from mmcore_pytest import plugin
 from mmcore_pytest.benchmark_internals import save, without_counterpart
 from mmcore_pytest.collection import Collection, find_benchmarks
 from mmcore_pytest.fixture import DeviceClock, _what_is_wrong, options_of
@@ -240,7 +239,7 @@ def test_a_devices_limits_are_asked_when_a_cells_turn_comes() -> None:
 
 @pytest.fixture
 def tiled(monkeypatch: pytest.MonkeyPatch) -> str:
-    """A kernel of a space of configs, of which one is usual."""
+    """A kernel with a space of configs and one usual config."""
     kernel = Kernel(
         name="acme.tiled",
         configs=Space(
@@ -316,7 +315,7 @@ def test_the_usual_sizes_are_those_that_the_config_allows() -> None:
 
 
 def timing(max_seconds: float | None = 0.7, way: tuple[str, str] = ("kernel", "warm"), **marker: Any) -> Timing:
-    """What comes of pytest-benchmark's options and a test's mark."""
+    """Return the timing that pytest-benchmark's options and a test's mark ask for."""
     options = {
         "max_time": "2.0", "min_rounds": 6, "min_time": "0.001", "warmup": False, "warmup_iterations": 100,
         "calibration_precision": 20, "precision": None, "confidence": None,
@@ -359,7 +358,7 @@ def test_cold_launches_take_a_tenth_of_the_time_unless_the_mark_says_how_long() 
 
 
 def begin_config(words: dict[str, list[str]]) -> Any:
-    """A run's config of which a session begins with a cell."""
+    """Return a configuration of pytest for a session."""
     options = {"benchmark_max_time": "2.0", "benchmark_min_rounds": 5, "benchmark_min_time": "0.1"}
     options |= {"benchmark_calibration_precision": 10}
     return SimpleNamespace(
@@ -398,7 +397,7 @@ def test_a_clock_moves_on_by_each_round_and_begins_anew() -> None:
     assert (clock(), clock()) == (0.0, 1.0)
 
 
-# What is printed
+# Output
 
 
 def done(name: str, n: int, *, times: tuple[float, ...] = (), compared: int | None = None, **more: Any) -> Measured:
@@ -576,22 +575,6 @@ def test_a_device_that_is_timed_is_held_once_until_the_run_ends(
     assert (MadeUpLock.taken, ended) == ([], ["workers"])
 
 
-def test_a_cell_takes_as_long_as_its_set_up_its_call_and_its_teardown_together() -> None:
-    used: Any = SimpleNamespace(duration=0.0)
-    session = Session(begin_config({}))
-    session.items, session.benchmarks["test_bench.py::test_one"] = 1, used
-    for name, seconds in (("one", 1.0), ("one", 2.0), ("another", 8.0), ("one", 4.0)):
-        config = SimpleNamespace(stash={plugin._SESSION: session})
-        item: Any = SimpleNamespace(config=config, nodeid=f"test_bench.py::test_{name}")
-        report: Any = SimpleNamespace(duration=seconds, when="call")
-        wrapper = plugin.pytest_runtest_makereport(item)
-        next(wrapper)
-        with pytest.raises(StopIteration) as done:
-            wrapper.send(report)
-        assert done.value.value is report
-    assert used.duration == 7.0
-
-
 def test_csv_has_zeros_and_leaves_out_what_is_not_there(tmp_path: Path) -> None:
     results = [done("upc.kernel01", 32, times=(2e-3,), figures={"occupancy": 0.0, "sectors": None})]
     write_csv(tmp_path / "out.csv", results)
@@ -623,9 +606,7 @@ def test_a_number_has_three_digits_or_all_before_the_point(seconds: float, rate:
         ),
     ],
 )
-def test_what_is_wrong_with_a_cell_begins_with_its_name(
-    violations: tuple[Violation, ...], verification: Verification | None, said: str
-) -> None:
+def test_a_failure_has_a_name(violations: tuple[Violation, ...], verification: Verification | None, said: str) -> None:
     _, result = done("upc.kernel01", 32)
     text = _what_is_wrong(replace(result, violations=violations, verification=verification), 2.5)
     first, second, *more = text.splitlines()

@@ -1,4 +1,4 @@
-"""``mmcore run my.cu`` and its like: a file in the place of a kernel's name."""
+"""``mmcore run my.cu``: commands with a file instead of a kernel's name."""
 
 from __future__ import annotations
 
@@ -13,41 +13,20 @@ import pytest
 import mmcore
 from mmcore.cell import Cell
 from mmcore.registry import referenced_kernel, registry
-from mmcore_cuda.nvrtc.device_half import LeftOut
+from mmcore_cuda.nvrtc.device_half import ExcludedCode
 from mmcore_emulator.adapter.launch_facts import launch_command
-from mmcore_sources.cuda_file.left_out import in_a_line, in_a_list, may_have_a_host_half
+from mmcore_sources.cuda_file.excluded_host_code import in_a_line, in_a_list, may_have_a_host_half
 from tests.command_line import install
 from tests.command_line import mmcore as command
+from tests.kernel_sources import kernel_source
 from tests.sources.test_source_file import NAIVE
 
-RIGHT = """
-__global__ void mul(const float *A, const float *B, float *C, int m, int n, int k) {
-    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
-    if (row >= m || col >= n) return;
-    float sum = 0;
-    for (int i = 0; i < k; i++) sum += A[row * k + i] * B[i * n + col];
-    C[row * n + col] = sum;
-}
-"""
+RIGHT = kernel_source("guarded")
 
-TILED = """
-__global__ void mul(const float *A, const float *B, float *C, int m, int n, int k) {
-    __shared__ float a[16][16], b[16][16];
-    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
-    float sum = 0;
-    for (int p = 0; p < k; p += 16) {
-        a[threadIdx.y][threadIdx.x] = row < m && p + threadIdx.x < k ? A[row * k + p + threadIdx.x] : 0;
-        b[threadIdx.y][threadIdx.x] = p + threadIdx.y < k && col < n ? B[(p + threadIdx.y) * n + col] : 0;
-        __syncthreads();
-        for (int i = 0; i < 16; i++) sum += a[threadIdx.y][i] * b[i][threadIdx.x];
-    __syncthreads();  // until all have read
-    }
-    if (row < m && col < n) C[row * n + col] = sum;
-}
-"""
+TILED = kernel_source("tiled_16")
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working folder, with a right kernel and one without a guard."""
     (tmp_path / "my.cu").write_text(RIGHT)
@@ -57,7 +36,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.usefixtures("folder")
 def test_a_file_is_run_and_what_nobody_said_is_told_with_the_option_that_says_otherwise() -> None:
     result = command("run", "my.cu", "--size", "20x30x40", "--device", "emulator")
     assert result.exit_code == 0, result.output
@@ -67,22 +45,13 @@ def test_a_file_is_run_and_what_nobody_said_is_told_with_the_option_that_says_ot
         assert option in result.stderr
 
 
-@pytest.mark.usefixtures("folder")
 def test_what_is_said_is_not_inferred() -> None:
     said = ["--entry", "mul", "--args", "A,B,C,m,n,k", "--block", "8x4", "--grid", "ceil(n/8), ceil(m/4)"]
     result = command("run", "my.cu", "--size", "20x30x40", "--quiet", *said)
     assert (result.exit_code, result.stdout, result.stderr.strip()) == (0, "TEST PASS\n", "")
 
 
-FLAT = """
-__global__ void flat(float* A, float* B, float* C, int rows, int n, int k) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float sum = 0;
-    for (int p = 0; i < rows * n && p < k; ++p) sum += A[i / n * k + p] * B[p * n + i % n];
-    if (i < rows * n) C[i] = sum;
-}
-int main() { flat<<<(rows * n + 63) / 64, 64, 4 * 64>>>(A, B, C, rows, n, k); }
-"""
+FLAT = kernel_source("flat_blocks")
 
 
 def test_what_a_report_prints_can_be_given_back(folder: Path) -> None:
@@ -101,7 +70,6 @@ def test_what_a_report_prints_can_be_given_back(folder: Path) -> None:
         assert "inferred" not in again.stderr
 
 
-@pytest.mark.usefixtures("folder")
 def test_a_wrong_product_fails_with_a_hint_where_another_grid_makes_it_right() -> None:
     swapped = ["--grid", "ceil(m/bx), ceil(n/by)"]
     result = command("run", "my.cu", "--size", "20x50x30", "--quiet", "--device", "emulator", *swapped)
@@ -129,7 +97,6 @@ def test_a_factor_of_0_and_no_matrix_by_columns_are_said_like_anything_else(fold
     assert "hint: with --column-major 'ABC' the product is right" in result.stdout
 
 
-@pytest.mark.usefixtures("folder")
 def test_a_right_product_is_passed_with_a_note_where_it_is_wrong_beside_whole_tiles() -> None:
     result = command("run", "tiled.cu", "--size", "32", "--quiet", "--device", "emulator")
     again = "mmcore run tiled.cu -m 65 -n 66 -k 67 --device emulator"
@@ -154,21 +121,7 @@ def test_a_race_is_not_a_pass(folder: Path) -> None:
     assert command("run", "tiles.cu", "--size", "65", "--quiet", "--device", "emulator").stdout == "TEST PASS\n"
 
 
-PADDED = """
-__global__ void padded(const float* A, const float* B, float* C, int m, int n, int k, int lda, int ldb, int ldc) {
-    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
-    if (row >= m || col >= n) return;
-    float sum = 0;
-    int i = 0;
-    for (; i + 4 <= k; i += 4) {
-        float4 a = *(const float4*)(A + row * lda + i);
-        sum += a.x * B[i * ldb + col] + a.y * B[(i + 1) * ldb + col];
-        sum += a.z * B[(i + 2) * ldb + col] + a.w * B[(i + 3) * ldb + col];
-    }
-    for (; i < k; ++i) sum += A[row * lda + i] * B[i * ldb + col];
-    C[row * ldc + col] = sum;
-}
-"""
+PADDED = kernel_source("vectors_of_four")
 
 
 @pytest.mark.parametrize("size", ["70x33x45", "350x97x45"])
@@ -181,7 +134,6 @@ def test_rows_remain_aligned_where_a_right_product_is_tried_at_a_small_size(size
     assert "misaligned" in result.stdout
 
 
-@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", ["check", "profile", "show", "occupancy", "conform"])
 def test_every_command_that_takes_a_kernel_takes_a_file(name: str) -> None:
     size = [] if name in ("show", "conform") else ["--size", "32"]
@@ -190,7 +142,6 @@ def test_every_command_that_takes_a_kernel_takes_a_file(name: str) -> None:
     assert "file.my" in result.stdout
 
 
-@pytest.mark.usefixtures("folder")
 def test_a_file_that_does_not_conform_is_shown_with_a_command_that_shows_it_again() -> None:
     result = command("conform", "tiled.cu", "--device", "emulator")
     assert result.exit_code == 1
@@ -244,17 +195,7 @@ def test_a_name_that_nvrtc_lacks_can_be_defined_and_one_of_cudas_need_not(folder
     assert command("run", "own.cu", "--size", "16", "--device", "emulator").exit_code == 0
 
 
-COOPERATIVE = """#include <cooperative_groups.h>
-__global__ void mul(const float *A, const float *B, float *C, int m, int n, int k) {
-    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
-    bool inside = row < m && col < n;
-    if (inside) C[(m - 1 - row) * n + col] = 0;  // by another block than adds
-    cooperative_groups::this_grid().sync();
-    float sum = 0;
-    for (int i = 0; inside && i < k; i++) sum += A[row * k + i] * B[i * n + col];
-    if (inside) C[row * n + col] += sum;
-}
-"""
+COOPERATIVE = kernel_source("waits_for_the_grid")
 
 
 def test_blocks_that_wait_for_the_whole_grid_are_launched_together(folder: Path) -> None:
@@ -302,7 +243,6 @@ def test_files_of_one_name_are_told_apart_by_their_folders(folder: Path) -> None
     assert found == ["file.my", "file.bob.my", "file.my"]
 
 
-@pytest.mark.usefixtures("folder")
 def test_a_cell_of_a_file_is_reproduced_with_what_was_said_of_it() -> None:
     kernel = registry().kernel({"file": "my.cu", "grid": "ceil(n/8), ceil(m/8)", "block": "8", "define": ["X=y"]})
     cell = Cell(registry().reference(kernel), 2, 3, 5, config=kernel.usual_configs[0].to_json(), seed=1)
@@ -311,7 +251,6 @@ def test_a_cell_of_a_file_is_reproduced_with_what_was_said_of_it() -> None:
     assert json.loads(json.dumps(cell.to_json()))["kernel"]["inferred"]["function"] == "mul"
 
 
-@pytest.mark.usefixtures("folder")
 def test_python_takes_a_files_path() -> None:
     result = mmcore.run("my.cu", m=5, n=7, k=9, device="emulator")
     assert (result.verified, result.kernel) == (True, "file.my")
@@ -344,7 +283,7 @@ def test_a_package_is_made_of_a_file_with_the_headers_that_it_includes(folder: P
 
 
 def test_kernels_that_were_written_for_declarations_are_read_as_they_are_declared() -> None:
-    """Of sources that no test was written for, none is taken for something else."""
+    """Read sources that were not written for this test."""
     ours = [each.item for name, each in registry().kernels.items() if name.startswith(("upc.", "hpsee."))]
     for declared in ours:
         found = referenced_kernel({"file": str(declared.source)})
@@ -352,12 +291,12 @@ def test_kernels_that_were_written_for_declarations_are_read_as_they_are_declare
         assert (found.dtype, found.output, found.beta) == (declared.dtype, declared.output, declared.beta)
 
 
-def test_a_plugin_that_fails_to_change_a_command_costs_only_its_own_change(folder: Path) -> None:
-    failing = "from mmcore import hookimpl\n@hookimpl\ndef mmcore_command(command):\n    return 1 // 0\n"
+def test_a_plugin_whose_options_fail_costs_only_its_own_options(folder: Path) -> None:
+    failing = "from mmcore import hookimpl\n@hookimpl\ndef mmcore_file_options():\n    return 1 // 0\n"
     install(folder / "site", "failing", "failing.command", failing)
     result = command("run", "my.cu", "--entry", "mul", "--size", "32", "--device", "emulator", site=folder / "site")
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "TEST PASS"), result.output
-    assert "mmcore_command of plugin " in result.stderr
+    assert "failed in mmcore_file_options: ZeroDivisionError" in result.stderr
 
 
 PROGRAM = """#include <vector>
@@ -374,7 +313,6 @@ int main() {
 """
 
 
-@pytest.mark.usefixtures("folder")
 def test_what_is_left_out_of_a_program_is_listed(folder: Path) -> None:
     text = PROGRAM.replace("HOST", RIGHT)
     first = text.splitlines().index("int check(const std::vector<float> &found) {") + 1
@@ -383,7 +321,7 @@ def test_what_is_left_out_of_a_program_is_listed(folder: Path) -> None:
     ran = command("run", "program.cu", "--size", "32", "--device", "emulator", "--quiet")
     assert ran.exit_code == 0, ran.output
     lines = f"lines {first}-{first + 7}"
-    said = f"left out of program.cu, as the host's half: main, check ({lines}); now (timing.h, lines 2-4)\n"
+    said = f"excluded from program.cu as host code: main, check ({lines}); now (timing.h, lines 2-4)\n"
     assert ran.stdout == f"{said}TEST PASS\n"
     listed = json.loads(command("run", "program.cu", "--size", "32", "--device", "emulator", "--json").stdout)[
         "left_out"
@@ -396,7 +334,7 @@ def test_what_is_left_out_of_a_program_is_listed(folder: Path) -> None:
     assert "not allowed in JIT mode" in listed[0]["reason"]
     shown = command("show", "program.cu")
     assert (
-        "left out of program.cu, as the host's half:\n"
+        "excluded from program.cu as host code:\n"
         f"  check  lines {first}-{first + 2}\n"
         f"  main   lines {first + 4}-{first + 7}\n"
         "  now    timing.h:2-4\n\n"
@@ -405,21 +343,21 @@ def test_what_is_left_out_of_a_program_is_listed(folder: Path) -> None:
     assert json.loads(command("show", "program.cu", "--json").stdout)["source_text"] == text
 
 
-@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", ["run", "show"])
 def test_nothing_is_said_of_a_file_that_is_taken_as_a_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore_sources.cuda_file.left_out.executor", None)  # nothing has to be compiled for it
+    # nothing has to be compiled for it
+    monkeypatch.setattr(
+        "mmcore_sources.cuda_file.excluded_host_code.executor", None
+    )  # nothing has to be compiled for it
     result = command(name, "my.cu", *(["--size", "32", "--device", "emulator"] if name == "run" else []))
     assert result.exit_code == 0, result.output
     assert "left out" not in result.output
 
 
-@pytest.mark.usefixtures("folder")
 def test_what_is_left_out_of_a_file_that_does_not_compile_is_not_known(folder: Path) -> None:
     (folder / "broken.cu").write_text(RIGHT.replace("sum +=", "sum + =") + "int main() {}\n")
     assert (
-        "what is left out of broken.cu is not known: file.broken: broken.cu does not"
-        in command("show", "broken.cu").stderr
+        "the host code in broken.cu is unknown: file.broken: broken.cu does not" in command("show", "broken.cu").stderr
     )
     ran = command("run", "broken.cu", "--size", "32")
     assert ran.exit_code == 2
@@ -429,15 +367,15 @@ def test_what_is_left_out_of_a_file_that_does_not_compile_is_not_known(folder: P
 
 def test_many_things_that_are_left_out_are_counted(tmp_path: Path) -> None:
     source = tmp_path / "many.cu"
-    many = [asdict(LeftOut(f"f{line}", str(source), line, line, "")) for line in range(10, 60, 10)]
+    many = [asdict(ExcludedCode(f"f{line}", str(source), line, line, "")) for line in range(10, 60, 10)]
     assert in_a_line(source, many) == (
-        "left out of many.cu, as the host's half: f10, f20, f30 and 2 more (5 places between lines 10 and 50)"
+        "excluded from many.cu as host code: f10, f20, f30 and 2 more (5 places between lines 10 and 50)"
     )
-    assert in_a_line(source, many[:1]) == "left out of many.cu, as the host's half: f10 (line 10)"
-    assert in_a_line(source, many[:2]) == "left out of many.cu, as the host's half: f10, f20 (lines 10, 20)"
-    library = asdict(LeftOut("thrust", "thrust/sort.h", 0, 0, ""))
-    assert in_a_line(source, [library]) == "left out of many.cu, as the host's half: thrust (sort.h)"
-    headers = [asdict(LeftOut("h", f"{each}.h", 1, 1, "")) for each in "abcde"]
+    assert in_a_line(source, many[:1]) == "excluded from many.cu as host code: f10 (line 10)"
+    assert in_a_line(source, many[:2]) == "excluded from many.cu as host code: f10, f20 (lines 10, 20)"
+    library = asdict(ExcludedCode("thrust", "thrust/sort.h", 0, 0, ""))
+    assert in_a_line(source, [library]) == "excluded from many.cu as host code: thrust (sort.h)"
+    headers = [asdict(ExcludedCode("h", f"{each}.h", 1, 1, "")) for each in "abcde"]
     assert in_a_line(source, headers).endswith("; h (c.h, line 1); and some of 2 more headers")
     assert in_a_list(source, [library]).endswith("  thrust  thrust/sort.h\n")
     assert (in_a_line(source, []), in_a_list(source, [])) == ("", "")

@@ -184,7 +184,7 @@ def test_what_a_partial_clone_lacks_is_not_fetched(repository: Path, trap: Path)
 
 @pytest.mark.parametrize("key", ["include.path", "core.worktree"])
 @pytest.mark.parametrize("value", [".", "pipe"])
-def test_a_config_that_leads_astray_is_one_sentence(
+def test_odd_git_configs(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: str
 ) -> None:
     os.mkfifo(tmp_path / "pipe")

@@ -1,4 +1,4 @@
-"""What is inferred of a .cu file: function, arguments, types, parameters, block and grid."""
+"""Inference from a .cu file: function, arguments, types, parameters, block and grid."""
 
 from __future__ import annotations
 
@@ -9,19 +9,12 @@ import pytest
 
 from mmcore import InvalidKernel, Kernel, Scalar
 from mmcore_cuda.cuda_source.program import read_program
-from mmcore_sources.cuda_file.body import Body
-from mmcore_sources.cuda_file.expressions import LaunchText, parse_expressions, python_text
-from mmcore_sources.cuda_file.inference import Inferred, infer
+from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.expressions import LaunchText, parse_expressions, python_text
+from mmcore_sources.cuda_file.inference.infer import Inferred, infer
+from tests.kernel_sources import kernel_source
 
-NAIVE = """
-__global__ void mul(float *A, float *B, float *C, int N) {
-    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
-    if (row >= N || col >= N) return;
-    float sum = 0;
-    for (int i = 0; i < N; i++) sum += A[row * N + i] * B[i * N + col];
-    C[row * N + col] = sum;
-}
-"""
+NAIVE = kernel_source("naive_square")
 SMALL = "__global__ void fill(float *p, int n, float v) { p[threadIdx.x] = v; }\n"
 
 
@@ -73,7 +66,7 @@ def test_of_several_functions_the_one_with_three_pointers_is_meant_and_of_these_
         ("int main() {}", {}, "my.cu has no __global__ function with a body"),
         ("#if 0\n" + NAIVE + "#endif\n", {}, "my.cu has no __global__ function with a body"),
         ("\n__global__ void f(float *A", {},
-         "my.cu has no __global__ function with a body; it ceases to be CUDA C++ in line 2"),
+         "my.cu has no __global__ function with a body; line 2 is not CUDA C++"),
         (NAIVE, {"entry": "f"}, "my.cu has no __global__ function f; it has mul"),
         (NAIVE, {"args": ["A", "B", "C", "q"]}, "--args: 'q' is none of A, B, C, m, n, k"),
         (NAIVE, {"args": ["A", "B", "C"]}, "--args names 3 arguments, but mul takes 4: float* A, float* B, float* C"),
@@ -82,17 +75,18 @@ def test_of_several_functions_the_one_with_three_pointers_is_meant_and_of_these_
         (NAIVE, {"grid": "q"}, "'q' in the grid 'q' is no value of a launch; there are m, n, k, lda"),
         (NAIVE, {"grid": "n.real"}, "'n.real' in the grid 'n.real' is neither a number below 2⁶³ nor a name"),
         (NAIVE, {"grid": "open('x')"}, "\"open('x')\" in the grid"),
-        (NAIVE, {"grid": "n +"}, "the grid 'n +' is no arithmetic such as 'ceil(n/bx), ceil(m/by)'"),
+        (NAIVE, {"grid": "n +"}, "the grid 'n +' is not arithmetic such as 'ceil(n/bx), ceil(m/by)'"),
         (NAIVE, {"grid": "2**n"}, "'2 ** n' in the grid '2**n' is neither"),
         (NAIVE, {"parameters": {"TILE": 3}}, "my.cu has no TILE for --config to set"),
         ("#define TILE 4\n" + NAIVE.replace("float sum", "float t[TILE], sum"), {"parameters": {"TILE": 3}},
-         "line 1 defines TILE itself, whatever --config or --define says"),
-        (NAIVE.replace("float *", "short *"), {}, "the elements of A are of type short; there are int32, int8, uint8"),
+         "line 1 defines TILE, so that --config and --define have no effect"),
+        (NAIVE.replace("float *", "short *"), {}, "the elements of A are of type short, which is none of int32"),
         (NAIVE.replace("int N", "Matrix N"), {}, "mul takes 'Matrix N', which is neither a pointer nor a number"),
-        (SMALL, {}, "fill takes 1 pointers (float* p), not three; --args says what each gets"),
-        ("template <int BM, int BN> " + NAIVE, {}, "mul is a template that nothing launches; --config BM=…,BN=… says"),
+        (SMALL, {}, "fill takes 1 pointers (float* p), not three; --args gives the role of each"),
+        ("template <int BM, int BN> " + NAIVE, {},
+         "mul is a template that nothing launches; --config BM=…,BN=… chooses"),
         (NAIVE.replace("blockDim.x", "WIDTH").replace("float sum = 0", "float sum = NAN"), {},
-         "nothing tells how many threads a block of mul has; --block does, as in --block 16x16, or --define for what "
+         "the block of mul is unknown; give it, as in --block 16x16, or --define for what "
          "the source does not define: NAN, WIDTH"),
     ],
 )  # fmt: skip
@@ -244,9 +238,7 @@ def test_dynamic_shared_memory_is_what_the_launch_has() -> None:
           "blockIdx.x * blockDim.x": "blockIdx.x * 64"}, "b64x1", "ceil(n / 64), m"),
     ],
 )  # fmt: skip
-def test_the_index_into_c_tells_block_and_grid_where_nothing_is_launched(
-    changes: dict[str, str], block: str, blocks: str
-) -> None:
+def test_the_index_into_c_implies_block_and_grid(changes: dict[str, str], block: str, blocks: str) -> None:
     text = NAIVE
     for number, old in enumerate(changes):
         text = text.replace(old, f"@{number}@")
@@ -277,9 +269,7 @@ __global__ void __launch_bounds__(SIDE * 8) mul(float *A, float *B, float *C, in
         ({"threadIdx.x": "threadIdx.y * 32 + threadIdx.x", "SIDE * 8": "64"}, (32, 32, 1), []),
     ],
 )
-def test_launch_bounds_tell_the_block_where_the_index_tells_none_that_they_allow(
-    changes: dict[str, str], block: tuple[int, ...], guessed: list[str]
-) -> None:
+def test_launch_bounds_may_imply_the_block(changes: dict[str, str], block: tuple[int, ...], guessed: list[str]) -> None:
     text = FLAT
     for old, new in changes.items():
         text = text.replace(old, new, 1)
@@ -296,7 +286,7 @@ def test_blocks_that_go_over_the_tiles_of_c_in_a_loop_are_read() -> None:
     loop = "int per = (N + 15) / 16; for (int it = blockIdx.x; it < per * per; it += gridDim.x) { int tile = it;"
     found = kernel(text.replace("int row", f"{loop} int row").replace("= sum;", "= sum; }"), block="16x16")
     assert grid(found) == "m * n"
-    with pytest.raises(InvalidKernel, match="nothing tells how many threads a block of mul has"):
+    with pytest.raises(InvalidKernel, match="the block of mul is unknown"):
         kernel(text.replace("int row", f"{loop} int row").replace("= sum;", "= sum; }"))
 
 
@@ -413,7 +403,7 @@ def test_what_grows_without_end_is_read_in_part() -> None:
 
 
 def test_variables_that_are_set_to_each_other_are_read_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore_sources.cuda_file.body._MOST_EXPRESSIONS", 500)
+    monkeypatch.setattr("mmcore_sources.cuda_file.inference.body._MOST_EXPRESSIONS", 500)
     names = [f"v{i}" for i in range(8)]
     each_other = "".join(f"{name} = {' + '.join({*names} - {name})}; " for name in names)
     text = NAIVE.replace("int row", f"int {' = 1, '.join(names)} = 1; {each_other} int row").replace(

@@ -60,9 +60,7 @@ def test_the_example_is_listed_and_shown_without_triton(monkeypatch: pytest.Monk
     assert "def matmul(A, B, C" in shown.stdout
 
 
-def test_without_triton_a_kernel_is_skipped_and_told_how_to_get_it(
-    monkeypatch: pytest.MonkeyPatch, pytester: pytest.Pytester
-) -> None:
+def test_without_triton_kernels_are_skipped(monkeypatch: pytest.MonkeyPatch, pytester: pytest.Pytester) -> None:
     monkeypatch.setitem(sys.modules, "triton", None)
     pytester.makepyfile("def test_kernel(mm_benchmark): mm_benchmark()")
     options = ("--mm-kernel", "triton.matmul", "--mm-size", "32", "--mm-device", "emulator", "-rs")
@@ -102,7 +100,7 @@ def test_the_product_is_right_on_the_emulator(m: int, n: int, k: int) -> None:
 @needs_triton
 @pytest.mark.parametrize("size", [1, 31, 65])
 def test_the_product_is_right_at_any_size(size: int) -> None:
-    """What Triton makes of odd sizes for compute capability 8.0 the emulator knows; for 9.0 it uses stmatrix."""
+    """Compile for compute capability 8.0, as Triton uses stmatrix for 9.0, which the emulator lacks."""
     kernel = replace(declared(configs=[{**SMALL, "num_warps": 4}]), architecture="80")
     assert mmcore.run(kernel, size, device="emulator", seed=1).verified
 
@@ -153,7 +151,7 @@ def test_configs_may_be_a_space_and_hold_any_option_of_triton() -> None:
         ({"arguments": ARGUMENTS[:-1]}, "arguments= has nothing for ldc, a parameter of matmul"),
         ({"arguments": (*ARGUMENTS, "m")}, "arguments= has 'm', for which matmul has no parameter"),
         ({"configs": [{"BM": 32, "BN": 32}]}, "BK, a tl.constexpr of matmul, is in no config"),
-        ({"configs": [{**SMALL, "num_ctas": 2}]}, "num_ctas is 1: mmcore does not launch Triton's clusters"),
+        ({"configs": [{**SMALL, "num_ctas": 2}]}, "num_ctas must be 1: mmcore does not launch Triton's clusters"),
     ],
 )
 def test_a_declaration_that_does_not_fit_the_function_is_told(further: dict[str, Any], said: str) -> None:
@@ -181,9 +179,7 @@ def test_pointers_and_numbers_have_tritons_types() -> None:
 
 
 @needs_triton
-def test_the_references_example_is_declared_in_30_lines_and_right(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_references_example_is_short_and_right(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / "docs" / "plugin-reference.md").read_text()
     code = text.partition("## Triton")[2].partition("```python\n")[2].partition("```")[0]
     assert len(code.splitlines()) < 30

@@ -1,4 +1,4 @@
-"""``mmcore bench-history``: what counts as slower, what is told beside it, and what becomes of damaged files."""
+"""``mmcore bench-history``: the verdict "slower", its explanations, and damaged files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def saved(
     machine: Mapping[str, Any] = MACHINE,
     **more: Any,
 ) -> Path:
-    """A run of some day in February, as pytest-benchmark saves it below the folder, or below that of a host."""
+    """Save a run of a day in February as pytest-benchmark does, below the folder or a host's."""
     commit = {"id": f"{day:02}c0ffee" * 5, "dirty": False}
     content = document(benchmarks, machine=machine)
     content |= {"datetime": f"2001-02-{day:02}T03:00:00+00:00", "commit_info": commit, **more}
@@ -125,9 +125,7 @@ def test_what_some_run_of_the_reference_had_is_no_difference(tmp_path: Path) -> 
         ((1.0,), "new", "nothing is before it"),
     ],
 )
-def test_slower_is_more_than_the_limit_and_than_the_noise(
-    times: tuple[float, ...], state: str, why: str, tmp_path: Path
-) -> None:
+def test_slower_exceeds_limit_and_noise(times: tuple[float, ...], state: str, why: str, tmp_path: Path) -> None:
     assert series(runs(tmp_path, *times), exit_code=int(state == "slower"))["state"] == state, why
 
 
@@ -217,7 +215,7 @@ def test_a_regression_is_seen_on_a_new_host_beside_the_others(tmp_path: Path) ->
 
 
 def nightly(folder: Path, slow: Mapping[str, float], days: int = 6) -> Path:
-    """Some days of three hosts, each an hour later, some of which take so many ms on the last day; the folder."""
+    """Save some days of three hosts, which may take other times on the last day; return the folder."""
     for day in range(1, days + 1):
         for hour, host in enumerate(("gpu01", "gpu02", "gpu03")):
             ms = slow.get(host, 1.0) if day == days else 1.0
@@ -355,9 +353,7 @@ def test_tests_of_something_else_in_the_same_session_are_no_damage(tmp_path: Pat
         ),
     ],
 )
-def test_a_damaged_or_foreign_file_is_told_by_one_sentence_and_the_others_are_used(
-    content: bytes, said: str, tmp_path: Path
-) -> None:
+def test_a_damaged_file_costs_one_sentence(content: bytes, said: str, tmp_path: Path) -> None:
     damaged = runs(tmp_path, *STEADY, 1.2) / "0000_damaged.json"
     damaged.write_bytes(content)
     result = shown(tmp_path)
@@ -390,9 +386,7 @@ def test_a_run_dated_in_the_future_is_told_and_is_not_the_newest(tmp_path: Path)
         ("conditions", 3, "it is not in the form of mmcore's results"),
     ],
 )
-def test_a_damaged_benchmark_is_left_out_and_the_files_others_are_used(
-    name: str, value: object, said: str, tmp_path: Path
-) -> None:
+def test_a_damaged_benchmark_is_left_out(name: str, value: object, said: str, tmp_path: Path) -> None:
     damaged = timed(1.0, kernel=OTHER)
     damaged["extra_info"][name] = value
     path = saved(tmp_path, 1, timed(1.0), damaged)
@@ -403,9 +397,7 @@ def test_a_damaged_benchmark_is_left_out_and_the_files_others_are_used(
 
 @settings(max_examples=100, deadline=None)
 @given(value=JSON, data=st.data())
-def test_whatever_value_stands_anywhere_is_read_or_told(
-    value: Any, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_any_value_is_handled(value: Any, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.getbasetemp() / "fuzzed"
     saved(folder, 1, timed(1.0))
     path = saved(folder, 2, timed(1.0), host="a")
@@ -442,9 +434,7 @@ def test_what_cannot_be_done_is_refused(options: tuple[str, ...], said: str, tmp
     assert said in result.stderr.splitlines()[-1]
 
 
-def test_a_folder_that_is_not_there_or_holds_no_times_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_without_times_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = mmcore("bench-history")
     assert result.exit_code == 2
@@ -465,7 +455,7 @@ def test_kernels_sizes_and_cards_can_be_chosen(tmp_path: Path) -> None:
 
 
 def lectures(folder: Path) -> Path:
-    """The history that docs/history.md shows: a driver and a commit, each of which cost something."""
+    """Save the history that docs/history.md shows: a driver and a commit that made kernels slower."""
     kernels = ("upc.kernel01", "upc.kernel11", "poznan.v5", "upc.kernel11_naive_guard")
     card = {**MACHINE, "name": "NVIDIA H200", "multiprocessors": 132, "driver": "580.159.4", "mmcore": "0.2.0"}
     for day in range(1, 9):
@@ -498,9 +488,7 @@ def test_all_lists_what_did_not_change_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--all",)])
-def test_what_a_row_says_of_long_names_is_whole_in_eighty_columns(
-    options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_names_fit_80_columns(options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr("mmcore.cli.output.on_terminal", lambda: True)
     config = "b256x1-TILE_M128-TILE_N256-STAGES4"

@@ -33,7 +33,7 @@ STRIDED = (
 
 
 def common(found: Conformance, name: str) -> list[str]:
-    """What each group of a property's failures has in common."""
+    """Return the common cause of each group of a property's failures."""
     return [said for said, _ in groups(found.of(name))]
 
 
@@ -46,9 +46,7 @@ def common(found: Conformance, name: str) -> list[str]:
         ("B[p * ldb", "B[p / 64 * 64 * n + p % 64 * ldb", ""),
     ],
 )
-def test_a_leading_dimension_that_is_forgotten_between_tiles_is_found(
-    tmp_path: Path, right: str, wrong: str, said: str
-) -> None:
+def test_a_forgotten_leading_dimension_is_found(tmp_path: Path, right: str, wrong: str, said: str) -> None:
     found = conformance(wrong_kernels.kernel(tmp_path, *STRIDED, (right, wrong)))
     assert found.failures
     assert common(found, "product") == [said]
@@ -123,7 +121,7 @@ def test_a_kernel_that_takes_only_large_sizes_is_tested_there(tmp_path: Path) ->
 
 
 def launch_rule_failures(kernel: Kernel) -> list[tuple[str, str]]:
-    """What is wrong with the launches of three products in every config."""
+    """Return the failures of the launch rule for three products in every config."""
     kernels, phases = registry().kernels, Phases()
     cells = [
         Cell(kernel.name, m, 40, 24, config=config.to_json()).to_json()
@@ -145,7 +143,7 @@ def test_a_rule_that_does_not_repeat_its_answer_fails(tmp_path: Path) -> None:
         return Launch((ceil_div(problem.n, x), ceil_div(problem.m, y) + next(rows)), config.block)
 
     (failure,) = launch_rule_failures(wrong_kernels.kernel(tmp_path, launch=launch))
-    assert failure == ("b16x8", "asked 3 times for the same launch, its rule does not give the same one")
+    assert failure == ("b16x8", "its launch rule returned different launches for the same product and config")
 
 
 def always_alike(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
@@ -161,7 +159,7 @@ def test_configs_that_make_no_difference_fail(tmp_path: Path, monkeypatch: pytes
     found = conformance(wrong_kernels.kernel(tmp_path, **configs((16, 16), (8, 8))))
     (failure,) = found.failures
     assert (failure.property, failure.what) == ("geometry", "b8")
-    assert failure.reason == "it is launched in the same way with b16 and with b8, as which both are measured"
+    assert failure.reason == "b16 and b8 have the same launches, so they are not different configs"
 
 
 def test_a_macro_or_a_templates_argument_makes_a_difference(tmp_path: Path) -> None:

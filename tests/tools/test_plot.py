@@ -1,4 +1,4 @@
-"""``mmcore plot``: which figure results make, what is in it, and what is said of files that hold none."""
+"""``mmcore plot``: the figure that results make, its content, and messages about other files."""
 
 from __future__ import annotations
 
@@ -139,9 +139,7 @@ def test_a_name_is_written_as_it_is_and_never_as_a_formula(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("content", [*EMULATED.values(), FIRST_RUN], ids=[*EMULATED, "first run"])
-def test_what_an_emulator_counted_is_drawn_as_counts_and_never_as_speed(
-    content: dict[str, Any], tmp_path: Path
-) -> None:
+def test_an_emulators_counts_are_never_drawn_as_speed(content: dict[str, Any], tmp_path: Path) -> None:
     drawing = figure(results(tmp_path, content))
     words = written(drawing)
     assert drawing.title.startswith("Counted, not timed: ")
@@ -399,7 +397,7 @@ def test_published_figures_are_those_of_the_lectures() -> None:
     assert {figure.measure for figure in published()} == {"kernel", "end-to-end"}
 
 
-# What a results file can be damaged by: a value and where it stands, and what is said of it.
+# Damage of a results file: a value, its place, and the message.
 INFO = ("benchmarks", "0", "extra_info")
 NOTHING = object()
 
@@ -465,7 +463,7 @@ def test_a_file_that_is_no_json_document_is_told_by_one_sentence(content: bytes,
 
 @settings(max_examples=100, deadline=None)
 @given(value=JSON, data=st.data())
-def test_whatever_value_stands_anywhere_is_read_or_refused(
+def test_any_value_is_read_or_refused(
     value: Any, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     made = data.draw(st.sampled_from([emulated("upc.kernel01", 64, 8), beside(benchmark("upc.kernel01", 64, 8), 0.5)]))

@@ -147,9 +147,7 @@ def test_the_page_needs_nothing_but_itself(everything: tuple[str, list[Results]]
     assert "url(" not in text
 
 
-def test_each_figure_stands_in_the_page_once_with_its_words_for_those_who_do_not_see_it(
-    everything: tuple[str, list[Results]],
-) -> None:
+def test_each_figure_is_in_the_page_once_with_a_description(everything: tuple[str, list[Results]]) -> None:
     text, found = everything
     images = [attributes for tag, attributes in Tables(text).tags if tag == "img"]
     drawings = [drawing for results in found for drawing in figures(results)]
@@ -195,7 +193,7 @@ document.getElementById("page").onload = event => {{
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here to read the page with")
 @pytest.mark.parametrize(("width", "scheme"), [(PHONE, DARK), (DESK, LIGHT)])
-def test_a_browser_reads_the_same_numbers_from_a_page_that_fits(
+def test_a_browser_reads_the_page(
     width: int, scheme: int, everything: tuple[str, list[Results]], tmp_path: Path
 ) -> None:
     assert CHROMIUM is not None

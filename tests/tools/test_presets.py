@@ -96,9 +96,7 @@ def test_the_title_is_of_what_is_measured(quick: bool, timed: bool, title: str) 
         ({"measures": ("global",)}, "'global' is no way of measuring; there are kernel-warm, kernel-cold, end-to-end-"),
     ],
 )
-def test_a_declaration_that_contradicts_itself_is_an_error_in_one_sentence(
-    changes: dict[str, Any], reason: str
-) -> None:
+def test_a_declaration_that_contradicts_itself_is_an_error(changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(InvalidPreset) as error:
         preset(**changes)
     assert reason in str(error.value)

@@ -1,4 +1,4 @@
-"""The plugins of the zoo: what is wrong with each, and the report that it must get."""
+"""The plugins of the zoo, the error of each, and the report that it must get."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class BadPlugin:
 
     Attributes:
         name: the kernel and its plugin are called ``zoo.NAME``.
-        does: what is wrong with it.
+        does: its error.
         emulator: pattern of the report of ``pytest bench/`` on the emulator.
         gpu: the same on a GPU, where it differs.
         command: the mmcore command that finds the error where a benchmark cannot.
         shown: pattern of that command's output.
         harm: effect on every command while the plugin is installed, so that it is not installed beside the others. A
             plugin's Python has the user's rights, and nothing prevents this.
-        declared: what its declaration of the kernel adds to the right one's, as Python.
+        declared: attributes that its declaration of the kernel adds to the right one, as Python.
         statements: Python in its module.
     """
 

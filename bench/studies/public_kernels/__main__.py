@@ -1,8 +1,8 @@
-"""Verify and time kernels of public repositories: ``python -m bench.studies.public_kernels CHECKOUTS [RESULTS.json]``.
+"""Verify and time kernels of public repositories.
 
-CHECKOUTS is a folder with a checkout of each repository, named as the repository; one that is not there is left out. A
-line is printed for each kernel and size, and RESULTS.json has the same as rows, and keeps those of others. On a GPU
-each is timed in turns with cuBLAS. It exits with 1 where a verdict is not the one expected, and nothing says why not.
+CHECKOUTS is a folder with a checkout of each repository, named as the repository; others are skipped. It prints a line
+for each kernel and size, and writes the same as rows; the rows of other kernels are kept. On a GPU each kernel takes
+turns with cuBLAS. Exit status: 1 = a verdict is unexpected, and the declaration gives no reason for it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any
 
 from bench.studies.public_kernels.corpus import KERNELS
 from bench.studies.public_kernels.declared import CHECKOUTS, PublicKernel, Sizes
+from bench.studies.study import facts_of, machine_info, write
 from mmcore.cell import LIBRARY, Cell, Timing
 from mmcore.errors import MmcoreError, Unsupported, UnsupportedInstruction
 from mmcore.executor import end_workers, measure_cell
 from mmcore.executor import run as executed
 from mmcore.executor.choose_device import chosen, device_name
-from mmcore_pytest.saved_results import describe
 
 TIMING = Timing("kernel", "warm", max_seconds=0.3)
 COMPILE_SECONDS = 240.0
@@ -31,7 +31,7 @@ RIGHT, WRONG = "right", "wrong"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print and write; 0 where every verdict is the expected one."""
+    """Measure, print and write; return 0 if every verdict is as expected."""
     asked = _arguments(arguments)
     os.environ[CHECKOUTS] = str(asked.checkouts.resolve())
     device = device_name("emulator" if asked.compile_only else asked.device)
@@ -45,8 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for row in measured(public, every, device, asked.timeout, compile_only=asked.compile_only):
                 rows.append(row)
                 print(line(row), flush=True)
-            if asked.results is not None:  # what there is, also of a run that does not end
-                asked.results.write_text(_document(device, [*kept, *rows]), encoding="utf-8")
+            if asked.results is not None:  # after each kernel, in case that the run is interrupted
+                write(asked.results, machine_info(facts_of(device)), rows=[*kept, *rows])
     finally:
         end_workers()
     print(*conclusions(rows), sep="\n")
@@ -68,7 +68,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _selected(asked: argparse.Namespace) -> list[PublicKernel]:
-    """The kernels that are asked for, of the repositories that are there."""
+    """Return the requested kernels that have a checkout."""
     found = [
         each
         for each in KERNELS.values()
@@ -78,15 +78,15 @@ def _selected(asked: argparse.Namespace) -> list[PublicKernel]:
     ]
     for name in dict.fromkeys(each.repository for each in found):
         if not (asked.checkouts / name).is_dir():
-            print(f"no checkout of {name} in {asked.checkouts}: its kernels are left out")
+            print(f"no checkout of {name} in {asked.checkouts}: its kernels are skipped")
     there = [each for each in found if (asked.checkouts / each.repository).is_dir()]
     if not there:
-        raise SystemExit("no kernel of a repository that is there has been asked for")
+        raise SystemExit("none of the kernels that were asked for has a checkout")
     return there
 
 
 def _rows_of_others(path: Path | None, selected: Sequence[PublicKernel]) -> list[dict[str, Any]]:
-    """The rows that a file of results has of kernels that are not measured now: several runs make one file."""
+    """Return the rows of kernels that are not measured now, so that several runs make one file."""
     if path is None or not path.exists():
         return []
     now = {each.kernel.name for each in selected}
@@ -96,7 +96,7 @@ def _rows_of_others(path: Path | None, selected: Sequence[PublicKernel]) -> list
 def measured(
     public: PublicKernel, every: Sequence[Sizes], device: str, timeout: float, *, compile_only: bool
 ) -> Iterable[dict[str, Any]]:
-    """The rows of a kernel, one for each size; a single one where it does not compile."""
+    """Yield the rows of a kernel, one for each size; a single one if it does not compile."""
     reason = _why_not_compiled(public, every[0], device)
     for sizes in every:
         row = _row(public, sizes) | {"compiled": not reason}
@@ -115,7 +115,7 @@ def _cell(public: PublicKernel, sizes: Sizes, device: str, **further: Any) -> Ce
 
 
 def _why_not_compiled(public: PublicKernel, sizes: Sizes, device: str) -> str:
-    """The first line of why a kernel does not compile, or cannot be planned; empty where it does."""
+    """Return the first line of the error if a kernel cannot be planned or compiled, or an empty text."""
     target = "bench.studies.public_kernels.worker:compiled"
     try:
         executed(device, target, _cell(public, sizes, device).to_json(), timeout=COMPILE_SECONDS)
@@ -125,7 +125,7 @@ def _why_not_compiled(public: PublicKernel, sizes: Sizes, device: str) -> str:
 
 
 def _first_error(text: str) -> str:
-    """The first line, and behind it the first of a compiler's log that is an error, without the folder of its file."""
+    """Return the first line, and the first error of the compiler's log without the folder of its file."""
     lines = [each.strip() for each in text.splitlines() if each.strip()]
     errors = [each for each in lines[1:] if ": error" in each or ": catastrophic error" in each]
     return " ".join([lines[0], *(each.rpartition("/")[2] for each in errors[:1])])
@@ -133,30 +133,15 @@ def _first_error(text: str) -> str:
 
 def _row(public: PublicKernel, sizes: Sizes) -> dict[str, Any]:
     kernel = public.kernel
-    return {
-        "repository": public.repository,
-        "file": public.file,
-        "kernel": kernel.name,
-        "family": public.family,
-        "types": kernel.types,
-        "operation": kernel.operation,
-        "m": sizes.m,
-        "n": sizes.n,
-        "k": sizes.k,
-        "compiled": None,
-        "reason": "",
-        "verified": None,
-        "failures": [],
-        "gflops": None,
-        "percent_of_cublas": None,
-        "expected": WRONG if public.wrong else RIGHT,
-        "why": public.wrong or public.unsupported,
-        "as_expected": None,
-    }
+    about = {"repository": public.repository, "file": public.file, "kernel": kernel.name, "family": public.family}
+    about |= {"types": kernel.types, "operation": kernel.operation, **sizes._asdict()}
+    outcome: dict[str, Any] = {"compiled": None, "reason": "", "verified": None, "failures": [], "gflops": None}
+    expected = {"expected": WRONG if public.wrong else RIGHT, "why": public.wrong or public.unsupported}
+    return {**about, **outcome, "percent_of_cublas": None, **expected, "as_expected": None}
 
 
 def _measured(public: PublicKernel, sizes: Sizes, device: str, timeout: float) -> dict[str, Any]:
-    """What came of a kernel at one size."""
+    """Return the outcome of a kernel at one size."""
     cell = _cell(public, sizes, device, timings=(TIMING,), baseline=LIBRARY, timeout=timeout)
     try:
         result = measure_cell(cell)
@@ -179,7 +164,7 @@ def _measured(public: PublicKernel, sizes: Sizes, device: str, timeout: float) -
 
 
 def line(row: Mapping[str, Any]) -> str:
-    """A row in one line of text."""
+    """Return a row as a line of text."""
     sizes = f"{row['m']}×{row['n']}×{row['k']}"
     if not row["compiled"]:
         came = f"does not compile: {row['reason']}"
@@ -193,16 +178,14 @@ def line(row: Mapping[str, Any]) -> str:
             came += f", {row['gflops']:.0f} GFLOP/s"
         if row["percent_of_cublas"] is not None:
             came += f", {row['percent_of_cublas']:.1f} % of cuBLAS"
-    unlike = (
-        ""
-        if row["as_expected"] is not False
-        else f" (expected to be {row['expected']}{row['why'] and ': '}{row['why']})"
-    )
+    unlike = f" (expected to be {row['expected']}{row['why'] and ': '}{row['why']})"
+    if row["as_expected"] is not False:
+        unlike = ""
     return f"{row['kernel']:36} {row['family']:8} {sizes:16} {came}{unlike}"
 
 
 def conclusions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """How many kernels compile, and of how many every verdict is the expected one."""
+    """Return sentences with the number of kernels that compile, and that have the expected verdicts."""
     kernels: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         kernels.setdefault(row["kernel"], []).append(row)
@@ -217,15 +200,6 @@ def conclusions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         f"{compiled} compile ({100 * compiled / max(1, len(kernels)):.1f} %)",
         f"{expected} of the {len(judged)} that were judged got the expected verdict",
     ]
-
-
-def _document(device: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """The results as JSON, a row on each line."""
-    machine: dict[str, Any] = {}
-    describe(machine, executed(device, "mmcore.executor.worker:describe")["facts"])
-    head = json.dumps({"machine_info": machine}, indent=1).removesuffix("\n}")
-    lines = ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in rows)
-    return f'{head},\n "rows": [\n{lines}\n ]\n}}\n'
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
-"""What spreading cells over many workers costs the process that hands them out, the head.
+"""The cost of spreading cells over many workers, for the process that hands them out, the head.
 
-``python -m bench.studies.scale RESULTS.json`` measures it on one machine without a GPU: workers of the engines
-``processes`` and ``ray`` with a function that returns at once, and stand-ins for GPUs, which sleep as long as cells
-take on an H200.
+It is measured on one machine without a GPU. Workers of the engines ``processes`` and ``ray`` return at once. Stand-ins
+for GPUs sleep as long as cells take on an H200.
 """

@@ -1,8 +1,7 @@
-"""``python -m bench.studies.scale RESULTS.json``: every case, a few times, each in a process of its own."""
+"""The measurement of every case, a few times, each in its own process."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -12,16 +11,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.studies.results_file import results_text
 from bench.studies.scale import stand_in
+from bench.studies.study import command_line, write
 
 REPETITIONS = 2
-LARGE = 10_000  # cells that are measured once
+LARGE = 10_000  # cases with so many cells are measured once
 CELLS_PER_GPU = 24
 _COUNTS = (1, 2)
 CASES: tuple[Mapping[str, Any], ...] = (
     *({"engine": "stand-ins", "workers": count, "cells": CELLS_PER_GPU * count, "group": 1} for count in (8, 64, 256)),
-    # Cells that take twice as long, as two processors are not enough for 256 GPUs and their head.
+    # Cells that take twice as long, because two processors are not enough for 256 GPUs and their head.
     {"engine": "stand-ins", "workers": 256, "cells": CELLS_PER_GPU * 128, "group": 1, "slower": 2},
     {"engine": "stand-ins", "workers": 64, "cells": CELLS_PER_GPU * 64, "group": 8},
     *({"engine": "instant", "workers": count, "cells": 2000, "group": 1} for count in (8, 64, 256, 1000)),
@@ -36,10 +35,8 @@ CASES: tuple[Mapping[str, Any], ...] = (
 
 
 def main() -> None:
-    """Measure the cases and write the file; the cases that it has already are kept."""
-    parser = argparse.ArgumentParser(prog="python -m bench.studies.scale", description=__doc__)
-    parser.add_argument("results", type=Path)
-    path = parser.parse_args().results
+    """Measure the cases that the file does not have yet, and write it after each."""
+    path = command_line("scale", __doc__).parse_args().results
     known = json.loads(path.read_text(encoding="utf-8"))["cases"] if path.exists() else []
     rows = {_key(row["case"]): row for row in known}
     for case in CASES:
@@ -47,7 +44,7 @@ def main() -> None:
             rows[_key(case)] = _row(case)
             print(json.dumps(rows[_key(case)]), flush=True)
             ordered = [rows[_key(each)] for each in CASES if _key(each) in rows]
-            path.write_text(results_text({**_machine(), "bytes": _bytes()}, cases=ordered), encoding="utf-8")
+            write(path, {**_machine(), "bytes": _bytes()}, cases=ordered)
 
 
 def _key(case: Mapping[str, Any]) -> str:
@@ -55,7 +52,7 @@ def _key(case: Mapping[str, Any]) -> str:
 
 
 def _row(case: Mapping[str, Any]) -> dict[str, Any]:
-    """The fastest repetition of a case, which others disturbed least, and the machine's load before each."""
+    """Return the fastest repetition of a case, which was disturbed least, and the machine's load before each."""
     found, loads = [], []
     for _ in range(1 if case["cells"] >= LARGE else REPETITIONS):
         loads.append(round(os.getloadavg()[0], 1))
@@ -72,7 +69,7 @@ def _rounded(value: float) -> float:
 
 
 def _bytes() -> dict[str, int]:
-    """Sizes of a request, with the four cells that come next, and of answers, as they go over the wire."""
+    """Return the sizes of a request with the next four cells, and of answers, as they are sent."""
     cell, *ahead = (each.to_json() for each in stand_in.cells(5))
     request = {"target": stand_in.__name__, "arguments": [cell], "timeout": 600, "ahead": ahead}
     answers = {f"answer, {rounds} rounds": {"result": stand_in.result_values(rounds)} for rounds in (0, 330, 1000)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -13,27 +14,31 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from bench.studies.scale import pytest_case, stand_in
+from bench.studies.scale import stand_in
+from bench.studies.study import ROOT
 from mmcore.result import Result
 from mmcore_engines import Engine, Request, Spread, connect
 from mmcore_engines.tasks import MEASURE
+from tests.command_line import install
 
 AT_ONCE = "bench.studies.scale.stand_in:at_once"
+CONFIGS = 10  # of two kernels, which are compared for each size
+_SELECTION = ("--mm-kernel", "upc.kernel01,upc.kernel11", "--mm-block", "2,4,8,16,32", "--mm-size")
 
 
 def main() -> None:
     """Measure the case of the command line and print its figures."""
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     case = json.loads(sys.argv[1])
-    print(json.dumps(pytest_case.measured(case) if "pytest" in case else measured(case)))
+    print(json.dumps(of_pytest(case) if "pytest" in case else of_engine(case)))
 
 
-def measured(case: Mapping[str, Any]) -> dict[str, Any]:
-    """What a case costs the head.
+def of_engine(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the head's costs of a case.
 
     Args:
-        case: ``{"engine", "workers", "cells", "group"}``: the engine's name, or "stand-ins" for those of Ray; how many
-            workers, and cells; how many cells are compared with each other, and so have one worker.
+        case: ``{"engine", "workers", "cells", "group"}``: the engine's name, or "stand-ins" for those of Ray; the
+            numbers of workers and cells; the number of cells in a group, which one worker measures.
     """
     engine, target = _engine(case)
     spread = Spread(engine, lambda text: print(text, file=sys.stderr))
@@ -67,6 +72,47 @@ def measured(case: Mapping[str, Any]) -> dict[str, Any]:
     return found | (_of_gpus(case, results, began) if case["engine"] == "stand-ins" else {})
 
 
+def of_pytest(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the costs of a run of pytest as the head, with results that are there at once.
+
+    Args:
+        case: ``{"pytest", "cells", "workers", "rounds"}``: "collect" or "measure"; the numbers of cells, of workers
+            that answer at once, and of rounds of a result.
+    """
+    rounds = case.get("rounds", stand_in.ROUNDS)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        install(
+            folder / "site", "instant-engine", "instant", "from bench.studies.scale.stand_in import mmcore_engines\n"
+        )
+        (folder / "test_kernels.py").write_text("def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
+        saved = folder / "results.json"
+        options = [*_SELECTION, f"1:{case['cells'] // CONFIGS}", "-q"]
+        if case["pytest"] == "collect":
+            options += ["--collect-only", "--mm-device", "emulator"]
+        else:
+            options += ["--mm-engine", "instant", "--mm-engine-address", f"{case['workers']},{rounds}"]
+            options += [f"--benchmark-json={saved}", "--mm-baseline", "none"]
+        path = os.pathsep.join([str(folder / "site"), str(ROOT)])
+        began = time.monotonic()
+        run = subprocess.Popen(
+            [sys.executable, "-m", "pytest", "test_kernels.py", *options],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": path},
+            stdout=subprocess.DEVNULL,
+        )
+        _, status, usage = os.wait4(run.pid, 0)
+        if status:
+            raise SystemExit(f"pytest failed: {case}")
+        count = case["cells"]
+        return {
+            "seconds": time.monotonic() - began,
+            "head_cpu_ms": 1e3 * (usage.ru_utime + usage.ru_stime) / count,
+            "peak_mib": usage.ru_maxrss / 1024,
+            "saved_bytes": saved.stat().st_size / count if saved.exists() else 0,
+        }
+
+
 def _engine(case: Mapping[str, Any]) -> tuple[Engine, str]:
     if case["engine"] == "stand-ins":
         seconds = stand_in.durations(case["cells"], case.get("slower", 1))
@@ -83,7 +129,7 @@ def _engine(case: Mapping[str, Any]) -> tuple[Engine, str]:
 
 
 def _of_gpus(case: Mapping[str, Any], results: Sequence[Result], began: float) -> dict[str, Any]:
-    """Makespan, and the time from a GPU's being free to its next cell; ``ideal`` is the makespan without any cost."""
+    """Return the makespan, and the time from a GPU's becoming free to its next cell."""
     free = [1e3 * value for result in results if (value := result.figures["free"])]
     slept = [float(each.figures["ended"] or 0) - float(each.figures["began"] or 0) for each in results]
     return {
@@ -95,19 +141,19 @@ def _of_gpus(case: Mapping[str, Any], results: Sequence[Result], began: float) -
 
 
 def _peak_kib() -> int:
-    """The most memory that this process has had; of getrusage, what its parent had when it was forked counts too."""
+    """Return the peak memory of this process; getrusage would include its parent's at the fork."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")))
 
 
 def _waited() -> float:
-    """Seconds that this process's threads have been ready to run, while others had the processors."""
+    """Return the seconds that threads of this process were ready to run but waited for a processor."""
     found = Path("/proc/self/task").glob("*/schedstat")
     return sum(int(each.read_text(encoding="ascii").split()[1]) for each in found) / 1e9
 
 
 def _resident() -> int:
-    """Bytes of this process that are in memory."""
+    """Return the resident bytes of this process."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * resource.getpagesize()
 

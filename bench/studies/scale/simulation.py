@@ -1,7 +1,7 @@
 """A run of many cells on many GPUs, simulated event by event.
 
-The head is one thread that takes answers in the order in which they come, and gives each free worker its next cell as
-:class:`mmcore_engines.Spread` does: what a lost worker had, the rest of its group, the next group.
+The head is one thread. It takes answers in the order of their arrival, and gives each free worker its next cell as
+:class:`mmcore_engines.Spread` does. The next cell is a lost worker's, one of the same group, or one of the next group.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from bench.studies.scale.stand_in import GPUS_PER_NODE
 
 @dataclass(frozen=True)
 class Costs:
-    """What a cell costs besides its own time, in seconds.
+    """The costs of a cell besides its own time, in seconds.
 
     Attributes:
-        head: of the head for each answer, which includes giving the next cell.
-        idle: more of it, for each worker that is free.
-        transport: from a worker to the head and back.
+        head: the head's time for each answer, which includes giving the next cell.
+        idle: the head's further time for each free worker.
+        transport: the time from a worker to the head and back.
     """
 
     head: float
@@ -32,11 +32,11 @@ class Costs:
 
 @dataclass(frozen=True)
 class Losses:
-    """Nodes that are lost, :data:`GPUS_PER_NODE` GPUs each.
+    """Losses of nodes with :data:`GPUS_PER_NODE` GPUs each.
 
     Attributes:
-        every: seconds from one loss to the next, on average.
-        away: seconds until its GPUs are there again.
+        every: average seconds from one loss to the next.
+        away: seconds until the GPUs of a lost node are back.
     """
 
     every: float
@@ -45,13 +45,13 @@ class Losses:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of it.
+    """The outcome of a run.
 
     Attributes:
         makespan: seconds from the first cell's beginning to the last one's end.
-        measuring: share of all GPUs' time in which they measured what was not lost.
+        measuring: share of all GPUs' time in which they measured results that were not lost.
         head: share of the makespan in which the head was busy.
-        begun_again: cells whose node was lost.
+        begun_again: number of cells whose node was lost.
     """
 
     makespan: float
@@ -64,8 +64,8 @@ class Simulation:
     """One run.
 
     Args:
-        seconds: how long each cell takes.
-        group: how many cells that follow each other are one worker's.
+        seconds: duration of each cell.
+        group: number of consecutive cells that one worker measures.
     """
 
     def __init__(self, seconds: Sequence[float], group: int, gpus: int, costs: Costs, losses: Losses | None) -> None:
@@ -74,7 +74,7 @@ class Simulation:
         self._groups = deque(deque(range(start, min(start + group, len(seconds)))) for start in starts)
         self._own: list[deque[int]] = [deque() for _ in range(gpus)]
         self._current: list[int | None] = [None] * gpus
-        self._epoch = [0] * gpus  # how often a GPU was lost, or came back
+        self._epoch = [0] * gpus  # counts the losses and returns of each GPU
         self._retries: deque[int] = deque()
         self._idle = set(range(gpus))
         self._head = self._busy = self._makespan = 0.0
@@ -83,7 +83,7 @@ class Simulation:
         self._random = random.Random(3)
 
     def outcome(self) -> Outcome:
-        """Run it to its end."""
+        """Run to the end and return the outcome."""
         self._fill(0.0)
         if self._losses:
             self._plan_loss(0.0)
@@ -97,7 +97,7 @@ class Simulation:
         return Outcome(self._makespan, share, self._busy / self._makespan, self._again)
 
     def _answered(self, gpu: int, now: float) -> None:
-        """Take an answer, or a GPU that is there again, and give it its next cell."""
+        """Take the answer of a GPU, or a GPU that is back, and give it its next cell."""
         if self._current[gpu] is not None:
             self._current[gpu] = None
             self._left, self._makespan = self._left - 1, max(self._makespan, now)
@@ -105,13 +105,13 @@ class Simulation:
         self._begin(gpu)
 
     def _fill(self, now: float) -> None:
-        """Give the GPUs that are free what nobody has."""
+        """Give free GPUs the cells that no GPU has."""
         while self._idle and (self._retries or self._groups):
             self._serve(now)
             self._begin(self._idle.pop())
 
     def _serve(self, now: float) -> None:
-        """Have the head work for an answer, once it is done with those before."""
+        """Let the head work on an answer once it has done those before."""
         spent = self._costs.head + self._costs.idle * len(self._idle)
         self._head = max(self._head, now) + spent
         self._busy += spent
@@ -136,7 +136,7 @@ class Simulation:
         heapq.heappush(self._events, (now + self._random.expovariate(1 / self._losses.every), -1, 0))
 
     def _lose_node(self, now: float) -> None:
-        """Give the cells of a node's GPUs to others; they come back after a while."""
+        """Take a node away: give its cells to other GPUs, and bring its GPUs back later."""
         assert self._losses is not None
         first = self._random.randrange(len(self._own) // GPUS_PER_NODE) * GPUS_PER_NODE
         for gpu in range(first, first + GPUS_PER_NODE):
@@ -156,5 +156,5 @@ class Simulation:
 def simulated(
     seconds: Sequence[float], gpus: int, costs: Costs, group: int = 1, losses: Losses | None = None
 ) -> Outcome:
-    """The outcome of a run of cells that take so long on so many GPUs."""
+    """Return the outcome of a run of cells with these durations."""
     return Simulation(seconds, group, gpus, costs, losses).outcome()

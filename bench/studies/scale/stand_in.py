@@ -1,4 +1,4 @@
-"""Stand-ins for GPUs: workers that answer with a made-up result, at once or after as long as a cell takes."""
+"""Stand-ins for GPUs: workers that answer with a made-up result, at once or after the duration of a cell."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
+from bench.studies.study import RESULTS
 from mmcore import hookimpl
 from mmcore.cell import LIBRARY, Cell, Timing
 from mmcore.devices.base import Device
@@ -21,7 +21,6 @@ from mmcore.timing import Time
 from mmcore_engines import Request
 from mmcore_engines.place import identity
 
-RESULTS = Path(__file__).parents[2] / "results"
 ROUNDS = 1000
 USUAL_ROUNDS = 330  # about what the kernels of phases.json had
 FACTS = {"name": "Stand-in GPU", "compute_capability": [9, 0], "multiprocessors": 132, "driver": "0"}
@@ -29,22 +28,22 @@ GPUS_PER_NODE = 8
 
 
 def at_once(device: Device, phases: Phases, cell: Mapping[str, Any]) -> None:
-    """A target that does nothing."""
+    """Do nothing, as the target of a request."""
 
 
 def phase_seconds() -> list[float]:
-    """How long each of `pytest bench/`'s cells took on an H200 from planning to its last launch, in seconds."""
+    """Return the seconds of each of `pytest bench/`'s cells on an H200, from planning to the last launch."""
     document = json.loads((RESULTS / "nvidia-h200" / "phases.json").read_text(encoding="utf-8"))
     return [sum(cell["phases"].values()) for cell in document["cells"]]
 
 
 def durations(count: int, slower: float = 1) -> list[float]:
-    """Seconds of so many cells, so many times those drawn from :func:`phase_seconds`; the same every time."""
+    """Return the seconds of cells, drawn from :func:`phase_seconds` and multiplied; the same every time."""
     return [slower * seconds for seconds in random.Random(1).choices(phase_seconds(), k=count)]
 
 
 def cells(count: int) -> list[Cell]:
-    """As many cells as pytest would make them, each with its number for a seed."""
+    """Return cells as pytest makes them, each with its number as the seed."""
     sizes, block = (1024, 1024, 1024), {"block": [16, 16, 1]}
     timings = (Timing(max_seconds=0.7),)
     shared: dict[str, Any] = {"config": block, "timings": timings, "timeout": 600, "baseline": LIBRARY}
@@ -52,7 +51,7 @@ def cells(count: int) -> list[Cell]:
 
 
 def result_values(rounds: int = ROUNDS) -> dict[str, Any]:
-    """The JSON of a result that the emulator made, with so many rounds as if it had been timed; none when 0."""
+    """Return the JSON of a result from the emulator, with made-up times of so many rounds; no times if 0."""
     result = measure(replace(cells(1)[0], m=64, n=64, k=64, timings=(), baseline=""), open_device("emulator"))
     drawn = random.Random(2)
     seconds = tuple(drawn.gauss(7.5e-5, 5e-7) for _ in range(rounds))
@@ -61,11 +60,11 @@ def result_values(rounds: int = ROUNDS) -> dict[str, Any]:
 
 
 class Answering:
-    """Makes the answers of a stand-in; its texts are made once, so that an answer costs little.
+    """The answers of a stand-in; their texts are made once, so that an answer costs little.
 
     Args:
         common: the head's :func:`identity`; a stand-in has the same plugins.
-        result: the text of a result's JSON.
+        result: the JSON of a result.
     """
 
     def __init__(self, common: Mapping[str, str], result: str) -> None:
@@ -89,7 +88,7 @@ class Answering:
 
 
 class InstantWorker:
-    """A worker of the head's own process that answers at once."""
+    """A worker in the head's process that answers at once."""
 
     def __init__(self, name: str, answering: Answering) -> None:
         self.name, self._answering = name, answering
@@ -108,7 +107,7 @@ class InstantWorker:
 
 
 class Instant:
-    """Such workers; the request's address is how many, and how many rounds a result has: "8,1000"."""
+    """Workers that answer at once; the request's address has their number, and the rounds of a result: "8,1000"."""
 
     def __init__(self, request: Request) -> None:
         count, rounds = map(int, request.address.split(","))
@@ -125,12 +124,12 @@ class Instant:
 
 @hookimpl
 def mmcore_engines() -> Mapping[str, str]:
-    """``pytest --mm-engine instant``, where this module is installed as a plugin."""
+    """Offer ``pytest --mm-engine instant`` where this module is installed as a plugin."""
     return {"instant": "bench.studies.scale.stand_in:Instant"}
 
 
 class Node:
-    """A node's GPUs in one process, as an asynchronous actor of Ray: each call sleeps as long as its cell takes."""
+    """A node's GPUs in one process, as an asynchronous actor of Ray: each call sleeps for the duration of its cell."""
 
     def __init__(self, common: Mapping[str, str], result: str, seconds: Sequence[float]) -> None:
         self._answering = Answering(common, result)
@@ -138,7 +137,7 @@ class Node:
         self._free: dict[str, float] = {}
 
     async def answer(self, name: str, request: bytes) -> bytes:
-        """The answer to a GPU's request; its result's figures are when it began and ended, and how long it was free."""
+        """Return the answer to a GPU's request, with its begin, its end and the GPU's free time before it."""
         began, asked = time.monotonic(), json.loads(request)
         if "hello" in asked:
             return self._answering.hello(name)
@@ -162,11 +161,11 @@ class RayStandIn:
         return future
 
     def end(self) -> None:
-        pass  # the run ends Ray
+        pass  # close() ends Ray
 
 
 class RayStandIns:
-    """So many GPUs for cells that take so long, each node's in one actor that has its GPUs of Ray's."""
+    """GPUs for cells of these durations; an actor of Ray's has the GPUs of each node."""
 
     def __init__(self, gpus: int, seconds: Sequence[float]) -> None:
         import ray

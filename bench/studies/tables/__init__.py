@@ -1,5 +1,4 @@
 """The documentation's tables of figures, made from the committed results.
 
-``python -m bench.studies.tables`` writes them between their markers in README.md and docs/; a test tells when a table
-and the results part company.
+``python -m bench.studies.tables`` writes them between their markers in README.md and docs/; a test compares them.
 """

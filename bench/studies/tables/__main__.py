@@ -1,4 +1,4 @@
-"""``python -m bench.studies.tables``."""
+"""Writes every table into its page."""
 
 from __future__ import annotations
 

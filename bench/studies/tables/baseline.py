@@ -1,4 +1,4 @@
-"""Every kernel on the H200: times by kernel, block and size, beside what the lectures published."""
+"""The times of every kernel on the H200, beside the lectures' own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SIZES = (640, 641, 1024, 2048, 3200)
 
 
 def best_kernel_times() -> str:
-    """Every kernel at 640 and 3200 in its fastest block, beside what its lecture published for 640."""
+    """Return every kernel at 640 and 3200 in its fastest block, with its lecture's time at 640."""
     seconds, of_cublas = baseline_seconds(), percents_of_cublas()
     printed = {(point.kernel, point.n): (gpu, ms, point) for point, gpu, ms in _best_published()}
     rows = []
@@ -27,17 +27,7 @@ def best_kernel_times() -> str:
         gpu, time, point = printed.get((kernel, 640), ("", 0.0, None))
         cells.append("" if point is None else f"{time * 1e6:.0f} ({gpu}, b={point.block})")
         rows.append((seconds.get(_best(seconds, kernel, 640) or Point("", 0, 0, ""), 0.0), cells))
-    header = (
-        "kernel",
-        "b at 640",
-        "µs",
-        "GFLOP/s",
-        "b at 3200",
-        "µs",
-        "GFLOP/s",
-        "of cuBLAS",
-        "the lecture's µs at 640",
-    )
+    header = "kernel | b at 640 | µs | GFLOP/s | b at 3200 | µs | GFLOP/s | of cuBLAS | the lecture's µs at 640"
     return markdown(header, [cells for _, cells in sorted(rows, key=lambda row: row[0])])
 
 
@@ -52,12 +42,12 @@ def _best_published() -> Iterable[tuple[Point, str, float]]:
 
 
 def kernel_times() -> str:
-    """Kernel times by kernel, block and size."""
+    """Return kernel times by kernel, block and size."""
     return _by_size(lambda point: point.measure == "kernel warm", ("kernel warm",))
 
 
 def end_to_end_times() -> str:
-    """End-to-end times by kernel, block and size, pageable and pinned."""
+    """Return end-to-end times by kernel, block and size, pageable and pinned."""
     return _by_size(lambda point: point.measure == "end-to-end pinned", ("end-to-end pageable", "end-to-end pinned"))
 
 
@@ -68,11 +58,11 @@ def _by_size(wanted: Callable[[Point], bool], measures: Sequence[str]) -> str:
     for kernel, block in pairs:
         times = [[seconds.get(Point(kernel, n, block, measure)) for measure in measures] for n in SIZES]
         rows.append([kernel, str(block), *(" / ".join(in_us(time) for time in each if time) for each in times)])
-    return markdown(("kernel", "b", *(f"n = {n}" for n in SIZES)), rows)
+    return markdown(" | ".join(("kernel", "b", *(f"n = {n}" for n in SIZES))), rows)
 
 
 def then_and_now() -> str:
-    """Every published figure beside the H200's."""
+    """Return every published figure beside the H200's."""
     seconds = baseline_seconds()
     rows = []
     for point, gpu, then in published_points():
@@ -81,11 +71,11 @@ def then_and_now() -> str:
             what = "kernel" if point.measure == "kernel warm" else point.measure
             figures = [f"{then * 1e3:.3f}", f"{now * 1e3:.4f}", f"{then / now:.0f}"]
             rows.append([point.kernel, str(point.n), str(point.block), what, gpu, *figures])
-    return markdown(("kernel", "n", "b", "time", "the lecture's GPU", "its ms", "H200, ms", "ratio"), rows)
+    return markdown("kernel | n | b | time | the lecture's GPU | its ms | H200, ms | ratio", rows)
 
 
 def copies() -> str:
-    """The share of the copies in UPC's end-to-end times."""
+    """Return the share of the copies in UPC's end-to-end times."""
     then, now = {point: seconds for point, _, seconds in published_points()}, baseline_seconds()
     rows = []
     for point in sorted(point for point in then if point.measure.startswith("end-to-end")):
@@ -93,4 +83,4 @@ def copies() -> str:
         if point in now and kernel in now:
             shares = [f"{100 * (1 - seconds[kernel] / seconds[point]):.0f} %" for seconds in (then, now)]
             rows.append([point.kernel, str(point.n), str(point.block), point.measure.partition(" ")[2], *shares])
-    return markdown(("kernel", "n", "b", "host memory", "share of the copies then", "H200"), rows)
+    return markdown("kernel | n | b | host memory | share of the copies then | H200", rows)

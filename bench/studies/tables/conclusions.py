@@ -11,10 +11,7 @@ from bench.studies.tables.sources import Point, baseline_seconds, published_poin
 
 
 class Comparison(NamedTuple):
-    """Two published figures of one lecture, and what it is about.
-
-    The rate of the first is held against the second's, because the report compares versions at sizes of their own too.
-    """
+    """Two published figures of one lecture, compared by their rates, because their sizes may differ."""
 
     what: str
     first: Point
@@ -73,12 +70,12 @@ POZNAN = (
     *(each for v in ("v1", "v2", "v3") for each in _of_blocks(f"poznan.{v}", 528, 8, 16, 22)),
     *(each for v in ("v4a", "v4b", "v5") for each in _of_blocks(f"poznan.{v}", 640, 8, 16)),
 )
-# Up to so many hundredths apart, neither is the faster.
+# The largest difference in hundredths at which neither is faster.
 _SAME = 2
 
 
 def conclusions(comparisons: Sequence[Comparison]) -> str:
-    """How many times faster the first of each two is, as published and on the H200, and whether that is the same."""
+    """Return the speed of the first of each two by the second's, as published and on the H200."""
     then, now = {point: seconds for point, _, seconds in published_points()}, baseline_seconds()
     rows = []
     for what, first, second in comparisons:
@@ -86,7 +83,7 @@ def conclusions(comparisons: Sequence[Comparison]) -> str:
         if first in now and second in now:
             was, is_now = (_times_faster(first, second, seconds) for seconds in (then, now))
             rows.append([what, n, b, f"{was:.2f}", f"{is_now:.2f}", still_holds(was, is_now)])
-    header = ("times faster", "n", "b", "then", "H200", "does it still hold?")
+    header = "times faster | n | b | then | H200 | does it still hold?"
     return markdown(header, rows)
 
 
@@ -95,7 +92,7 @@ def _times_faster(first: Point, second: Point, seconds: Mapping[Point, float]) -
 
 
 def still_holds(then: float, now: float) -> str:
-    """Whether the same of two is still the faster."""
+    """Return "yes" if the same one of two is still the faster, or else what changed."""
     was, is_now = _side(then), _side(now)
     return "yes" if was == is_now else f"no: it was {was}, it is {is_now}"
 

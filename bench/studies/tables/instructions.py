@@ -10,7 +10,7 @@ from mmcore_emulator.isa.table import FAMILIES, REFUSED
 def instructions() -> str:
     """Return a table of the families, their instructions, and from which compute capability some of them exist."""
     rows = [[family.title, ", ".join(map(_code, _names(family)))] for family in FAMILIES]
-    return markdown(("family", "instructions"), [*rows, ["not supported", ", ".join(map(_code, REFUSED))]])
+    return markdown("family | instructions", [*rows, ["not supported", ", ".join(map(_code, REFUSED))]])
 
 
 def _names(family: Family) -> list[str]:
@@ -20,7 +20,7 @@ def _names(family: Family) -> list[str]:
         word, dot, rest = entry.name.partition(".")
         names += [f"{each}{dot}{rest}" for each in word.split("|")]
     names += [opcode.partition(".")[0] for opcode, _ in family.exact()]
-    # The emulator's own, by which it calls the functions of the driver.
+    # The emulator's names for functions of the driver.
     return [name for name in dict.fromkeys(names) if name not in ("assertfail", "vprintf")]
 
 

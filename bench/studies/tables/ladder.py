@@ -1,4 +1,4 @@
-"""The ladder: how fast each rung is, and what the emulator counts of it."""
+"""The ladder: the rates of each rung, and the emulator's counters."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from bench.studies.tables.markdown import markdown
 from bench.studies.tables.sources import results
 
 _HEADER = (
-    *("rung", "TFLOP/s", "of cuBLAS", "on an H100", "warp instructions", "MB read", "shared wavefronts", "conflicts"),
-    *("registers", "KB a block"),
+    "rung | TFLOP/s | of cuBLAS | on an H100 | warp instructions | MB read | shared wavefronts | conflicts | registers"
+    " | KB a block"
 )
 
 
 def rungs(*patterns: str) -> str:
-    """Rates at 4096 on two cards, and the counters of a product of 512×512×512, of the rungs of such names."""
+    """Return the rungs of these names: rates at 4096 on two cards, and the counters of a product of 512×512×512."""
     rates, other = _rates(sources.H200), _rates(sources.H100)
     with results(sources.RESULTS / "emulator" / "ladder_counters.json") as document:
         rows = [
@@ -41,7 +41,7 @@ def rungs(*patterns: str) -> str:
 
 
 def _rates(card: Path) -> dict[str, tuple[str, str]]:
-    """TFLOP/s of each kernel, and percents of cuBLAS's, which took turns with it."""
+    """Return each kernel's rate in TFLOP/s, and in percent of cuBLAS's, which took turns with it."""
     with results(card / "experiments" / "ladder.json") as document:
         infos = [each["extra_info"] for each in document["benchmarks"]]
     return {each["kernel"]: (_digits(each["gflops"] / 1e3), _percent(each["percent_of_baseline"])) for each in infos}
@@ -52,7 +52,7 @@ def _digits(rate: float) -> str:
 
 
 def sizes() -> str:
-    """The rates of each type's highest rungs in percent of cuBLAS's, product by product, and their geometric means."""
+    """Return the rates of each type's highest rungs in percent of cuBLAS's, with their geometric means."""
     with results(sources.H200 / "experiments" / "ladder-sizes.json") as document:
         infos = [each["extra_info"] for each in document["benchmarks"]]
     shares = {
@@ -69,11 +69,12 @@ def sizes() -> str:
         [name, *(_percent(statistics.geometric_mean(shares[kernel, each] for each in several)) for kernel in kernels)]
         for name, several in (("geometric mean", products), ("m, n, k ≥ 1000", large))
     ]
-    return markdown(["m×n×k", *(f"`{kernel.removeprefix('ladder.')}`" for kernel in kernels)], rows)
+    names = [f"`{kernel.removeprefix('ladder.')}`" for kernel in kernels]
+    return markdown(" | ".join(["m×n×k", *names]), rows)
 
 
 def rows_of_any_length() -> str:
-    """The top rungs on an H100 where rows of C begin anywhere: stored from registers, and through shared memory."""
+    """Return the top rungs on an H100 where rows of C begin anywhere, before and after a change of their stores."""
     with results(sources.H100 / "ladder_rows.json") as document:
         found = {(row["kernel"], row["n"], row["sources"]): row for row in document["rows"]}
     products = list(dict.fromkeys(n for _, n, _ in found))
@@ -82,7 +83,8 @@ def rows_of_any_length() -> str:
         cells = [found[kernel, n, which] for n in products for which in ("before", "now")]
         rates = [f"{_digits(each['gflops'] / 1e3)} ({_percent(each['percent_of_baseline'])})" for each in cells]
         rows.append([f"`{kernel.removeprefix('ladder.')}`", *rates])
-    return markdown(["kernel", *(f"{n}, {how}" for n in products for how in ("before", "now"))], rows)
+    columns = [f"{n}, {how}" for n in products for how in ("before", "now")]
+    return markdown(" | ".join(["kernel", *columns]), rows)
 
 
 def _percent(share: float) -> str:
@@ -90,7 +92,7 @@ def _percent(share: float) -> str:
 
 
 def busy() -> str:
-    """How busy the units of multiprocessors are at 4096, by ncu: the top kernels beside cuBLAS."""
+    """Return how busy ncu found the units of multiprocessors at 4096, for the top kernels and cuBLAS."""
     found: dict[str, list[dict[str, Any]]] = {}
     with results(sources.H200 / "ladder_ncu.json") as document:
         for row in document["functions"]:
@@ -100,5 +102,5 @@ def busy() -> str:
         unit = "tensor" if pair[0]["tensor"] else "fma"
         shares = [_percent(each[name]) for name in (unit, "l1", "l2") for each in pair]
         rows.append([f"`{kernel}`", {"tensor": "tensor cores", "fma": "CUDA cores"}[unit], *shares])
-    header = ("kernel", "what multiplies", "busy", "cuBLAS's", "L1, shared", "cuBLAS's", "L2", "cuBLAS's")
+    header = "kernel | what multiplies | busy | cuBLAS's | L1, shared | cuBLAS's | L2 | cuBLAS's"
     return markdown(header, rows)

@@ -1,4 +1,4 @@
-"""What mmcore calculates, counts and measures, beside what others do."""
+"""mmcore's calculations, counts and times, beside those of others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mmcore_cuda.occupancy.theoretical import occupancy
 
 
 def occupancies() -> str:
-    """The report's occupancy tables, compute capability 1.2, beside the calculation from the same figures."""
+    """Return the report's occupancy for compute capability 1.2, and mmcore's where they differ."""
     names = ("limit_blocks_warps", "limit_blocks_registers", "limit_blocks_shared", "active_blocks")
     rows = []
     for row in _csv_rows(sources.ROOT / "tests" / "data" / "poznan_occupancy.csv"):
@@ -32,29 +32,29 @@ def occupancies() -> str:
         ]
         block = f"{row['block']}×{row['block']}"
         rows.append([row["version"], block, str(registers), str(shared), *([""] * (4 - len(cells))), *cells])
-    header = ("version", "block", "registers", "shared, B", "by warps", "by registers", "by shared memory", "active")
+    header = "version | block | registers | shared, B | by warps | by registers | by shared memory | active"
     return markdown(header, rows)
 
 
 def phases() -> str:
-    """Where the seconds of `pytest bench/` go on the H200."""
+    """Return the seconds of each phase of `pytest bench/` on the H200."""
     with results(sources.H200 / "phases.json") as document:
         cells = document["cells"]
         names = ("compile", "verify", "time")
         seconds = {name: sum(cell["phases"].get(name, 0.0) for cell in cells) for name in names}
     rows = [[f"{len(cells)}", *(f"{seconds[name]:.1f}" for name in names)]]
-    return markdown(("cells", "compiling, s", "verifying, s", "timing, s"), rows)
+    return markdown("cells | compiling, s | verifying, s | timing, s", rows)
 
 
 def cgma() -> str:
-    """The report's CGMA beside what the emulator counts with compute capability 1.2's coalescing."""
+    """Return the report's CGMA beside the emulator's, with the coalescing of compute capability 1.2."""
     rows = []
     with results(sources.RESULTS / "emulator" / "cgma.json") as document:
         for case in document["cgma"]:
             printed, ours = float(case["printed"]), case["counted"]
             figures = [case["printed"], f"{ours:.3f}", f"{round(100 * (ours / printed - 1), 1) + 0.0:+.1f} %"]
             rows.append([case["version"], f"{case['block']}×{case['block']}", str(case["size"]), *figures])
-    return markdown(("version", "block", "n", "printed", "counted", "difference"), rows)
+    return markdown("version | block | n | printed | counted | difference", rows)
 
 
 def _csv_rows(path: Path) -> list[dict[str, str]]:
@@ -63,7 +63,7 @@ def _csv_rows(path: Path) -> list[dict[str, str]]:
 
 
 def clock() -> str:
-    """mmcore's clock beside CUPTI's."""
+    """Return mmcore's times beside CUPTI's."""
     rows = []
     with results(sources.H200 / "clock.json") as document:
         for case in document["microseconds"]:
@@ -73,18 +73,18 @@ def clock() -> str:
                 cells += [f"{ours:.2f}", f"{truth:.2f}", f"{ours - truth:+.2f} ({100 * (ours / truth - 1):+.1f} %)"]
             rows.append(cells)
     states = [f"{name}, {state}" for state in ("warm", "cold") for name in ("mmcore", "CUPTI", "difference")]
-    return markdown(("kernel", "n", "b", "events around one launch", *states), rows)
+    return markdown(" | ".join(("kernel", "n", "b", "events around one launch", *states)), rows)
 
 
 def launch_cost() -> str:
-    """What a launch costs the host."""
+    """Return the host time of a launch."""
     with results(sources.H200 / "launch.json") as document:
         rows = [[way, f"{cost:.2f}"] for way, cost in document["microseconds"].items()]
-    return markdown(("launched by", "µs of host time"), rows)
+    return markdown("launched by | µs of host time", rows)
 
 
 def counters() -> str:
-    """The emulator's counters beside ncu's."""
+    """Return the emulator's counters beside ncu's."""
     columns = {
         "load requests": "global_load_requests",
         "load sectors": "global_load_sectors",
@@ -100,31 +100,28 @@ def counters() -> str:
         for case in document["emulator_and_ncu"]:
             figures = [" / ".join(f"{count:,}" for count in dict.fromkeys(case[name])) for name in columns.values()]
             rows.append([case["kernel"], str(case["n"]), str(case["block"]), *figures])
-    return markdown(("kernel", "n", "b", *columns), rows)
+    return markdown(" | ".join(("kernel", "n", "b", *columns)), rows)
 
 
 def tensor_counters() -> str:
-    """The emulator's counters of tensor cores and asynchronous copies beside ncu's; nothing where there was no run."""
-    path = sources.H200 / "tensor_counters.json"
-    if not path.exists():
-        return ""
-    with results(path) as document:
+    """Return the emulator's counters of tensor cores and asynchronous copies beside ncu's."""
+    with results(sources.H200 / "tensor_counters.json") as document:
         cases = document["emulator_and_ncu"]
         names = [name for name in cases[0] if isinstance(cases[0][name], list) and "instructions" not in name]
         names = ["tensor_instructions", *names]
         rows = [[name.replace("_", " "), *(_pair(case[name]) for case in cases)] for name in names]
         kernels = [case["kernel"].partition(".")[2] for case in cases]
-    return markdown(("", *kernels), rows)
+    return markdown(" | ".join(("", *kernels)), rows)
 
 
 def _pair(counts: Sequence[int | None]) -> str:
-    """The emulator's count and ncu's, or one where they are the same; nothing where both are 0."""
+    """Return the emulator's count and ncu's, once if they are the same, and an empty cell if both are 0."""
     shown = ["not counted" if count is None else f"{count:,}" for count in dict.fromkeys(counts)]
     return " / ".join(shown) if any(counts) else ""
 
 
 def libraries() -> str:
-    """cuBLASLt's heuristic beside PyTorch, and its tuned product beside its heuristic."""
+    """Return cuBLASLt's heuristic beside PyTorch, and its tuned product beside its heuristic."""
     with results(sources.H200 / "libraries.json") as document:
         found = {(row["kernel"], row["n"]): row for row in document["libraries"]}
     rows = []
@@ -136,11 +133,11 @@ def libraries() -> str:
             rows.append(
                 (dtype, str(n), f"{plain['gflops'] / 1e3:.1f}", shares[0], f"{tuned['gflops'] / 1e3:.1f}", shares[1])
             )
-    return markdown(("type", "n", "heuristic, TFLOP/s", "of torch.matmul", "tuned, TFLOP/s", "of the heuristic"), rows)
+    return markdown("type | n | heuristic, TFLOP/s | of torch.matmul | tuned, TFLOP/s | of the heuristic", rows)
 
 
 def themselves() -> str:
-    """Kernels beside copies of themselves: what is no difference."""
+    """Return the differences between kernels and copies of themselves."""
     with results(sources.H200 / "libraries.json") as document:
         found: dict[tuple[str, int], list[dict[str, Any]]] = {}
         for row in document["themselves"]:
@@ -151,4 +148,4 @@ def themselves() -> str:
         inside = sum(row["interval"][0] <= 1 <= row["interval"][1] for row in members)
         largest = max(off, key=abs)
         rows.append((kernel, str(n), f"{largest:+.2f} %", f"{inside} of {len(members)}"))
-    return markdown(("kernel", "n", "largest difference from itself", "intervals that hold 100 %"), rows)
+    return markdown("kernel | n | largest difference from itself | intervals that hold 100 %", rows)

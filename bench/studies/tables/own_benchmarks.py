@@ -1,4 +1,4 @@
-"""mmcore's times beside those of the benchmark functions that come with a kernel's compiler or repository."""
+"""mmcore's times beside those of the benchmark functions of a kernel's compiler or repository."""
 
 from __future__ import annotations
 
@@ -10,24 +10,21 @@ from bench.studies.tables.markdown import markdown
 from bench.studies.tables.sources import results
 
 _WARM, _COLD, _RESTED = "mmcore, warm", "mmcore, cold", "mmcore, warm, after a pause"
-# Which of mmcore's times measures the same: with an emptied cache, or after a pause; warm where nothing else is said.
+# mmcore's time of the same kind: with an emptied cache, or after a pause; warm for the others.
 _SAME: Mapping[str, tuple[str, ...]] = {
     "do_bench": (_COLD,),
     "its own program": (_RESTED, _WARM),
     "its own program, mmcore's inputs": (_RESTED,),
 }
 _Lines: TypeAlias = Iterator[list[str]]
-_HEADER = ("kernel", "n", "by", "µs", "beside", "µs", "ratio", "of cuBLAS")
+_HEADER = "kernel | n | by | µs | beside | µs | ratio | of cuBLAS"
 
 
 def own_benchmarks() -> str:
-    """Each other clock beside mmcore's time of the same kind; nothing where the run was not made."""
-    path = sources.H200 / "own_benchmarks.json"
-    if not path.exists():
-        return ""
+    """Return each other clock beside mmcore's time of the same kind."""
     found: dict[tuple[str, int], dict[str, float]] = {}
     percents: dict[tuple[str, int], float] = {}
-    with results(path) as document:
+    with results(sources.H200 / "own_benchmarks.json") as document:
         for row in document["rows"]:
             key = row["kernel"], row["n"]
             found.setdefault(key, {})[row["clock"]] = row["microseconds"]
@@ -37,7 +34,7 @@ def own_benchmarks() -> str:
 
 
 def _lines(key: tuple[str, int], clocks: Mapping[str, float], percents: Mapping[tuple[str, int], float]) -> _Lines:
-    """The lines of one kernel and size; the share of cuBLAS's rate is mmcore's, and stands in the first."""
+    """Yield the lines of one kernel and size; the first has mmcore's share of cuBLAS's rate."""
     percent = f"{percents[key]:.1f} %" if key in percents else ""
     for theirs, ours in _pairs(clocks):
         times = clocks[theirs], clocks[ours]
@@ -47,7 +44,7 @@ def _lines(key: tuple[str, int], clocks: Mapping[str, float], percents: Mapping[
 
 
 def _pairs(clocks: Mapping[str, float]) -> Iterator[tuple[str, str]]:
-    """Each other clock, and one of mmcore's that measures the same."""
+    """Yield each other clock with mmcore's time of the same kind."""
     for theirs in clocks:
         if not theirs.startswith("mmcore"):
             yield from ((theirs, ours) for ours in _SAME.get(theirs, (_WARM,)) if ours in clocks)

@@ -1,4 +1,4 @@
-"""Which table stands on which page."""
+"""The tables of each page."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from bench.studies.tables.public_kernels import public_kernels
 from bench.studies.tables.scale import cards, head, limits, predictions, pytest_head, searches, similar_card, stand_ins
 from bench.studies.tables.scale import sizes as message_sizes
 from bench.studies.tables.sources import H100, H200
+from bench.studies.tables.studies import PAGE, studies
 from bench.studies.tables.tensor_cores import emulated_bits, independent_models, planted_faults, tensor_cores
 from bench.studies.tables.trust import fuzzing, fuzzing_by_kernel, zoo
 from bench.studies.tables.types import float22, terms_that_show, types
@@ -96,10 +97,11 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "cgma": cgma,
     },
 }
+TABLES[PAGE] = {"studies": lambda: studies({page: each for page, each in TABLES.items() if page != PAGE})}
 
 
 def with_tables(page: str, text: str) -> str:
-    """A page's text with its tables between their markers.
+    """Return a page's text with its tables between their markers.
 
     Raises:
         ValueError: a marker is missing.

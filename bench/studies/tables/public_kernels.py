@@ -1,4 +1,4 @@
-"""What came of the kernels of public repositories."""
+"""The verdicts of the kernels of public repositories."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ Measured: TypeAlias = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def public_kernels() -> str:
-    """The kernels of each repository by family, and what came of them on the emulator and on the H200."""
+    """Return the kernels of each repository by family, and their verdicts on the emulator and on the H200."""
     emulated, measured = _measured(sources.RESULTS / "emulator"), _measured(sources.H200)
     repositories = dict.fromkeys(each.repository for each in KERNELS.values())
     rows = [_line(name, _of(name, emulated), _of(name, measured)) for name in repositories]
-    header = ("repository", *FAMILIES, "kernels", "emulated", "right", "on an H200", "right", "most of cuBLAS")
+    header = " | ".join(
+        ("repository", *FAMILIES, "kernels", "emulated", "right", "on an H200", "right", "most of cuBLAS")
+    )
     return markdown(header, [*rows, _line("", emulated, measured)])
 
 
 def _line(repository: str, emulated: Measured, measured: Measured) -> list[str]:
-    """The figures of one repository, or of all where it is empty."""
+    """Return the cells of one repository, or of all if it is empty."""
     kernels = [each for each in KERNELS.values() if repository in ("", each.repository)]
     families = Counter(each.family for each in kernels)
     counts = [str(families[family] or "") for family in FAMILIES]
@@ -36,7 +38,7 @@ def _line(repository: str, emulated: Measured, measured: Measured) -> list[str]:
 
 
 def _judged(measured: Measured) -> tuple[str, str]:
-    """Of how many kernels there is a verdict, and of how many the right one."""
+    """Return the number of kernels with a verdict, and of those with the right one."""
     judged = [rows for rows in measured.values() if all(row["as_expected"] is not None for row in rows)]
     right = sum(all(row["as_expected"] for row in rows) for rows in judged)
     return (str(len(judged)), str(right)) if judged else ("", "")
@@ -47,11 +49,9 @@ def _of(repository: str, measured: Measured) -> Measured:
 
 
 def _measured(folder: Path) -> Measured:
-    """The rows of each kernel, by name; nothing where the run was not made."""
+    """Return the rows of each kernel by name."""
     found: dict[str, list[Mapping[str, Any]]] = {}
-    path = folder / "public_kernels.json"
-    if path.exists():
-        with results(path) as document:
-            for row in document["rows"]:
-                found.setdefault(row["kernel"], []).append(row)
+    with results(folder / "public_kernels.json") as document:
+        for row in document["rows"]:
+            found.setdefault(row["kernel"], []).append(row)
     return found

@@ -1,4 +1,4 @@
-"""What spreading cells over many workers costs, and what a thousand GPUs are predicted to do."""
+"""The costs of spreading cells over many workers, and predictions for a thousand GPUs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _document(name: str) -> Iterator[Any]:
 
 
 def head() -> str:
-    """The head's cost of a cell with each engine, without pytest."""
+    """Return the head's cost of a cell with each engine, without pytest."""
     rows = []
     with _document("head") as document:
         for row in document["cases"]:
@@ -50,21 +50,12 @@ def head() -> str:
                 figures = [f"{row['head_cpu_ms']:.1f}", f"{row['held_kib']:.0f}", f"{row['peak_mib']:.0f}"]
                 counts = [f"{case[name]}" for name in ("workers", "cells", "group")]
                 rows.append([_ENGINES[case["engine"]], *counts, str(rounds), *figures])
-    header = (
-        "engine",
-        "workers",
-        "cells",
-        "in a group",
-        "rounds",
-        "head's CPU, ms a cell",
-        "KiB a result",
-        "peak, MiB",
-    )
+    header = "engine | workers | cells | in a group | rounds | head's CPU, ms a cell | KiB a result | peak, MiB"
     return markdown(header, rows)
 
 
 def pytest_head() -> str:
-    """What pytest costs as the head."""
+    """Return the costs of pytest as the head."""
     rows = []
     with _document("head") as document:
         for row in document["cases"]:
@@ -75,18 +66,18 @@ def pytest_head() -> str:
                 saved = f"{row['saved_bytes'] / 1024:.0f}" if row["saved_bytes"] else ""
                 figures = [f"{row['head_cpu_ms']:.1f}", f"{row['peak_mib']:.0f}", f"{kib:.0f}", saved]
                 rows.append([_PYTEST[case["pytest"]], str(case["cells"]), rounds, *figures])
-    header = ("pytest", "cells", "rounds", "CPU, ms a cell", "peak, MiB", "KiB a cell", "saved, KiB a cell")
+    header = "pytest | cells | rounds | CPU, ms a cell | peak, MiB | KiB a cell | saved, KiB a cell"
     return markdown(header, rows)
 
 
 def sizes() -> str:
-    """Bytes of what goes between the head and a worker."""
+    """Return the bytes of messages between the head and a worker."""
     with _document("head") as document:
-        return markdown(("message", "bytes"), [[name, f"{size:,}"] for name, size in document["bytes"].items()])
+        return markdown("message | bytes", [[name, f"{size:,}"] for name, size in document["bytes"].items()])
 
 
 def stand_ins() -> str:
-    """Runs with stand-ins for GPUs, measured beside ideal and simulated."""
+    """Return runs with stand-ins for GPUs: ideal, measured and simulated."""
     with _document("simulation") as document, _document("head") as measured:
         found = {_key(row["case"]): row for row in measured["cases"] if row["case"].get("engine") == "stand-ins"}
         rows = []
@@ -96,28 +87,28 @@ def stand_ins() -> str:
             error = f"{100 * (run['simulated'] / run['measured'] - 1):+.1f} %"
             seconds = [f"{run[name]:.1f}" for name in ("ideal", "measured", "simulated")]
             rows.append([*counts, *seconds, error, f"{row['free_ms']:.1f}", f"{row['free_ms_95']:.1f}"])
-    header = ("GPUs", "cells", "in a group", "ideal, s", "measured, s", "simulated, s", "error", "free, ms", "95 %, ms")
+    header = "GPUs | cells | in a group | ideal, s | measured, s | simulated, s | error | free, ms | 95 %, ms"
     return markdown(header, rows)
 
 
 def limits() -> str:
-    """Where each part of the head is full."""
+    """Return the number of GPUs or cells at which each part of the head is full."""
     rows = []
     with _document("simulation") as document:
         for each in document["limits"]:
             full = f"{each['gpus']:,} GPUs" if "gpus" in each else f"{each['cells']:,} cells"
             rows.append([each["what"], each["cost"], full])
-    return markdown(("what", "a cell's share", "full at"), rows)
+    return markdown("what | a cell's share | full at", rows)
 
 
 def predictions() -> str:
-    """A million cells on a thousand GPUs."""
+    """Return the predictions for a million cells on a thousand GPUs."""
     rows = []
     with _document("simulation") as document:
         for each in document["predictions"]:
             shares = [f"{100 * each[name]:.0f} %" for name in ("measuring", "head")]
             rows.append([each["what"], f"{each['makespan'] / 60:.0f}", *shares, f"{each['begun_again']:.0f}"])
-    return markdown(("run", "min", "GPUs measuring", "head busy", "begun again"), rows)
+    return markdown("run | min | GPUs measuring | head busy | begun again", rows)
 
 
 def _key(case: Mapping[str, Any]) -> tuple[int, int, int]:
@@ -125,7 +116,7 @@ def _key(case: Mapping[str, Any]) -> tuple[int, int, int]:
 
 
 def cards(card: Path) -> str:
-    """The bench on one card, on two, and with one taken away in the middle; ``card`` is the folder of its results."""
+    """Return the bench on one card, on two, and with one taken away, from the folder ``card`` of results."""
     with results(card / "cards.json") as document:
         runs = {run["run"]: run for run in document["runs"]}
         rows = []
@@ -141,12 +132,12 @@ def cards(card: Path) -> str:
             figures = [f"{run['seconds']:.0f}", share, " and ".join(counts), near]
             figures += [f"{100 * statistics.median(off):.1f} %", f"{100 * max(off):.1f} %"] if off else ["", ""]
             rows.append([what, f"`{run['options']}`", *figures])
-    header = ("run", "options", "s", "of one card", "cells by each", "medians within 2 %", "median off by", "at most")
+    header = "run | options | s | of one card | cells by each | medians within 2 % | median off by | at most"
     return markdown(header, rows)
 
 
 def _differences(cells: Sequence[Mapping[str, Any]], name: str) -> Iterator[float]:
-    """How far each cell's median is from what the same card gave alone; nothing for those it did not measure alone."""
+    """Yield each cell's difference from the median on the same card alone, where that was measured."""
     for cell in cells:
         alone = {cell[run][0]: cell[run][1] for run in ("first", "second") if run in cell}
         if name in cell and cell[name][0] in alone:
@@ -163,11 +154,11 @@ def similar_card() -> str:
             shares.setdefault(row["kernel"], {}).setdefault(size, []).insert(0, told)
     sizes = [*next(iter(shares.values()))]
     rows = [[f"`{kernel}`", *(" → ".join(found[size]) for size in sizes)] for kernel, found in shares.items()]
-    return markdown(("default → tuned on an H200", *sizes), rows)
+    return markdown(" | ".join(("default → tuned on an H200", *sizes)), rows)
 
 
 def searches() -> str:
-    """What a search finds beside exhaustive search, and with as many evaluations beside Kernel Tuner's strategies."""
+    """Return the results of a search beside exhaustive search and beside Kernel Tuner's strategies."""
     rows = []
     with results(sources.H200 / "tuning.json") as document:
         for row in document["kernels"]:
@@ -182,5 +173,5 @@ def searches() -> str:
             strategies = ", ".join(f"{name} {count}" for name, count in others)
             configs, found = len(row["every"]["trials"]), f"{every[winner] / least:.3f}"
             rows.append([f"`{row['kernel']}`", *map(str, (configs, found, near, third, own)), strategies])
-    header = ("kernel", "configs", "found", "near after", "a third", "`mmcore tune`", "Kernel Tuner")
+    header = "kernel | configs | found | near after | a third | `mmcore tune` | Kernel Tuner"
     return markdown(header, rows)

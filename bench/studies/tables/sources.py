@@ -1,4 +1,4 @@
-"""The committed results, read."""
+"""Readers of the committed results."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench.studies.study import RESULTS as RESULTS
+from bench.studies.study import ROOT as ROOT
 from mmcore_tools.plots.published import published
 
-ROOT = Path(__file__).parents[3]
-RESULTS = ROOT / "bench" / "results"
 H200 = RESULTS / "nvidia-h200"
 H100 = RESULTS / "nvidia-h100"
 
+opened: list[Path] = []
+"""The files that tables were made from, in order."""
+
 
 class Point(NamedTuple):
-    """What a figure is of: m = n = k, square blocks, "kernel warm" or "end-to-end pinned" for example."""
+    """A figure's subject: m = n = k, square blocks, and a measure such as "kernel warm" or "end-to-end pinned"."""
 
     kernel: str
     n: int
@@ -31,17 +34,19 @@ def _point(info: Mapping[str, Any]) -> Point:
 
 
 def baseline_seconds() -> dict[Point, float]:
-    """Median times on the H200, in seconds."""
+    """Return median times on the H200, in seconds."""
     found = {}
     for path in sorted(H200.glob("*.json")):
-        with results(path) as document:
+        with _document(path) as document:
+            if "benchmarks" in document:
+                opened.append(path)
             for benchmark in document.get("benchmarks", ()):
                 found[_point(benchmark["extra_info"])] = float(benchmark["stats"]["median"])
     return found
 
 
 def percents_of_cublas() -> dict[Point, float]:
-    """Rates in percent of cuBLAS's, measured in turns with it on the H200."""
+    """Return rates in percent of cuBLAS's, measured in turns with it on the H200."""
     with results(H200 / "of-cublas.json") as document:
         infos = [benchmark["extra_info"] for benchmark in document["benchmarks"]]
         return {_point(info): float(info["percent_of_baseline"]) for info in infos}
@@ -49,11 +54,18 @@ def percents_of_cublas() -> dict[Point, float]:
 
 @contextmanager
 def results(path: Path) -> Iterator[Any]:
-    """Read a file of results for the length of the context.
+    """Yield the document of a file of results.
 
     Raises:
-        ValueError: it is no JSON, or does not hold what is read from it.
+        ValueError: the file is not JSON, or the context did not find its values in it.
     """
+    opened.append(path)
+    with _document(path) as document:
+        yield document
+
+
+@contextmanager
+def _document(path: Path) -> Iterator[Any]:
     try:
         yield json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
@@ -61,7 +73,7 @@ def results(path: Path) -> Iterator[Any]:
 
 
 def published_points() -> Iterable[tuple[Point, str, float]]:
-    """The lectures' own figures: what of, on which GPU, seconds."""
+    """Yield the lectures' own figures: subject, GPU, seconds."""
     for figure in published():
         point = Point(figure.kernel, figure.n, figure.block, f"{figure.measure} {figure.how}")
         yield point, figure.gpu, figure.ms / 1e3
@@ -76,7 +88,7 @@ class Measured(NamedTuple):
 
 
 def preset(name: str) -> list[Measured]:
-    """The cells of a committed preset's run on the H200, sorted by kernel, size and block."""
+    """Return the cells of a preset's committed run on the H200, sorted by kernel, size and block."""
     with results(H200 / "experiments" / f"{name}.json") as document:
         found = [
             Measured(_point(each["extra_info"]), each["extra_info"]["gflops"], each["stats"]["median"])

@@ -1,4 +1,4 @@
-"""The emulator beside GPUs: bits of instructions and of whole kernels, and what is found in faulty ones."""
+"""The emulator beside GPUs: bits of instructions and of whole kernels, and the faults that it finds."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from bench.studies.tables.sources import results
 
 
 def tensor_cores() -> str:
-    """How many dot products of each instruction were compared on either card, and how many differ in any bit."""
-    header, columns = ["instruction"], []
+    """Return the number of compared and of differing dot products of each instruction, on two cards."""
+    header, columns = "instruction", []
     for card, folder in (("H200", sources.H200), ("H100", sources.H100)):
-        header += [f"dot products, {card}", "differ", "NaN of other bits"]
+        header += f" | dot products, {card} | differ | NaN of other bits"
         with results(folder / "tensor_core_comparison.json") as document:
             columns.append({row["instruction"]: _compared(row) for row in document["rows"]})
     first, second = columns
@@ -29,7 +29,7 @@ def _compared(row: Mapping[str, Any]) -> list[str]:
 
 def independent_models() -> str:
     """Compare the emulator with mmasim and with published outputs of cards, by compute capability."""
-    header = ("compute capability", "instructions", "dot products", "differ", "NaN of other bits")
+    header = "compute capability | instructions | dot products | differ | NaN of other bits"
     with results(sources.RESULTS / "emulator" / "mmasim.json") as document:
         models = document["rows"]
     with results(sources.RESULTS / "emulator" / "published_outputs.json") as document:
@@ -43,11 +43,11 @@ def independent_models() -> str:
         published = [sum(row[name] for row in of_cards) for name in ("dot products", "differ")] if of_cards else []
         cells = [len(of_model), *sums, *(published or ("", ""))]
         rows.append([capability, *(f"{cell:,}" if cell != "" else "" for cell in cells), cards])
-    return markdown((*header, "published outputs", "differ", "of cards"), rows)
+    return markdown(f"{header} | published outputs | differ | of cards", rows)
 
 
 def emulated_bits() -> str:
-    """How many kernels of public repositories have the same bits of C on both."""
+    """Return the number of public kernels with the same bits of C on the emulator and on an H200."""
     counts: dict[str, Counter[str]] = {}
     with results(sources.H200 / "emulated_bits.json") as document:
         for row in document["rows"]:
@@ -55,14 +55,14 @@ def emulated_bits() -> str:
             counts.setdefault(row["family"], Counter()).update(
                 ["not run" if differing is None else "other bits" if differing else "same bits"]
             )
-    header = ("same bits", "other bits", "not run")
-    return markdown(
-        ("family", *header), [[name, *(str(each[word]) for word in header)] for name, each in counts.items()]
-    )
+    rows = [
+        [name, *(str(each[word]) for word in ("same bits", "other bits", "not run"))] for name, each in counts.items()
+    ]
+    return markdown("family | same bits | other bits | not run", rows)
 
 
 def planted_faults() -> str:
-    """How many planted faults of each kind ``mmcore check`` and compute-sanitizer find."""
+    """Return the number of planted faults of each kind that ``mmcore check`` and compute-sanitizer find."""
     counts: dict[str, Counter[str]] = {}
     with results(sources.H200 / "planted_faults.json") as document:
         for row in document["rows"]:
@@ -74,6 +74,6 @@ def planted_faults() -> str:
                 sanitizer=int(judged and bool(row["sanitizer"])),
                 not_ended=int(not judged),
             )
-    header = ("fault", "kernels", "mmcore check", "compute-sanitizer", "had not ended there")
+    header = "fault | kernels | mmcore check | compute-sanitizer | had not ended there"
     names = ("faults", "check", "sanitizer", "not_ended")
     return markdown(header, [[kind, *(str(count[name]) for name in names)] for kind, count in counts.items()])

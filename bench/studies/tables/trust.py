@@ -1,4 +1,4 @@
-"""What came of the fuzzing and of the zoo."""
+"""The outcomes of the fuzzing and of the zoo."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench.studies.tables.sources import results
 
 
 class Fuzzed(NamedTuple):
-    """What came of bench/studies/fuzz.py on a device: outcomes by kernel, and how often each."""
+    """The outcomes of a run of bench/studies/fuzz.py on a device, by kernel."""
 
     date: str
     seeds: str
@@ -26,7 +26,7 @@ class Fuzzed(NamedTuple):
 
 
 def fuzzing() -> str:
-    """Fuzzed cases by device, and what came of them."""
+    """Return the fuzzed cases by outcome and device."""
     runs = _fuzzed()
     found = [run.by_outcome for run in runs.values()]
     rows = [
@@ -36,11 +36,11 @@ def fuzzing() -> str:
     ]
     for outcome in sorted(set().union(*found)):
         rows.append([outcome, *(str(counts[outcome]) for counts in found)])
-    return markdown(("", *(f"{device}, {run.date}" for device, run in runs.items())), rows)
+    return markdown(" | ".join(("", *(f"{device}, {run.date}" for device, run in runs.items()))), rows)
 
 
 def fuzzing_by_kernel() -> str:
-    """Fuzzed cases by kernel and device."""
+    """Return the fuzzed cases by kernel and device."""
     runs = _fuzzed()
     titles = {"verified": "verified", "refused": "refused", "forced": "forced", "damaged": "damaged and rejected"}
     rows = []
@@ -51,11 +51,13 @@ def fuzzing_by_kernel() -> str:
             for kind in titles:
                 cells.append(str(sum(count for name, count in counts.items() if name.partition(":")[0] == kind)))
         rows.append(cells)
-    return markdown(("kernel", *(f"{device}: {title}" for device in runs for title in titles.values())), rows)
+    return markdown(
+        " | ".join(("kernel", *(f"{device}: {title}" for device in runs for title in titles.values()))), rows
+    )
 
 
 def _fuzzed() -> dict[str, Fuzzed]:
-    """The fuzzing's results by device."""
+    """Return the fuzzing's results by device."""
     found = {}
     for path in sorted(sources.RESULTS.glob("*/fuzz.json")):
         with results(path) as document:
@@ -66,8 +68,7 @@ def _fuzzed() -> dict[str, Fuzzed]:
 
 
 def zoo() -> str:
-    """What was reported of each bad plugin, on the emulator and on the H200."""
-    columns = ("on the emulator", "on an H200")
+    """Return the reports of each bad plugin on the emulator and on the H200."""
     plugins, on_h200 = (_plugins(folder) for folder in (sources.RESULTS / "emulator", sources.H200))
     reported = [{plugin["plugin"]: plugin["reported"] for plugin in each} for each in (plugins, on_h200)]
     rows = []
@@ -75,11 +76,11 @@ def zoo() -> str:
         said = [_in_a_cell(each.get(plugin["plugin"], "not run")) for each in reported]
         command = f"`mmcore {plugin['command']}`" if plugin["command"] else ""
         rows.append([f"`{plugin['plugin']}`", plugin["does"], *said, command])
-    return words(("plugin", "what it does", *columns, "where a benchmark cannot show it"), rows)
+    return words("plugin | what it does | on the emulator | on an H200 | where a benchmark cannot show it", rows)
 
 
 def _plugins(folder: Path) -> list[dict[str, str]]:
-    """What a folder's run with the zoo said of each plugin; nothing where it was not made."""
+    """Return the reports of a folder's run with the zoo; none without a run."""
     path = folder / "zoo.json"
     if not path.exists():
         return []
@@ -88,5 +89,5 @@ def _plugins(folder: Path) -> list[dict[str, str]]:
 
 
 def _in_a_cell(text: str) -> str:
-    """Text that Markdown shows as it is, inside a table."""
+    """Return text that Markdown shows unchanged inside a table."""
     return re.sub(r"([|*_<>`\\])", r"\\\1", text)

@@ -1,4 +1,4 @@
-"""What came of products of every type, and where a dropped term can hide."""
+"""The verdicts about products of every type, and the sizes at which a dropped term can hide."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ENDLESS = 2**31
 
 
 def types() -> str:
-    """Products by types: right ones, such with a mistake, and such of a lower precision."""
+    """Return the verdicts by types: right products, products with a mistake, and those of a lower precision."""
     found = _document()
     rows = []
     for name, kinds in found["types"].items():
@@ -29,15 +29,15 @@ def types() -> str:
         missed = [f"{kind} {each['accepted']}" for kind, each in counts.items() if each["accepted"]]
         rows.append([name, *map(str, cells), ", ".join(missed) or "0"])
     columns = ("right: accepted", "mistakes: rejected", "less than rounding", "lower precision: rejected", "accepted")
-    return markdown(("types", *columns), rows)
+    return markdown(" | ".join(("types", *columns)), rows)
 
 
 def terms_that_show() -> str:
-    """The largest k at which a dropped term always shows among uniform numbers."""
+    """Return the largest k at which a dropped term always shows among uniform numbers."""
     rows = []
     for each in ARITHMETICS:
         rows.append([str(each), _most(each.dtype, each.accumulator, each.output)])
-    return markdown(("types", "the largest k"), rows)
+    return markdown("types | the largest k", rows)
 
 
 def _most(dtype: str, accumulator: str, output: str) -> str:
@@ -50,9 +50,9 @@ def _most(dtype: str, accumulator: str, output: str) -> str:
 
 
 def float22() -> str:
-    """How much of their tolerance sums of 8-bit floats take on tensor cores, by k."""
+    """Return the share of the tolerance that sums of 8-bit floats take on tensor cores, by k."""
     rows = [[k, f"{each['error']:.3f}", f"{each['tolerance']:.2g}"] for k, each in _document()["float22"].items()]
-    return markdown(("k", "largest error by the tolerance", "tolerance by C's own size"), rows)
+    return markdown("k | largest error by the tolerance | tolerance by C's own size", rows)
 
 
 def _document() -> Any:

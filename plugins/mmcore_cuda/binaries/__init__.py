@@ -1,4 +1,4 @@
-"""Code that others have compiled, as a compiler of mmcore: kernels with ``build=``, and .ptx and .cubin files."""
+"""Compiled code as a compiler of mmcore: kernels with ``build=``, and .ptx and .cubin files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Binaries:
-    """Reads off compiled code what a launch needs to know of it."""
+    """The reader of what a launch needs to know about compiled code."""
 
     name = "binaries"
 
@@ -40,5 +40,5 @@ class Binaries:
 
 @hookimpl
 def mmcore_compilers() -> list[Compiler]:
-    """The reader of compiled code."""
+    """Return the reader of compiled code."""
     return [Binaries()]

@@ -1,4 +1,4 @@
-"""What compiled code says of itself, whether it is PTX or machine code."""
+"""The facts that PTX and machine code contain about themselves."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from mmcore_emulator.isa.architectures import split_architecture
 
 
 class UnreadableCode(MmcoreError):
-    """The bytes are no PTX, or no CUBIN, that can be read."""
+    """Bytes that are not readable PTX or CUBIN."""
 
 
 @dataclass(frozen=True)
 class CodeFunction:
-    """One kernel function of some code.
+    """A kernel function in compiled code.
 
     Attributes:
         symbol: its name in the code.
         parameter_bytes: size of each parameter, in order.
         shared_bytes: static shared memory of a block.
-        registers: registers per thread; 0 in PTX, which has no such.
+        registers: registers per thread; 0 in PTX, which does not allocate them.
     """
 
     symbol: str
@@ -31,7 +31,7 @@ class CodeFunction:
 
 @dataclass(frozen=True)
 class Code:
-    """Some code: what it is made for, such as "90a", and its kernel functions by symbol."""
+    """Compiled code: its architecture, such as "90a", and its kernel functions by symbol."""
 
     architecture: str
     functions: dict[str, CodeFunction]

@@ -1,4 +1,4 @@
-"""From a plan to code that is there already: what the kernel's build rule makes, or its .ptx or .cubin file."""
+"""Compilation of a plan whose code exists already: from a build rule, or a .ptx or .cubin file."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from mmcore_emulator.isa.architectures import ptx_runs
 
 _MOST_BUILT = 64
 _FIELDS: dict[str, type[Any]] = {"cubin": bytes, "ptx": str, "shared_bytes": int, "null_pointers": int}
-# What an adapter raises on purpose, in words of its own.
-_TOLD = (CompileError, Unsupported)
-# What was built in this process, by build rule and what it was asked; the rule is kept, for its id to stay its own.
+# Errors whose messages adapters write themselves.
+_ADAPTER_ERRORS = (CompileError, Unsupported)
+# The code built in this process, by build rule and its arguments. Keeping the rule alive keeps its id unique.
 _built: OrderedDict[tuple[Any, ...], tuple[Any, Binary]] = OrderedDict()
 
 
 def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
-    """The code of what a plan launches.
+    """Return the code that a plan launches.
 
     Args:
         plan: the plan; its kernel's own ``architecture`` wins over the device's.
         architecture: the device's, such as "90".
 
     Raises:
-        InvalidKernel: the build rule fails, or the code is not what is declared.
-        CompileError: the code is not made for the architecture.
-        CompilerMissing: the build rule needs what is not installed.
+        InvalidKernel: the build rule fails, or the code does not match the declaration.
+        CompileError: the code is for another architecture.
+        CompilerMissing: the build rule needs a package that is not installed.
     """
     kernel, wanted = plan.kernel, plan.kernel.architecture or architecture
     binary = code_of(plan, architecture)
@@ -48,15 +48,15 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
         native = read_cubin(cubin)
     functions = {}
     for entry in plan.entries:
-        found = _function(plan, native or ptx, entry)
-        # Machine code that keeps no record of its parameters is told them by its PTX.
-        told = ptx.functions.get(found.symbol) if ptx else None
+        function = _function(plan, native or ptx, entry)
+        # Machine code may lack a record of its parameters, which the PTX has.
+        in_ptx = ptx.functions.get(function.symbol) if ptx else None
         functions[entry] = CompiledFunction(
-            symbol=found.symbol,
-            registers=found.registers,
-            static_shared_bytes=found.shared_bytes,
+            symbol=function.symbol,
+            registers=function.registers,
+            static_shared_bytes=function.shared_bytes,
             spill_bytes=None,
-            parameter_bytes=told.parameter_bytes if told else found.parameter_bytes,
+            parameter_bytes=in_ptx.parameter_bytes if in_ptx else function.parameter_bytes,
             dynamic_shared_bytes=binary.shared_bytes,
             null_pointers=binary.null_pointers,
         )
@@ -64,14 +64,14 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
 
 
 def compile_inputs(plan: Plan, architecture: str) -> dict[str, Any]:
-    """What the code is known by: digests of it."""
+    """Return digests of the code, which identify it."""
     binary = code_of(plan, architecture)
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in _contents(binary).items()}
     return {**digests, "shared_bytes": binary.shared_bytes, "null_pointers": binary.null_pointers}
 
 
 def code_of(plan: Plan, architecture: str) -> Binary:
-    """What the kernel's source holds, or its build rule makes, once for each problem, config and architecture."""
+    """Return the code in the kernel's source, or from its build rule, once per problem, config and architecture."""
     kernel = plan.kernel
     if kernel.build is None:
         return Binary(cubin=_bytes(plan)) if kernel.source.suffix == ".cubin" else Binary(ptx=kernel.source_text())
@@ -97,38 +97,38 @@ def _bytes(plan: Plan) -> bytes:
 
 
 def _build(plan: Plan, architecture: str) -> Binary:
-    """What the build rule makes, checked."""
+    """Call the build rule and check its result."""
     kernel = plan.kernel
     assert kernel.build is not None
     try:
         with asking(f"{kernel.name}: its build rule", f"{plan.problem} with {plan.config} on sm_{architecture}"):
-            made = kernel.build(plan.problem, plan.config, architecture)
+            binary = kernel.build(plan.problem, plan.config, architecture)
     except InvalidKernel as error:
-        if isinstance(error.__cause__, _TOLD):
+        if isinstance(error.__cause__, _ADAPTER_ERRORS):
             raise error.__cause__ from None
         raise
-    wrong = "" if isinstance(made, Binary) else f"{made!r:.80}, which is no mmcore.Binary"
+    wrong = "" if isinstance(binary, Binary) else f"{binary!r:.80}, which is no mmcore.Binary"
     if not wrong:
-        fields = {name: getattr(made, name) for name in _FIELDS}
+        fields = {name: getattr(binary, name) for name in _FIELDS}
         bad = [name for name, value in fields.items() if type(value) is not _FIELDS[name]]
         bad += [name for name, value in fields.items() if type(value) is int and value < 0]
         wrong = f"a Binary with {bad[0]}={fields[bad[0]]!r:.80}" if bad else ""
-    if not wrong and not (made.cubin or made.ptx):
+    if not wrong and not (binary.cubin or binary.ptx):
         wrong = "a Binary with neither machine code nor PTX"
     if wrong:
         raise InvalidKernel(f"{kernel.name}: its build rule returned {wrong}{_place(kernel.build)}")
-    assert isinstance(made, Binary)
-    return made
+    assert isinstance(binary, Binary)
+    return binary
 
 
 def _place(rule: Any) -> str:
-    """Where a build rule is defined, " (matmul.py:7)"; empty where it is no Python function."""
+    """Return where a build rule is defined, " (matmul.py:7)"; empty if it is not a Python function."""
     code = getattr(inspect.unwrap(rule), "__code__", None)
     return f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code else ""
 
 
 def _read(plan: Plan, binary: Binary, architecture: str) -> tuple[Code | None, Code | None]:
-    """What the PTX and the machine code say of themselves, checked against the architecture; None for what is not."""
+    """Read the PTX and the machine code, each None if absent, and check them against the architecture."""
     what = _what(plan)
     try:
         ptx = read_ptx(binary.ptx) if binary.ptx else None
@@ -144,7 +144,7 @@ def _read(plan: Plan, binary: Binary, architecture: str) -> tuple[Code | None, C
 
 
 def _function(plan: Plan, code: Code | None, entry: str) -> CodeFunction:
-    """The function of that name, or the only one."""
+    """Return the function with that name, or the only one."""
     assert code is not None
     names = ", ".join(sorted(code.functions))
     if entry in code.functions:
@@ -158,5 +158,5 @@ def _function(plan: Plan, code: Code | None, entry: str) -> CodeFunction:
 
 
 def _what(plan: Plan) -> str:
-    """The code, as errors begin with it."""
+    """Return the name of the code for the beginning of an error message."""
     return f"{plan.kernel.name}: {plan.kernel.source.name if plan.kernel.build is None else 'its code'}"

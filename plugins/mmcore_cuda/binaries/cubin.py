@@ -1,8 +1,8 @@
 """The kernel functions of a CUBIN: registers, static shared memory and parameters.
 
-A CUBIN is an ELF file. NVIDIA describes neither its sections nor the records in ``.nv.info``; what is read here is
-compared, in the tests, with what ptxas reports of the same code. An architecture from 9.0 on keeps a part of each
-block's shared memory for itself, which ptxas leaves out of its report and ``.nv.shared`` includes.
+A CUBIN is an ELF file. NVIDIA documents neither its sections nor the records in ``.nv.info``; the tests compare the
+result with ptxas's report on the same code. From architecture 9.0 on, the hardware reserves a part of each block's
+shared memory, which ``.nv.shared`` includes and ptxas's report does not.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from mmcore_cuda.binaries.code import Code, CodeFunction, UnreadableCode
 
 _CUDA = 190  # the ELF machine
 _NEWER_FLAGS = 8  # the version of the ABI from which on e_flags holds the architecture in its second byte
-_KERNEL = 0x10  # of a symbol's st_other: it is a kernel function, not one that kernels call
-_NO_BITS = 8  # type of a section that takes no room in the file
-_SIZED = 4  # format of a record of .nv.info whose value has a size of its own
+_KERNEL = 0x10  # bit of a symbol's st_other that marks a kernel function
+_NO_BITS = 8  # type of a section without bytes in the file
+_SIZED = 4  # format of a record of .nv.info whose value has a variable size
 _PARAMETER, _REGISTERS = 0x17, 0x2F  # records: a parameter's ordinal and size; a symbol's registers
 _RESERVED_SINCE, _RESERVED_BYTES = 90, 1024  # of each block's shared memory, from that architecture on
 
@@ -30,7 +30,7 @@ class _Section(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def read_cubin(cubin: bytes) -> Code:
-    """What machine code says of itself; :class:`UnreadableCode` where it is no CUBIN."""
+    """Return the facts in machine code; raise :class:`UnreadableCode` if it is not a CUBIN."""
     try:
         return _read(cubin)
     except (struct.error, IndexError, ValueError, KeyError, UnicodeDecodeError) as error:
@@ -71,14 +71,14 @@ def sections_of(cubin: bytes) -> Iterator[tuple[str, _Section]]:
 
 
 def _symbols(sections: dict[str, _Section]) -> Iterator[tuple[str, bool]]:
-    """Each symbol's name, and whether it is a kernel function."""
+    """Yield each symbol's name, and whether it is a kernel function."""
     names = sections[".strtab"].content
     for name, _, other, *_ in struct.iter_unpack("<IBBHQQ", sections[".symtab"].content):
         yield _text(names, name), bool(other & _KERNEL)
 
 
 def _records(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """The records of an ``.nv.info`` section that have a value of their own: kind and value."""
+    """Yield the kind and value of each record in an ``.nv.info`` section that has a value of variable size."""
     position = 0
     while position < len(content):
         form, kind, size = struct.unpack_from("<BBH", content, position)
@@ -89,9 +89,9 @@ def _records(content: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _parameter_bytes(content: bytes) -> tuple[int, ...]:
-    """Size of each parameter, in order."""
-    found = [struct.unpack("<IHHI", value) for kind, value in _records(content) if kind == _PARAMETER]
-    return tuple(properties >> 18 for _, _, _, properties in sorted(found, key=lambda record: record[1]))
+    """Return the size of each parameter, in order."""
+    parameters = [struct.unpack("<IHHI", value) for kind, value in _records(content) if kind == _PARAMETER]
+    return tuple(properties >> 18 for _, _, _, properties in sorted(parameters, key=lambda record: record[1]))
 
 
 def _text(content: bytes, begin: int) -> str:

@@ -1,4 +1,4 @@
-"""Machine code of PTX, made by nvJitLink or by the driver."""
+"""Linking of PTX into machine code, by nvJitLink or by the driver."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import warnings
 
 @functools.lru_cache(maxsize=64)
 def machine_code(ptx: str, architecture: str) -> bytes:
-    """Machine code for an architecture such as "90a"; empty where it cannot be made here.
+    """Return machine code for an architecture such as "90a"; empty if it cannot be made here.
 
-    The device that loads the PTX says what is wrong with it. Without nvJitLink and without a driver nothing is.
+    Errors in the PTX are reported when a device loads it.
     """
     from cuda.core import Linker, LinkerOptions, ObjectCode
 
     try:
         with warnings.catch_warnings():
-            # cuda.core warns where it takes the driver for want of nvJitLink, which is as good for a single PTX.
+            # Without nvJitLink cuda.core warns and uses the driver, which suffices for a single PTX.
             warnings.simplefilter("ignore", RuntimeWarning)
             linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=LinkerOptions(arch=f"sm_{architecture}"))
         return bytes(linker.link("cubin").code)

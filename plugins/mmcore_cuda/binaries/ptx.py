@@ -19,25 +19,25 @@ _SHARED = re.compile(
 
 @functools.lru_cache(maxsize=64)
 def read_ptx(text: str) -> Code:
-    """What PTX text says of itself; :class:`UnreadableCode` where it is no PTX."""
+    """Return the facts in PTX text; raise :class:`UnreadableCode` if it is not PTX."""
     text = _COMMENT.sub(" ", text)
     target = _TARGET.search(text)
     if target is None:
         raise UnreadableCode("PTX has a line such as .target sm_90")
-    spans = [(found, found.end(), _end(text, found.end())) for found in _ENTRY.finditer(text)]
+    spans = [(entry, entry.end(), _end(text, entry.end())) for entry in _ENTRY.finditer(text)]
     outside, position = "", 0
-    for found, _, end in spans:
-        outside, position = outside + text[position : found.start()], end
+    for entry, _, end in spans:
+        outside, position = outside + text[position : entry.start()], end
     outside += text[position:]
     functions = {
-        found[1]: CodeFunction(found[1], _parameter_bytes(found["parameters"] or ""), _shared(outside, text[begin:end]))
-        for found, begin, end in spans
+        entry[1]: CodeFunction(entry[1], _parameter_bytes(entry["parameters"] or ""), _shared(outside, text[begin:end]))
+        for entry, begin, end in spans
     }
     return Code(target[1], functions)
 
 
 def parameter_bytes(text: str, symbol: str) -> tuple[int, ...]:
-    """Size of each parameter of a kernel function, as its PTX declares them."""
+    """Return the size of each parameter of a kernel function, as its PTX declares them."""
     declaration = re.search(rf"\.entry\s+{re.escape(symbol)}\s*\(([^)]*)\)", text)
     return _parameter_bytes(declaration[1]) if declaration else ()
 
@@ -47,7 +47,7 @@ def _parameter_bytes(declarations: str) -> tuple[int, ...]:
 
 
 def _end(text: str, position: int) -> int:
-    """Where the body that begins at ``position``, behind its brace, ends."""
+    """Return the end of the body that begins at ``position``, after its brace."""
     depth = 1
     for brace in re.compile("[{}]").finditer(text, position):
         depth += 1 if brace[0] == "{" else -1
@@ -57,15 +57,19 @@ def _end(text: str, position: int) -> int:
 
 
 def _shared(outside: str, body: str) -> int:
-    """Bytes of shared memory that a function declares, or that the module does and it uses, one behind the other."""
+    """Return the bytes of shared memory that a function declares, or uses from its module."""
     size = 0
-    used = [found for found in _SHARED.finditer(outside) if re.search(rf"(?<![\w$]){re.escape(found['name'])}\b", body)]
-    for found in (*used, *_SHARED.finditer(body)):
-        extents = re.findall(r"\d+", found["extents"])
+    used = [
+        variable
+        for variable in _SHARED.finditer(outside)
+        if re.search(rf"(?<![\w$]){re.escape(variable['name'])}\b", body)
+    ]
+    for variable in (*used, *_SHARED.finditer(body)):
+        extents = re.findall(r"\d+", variable["extents"])
         # The size of an array without extents is the launch's.
-        if found["extern"] or (found["extents"] and not extents):
+        if variable["extern"] or (variable["extents"] and not extents):
             continue
-        element = int(found["bits"]) // 8
-        align = int(found["align"] or element)
+        element = int(variable["bits"]) // 8
+        align = int(variable["align"] or element)
         size = -(-size // align) * align + element * functools.reduce(int.__mul__, map(int, extents), 1)
     return size

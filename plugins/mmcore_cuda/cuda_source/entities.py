@@ -1,4 +1,4 @@
-"""The entities of a CUDA source, functions, classes, members, variables, by tree-sitter's grammar of CUDA."""
+"""The entities of a CUDA source (functions, classes, members, variables), and edits that remove them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from functools import cached_property
 
 from mmcore_cuda.cuda_source.brackets import closes, in_body, opens
 from mmcore_cuda.cuda_source.conditionals import readable
-from mmcore_cuda.cuda_source.tokens import blank, code, is_renumbered
+from mmcore_cuda.cuda_source.tokens import blank, code, directives, is_renumbered, words
 from mmcore_cuda.cuda_source.tree import Node, parse
 
-# What holds entities, one beside the other.
+# Nodes that contain entities.
 _SCOPES = (
     *("translation_unit", "declaration_list", "field_declaration_list"),
     *("preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "preproc_elifdef"),
@@ -23,29 +23,25 @@ _NAMES = (
     *("identifier", "field_identifier", "type_identifier", "namespace_identifier"),
     *("destructor_name", "operator_name", "operator_cast"),
 )
-_DEVICE = re.compile(rb"\b__(?:global|device|constant|shared|managed)__\b")
-_GLOBAL = re.compile(rb"\b__global__\b")
-# A macro may say so too: CUTLASS_CONSTEXPR_IF_CXX17.
-_CONSTEXPR = re.compile(rb"constexpr|consteval", re.IGNORECASE)
-_TEMPLATE = re.compile(rb"template\s*<")
+_DEVICE = {"__global__", "__device__", "__constant__", "__shared__", "__managed__"}
 _NO_RESULT = re.compile(rb"\bvoid\s+\w+\s*\(")
 _SPACES = b"__host__ __device__ "
-_CONDITIONAL = re.compile(rb"^[ \t]*#[ \t]*(?:if|el|endif|define|undef)(?:\\\r?\n|[^\n])*", re.MULTILINE)
+_KEPT_DIRECTIVES = ("if", "el", "endif", "define", "undef")
 
 
 @dataclass(frozen=True)
 class Entity:
-    """A part of a source that can be left out without the others becoming nonsense.
+    """A part of a source that can be removed without breaking the others.
 
     Attributes:
-        name: what it declares; the first words of it where it declares no name.
+        name: the name that it declares; its first words if it declares none.
         begin: its first byte.
-        end: the byte behind its last.
-        text: the bytes from the one to the other.
-        function: the byte at which a function's specifiers begin; -1 where it is no function.
-        specialised: whether it specialises a template, so that another entity would take its place.
-        head: whether the place that it was found at is outside its body.
-        parsed: whether it is something that the grammar knows.
+        end: the byte after its last.
+        text: the code from the one to the other.
+        function: the byte at which a function's specifiers begin; -1 unless it is a function.
+        specialised: whether it specialises a template, so that another entity would replace it.
+        head: whether the position that it was found at is outside its body.
+        parsed: whether the grammar knows it.
     """
 
     name: str
@@ -59,24 +55,25 @@ class Entity:
 
     @property
     def of_device(self) -> bool:
-        """Whether something in it is annotated as the device's."""
+        """True if something in it is annotated for the device."""
         return of_device(self.text)
 
     @property
     def of_kernel(self) -> bool:
-        """Whether a ``__global__`` function is in it."""
-        return _GLOBAL.search(self.text) is not None
+        """True if it contains a ``__global__`` function."""
+        return "__global__" in words(self.text)
 
     @property
     def of_both(self) -> bool:
-        """Whether it is a ``constexpr`` function, which the device may call as the host may."""
-        return self.function >= 0 and _CONSTEXPR.search(self._head) is not None
+        """True if it is a ``constexpr`` function, which device and host can call."""
+        head = self._head.lower()  # a macro may contain the word: CUTLASS_CONSTEXPR_IF_CXX17
+        return self.function >= 0 and (b"constexpr" in head or b"consteval" in head)
 
     @property
     def for_its_type(self) -> bool:
-        """Whether it is a function without a body that may be there for the type of its result alone."""
-        told = _TEMPLATE.match(self.text) is not None or b"->" in self._head
-        return self.function >= 0 and told and b"{" not in self.text and _NO_RESULT.search(self._head) is None
+        """True if it is a function without a body that may only exist for the type of its result."""
+        generic = self.text.partition(b"<")[0].strip() == b"template" or b"->" in self._head
+        return self.function >= 0 and generic and b"{" not in self.text and _NO_RESULT.search(self._head) is None
 
     @property
     def _head(self) -> bytes:
@@ -84,7 +81,7 @@ class Entity:
 
 
 class EditableSource:
-    """A source, from which entities are taken step by step; lines keep their numbers."""
+    """A source from which entities are removed step by step; lines keep their numbers."""
 
     def __init__(self, content: bytes) -> None:
         self.content = content
@@ -100,12 +97,12 @@ class EditableSource:
 
     @cached_property
     def opens(self) -> bool:
-        """Whether a bracket other than a namespace's remains open at the end."""
+        """True if a bracket other than a namespace's is open at the end."""
         return opens(self._readable_code)
 
     @cached_property
     def closes(self) -> bool:
-        """Whether a bracket is closed that was open at the beginning."""
+        """True if a bracket is closed that was not opened."""
         return closes(self._readable_code)
 
     @cached_property
@@ -113,30 +110,30 @@ class EditableSource:
         return code(readable(self.content))
 
     def at_file_scope(self, place: int) -> bool:
-        """Return whether only namespaces are around a byte."""
+        """Return whether only namespaces surround a position."""
         node = self._root.named_descendant_for_byte_range(place, place)
         while node is not None and (_is_scope(node) or node.type.startswith("preproc")):
             node = node.parent
         return node is None
 
     def entity(self, line: int, column: int) -> Entity | None:
-        """The innermost entity at a place, lines counted from 1; the line's first one where the column is -1."""
+        """Return the innermost entity at a position; lines count from 1, and column -1 is the line's first word."""
         lines = self.content.split(b"\n")
         if not 0 < line <= len(lines) or is_renumbered(self.content):
             return None
         text = lines[line - 1]
         column = min(column if column >= 0 else len(text) - len(text.lstrip()), max(0, len(text) - 1))
         node = self._root.descendant_for_point_range((line - 1, column), (line - 1, column))
-        found, head = None, True
+        candidate, head = None, True
         while node is not None and node.parent is not None:
             if node.type in _BODIES:
-                found, head = None, False  # what stands in a body is a statement
-            elif found is None and node.parent.type in _SCOPES and _may_go(node):
-                found = node
+                candidate, head = None, False  # code in a body is a statement
+            elif candidate is None and node.parent.type in _SCOPES and _may_go(node):
+                candidate = node
             node = node.parent
-        # The grammar may take what is in a body for a declaration, behind something that it does not know.
-        outside = found is not None and not in_body(self._readable_code, found.start_byte)
-        return self._made(found, head) if found is not None and outside else None
+        # After code that it does not know, the grammar may mistake statements for declarations.
+        outside = candidate is not None and not in_body(self._readable_code, candidate.start_byte)
+        return self._made(candidate, head) if candidate is not None and outside else None
 
     @cached_property
     def entities(self) -> list[Entity]:
@@ -146,25 +143,26 @@ class EditableSource:
     def _entities(self) -> Iterator[Entity]:
         pending = [self._root]
         while pending:
-            parent = pending.pop()  # which a node itself only finds by going through all before it
+            parent = pending.pop()  # looking up a node's parent is slow
             for node in parent.named_children:
                 if _is_scope(node):
                     pending.append(node)
                 elif parent.type in _SCOPES and _may_go(node):
                     yield self._made(node)
 
-    def leave_out(self, entity: Entity) -> tuple[int, int]:
-        """Replace an entity by blanks, its lines remaining; the numbers of its first and last line."""
-        text, parts, end = self.content[entity.begin : entity.end], [], 0
-        for kept in _CONDITIONAL.finditer(text):  # the other half of a conditional may be outside
-            parts += [blank(text[end : kept.start()]), kept[0]]
-            end = kept.end()
+    def remove(self, entity: Entity) -> tuple[int, int]:
+        """Replace an entity by blanks, keeping its lines; return the numbers of its first and last line."""
+        text = self.content[entity.begin : entity.end]
+        remaining = bytearray(blank(text))
+        for directive in directives(text):
+            if directive.word.startswith(_KEPT_DIRECTIVES):  # the other half of a conditional may be outside
+                remaining[directive.begin : directive.end] = text[directive.begin : directive.end]
         first = self.content.count(b"\n", 0, entity.begin) + 1
-        self._edit(entity.begin, entity.end, b"".join([*parts, blank(text[end:])]))
+        self._edit(entity.begin, entity.end, bytes(remaining))
         return first, first + text.count(b"\n")
 
-    def give_to_device(self, entity: Entity) -> None:
-        """Annotate a function that host and device can call."""
+    def annotate(self, entity: Entity) -> None:
+        """Annotate a function for host and device."""
         self._edit(entity.function, entity.function, _SPACES)
 
     def _edit(self, begin: int, end: int, text: bytes) -> None:
@@ -192,12 +190,12 @@ class EditableSource:
 
 
 def of_device(text: bytes) -> bool:
-    """Return whether something in a text is annotated as the device's."""
-    return _DEVICE.search(text) is not None
+    """Return whether something in a text is annotated for the device."""
+    return not _DEVICE.isdisjoint(words(text))
 
 
 def _may_go(node: Node) -> bool:
-    """Whether a node can be left out alone: a data member cannot, as it gives a class its layout."""
+    """Return whether a node can be removed alone; a data member cannot, because it affects the layout of its class."""
     if _is_scope(node) or not node.is_named or node.type in _NO_ENTITIES:
         return False
     apart = any(map(_declares_function, node.named_children)) or (node.text or b"").startswith(b"static")
@@ -205,7 +203,7 @@ def _may_go(node: Node) -> bool:
 
 
 def _is_scope(node: Node) -> bool:
-    """Whether a node only holds entities: a namespace, ``extern "C" {``, what stands behind ``#if``."""
+    """Return whether a node only contains entities: a namespace, ``extern "C" {``, a branch of ``#if``."""
     body = node.child_by_field_name("body")
     holds = node.type in ("namespace_definition", "linkage_specification")
     return node.type in _SCOPES or (holds and body is not None and body.type == "declaration_list")
@@ -218,7 +216,7 @@ def _declares_function(node: Node) -> bool:
 
 
 def _name(node: Node) -> str:
-    """What a declaration declares."""
+    """Return the name that a declaration declares."""
     named: Node | None = node
     while named is not None and named.type not in _NAMES:
         inner = named.child_by_field_name("declarator") or named.child_by_field_name("name")

@@ -95,6 +95,11 @@ def _include(name: re.Match[bytes]) -> Include:
     return Include(os.fsdecode(name[2]), name[1] == b'"')
 
 
+def has_quoted_includes(content: bytes) -> bool:
+    """Return whether a source includes headers by names in quotes, as its project's own are."""
+    return any(include.quoted for include in includes(content).names)
+
+
 def candidates(include: Include, folder: str, searched: Sequence[str]) -> Iterator[str]:
     """Yield the paths at which NVRTC looks for a header that a file in ``folder`` includes, in order."""
     for place in (folder, *searched) if include.quoted else (*searched, folder):

@@ -225,15 +225,15 @@ def _parameter(node: Node) -> Parameter:
 
 def _declarators(node: Node) -> list[Node]:
     """Return the declarators of a parameter from the outermost to its name."""
-    found: list[Node] = []
+    declarators: list[Node] = []
     kinds = (*_POINTERS, "parenthesized_declarator", "identifier")
     inner = node.child_by_field_name("declarator")
     while inner is not None:
-        found.append(inner)
+        declarators.append(inner)
         inner = inner.child_by_field_name("declarator") or next(
             (child for child in inner.named_children if child.type in kinds), None
         )
-    return found
+    return declarators
 
 
 def _launch(node: Node) -> HostLaunch:

@@ -34,6 +34,11 @@ class Directive:
     begin: int
     text_begin: int
 
+    @property
+    def end(self) -> int:
+        """The position behind the text."""
+        return self.text_begin + len(self.text)
+
 
 def tokens(content: bytes) -> Iterator[re.Match[bytes]]:
     """Yield each ``comment``, ``string`` and ``directive``; a directive's name is the group ``word``."""
@@ -70,8 +75,8 @@ def directives(content: bytes) -> Iterator[Directive]:
 
 def macros(content: bytes) -> dict[str, bytes]:
     """Return the text of each macro that a source defines, by name."""
-    found = (_MACRO.match(each.text) for each in directives(content) if each.word == "define")
-    return {macro["name"].decode(): code(macro["value"]) for macro in found if macro}
+    definitions = (_MACRO.match(each.text) for each in directives(content) if each.word == "define")
+    return {macro["name"].decode(): code(macro["value"]) for macro in definitions if macro}
 
 
 def is_renumbered(content: bytes) -> bool:

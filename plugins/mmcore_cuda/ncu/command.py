@@ -1,4 +1,4 @@
-"""``mmcore ncu``: what a GPU counts of a kernel."""
+"""``mmcore ncu``: the counters of a kernel on a GPU."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import json_option, loaded_registry, render, write_json
 from mmcore.kernel_reference import KernelReference
@@ -13,19 +14,19 @@ from mmcore.messages import say
 
 
 @click.command()
-@click.argument("kernel")
+@click.argument("kernel", type=KernelParam())
 @launch_options(USUAL_SIZE)
 @device_option("auto: the first GPU.")
 @timeout_option("everything together")
 @json_option
 def ncu(kernel: KernelReference, device: str, as_json: bool, **asked: Any) -> int:
     """Have NVIDIA's ncu count a kernel's work on a GPU."""
-    from mmcore_cuda.ncu.ncu import left_out, profiles_by_ncu
+    from mmcore_cuda.ncu.ncu import profiles_by_ncu, unknown_metrics
     from mmcore_emulator.adapter.profile_command import report
 
-    found = loaded_registry().kernel(kernel)
-    (profile,) = profiles_by_ncu([requested_cell(found, device, asked, USUAL_SIZE)])
-    if unknown := left_out(profile):
+    declared = loaded_registry().kernel(kernel)
+    (profile,) = profiles_by_ncu([requested_cell(declared, device, asked, USUAL_SIZE)])
+    if unknown := unknown_metrics(profile):
         say(f"warning: ncu does not know {', '.join(unknown)}")
     if as_json:
         write_json(profile.to_json())

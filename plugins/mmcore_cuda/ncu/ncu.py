@@ -1,6 +1,6 @@
 """The counters of a GPU, as NVIDIA's Nsight Compute (``ncu``) reads them.
 
-A process of its own makes the launches under ncu; what ncu writes becomes the same record that the emulator makes.
+A separate process makes the launches under ncu, and ncu's log becomes the same record that the emulator makes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from mmcore_emulator.adapter.profile import Profile
 from mmcore_emulator.profiler.counters import NAMES, Counters, LaunchCounts, Measured
 
 _SASS = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
-# Half-precision arithmetic is left out: ptxas writes constants into registers with it, one or two in every thread.
+# Without half-precision arithmetic, which ptxas also uses to write constants into registers.
 _FMAS = tuple(_SASS.format(name) for name in ("ffma", "dfma"))
 _OTHER_FLOPS = tuple(_SASS.format(name) for name in ("fadd", "fmul", "dadd", "dmul"))
 
@@ -38,8 +38,8 @@ _CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{}.sum"
 _COPIED = "sm__sass_l1tex_t_{}_pipe_lsu_mem_global_op_ldgsts.sum"
 _TENSOR_TYPES = ("fp16", "bf16_dst_fp32", "tf32_dst_fp32", "fp64", "fp8", "int8")
 
-#: Each counter as a sum of ncu's metrics, with weights. What those of loads and stores count of cp.async (ldgsts),
-#: ldmatrix (ldsm) and stmatrix (stsm) is subtracted.
+#: Each counter as a weighted sum of ncu's metrics. The metrics of loads and stores include cp.async (ldgsts),
+#: ldmatrix (ldsm) and stmatrix (stsm), which are subtracted.
 COUNTERS: Mapping[str, Mapping[str, float]] = {
     "thread_instructions": {"smsp__thread_inst_executed.sum": 1},
     "warp_instructions": {"smsp__inst_executed.sum": 1},
@@ -79,48 +79,46 @@ _PERMISSION = "ERR_NVGPUCTRPERM"
 
 
 def profiles_by_ncu(cells: Sequence[Cell], further: str = "") -> list[Profile]:
-    """What ncu counts of some cells on a GPU, all in one process of its own.
+    """Return ncu's counts of some cells on a GPU, all measured in one process.
 
-    Metrics that this ncu does not know, or not of this GPU, are left out of the sums of :data:`COUNTERS`
-    (:func:`left_out` names them); a counter of which it knows none is not counted.
+    The sums of :data:`COUNTERS` omit metrics that this ncu or GPU lacks; :func:`unknown_metrics` names them.
 
     Args:
-        cells: of kernels that another process finds by their names; "auto" is the first GPU. The longest of their
-            timeouts is that of all together.
-        further: regular expression of the names (without ".sum") of counters that are read besides, for
-            ``Measured.metrics``.
+        cells: cells of kernels that another process finds by their names; "auto" is the first GPU. The longest of
+            their timeouts limits all of them together.
+        further: regular expression of the names, without ".sum", of more counters to read into ``Measured.metrics``.
 
     Raises:
-        MmcoreError: there is no ncu, it may not read the counters, a device is no GPU, a launch is refused, or ncu
-            failed: its last words.
+        MmcoreError: there is no ncu, it may not read the counters, a device is not a GPU, a launch is refused, or ncu
+            failed.
     """
     placed = [cell.on(device_name("cuda" if cell.device == "auto" else cell.device)) for cell in cells]
     for cell in placed:
         if not chosen(cell.device)[0].supports_timing:
-            raise NoDevice(f"ncu counts on a GPU, and {cell.device} is none")
+            raise NoDevice(f"ncu counts on a GPU, which {cell.device} is not")
     limits = [cell.timeout for cell in cells if cell.timeout is not None]
-    launched, found = _count(placed, max(limits, default=None), further)
+    launched, counts = _count(placed, max(limits, default=None), further)
     profiles = []
     for each in launched:
-        launches = tuple(next(found) for _ in each.launches)
+        launches = tuple(next(counts) for _ in each.launches)
         profiles.append(Profile(each, launches, {}, _uncounted(launches)))
     return profiles
 
 
-def left_out(profile: Profile) -> list[str]:
-    """Metrics of :data:`COUNTERS` that ncu does not know."""
+def unknown_metrics(profile: Profile) -> list[str]:
+    """Return the metrics of :data:`COUNTERS` that ncu does not know."""
     known = [launch.measured.metrics for launch in profile.launches if launch.measured]
     return [metric for metric in METRICS if any(metric not in each for each in known)]
 
 
 def _uncounted(launches: Sequence[LaunchCounts]) -> frozenset[str]:
-    """Counters of which ncu knows no metric, and those that it has none for."""
+    """Return the counters without any metric that ncu knows."""
     known = {metric for launch in launches if launch.measured for metric in launch.measured.metrics}
     return frozenset((*NAMES, "products")) - {name for name, parts in COUNTERS.items() if known.intersection(parts)}
 
 
 def _count(cells: Sequence[Cell], limit: float | None, further: str) -> tuple[list[Launched], Iterator[LaunchCounts]]:
-    """What was launched, and what ncu says of each launch, on clocks as they are found."""
+    """Return the launches and ncu's counts of each, with the clocks unchanged."""
     ncu = shutil.which("ncu")
     if ncu is None:
         raise NoDevice("ncu is not on the PATH; it comes with NVIDIA's Nsight Compute and with the CUDA toolkit")
@@ -128,29 +126,29 @@ def _count(cells: Sequence[Cell], limit: float | None, further: str) -> tuple[li
     metrics = [metric for metric in METRICS if metric.partition(".")[0] in known or not known]
     metrics += [f"{name}.sum" for name in known if re.fullmatch(further, name) and f"{name}.sum" not in METRICS]
     with tempfile.TemporaryDirectory() as folder:
-        asked, made, log = (Path(folder) / name for name in ("cells.json", "launched.json", "log.csv"))
-        asked.write_text(json.dumps([cell.to_json() for cell in cells]))
+        cells_file, launched_file, log = (Path(folder) / name for name in ("cells.json", "launched.json", "log.csv"))
+        cells_file.write_text(json.dumps([cell.to_json() for cell in cells]))
         options = ["--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none"]
         watch = ["--profile-from-start", "off", "--metrics", ",".join(metrics), "--log-file", str(log)]
-        child = [sys.executable, "-m", "mmcore_cuda.ncu.under_ncu", str(asked), str(made)]
-        said = output_of([ncu, *options, *watch, *child], limit)
+        child = [sys.executable, "-m", "mmcore_cuda.ncu.under_ncu", str(cells_file), str(launched_file)]
+        output = output_of([ncu, *options, *watch, *child], limit)
         text = log.read_text(encoding="utf-8") if log.exists() else ""
-        answer: dict[str, Any] = json.loads(made.read_text()) if made.exists() else {"launched": []}
+        answer: dict[str, Any] = json.loads(launched_file.read_text()) if launched_file.exists() else {"launched": []}
     if "error" in answer:
         raise MmcoreError(answer["error"])
-    launched, found = list(map(Launched.from_json, answer["launched"])), parse(text, metrics)
-    if not found or len(found) != sum(len(each.launches) for each in launched):
-        raise _failure(text + said)
-    return launched, iter(found)
+    launched, counts = list(map(Launched.from_json, answer["launched"])), parse(text, metrics)
+    if not counts or len(counts) != sum(len(each.launches) for each in launched):
+        raise _failure(text + output)
+    return launched, iter(counts)
 
 
 def _names_of_metrics(text: str) -> list[str]:
-    """The metrics of ``ncu --query-metrics``, which begin its lines; without ".sum" and the like."""
+    """Return the metrics that ``ncu --query-metrics`` lists, without ".sum" and the like."""
     return sorted(set(re.findall(r'^"?(\w+__\w+)', text, re.MULTILINE)))
 
 
 def output_of(command: Sequence[str], limit: float | None) -> str:
-    """What a command and its children say; all of them are ended at the time limit."""
+    """Return the output of a command and its children; kill all of them at the time limit."""
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     ) as process:
@@ -165,9 +163,9 @@ def output_of(command: Sequence[str], limit: float | None) -> str:
 
 
 def parse(text: str, metrics: Sequence[str] = METRICS) -> list[LaunchCounts]:
-    """The launches in ncu's log: between other lines, CSV of a row of names, a row of units and a row for each.
+    """Return the launches in ncu's log, which contains CSV: a row of names, a row of units and a row per launch.
 
-    Of the metrics that were asked for, those that are not there, or are no number, are unknown.
+    A requested metric is unknown if it is missing or not a number.
     """
     rows = list(csv.reader(line for line in text.splitlines() if line.startswith('"')))
     if len(rows) < 2 or not set(_MEASURED) <= set(rows[0]):
@@ -192,12 +190,12 @@ def _launch(row: Mapping[str, str], metrics: Sequence[str]) -> LaunchCounts:
 
 
 def _failure(output: str) -> NoDevice | DeviceError:
-    """Why ncu counted nothing, as far as its output tells."""
-    said = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith('"')]
-    if any(_PERMISSION in line for line in said):
+    """Return why ncu counted nothing, according to its output."""
+    lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith('"')]
+    if any(_PERMISSION in line for line in lines):
         return NoDevice(
             f"ncu may not read this GPU's counters ({_PERMISSION}); the driver's administrator can allow it"
         )
-    errors = [line for line in said if "ERROR" in line or "Error" in line]
-    last = (errors or said or ["it said nothing"])[-1]
+    errors = [line for line in lines if "ERROR" in line or "Error" in line]
+    last = (errors or lines or ["it printed nothing"])[-1]
     return DeviceError(f"ncu counted nothing: {last.removeprefix('==ERROR== ')}")

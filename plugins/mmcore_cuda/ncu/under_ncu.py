@@ -1,9 +1,7 @@
 """The process that ncu watches: ``python -m mmcore_cuda.ncu.under_ncu CELLS.json LAUNCHED.json``.
 
-It makes the launches of each cell once.
-
-ncu is told to look only between the profiler's start and stop, so that it sees a product's own launches and nothing of
-what prepares them.
+It makes the launches of each cell once. ncu only counts between the profiler's start and stop, so that the preparation
+of a launch is not counted.
 """
 
 from __future__ import annotations
@@ -23,18 +21,18 @@ from mmcore.measure import prepared_cell
 from mmcore_emulator.adapter.launch_facts import Launched
 
 
-def main(asked: Path, made: Path) -> None:
-    """Make every launch of every cell, and write what was launched, or why not."""
+def main(cells_file: Path, launched_file: Path) -> None:
+    """Make every launch of every cell, and write the launches or the error."""
     try:
-        cells = map(Cell.from_json, json.loads(asked.read_text()))
+        cells = map(Cell.from_json, json.loads(cells_file.read_text()))
         answer: dict[str, Any] = {"launched": [launch(cell, open_device(cell.device)) for cell in cells]}
     except MmcoreError as error:
         answer = {"error": str(error)}
-    made.write_text(json.dumps(answer))
+    launched_file.write_text(json.dumps(answer))
 
 
 def launch(cell: Cell, device: Device) -> dict[str, Any]:
-    """One product under the profiler's eyes; what was launched."""
+    """Launch one product under the profiler, and return the launch."""
     with prepared_cell(cell, device) as loaded:
         driver.cuProfilerStart()
         violations = loaded.run()

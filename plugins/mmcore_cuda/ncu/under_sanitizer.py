@@ -1,6 +1,6 @@
 """The process that compute-sanitizer watches: ``python -m mmcore_cuda.ncu.under_sanitizer CELL.json LAUNCHED.json``.
 
-It launches one cell. Its matrices have no guard zones, which would take accesses outside of them for good ones.
+It launches one cell. Its matrices have no guard zones, because accesses to those would look valid.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from mmcore_cuda import guarded_memory
 from mmcore_emulator.adapter.launch_facts import Launched
 
 
-def main(asked: Path, made: Path) -> None:
-    """Launch the cell, and write what was launched, or why not."""
+def main(cell_file: Path, launched_file: Path) -> None:
+    """Launch the cell, and write the launch or the error."""
     guarded_memory.GUARD_BYTES = 0
-    cell = Cell.from_json(json.loads(asked.read_text()))
+    cell = Cell.from_json(json.loads(cell_file.read_text()))
     try:
         device = open_device(cell.device)
         with prepared_cell(cell, device) as loaded:
             answer: dict[str, Any] = Launched.of(loaded, device).to_json()
-            made.write_text(json.dumps(answer))
+            launched_file.write_text(json.dumps(answer))
             loaded.run()
     except MmcoreError as error:
-        if not made.exists():
-            made.write_text(json.dumps({"error": str(error)}))
+        if not launched_file.exists():
+            launched_file.write_text(json.dumps({"error": str(error)}))
 
 
 if __name__ == "__main__":

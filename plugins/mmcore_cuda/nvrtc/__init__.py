@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Nvrtc:
-    """Compiles CUDA C++."""
+    """The compiler of CUDA C++."""
 
     name = "nvrtc"
 
@@ -46,5 +46,5 @@ class Nvrtc:
 
 @hookimpl
 def mmcore_compilers() -> list[Compiler]:
-    """NVRTC."""
+    """Return NVRTC."""
     return [Nvrtc()]

@@ -1,4 +1,4 @@
-"""The on-disk cache: code by what it was made of, and why a source does not compile."""
+"""The compile cache on disk: code, or why a source does not compile, by what it was made of."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.errors import MmcoreError
 from mmcore.files import read_bytes, replace
 
-# It changes with what is made of a source, the stand-ins included.
+# Changes whenever the same source would give other code, because of new stand-ins for example.
 _FORMAT = "mmcore code 9"
 _BYTES = 256 << 20
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What a compilation came to.
+    """The outcome of a compilation.
 
     Attributes:
         states: the files that it depends on besides the source, by path, as ``dependencies`` returns them.
-        module: the code; None where the source does not compile.
-        failure: why it does not.
+        module: the code; None if the source does not compile.
+        failure: why it does not compile.
     """
 
     states: dict[str, str]
@@ -38,7 +38,7 @@ class Entry:
 
 
 def cache_key(*parts: str) -> bytes:
-    """The key of what depends on these texts."""
+    """Return the key of an entry that depends on these texts."""
     key = hashlib.sha256(_FORMAT.encode())
     for part in parts:
         key.update(part.encode(errors="surrogateescape") + b"\0")
@@ -46,13 +46,13 @@ def cache_key(*parts: str) -> bytes:
 
 
 def read_entry(key: bytes) -> Entry | None:
-    """The entry of that key; None where there is none, or it is damaged or another's, and must be compiled."""
-    # A cache that cannot be read or written costs a compilation, not the result.
+    """Return the entry of a key; None if there is none, or if it is damaged or another key's."""
+    # A cache that cannot be read or written costs only a compilation.
     with contextlib.suppress(OSError, MmcoreError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         path = _path(key)
         content = read_bytes(path)
         if hashlib.sha256(key + content[32:]).digest() == content[:32]:
-            os.utime(path)  # what is used last is removed last
+            os.utime(path)  # the least recently used entry is removed first
             values = json.loads(content[32:])
             entry = Entry(values["states"], _module(values["module"]), values["failure"])
             return entry if _is(Entry, entry) else None
@@ -102,7 +102,7 @@ def _path(key: bytes) -> Path:
 
 @functools.cache
 def _entries(*environment: str | None) -> Path:
-    """The folder of the entries in an environment."""
+    """Return the folder of the entries in an environment."""
     return cache_directory() / "entries"
 
 

@@ -1,4 +1,4 @@
-"""From a plan to code: out of an on-disk cache, or from NVRTC."""
+"""Compilation of a plan, by the cache on disk or by NVRTC."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mmcore.compile.compiled_module import CompiledModule
 from mmcore.kernel.declaration import Kernel
 from mmcore.planning.plan import Plan
 from mmcore_cuda.nvrtc.cache import Entry, cache_key, read_entry, write_entry
-from mmcore_cuda.nvrtc.compilation import LackingArchitecture, SourceRejected, compile_half
+from mmcore_cuda.nvrtc.compilation import LackingArchitecture, SourceRejected, compile_source
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.dependencies import dependencies, unchanged
 from mmcore_cuda.nvrtc.diagnostics import lacking
@@ -21,7 +21,7 @@ Options: TypeAlias = tuple[str, ...]
 
 
 def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
-    """Compile what a plan launches, or take it from the cache.
+    """Return the code that a plan launches, from the cache or newly compiled.
 
     Args:
         plan: the plan; its kernel's own ``architecture`` wins over the device's.
@@ -29,21 +29,21 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
 
     Raises:
         InvalidKernel: the source cannot be read.
-        LackingArchitecture: ptxas rejects it, as the device's architecture lacks instructions.
-        CompileError: NVRTC rejects it, and the text holds its log.
+        LackingArchitecture: ptxas rejects it, because the device's architecture lacks instructions.
+        CompileError: NVRTC rejects it; the text contains its log.
         CompilerMissing: NVRTC is not installed.
     """
     kernel, source = plan.kernel, plan.kernel.source
     text, options = kernel.source_text(), compile_options(plan, architecture)
     every_option = (*options, *(cuda_headers().options if _may_include(kernel, text) else ()))
-    # Options name folders and files relative to the working directory of the moment.
+    # Options may name paths relative to the current working directory.
     named = (str(nvrtc_version()), os.path.abspath(source), os.getcwd() if kernel.options else "", *every_option)
     key = cache_key(*named, "", *plan.entries, "", text)
     entry = read_entry(key)
     if entry is None or not unchanged(entry.states):
         states = dependencies(source, text, options) if _may_include(kernel, text) else {}
         entry = _compiled(states or {}, kernel.name, source, text, every_option, plan.entries)
-        # NVRTC read the headers later than they were looked at.
+        # NVRTC read the headers after their states were recorded.
         if states is not None and unchanged(states):
             write_entry(key, entry)
     if entry.module is None:
@@ -55,7 +55,7 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
 
 
 def compile_inputs(plan: Plan, architecture: str) -> dict[str, Any]:
-    """What the code depends on: the text of the source and the state of the files that it can include."""
+    """Return the inputs of the code: the source's text, the state of its headers, and the options."""
     kernel, options = plan.kernel, compile_options(plan, architecture)
     text = kernel.source_text()
     states = dependencies(kernel.source, text, options) if _may_include(kernel, text) else {}
@@ -65,21 +65,21 @@ def compile_inputs(plan: Plan, architecture: str) -> dict[str, Any]:
 def _compiled(
     states: dict[str, str], kernel: str, source: Path, text: str, options: Options, entries: tuple[str, ...]
 ) -> Entry:
-    """What a compilation comes to: code, or why there is none."""
+    """Return the outcome of a compilation."""
     try:
-        module, half = compile_half(kernel, source, text, options, entries)
-        return Entry(states, replace(module, left_out=[asdict(each) for each in half.left_out]))
+        module, half = compile_source(kernel, source, text, options, entries)
+        return Entry(states, replace(module, excluded_host_code=[asdict(each) for each in half.excluded]))
     except SourceRejected as rejected:
         return Entry(states, None, rejected.reason)
 
 
 def _may_include(kernel: Kernel, text: str) -> bool:
-    """Whether other files may be read; a line that is spliced may hide the word."""
+    """Return whether other files may be read; a spliced line may hide the word."""
     return bool(kernel.options) or any(sign in text for sign in ("include", "\\\n", "\\\r"))
 
 
 def compile_options(plan: Plan, architecture: str) -> tuple[str, ...]:
-    """NVRTC's options for a plan, but for those that say where CUDA's own headers are."""
+    """Return NVRTC's options for a plan, except those for CUDA's own headers."""
     kernel, source = plan.kernel, plan.kernel.source
     macros = kernel.macros(plan.problem, plan.config)
     return (

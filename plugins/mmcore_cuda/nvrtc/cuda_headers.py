@@ -1,4 +1,4 @@
-"""CUDA's own headers: of Python packages, of an installed toolkit, or those that NVRTC brings itself."""
+"""CUDA's own headers, from Python packages, an installed toolkit, or NVRTC itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mmcore.errors import MmcoreError
 from mmcore.files import read_text
 from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
 
-# A header of each part by which it is known to be there, and what Python package brings it.
+# A header of each part, which shows that the part is installed, and the extra of cuda-toolkit that brings it.
 _PARTS = {"cuda_runtime.h": "cudart", "crt/host_defines.h": "crt", "cuda/std/version": "cccl"}
 _VERSION = re.compile(r"^#define\s+CUDART_VERSION\s+(\d+)", re.MULTILINE)
 _BRINGS_ITS_OWN = (13, 4)
@@ -22,13 +22,13 @@ _BRINGS_ITS_OWN = (13, 4)
 
 @dataclass(frozen=True)
 class CudaHeaders:
-    """Where CUDA's own headers are.
+    """The location of CUDA's own headers.
 
     Attributes:
-        folders: the folders of those that are installed.
-        version: their version, (major, minor); None where it cannot be told.
-        missing: the parts that no folder has, by the name of their extra of cuda-toolkit.
-        unpacked: where NVRTC unpacks those that it brings; empty where it is not asked to.
+        folders: the folders of the installed headers.
+        version: their version, (major, minor); None if it is unknown.
+        missing: the parts that no folder contains, by the name of their extra of cuda-toolkit.
+        unpacked: the folder for the headers that NVRTC brings; empty if they are not used.
     """
 
     folders: tuple[str, ...]
@@ -38,29 +38,29 @@ class CudaHeaders:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """NVRTC's options that say where they are."""
+        """NVRTC's options for these headers."""
         bundled = (f"--use-bundled-headers={self.unpacked}",) if self.unpacked else ()
         return (*(f"-I{folder}" for folder in self.folders), *bundled)
 
     @property
     def all_folders(self) -> tuple[str, ...]:
-        """The folders, that to which NVRTC unpacks included."""
+        """The folders, including the one that NVRTC unpacks to."""
         return (*self.folders, *((self.unpacked,) if self.unpacked else ()))
 
     def findings(self) -> dict[str, str]:
-        """What there is, for the user to read."""
+        """Return a description of the headers for the user."""
         version = "of an unknown version" if self.version is None else "of CUDA {}.{}".format(*self.version)
         where = ", ".join(self.folders)
-        found = [f"{where} ({version})"] if self.folders else []
-        found += [f"those that NVRTC brings, in {self.unpacked}"] if self.unpacked else []
+        parts = [f"{where} ({version})"] if self.folders else []
+        parts += [f"those that NVRTC brings, in {self.unpacked}"] if self.unpacked else []
         if lacking := self.lacking():
-            found.append(lacking)
+            parts.append(lacking)
         elif differing := self.differing():
-            found.append(differing)
-        return {"headers": "; ".join(found)}
+            parts.append(differing)
+        return {"headers": "; ".join(parts)}
 
     def lacking(self) -> str:
-        """Which parts are missing, and how to get them; empty where none is."""
+        """Return which parts are missing and how to install them; empty if none is."""
         if not self.missing or self.unpacked:
             return ""
         major, minor = nvrtc_version()
@@ -69,16 +69,16 @@ class CudaHeaders:
         return f"some of CUDA's headers are not installed; {install} brings them"
 
     def differing(self) -> str:
-        """That the headers are of another version than NVRTC; empty where they are not."""
+        """Return that the headers are not of NVRTC's version; empty if they are."""
         if self.version is None or self.version == nvrtc_version():
             return ""
-        theirs, ours = (".".join(map(str, version)) for version in (self.version, nvrtc_version()))
-        return f"CUDA's headers in {self.folders[0]} are of CUDA {theirs}, NVRTC is of {ours}"
+        installed, bundled = (".".join(map(str, version)) for version in (self.version, nvrtc_version()))
+        return f"CUDA's headers in {self.folders[0]} are of CUDA {installed}, NVRTC is of {bundled}"
 
 
 @functools.cache
 def cuda_headers() -> CudaHeaders:
-    """Look for CUDA's headers; those of Python packages come before those of a toolkit."""
+    """Find CUDA's headers; those of Python packages win over those of a toolkit."""
     folders: list[str] = []
     for header, library in (("cuda_runtime.h", "cudart"), ("cuda/std/version", "cccl"), ("crt/host_defines.h", "nvcc")):
         if not _has(folders, header):
@@ -99,25 +99,25 @@ def _located(library: str) -> str | None:
     from cuda.pathfinder import find_nvidia_header_directory
 
     try:
-        found: str | None = find_nvidia_header_directory(library)
+        folder: str | None = find_nvidia_header_directory(library)
     except RuntimeError:  # a library that this version of cuda-pathfinder does not know
         return None
-    return found
+    return folder
 
 
 def _unpacked() -> str:
     try:
         return str(cache_directory() / "cuda-headers")
-    except MmcoreError:  # the user has no home
+    except MmcoreError:  # no home directory
         return ""
 
 
 def _version(folders: Sequence[str]) -> tuple[int, int] | None:
     for folder in folders:
         try:
-            found = _VERSION.search(read_text(Path(folder, "cuda_runtime_api.h"), "replace"))
+            definition = _VERSION.search(read_text(Path(folder, "cuda_runtime_api.h"), "replace"))
         except OSError:
             continue
-        if found:
-            return int(found[1]) // 1000, int(found[1]) % 1000 // 10
+        if definition:
+            return int(definition[1]) // 1000, int(definition[1]) % 1000 // 10
     return None

@@ -1,10 +1,10 @@
-"""The device half of a CUDA source: what remains of it for NVRTC, which compiles nothing of the host's.
+"""The device half of a CUDA source: the part that NVRTC can compile, which compiles no host code.
 
-NVRTC reports which functions and variables are the host's, after it has expanded the macros. These are left out, line
-numbers remaining, until what is left compiles or only errors of the device half remain. A function that NVRTC does not
-report is the device's: it is left out as a whole if it does not compile and nothing uses it, and never in part.
-Headers of the project are treated as the source is; those of libraries remain as they are, and NVRTC takes their
-functions for the device's.
+NVRTC expands macros and then reports which functions and variables are for the host. These are removed, without
+changing line numbers, until the rest compiles or only errors of the device half remain. A function that NVRTC does not
+report belongs to the device. It is removed as a whole if it does not compile and nothing uses it, and never in part.
+The project's headers are treated like the source. Libraries' headers are unchanged, and NVRTC compiles their functions
+for the device.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mmcore_cuda.nvrtc.stand_ins import FAMILIES, FULL_STD, PRELUDE, stand_in
 _NVCC = f"-include={PRELUDE}"
 _FULL_STD = f"-D{FULL_STD}"
 _DEFAULT_DEVICE = "-default-device"
-# What templates of the device take from std, and programs for the host seldom.
+# Names of std that device templates use, and host programs rarely.
 _TRAIT = re.compile(
     r'"std" has no member (?:class |template )?"(is_\w+|(?:true|false)_type|enable_if\w*|conditional\w*|numeric_limits|'
     r'(?:remove|add|make)_\w+|decay\w*|integral_constant|(?:index|integer)_sequence|declval|common_type\w*)"'
@@ -32,15 +32,15 @@ _QUOTED = re.compile(r'"([^"\n]*)"')
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """What is no part of a device half.
+class ExcludedCode:
+    """Code that is not part of a device half.
 
     Attributes:
         name: name of the function, class, variable or header.
-        path: the file that it is in.
+        path: the file that contains it.
         first: its first line.
         last: its last line.
-        reason: NVRTC's error that it was left out for.
+        reason: NVRTC's error that excludes it.
     """
 
     name: str
@@ -52,19 +52,19 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class DeviceHalf:
-    """What NVRTC compiles of a source.
+    """The part of a source that NVRTC compiles.
 
     Attributes:
-        text: the source with blanks in the place of what was left out.
-        headers: what NVRTC is given in the place of files: stand-ins, and the device halves of the project's headers.
+        text: the source with blanks in place of excluded code.
+        headers: headers that NVRTC gets from memory: stand-ins, and the device halves of the project's headers.
         options: further options.
-        left_out: what was left out of the source and its headers, in the order of files and lines.
+        excluded: the code excluded from the source and its headers, sorted by file and line.
     """
 
     text: str
     headers: dict[str, str]
     options: tuple[str, ...]
-    left_out: tuple[LeftOut, ...]
+    excluded: tuple[ExcludedCode, ...]
 
 
 class DeviceHalfSearch:
@@ -83,48 +83,48 @@ class DeviceHalfSearch:
     ) -> None:
         self._project = Project(source, text, options, installed)
         self._entries = {word for entry in entries for word in words(entry.encode())}
-        self._left_out: list[LeftOut] = []
+        self._excluded: list[ExcludedCode] = []
         self._options: tuple[str, ...] = ()
         self._families: set[str] = set()
         self.missing: dict[str, Diagnostic] = {}
 
     def half(self) -> DeviceHalf:
-        """What is to be compiled as far as is known."""
+        """Return the device half as far as it is known."""
         text, headers = self._project.program()
-        left_out = sorted(self._left_out, key=lambda each: (each.path, each.first, each.last))
-        return DeviceHalf(text, headers, self._options, tuple(left_out))
+        excluded = sorted(self._excluded, key=lambda each: (each.path, each.first, each.last))
+        return DeviceHalf(text, headers, self._options, tuple(excluded))
 
     def learn(self, log: str) -> bool:
-        """Leave out what the log of a compilation shows to be the host's; whether there was anything."""
-        found = list(diagnostics(log))
-        if any(each.message.startswith("#error") and self._project.file(each.path) for each in found):
-            return False  # its author refuses
-        absent = [each for each in found if each.missing_header]
+        """Exclude the host code that a compilation's log reports; return whether there was any."""
+        errors = list(diagnostics(log))
+        if any(each.message.startswith("#error") and self._project.file(each.path) for each in errors):
+            return False  # the author's own #error
+        absent = [each for each in errors if each.missing_header]
         if absent:
-            return self._learn_missing(absent)
+            return self._learn_missing_headers(absent)
         if self.missing:
             return False
         learnt = self._stand_in()
-        if any(_TRAIT.search(each.message) for each in found) and self._add(_FULL_STD):
+        if any(_TRAIT.search(each.message) for each in errors) and self._add(_FULL_STD):
             return True
-        learnt |= self._leave_out_families(found)
-        of_host = [each for each in found if each.of_host]
-        learnt |= self._leave_out([each for each in of_host if not self._project.of_library(each.path)])
+        learnt |= self._exclude_families(errors)
+        of_host = [each for each in errors if each.of_host]
+        learnt |= self._exclude([each for each in of_host if not self._project.of_library(each.path)])
         return (
             learnt
             or (bool(of_host) and self._add(_DEFAULT_DEVICE))
-            or self._leave_out([each for each in found if not each.of_host])
-            or ("std" in _names(found) and self._add(_FULL_STD))
+            or self._exclude([each for each in errors if not each.of_host])
+            or ("std" in _names(errors) and self._add(_FULL_STD))
         )
 
     def _add(self, option: str) -> bool:
-        """Give NVRTC an option; return whether that is new."""
+        """Add an option of NVRTC; return whether it is new."""
         known = option in self._options
         self._options += () if known else (option,)
         return not known
 
     def _stand_in(self) -> bool:
-        """Give NVRTC what nvcc has from the host; return whether that is new."""
+        """Provide what nvcc includes from the host; return whether that is new."""
         if not self._add(_NVCC):
             return False
         self._project.stand_in_for_the_c_library()
@@ -132,12 +132,12 @@ class DeviceHalfSearch:
         return True
 
     def reasons(self, log: str) -> str:
-        """Why those entities were left out that the errors of a log miss."""
+        """Return why the code that a log's errors miss was excluded."""
         missed = _names(list(diagnostics(log)))
-        reasons = dict.fromkeys(each.reason for each in self._left_out if each.name in missed)
+        reasons = dict.fromkeys(each.reason for each in self._excluded if each.name in missed)
         return "".join(f"{reason}\n\n" for reason in reasons)
 
-    def _learn_missing(self, absent: list[Diagnostic]) -> bool:
+    def _learn_missing_headers(self, absent: list[Diagnostic]) -> bool:
         self._stand_in()
         for each in absent:
             name = each.missing_header
@@ -149,33 +149,33 @@ class DeviceHalfSearch:
             self._project.in_memory[name] = known or ""
         return True
 
-    def _leave_out_families(self, found: list[Diagnostic]) -> bool:
-        """Leave out the libraries for the host whose own headers do not compile."""
+    def _exclude_families(self, errors: list[Diagnostic]) -> bool:
+        """Exclude host libraries whose own headers do not compile."""
         learnt = False
-        for each in found:
+        for each in errors:
             family = next((family for family in FAMILIES if f"/{family}" in each.path), "")
             if family and family not in self._families and self._project.file(each.path) is None:
                 self._families.add(family)
                 for name in self._project.stand_in_for_host_headers((family,)):
-                    self._left_out.append(LeftOut(family.rstrip("/"), name, 0, 0, each.text))
+                    self._excluded.append(ExcludedCode(family.rstrip("/"), name, 0, 0, each.text))
                     learnt = True
         return learnt
 
-    def _leave_out(self, errors: list[Diagnostic]) -> bool:
-        """Leave out what errors show; return whether there was anything."""
+    def _exclude(self, errors: list[Diagnostic]) -> bool:
+        """Exclude the code that errors report; return whether there was any."""
         by_file: dict[str, list[Diagnostic]] = {}
         for each in errors:
             by_file.setdefault(each.path, []).append(each)
         learnt = False
-        for path, own in by_file.items():
+        for path, in_file in by_file.items():
             source = self._project.file(path)
-            if source is not None and self._leave_out_of(source, path, own):
+            if source is not None and self._exclude_from(source, path, in_file):
                 self._project.edited(path)
                 learnt = True
         return learnt
 
-    def _leave_out_of(self, source: EditableSource, path: str, errors: list[Diagnostic]) -> bool:
-        """Leave out of one file what the errors show; from its end, so that the places before remain."""
+    def _exclude_from(self, source: EditableSource, path: str, errors: list[Diagnostic]) -> bool:
+        """Exclude the code of one file that errors report, from its end, so that earlier positions stay valid."""
         chosen: dict[tuple[int, int], tuple[Entity, Diagnostic]] = {}
         for error in errors:
             entity = source.entity(error.line, error.column)
@@ -184,14 +184,14 @@ class DeviceHalfSearch:
         for begin, end in sorted(chosen, reverse=True):
             entity, error = chosen[begin, end]
             if error.of_host and (entity.of_both or entity.for_its_type) and not entity.of_device:
-                source.give_to_device(entity)
+                source.annotate(entity)
             elif not any(begin <= first and last <= end and (first, last) != (begin, end) for first, last in chosen):
-                first, last = source.leave_out(entity)
-                self._left_out.append(LeftOut(entity.name, self._project.name(path), first, last, error.text))
+                first, last = source.remove(entity)
+                self._excluded.append(ExcludedCode(entity.name, self._project.name(path), first, last, error.text))
         return bool(chosen)
 
     def _is_host(self, entity: Entity, error: Diagnostic) -> bool:
-        """Return whether the device half can do without an entity that has an error."""
+        """Return whether the device half does not need an entity that has an error."""
         if not entity.parsed:
             return False
         if error.of_host:
@@ -204,13 +204,13 @@ class DeviceHalfSearch:
             kernel = entity.of_kernel or not any(each.of_kernel for each in namesakes)
             needed = kernel and (entity.name in self._entries or (entity.of_kernel and not self._entries))
             return not needed and not self._is_used(entity, others)
-        made = any(b"{" in text for name, text in self._project.macros().items() if name in words(entity.text))
-        # Something else would silently take the place of these.
+        by_macro = any(b"{" in text for name, text in self._project.macros().items() if name in words(entity.text))
+        # Without these, another overload or the primary template would be used silently.
         replaceable = entity.specialised or namesakes
-        return not entity.of_device and not made and not (replaceable and self._is_used(entity, others))
+        return not entity.of_device and not by_macro and not (replaceable and self._is_used(entity, others))
 
     def _is_used(self, entity: Entity, others: Sequence[Entity]) -> bool:
-        """Return whether device code may use an entity: an operator, for one, is used without its name."""
+        """Return whether device code may use an entity; an operator, for example, is used without its name."""
         meant = {name: words(text) for name, text in self._project.macros().items()}
         annotations = {name for name, text in self._project.macros().items() if of_device(text)}
         while more := {name for name, text in meant.items() if name not in annotations and annotations & text}:
@@ -221,7 +221,7 @@ class DeviceHalfSearch:
         used = set[str]()
         for each in others:
             if each.name in named:
-                # What declares the same name does not use it.
+                # A declaration of the same name is not a use.
                 declared = rb"\b%s\b" % each.name.encode()
                 used |= words(re.sub(declared, b"", each.text, count=1) if each.name == entity.name else each.text)
         while more := {word for name in meant.keys() & used for word in meant[name]} - used:
@@ -229,6 +229,6 @@ class DeviceHalfSearch:
         return entity.name in used
 
 
-def _names(found: list[Diagnostic]) -> set[str]:
-    """The identifiers that errors quote."""
-    return {word for each in found for quoted in _QUOTED.findall(each.message) for word in words(quoted.encode())}
+def _names(errors: list[Diagnostic]) -> set[str]:
+    """Return the identifiers that errors quote."""
+    return {word for each in errors for quoted in _QUOTED.findall(each.message) for word in words(quoted.encode())}

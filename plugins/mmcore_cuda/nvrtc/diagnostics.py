@@ -1,4 +1,4 @@
-"""What NVRTC's log says, error by error."""
+"""The errors in NVRTC's log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ERROR = re.compile(
 _NO_FILE = re.compile(r"(?:could not|cannot) open source file \"(.*?)\"")
 _OF_PTXAS = re.compile(r"^ptxas .*?; error *: (?P<message>.*)$", re.MULTILINE)
 _LACKING = re.compile(r"\w+ '(?P<name>[^']+)'.* (?:requires|not supported on) \.target .*")
-# What a name expression that names nothing is reported in.
+# NVRTC's file name for an error in a name expression.
 _NAME_EXPRESSIONS = "__nv_name_map"
 
 
@@ -23,11 +23,11 @@ class Diagnostic:
     """An error that NVRTC reports.
 
     Attributes:
-        path: the file that it is in, as NVRTC names it.
+        path: the file, as NVRTC names it.
         line: its line, from 1.
-        column: its column, from 0; -1 where the log does not show it.
-        message: what is wrong.
-        text: the lines of the log that say so.
+        column: its column, from 0; -1 if the log does not show it.
+        message: the error.
+        text: the lines of the log about it.
     """
 
     path: str
@@ -38,25 +38,25 @@ class Diagnostic:
 
     @property
     def of_host(self) -> bool:
-        """Whether something is for the host alone, which NVRTC does not compile."""
+        """True if the code is for the host only, which NVRTC does not compile."""
         return "not allowed in JIT mode" in self.message
 
     @property
     def missing_header(self) -> str:
-        """The header that is not found; empty where something else is wrong."""
-        found = _NO_FILE.search(self.message)
-        return found[1] if found else ""
+        """The header that is not found; empty for other errors."""
+        match = _NO_FILE.search(self.message)
+        return match[1] if match else ""
 
 
 def lacking(log: str) -> list[str]:
-    """What ptxas says that the architecture lacks: instructions, and features of them; nothing if it says more."""
-    found = [_LACKING.fullmatch(message) for message in _OF_PTXAS.findall(log)]
-    return list(dict.fromkeys(each["name"] for each in found if each)) if all(found) else []
+    """Return the instructions and features that ptxas reports as missing; empty if there are other errors."""
+    matches = [_LACKING.fullmatch(message) for message in _OF_PTXAS.findall(log)]
+    return list(dict.fromkeys(each["name"] for each in matches if each)) if all(matches) else []
 
 
 def diagnostics(log: str) -> Iterator[Diagnostic]:
-    """The errors in files, in the order of the log."""
-    for found in _ERROR.finditer(log):
-        if found["path"] != _NAME_EXPRESSIONS:
-            column = -1 if found["before"] is None else len(found["before"])
-            yield Diagnostic(found["path"], int(found["line"]), column, found["message"], found[0].rstrip())
+    """Yield the errors in files, in the order of the log."""
+    for error in _ERROR.finditer(log):
+        if error["path"] != _NAME_EXPRESSIONS:
+            column = -1 if error["before"] is None else len(error["before"])
+            yield Diagnostic(error["path"], int(error["line"]), column, error["message"], error[0].rstrip())

@@ -1,4 +1,4 @@
-"""NVRTC: from CUDA source to machine code and PTX in one compilation, and what ptxas says of both."""
+"""Calls of NVRTC, which compiles CUDA source to machine code and PTX at once, and ptxas's report on them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _RESOURCES = re.compile(
     r"Used (?P<registers>\d+) registers(?:[^\n]*?(?P<shared>\d+) bytes smem)?",
     re.DOTALL,
 )
-# With these NVRTC makes something else than machine code and PTX.
+# Options with which NVRTC does not make machine code and PTX.
 _MAKES_ELSE = ("-dlto", "--dlink-time-opt", "-optix-ir", "--optix-ir", "-fdevice-syntax-only", "--fdevice-syntax-only")
 
 
 @functools.cache
 def nvrtc_version() -> tuple[int, int]:
-    """NVRTC's version.
+    """Return NVRTC's version.
 
     Raises:
         CompilerMissing: NVRTC cannot be loaded.
@@ -44,7 +44,7 @@ def nvrtc_version() -> tuple[int, int]:
 
 
 def _extra() -> str:
-    """The extra that brings what fits the installed bindings."""
+    """Return the extra that brings what the installed bindings need."""
     try:
         return "cu12" if version("cuda-bindings").startswith("12.") else "cu13"
     except PackageNotFoundError:
@@ -52,7 +52,7 @@ def _extra() -> str:
 
 
 class Rejected(Exception):
-    """NVRTC does not compile a source; ``log`` is what it says."""
+    """A source that NVRTC does not compile; ``log`` is its output."""
 
     def __init__(self, log: str) -> None:
         super().__init__(log)
@@ -67,19 +67,19 @@ def compile_once(
     entries: tuple[str, ...],
     headers: Mapping[str, str] | None = None,
 ) -> CompiledModule:
-    """What NVRTC makes of a text.
+    """Return the code that NVRTC makes of a text.
 
     Args:
-        kernel: name of the kernel that it is compiled for.
-        source: path of the source, as error messages have it.
+        kernel: name of the kernel, for messages.
+        source: path of the source, for messages.
         text: the source itself.
-        options: NVRTC's; the first says the architecture, "-arch=sm_90".
-        entries: name expressions of the functions that are needed.
-        headers: headers by the name that directives have; those that it does not find here NVRTC reads itself.
+        options: NVRTC's; the first is the architecture, "-arch=sm_90".
+        entries: name expressions of the functions to return.
+        headers: headers in memory by their names in directives; NVRTC reads all others itself.
 
     Raises:
         Rejected: NVRTC does not compile it.
-        CompileError: it compiles into something else than code with these functions.
+        CompileError: the result is something other than code with these functions.
     """
     from cuda.bindings import nvrtc  # cuda.core's Program makes machine code or PTX, not both at once
 
@@ -92,14 +92,13 @@ def compile_once(
     def text_of(what: str) -> bytes:
         size = call(f"Get{what}Size", program)
         assert isinstance(size, int)
-        # NVRTC writes into the object itself. Python has only one b" ", which an empty text would turn into b"\0"
-        # for the whole process; bytes(1) holds already what is written there.
+        # NVRTC writes into the bytes object itself, so it must not be a shared constant such as b" ".
         content = bytes(size)
         call(f"Get{what}", program, content)
         return content
 
     names, contents = [[each.encode() for each in part] for part in (headers or {}, (headers or {}).values())]
-    # PTX has the name in quotes.
+    # PTX contains the name in quotes.
     program_name = str(source).replace('"', "'")
     program = call("CreateProgram", text.encode(), program_name.encode(), len(names), contents, names)
     try:
@@ -112,7 +111,7 @@ def compile_once(
             if result not in (nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION, nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION):
                 raise CompileError(f"{kernel}: NVRTC failed with {result.name}{log and ':'}\n{log}".rstrip())
             raise Rejected(log or result.name)
-        resources = {found["symbol"]: found for found in _RESOURCES.finditer(log)}
+        resources = {report["symbol"]: report for report in _RESOURCES.finditer(log)}
         ptx = text_of("PTX").rstrip(b"\0").decode()
         functions = {}
         for entry in entries:
@@ -123,12 +122,12 @@ def compile_once(
                 raise CompileError(
                     f"{kernel}: {[*reasons, f'{entry} in {source.name} is not a __global__ function'][0]}"
                 )
-            found = resources[symbol]
+            report = resources[symbol]
             functions[entry] = CompiledFunction(
                 symbol=symbol,
-                registers=int(found["registers"]),
-                static_shared_bytes=int(found["shared"] or 0),
-                spill_bytes=int(found["stores"]) + int(found["loads"]),
+                registers=int(report["registers"]),
+                static_shared_bytes=int(report["shared"] or 0),
+                spill_bytes=int(report["stores"]) + int(report["loads"]),
                 parameter_bytes=parameter_bytes(ptx, symbol),
             )
         ptx = with_first_lines(ptx, program_name, text)

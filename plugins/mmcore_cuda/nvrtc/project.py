@@ -1,8 +1,8 @@
-"""A source and the headers of its project: what is edited in them, and how NVRTC is given what was edited.
+"""A source and its project's headers, with edits, and the form in which NVRTC gets them.
 
-NVRTC takes headers from memory by the very name that a directive has. So an edited header is given under its absolute
-path, and whoever includes it, directly or not, is given too, with that path in its directive. Everything else NVRTC
-reads itself, and finds headers beside an edited one as it would beside the file.
+NVRTC finds headers in memory by the exact name in a directive. An edited header is passed under its absolute path, and
+every file that includes it, directly or not, is passed too, with that path in its directive. NVRTC reads all other
+files itself, and finds headers beside an edited one as it would beside the original.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from mmcore_cuda.nvrtc.stand_ins import hides_installed, of_device_alone, own_he
 
 
 class Project:
-    """The files that a source consists of, but for CUDA's own headers.
+    """The files of a source, except CUDA's own headers.
 
     Args:
         source: path of the source.
         text: its content.
-        options: NVRTC's, those that say where CUDA's own headers are included.
+        options: NVRTC's, including those for CUDA's own headers.
         installed: the folders of CUDA's own headers.
     """
 
@@ -47,15 +47,15 @@ class Project:
         self.in_memory: dict[str, str] = {}
 
     def file(self, path: str) -> EditableSource | None:
-        """The source or a header by NVRTC's name for it; None for CUDA's own headers and what cannot be read."""
+        """Return the source or a header by NVRTC's name for it; None for CUDA's own and unreadable headers."""
         return self._file(self._root if path == self._named else os.path.abspath(path))
 
     def name(self, path: str) -> str:
-        """A file as the user has it."""
+        """Return the user's name of a file."""
         return self._named if path == self._named else os.path.abspath(path)
 
     def edited(self, path: str) -> None:
-        """Remember that a file's content is not what the disk has."""
+        """Record that a file's content differs from the disk."""
         self._edited.add(self._root if path == self._named else os.path.abspath(path))
 
     def of_library(self, path: str) -> bool:
@@ -72,9 +72,9 @@ class Project:
         return {name: text for file in self.files() for name, text in macros(file.content).items()}
 
     def at_file_scope(self, path: str) -> bool:
-        """Return whether the declarations of a file are at file scope in the program, as they seem to be in the file.
+        """Return whether the declarations of a file are at file scope in the program, too.
 
-        They are not where the file is included in a body, or where a header or a macro begins a body.
+        They are not if the file is included in a body, or if a header or a macro begins a body.
         """
         openers = {name for name, text in self.macros().items() if opens(text)}
         files = {path: file for path in self._reached() if (file := self._file(path)) is not None}
@@ -94,61 +94,61 @@ class Project:
         return asked in files and asked not in within
 
     def stand_in_for_host_headers(self, families: Sequence[str] = ()) -> list[str]:
-        """Give NVRTC stand-ins for the host's headers that the project names; the names of the new ones.
+        """Provide stand-ins for the host headers that the project names; return the names of the new ones.
 
         Args:
-            families: how the names of further headers begin that are to be left out.
+            families: prefixes of further headers to replace by empty ones.
         """
-        given = []
+        new = []
         for path in list(self._reached()):
             for include in includes(self._content(path)).names:
                 content = "" if include.name.startswith(tuple(families)) else stand_in(include.name)
                 if content is None or include.name in self.in_memory:
                     continue
-                found = self._find(include, os.path.dirname(path))
-                hidden = below(found, self._installed) and hides_installed(include.name)
-                if not found or hidden or include.name.startswith(tuple(families)):
+                installed_path = self._find(include, os.path.dirname(path))
+                hidden = below(installed_path, self._installed) and hides_installed(include.name)
+                if not installed_path or hidden or include.name.startswith(tuple(families)):
                     self.in_memory[include.name] = content
-                    given.append(include.name)
-        return given
+                    new.append(include.name)
+        return new
 
     def stand_in_for_the_c_library(self) -> None:
-        """Give NVRTC what stands for the headers that nvcc includes by itself, and for the driver's."""
+        """Provide stand-ins for the headers that nvcc includes by itself, and for the driver's."""
         folder = os.path.dirname(self._root)
         for name, content in own_headers().items():
             if not self._find(Include(name, True), folder):
                 self.in_memory[name] = content
         name = "cuda.h"
-        found = self._find(Include(name, False), folder)
-        if below(found, self._installed):
-            self.in_memory[name] = of_device_alone(read_text(found, "replace"))
+        installed_path = self._find(Include(name, False), folder)
+        if below(installed_path, self._installed):
+            self.in_memory[name] = of_device_alone(read_text(installed_path, "replace"))
 
     def _find(self, include: Include, folder: str) -> str:
-        """The path of a header; empty where it is not found."""
+        """Return the path of a header; empty if it is not found."""
         return next(filter(os.path.isfile, candidates(include, folder, self._searched)), "")
 
     def program(self) -> tuple[str, dict[str, str]]:
-        """The source, and the headers that NVRTC gets from memory."""
-        given = self._edited - {self._root}
-        if not given:
+        """Return the source, and the headers that NVRTC gets from memory."""
+        in_memory = self._edited - {self._root}
+        if not in_memory:
             return self._files[self._root].content.decode(), dict(self.in_memory)
         targets = {path: [each for _, each in self._targets(path)] for path in self._reached()}
-        while more := {path for path, to in targets.items() if path not in given and not given.isdisjoint(to)}:
-            given |= more
-        copies = {path: self._redirected(path, given) for path in sorted(given | {self._root})}
+        while more := {path for path, to in targets.items() if path not in in_memory and not in_memory.isdisjoint(to)}:
+            in_memory |= more
+        copies = {path: self._redirected(path, in_memory) for path in sorted(in_memory | {self._root})}
         source = copies.pop(self._root)
         return source, self.in_memory | copies
 
-    def _redirected(self, path: str, given: set[str]) -> str:
+    def _redirected(self, path: str, in_memory: set[str]) -> str:
         content = self._content(path)
         for directive, target in reversed(self._targets(path)):
-            if target in given:
+            if target in in_memory:
                 name = b'"' + os.fsencode(target) + b'"'
                 content = content[: directive.name_begin] + name + content[directive.name_end :]
         return content.decode(errors="replace")
 
     def _reached(self) -> Iterator[str]:
-        """The source and the headers that it includes, directly or not."""
+        """Yield the source and the headers that it includes, directly or not."""
         seen, pending = {self._root}, [self._root]
         while pending:
             path = pending.pop()
@@ -158,7 +158,7 @@ class Project:
             pending += new
 
     def _targets(self, path: str) -> list[tuple[PlacedInclude, str]]:
-        """The directives of a file that lead to another of the project, and to which."""
+        """Return the directives of a file that include another file of the project, with its path."""
         leading = []
         for directive in placed_includes(self._content(path)):
             target = self._find(directive.include, os.path.dirname(path))

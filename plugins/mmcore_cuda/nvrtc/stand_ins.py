@@ -1,9 +1,9 @@
-"""Stand-ins for headers of the host: the C and C++ libraries', and those of CUDA's host libraries.
+"""Stand-ins for host headers: those of the C and C++ libraries, and of CUDA's host libraries.
 
-A .cu file includes them for its host half. NVRTC has none of them; what it knows by itself is printf, assert, malloc,
-memcpy, size_t, dim3 and the mathematical functions. Most stand-ins are empty; those in the folder ``host_headers`` have
-what a device half may need besides: std::min, uint32_t. Whole parts of the C++ library (type_traits, numeric_limits)
-come from cuda::std, in a second to compile, and so only where ``FULL_STD`` is defined.
+A .cu file includes them for its host half, and NVRTC has none of them. It knows printf, assert, malloc, memcpy, size_t,
+dim3 and the mathematical functions by itself. Most stand-ins are empty. Those in the folder ``host_headers`` have what
+a device half may need besides: std::min, uint32_t. Whole parts of the C++ library (type_traits, numeric_limits) come
+from cuda::std. They take a second to compile, and are only included if ``FULL_STD`` is defined.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pathlib import Path
 
 FULL_STD = "MMCORE_FULL_STD"
 PRELUDE = "mmcore/nvcc"
-"""The header that stands for what nvcc includes in every source."""
+"""The stand-in for the headers that nvcc includes in every source."""
 
 FAMILIES = ("thrust/", "cub/")
-"""Libraries for the host that are where CUDA's headers are, but do not compile with NVRTC as a whole."""
+"""Host libraries among CUDA's headers that NVRTC cannot compile as a whole."""
 
-# CUDA's libraries for the host; where a toolkit is installed they are there, and NVRTC cannot compile them.
+# Headers of CUDA's host libraries, which a toolkit installs and NVRTC cannot compile.
 _CUDA_HOST = (
     *("cublas.h", "cublas_v2.h", "cublas_api.h", "cublasLt.h", "cublasXt.h", "cuda_profiler_api.h", "cudaProfiler.h"),
     *("cuda_egl_interop.h", "cuda_gl_interop.h", "cudnn.h", "cufft.h", "cupti.h", "curand.h", "cusolverDn.h"),
@@ -40,12 +40,12 @@ _OTHER_NAMES = {
     "float.h": "float.h",
 }
 _FOLDER = Path(__file__).parent / "host_headers"
-# A function of the driver's interface, where it is declared.
+# The declaration of a function in the driver's interface.
 _CALL = re.compile(r"\b(CUresult\s+)CUDAAPI\b")
 
 
 def stand_in(name: str) -> str | None:
-    """The content of what stands for a header; None for one that is not known to be the host's."""
+    """Return the content of a header's stand-in; None unless the header is known as a host header."""
     path = _FOLDER / _OTHER_NAMES.get(name, name)
     if "/" in name.removeprefix("mmcore/"):
         return "" if name.startswith(_EMPTY_BELOW) or name in (*_CUDA_HOST, *_empty()) else None
@@ -55,18 +55,18 @@ def stand_in(name: str) -> str | None:
 
 
 def own_headers() -> dict[str, str]:
-    """The stand-ins that other stand-ins include, the prelude among them."""
+    """Return the stand-ins that other stand-ins include, with the prelude."""
     names = {path.name for path in _FOLDER.iterdir()} - {"EMPTY", *_OTHER_NAMES.values()}
     return {name: stand_in(name) or "" for name in sorted({*names, *_OTHER_NAMES})}
 
 
 def of_device_alone(cuda_h: str) -> str:
-    """cuda.h for NVRTC: its types, such as CUtensorMap, and functions that are not taken for the host's."""
+    """Return cuda.h for NVRTC: its types, such as CUtensorMap, with functions declared for the device."""
     return _CALL.sub(r"\1__device__", cuda_h)
 
 
 def hides_installed(name: str) -> bool:
-    """Whether the stand-in is taken even where CUDA's headers are installed, as NVRTC cannot compile the real one."""
+    """Return whether a stand-in replaces CUDA's installed header, which NVRTC cannot compile."""
     return name in _CUDA_HOST
 
 

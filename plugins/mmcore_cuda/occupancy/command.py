@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from mmcore.cli.kernel_param import KernelParam, refuse_file_options
 from mmcore.cli.options import (
     USUAL_SIZE,
     block_option,
@@ -31,14 +32,14 @@ _IN_GRID = ("active_blocks", "active_warps", "active_threads", "occupancy", "bin
 
 
 def _capability(text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"(\d{1,3})\.(\d)", text, re.ASCII)
-    if not found:
+    match = re.fullmatch(r"(\d{1,3})\.(\d)", text, re.ASCII)
+    if not match:
         raise click.BadParameter(f"{text!r} is not a compute capability, such as 9.0; there are {_KNOWN}")
-    return multiprocessor((int(found[1]), int(found[2]))).capability
+    return multiprocessor((int(match[1]), int(match[2]))).capability
 
 
 @click.command()
-@click.argument("kernel", required=False)
+@click.argument("kernel", type=KernelParam(), required=False)
 @problem_options(USUAL_SIZE)
 @block_option
 @config_option
@@ -57,11 +58,12 @@ def occupancy(
     if cc is not None and device is not None:
         raise click.UsageError("give either --device or --cc, not both")
     if kernel is None:
+        refuse_file_options("none is named")
         block = _bare_block(asked)
         capability, name = _target(cc, device)
         registers, shared = asked["registers"], asked["shared"] or 0
-        found = theoretical(capability, threads=block.size, registers=registers, shared_bytes=shared)
-        title, launches = "", {"configs": [_column(block, found)], "refused": []}
+        figures = theoretical(capability, threads=block.size, registers=registers, shared_bytes=shared)
+        title, launches = "", {"configs": [_column(block, figures)], "refused": []}
     else:
         declared = loaded_registry().kernel(kernel)
         capability, name = _target(cc, device)
@@ -102,8 +104,8 @@ def _of_kernel(kernel: Kernel, capability: tuple[int, int], asked: dict[str, Any
 
     one, target = requested_config(kernel, asked), capability_target(capability)
     # Numbers given on the command line replace the compiled ones.
-    given: dict[str, Any] = {"registers_per_thread": asked["registers"], "shared_per_block": asked["shared"]}
-    given = {name: number for name, number in given.items() if number is not None}
+    replaced: dict[str, Any] = {"registers_per_thread": asked["registers"], "shared_per_block": asked["shared"]}
+    replaced = {name: number for name, number in replaced.items() if number is not None}
     columns: list[dict[str, Any]] = []
     refused: list[dict[str, Any]] = []
     for config in kernel.usual_configs if one is None else (one,):
@@ -116,23 +118,23 @@ def _of_kernel(kernel: Kernel, capability: tuple[int, int], asked: dict[str, Any
             continue
         module, compiled = compiled_occupancies(planned, target)
         sizes = {"m": problem.m, "n": problem.n, "k": problem.k}
-        architecture = module.architecture if len(given) < 2 else None
-        for launch, found in zip(planned.launches, compiled, strict=True):
+        architecture = module.architecture if len(replaced) < 2 else None
+        for launch, compiled_launch in zip(planned.launches, compiled, strict=True):
             about = {**named, "problem": sizes, "entry": planned.entry(launch), "architecture": architecture}
-            columns.append(_column(launch.block_dim, replace(found, **given), launch.grid_dim, **about))
+            columns.append(_column(launch.block_dim, replace(compiled_launch, **replaced), launch.grid_dim, **about))
     if not columns:
         raise ConstraintViolation(kernel.name, refused[0]["reasons"])
     return {"configs": columns, "refused": refused}
 
 
-def _column(block: Dim3, found: Occupancy, grid: Dim3 | None = None, **about: Any) -> dict[str, Any]:
+def _column(block: Dim3, figures: Occupancy, grid: Dim3 | None = None, **about: Any) -> dict[str, Any]:
     """Return the figures of one launch, or of numbers given without a kernel, which have no grid."""
-    in_grid = (found if grid is None else found.in_grid(grid.size)).to_json()
+    in_grid = (figures if grid is None else figures.in_grid(grid.size)).to_json()
     return {
         **dict.fromkeys(("problem", "config", "config_id", "entry", "architecture")),
         **about,
         "block": list(block),
         "grid": grid and list(grid),
-        **found.to_json(),
+        **figures.to_json(),
         "in_grid": {name: in_grid[name] for name in _IN_GRID},
     }

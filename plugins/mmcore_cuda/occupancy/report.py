@@ -80,10 +80,10 @@ def _table(columns: Sequence[_Json]) -> Table:
     return table
 
 
-def _add_active(table: Table, found: Sequence[_Json], where: str = "") -> None:
+def _add_active(table: Table, columns: Sequence[_Json], where: str = "") -> None:
     for what in ("blocks", "warps", "threads"):
-        table.add_row(f"active {what}{where}", *(str(each[f"active_{what}"]) for each in found))
-    table.add_row(f"occupancy{where}", *(f"{100 * each['occupancy']:.4g} %" for each in found))
+        table.add_row(f"active {what}{where}", *(str(each[f"active_{what}"]) for each in columns))
+    table.add_row(f"occupancy{where}", *(f"{100 * each['occupancy']:.4g} %" for each in columns))
 
 
 def _grid_binds(column: _Json) -> bool:

@@ -37,14 +37,14 @@ class Check:
 
     def to_json(self) -> dict[str, Any]:
         """Return the check as JSON-ready values."""
-        found = {"violations": self.violations, "warnings": self.warnings}
-        return {**self.launched.to_json(), **{name: [each.to_json() for each in found[name]] for name in found}}
+        sorts = {"violations": self.violations, "warnings": self.warnings}
+        return {**self.launched.to_json(), **{name: [each.to_json() for each in sorts[name]] for name in sorts}}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Check:
         """Return the check of :meth:`to_json`."""
-        found = (tuple(map(Violation.from_json, values[name])) for name in ("violations", "warnings"))
-        return cls(Launched.from_json(values), *found)
+        sorts = (tuple(map(Violation.from_json, values[name])) for name in ("violations", "warnings"))
+        return cls(Launched.from_json(values), *sorts)
 
 
 def check_json(device: Device, phases: Phases, cell: Mapping[str, Any], kernel: Kernel | None = None) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _violations(loaded: LoadedKernel) -> list[Violation]:
             readable = [loaded.buffers[name] for name in (*never_written, *("AB" if number else ""))]
             checking.early_reads = [each.array for each in readable if isinstance(each, EmulatedBuffer)]
         # Blocks that others wait for run late, so that missing waits show.
-        run.alone = checking.talking
+        run.alone = checking.reads_flags
         execute(run)
     return mmcore_violations(recorder.violations) + _unwritten(problem, shadows.of(output.array))
 
@@ -115,7 +115,7 @@ def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:
     row, column = (int(index) for index in np.argwhere(wrong)[0])
     message = (
         f"element ({row}, {column}) of C is NaN although A and B are numbers: "
-        "what nobody wrote has reached it, from behind a matrix or between its rows, or from a variable never set"
+        "an unwritten value has reached it, from behind a matrix or between its rows, or from a variable never set"
     )
     return [Violation("uninitialized-read", message, "C", count=int(wrong.sum()))]
 

@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from mmcore.cell import Cell
+from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.options import device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
 from mmcore.devices.violations import Violation
@@ -26,7 +27,7 @@ USUAL_SIZE = 128
 
 
 @click.command()
-@click.argument("kernel")
+@click.argument("kernel", type=KernelParam())
 @launch_options(USUAL_SIZE)
 @device_option("auto: the emulator.")
 @timeout_option("everything together")

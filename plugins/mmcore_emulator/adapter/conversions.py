@@ -103,9 +103,9 @@ def resident_blocks(call: BoundLaunch, translation: Translation, properties: Dev
 
 def check_arguments(function: Function, arguments: Sequence[bytes]) -> None:
     """Raise an error for arguments that do not fit a function's parameters."""
-    parameters, given = [parameter.nbytes for parameter in function.parameters], [len(value) for value in arguments]
-    if parameters != given:
-        raise PtxError(f"PTX function {function.name} takes parameters of {parameters} bytes, not of {given}")
+    parameters, sizes = [parameter.nbytes for parameter in function.parameters], [len(value) for value in arguments]
+    if parameters != sizes:
+        raise PtxError(f"PTX function {function.name} takes parameters of {parameters} bytes, not of {sizes}")
 
 
 def launch_cluster(launch: Launch, function: Function, properties: DeviceProperties) -> Dim3:

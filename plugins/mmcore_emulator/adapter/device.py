@@ -74,13 +74,7 @@ class EmulatedBuffer:
 
 
 class EmulatedModule:
-    """Translated functions of one compiled source.
-
-    Attributes:
-        thread_instructions: PTX instructions executed by the last :meth:`run`, counted once per thread.
-        approximate_operations: results of the last :meth:`run` with unspecified bits, counted once per thread.
-        figures: the observer that counted the last :meth:`run`.
-    """
+    """Translated functions of one compiled source."""
 
     def __init__(
         self, memory: DeviceMemory, code: CompiledModule, properties: DeviceProperties, deadline: Deadline
@@ -95,8 +89,9 @@ class EmulatedModule:
         self._run_number = 0
         # Tensor maps that are passed by pointer, by their content.
         self._maps: dict[bytes, Array] = {}
+        # Of the last :meth:`run`, counted once per thread: PTX instructions, and results with unspecified bits.
         self.thread_instructions = self.approximate_operations = 0
-        self.figures = Figures()
+        self.figures = Figures()  # the observer that counted the last :meth:`run`
 
     def run(self, calls: Sequence[Call]) -> list[Violation]:
         violations: list[Violation] = []
@@ -119,12 +114,9 @@ class EmulatedModule:
     def runs(
         self, calls: Sequence[Call], observer: ObserverFactory, domain: ShadowDomain | None = None
     ) -> Iterator[KernelLaunch]:
-        """Yield the launches, each ready to execute.
+        """Yield the launches, each ready to execute; calls of libraries are left out.
 
-        Args:
-            calls: the calls; those of libraries are left out.
-            observer: makes the observer of a launch from its code.
-            domain: the shadow values of registers and memory elements; None for none.
+        ``observer`` makes the observer of a launch from its code; ``domain`` has the shadow values, None for none.
         """
         launches = [call for call in calls if isinstance(call, BoundLaunch)]
         progress = Progress(sum(call.launch.grid_dim.size * call.launch.block_dim.size for call in launches))
@@ -210,14 +202,7 @@ class EmulatedModule:
 
 
 class Emulator:
-    """A device that runs PTX on the host, checks every access and keeps no time.
-
-    Args:
-        name: a key of CAPABILITIES.
-
-    Attributes:
-        emulates: the emulated compute capability, in words.
-    """
+    """A device that runs PTX on the host, checks every access and keeps no time; ``name`` is a key of CAPABILITIES."""
 
     supports_timing = False
     peaks = None
@@ -226,7 +211,7 @@ class Emulator:
         self._name = name
         self._capability = CAPABILITIES[name]
         self.architecture = architecture(self._capability)
-        self.emulates = described(self._capability)
+        self.emulates = described(self._capability)  # the emulated compute capability, in words
         self._memory = DeviceMemory()
         self.deadline = Deadline()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from rich.console import RenderableType
 
+from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.options import launch_options, requested_cell, timeout_option
 from mmcore.cli.output import json_option, loaded_registry, render, write_json
 from mmcore.errors import MmcoreError
@@ -26,7 +27,7 @@ USUAL_SIZE = 64
 
 
 @click.command()
-@click.argument("kernel")
+@click.argument("kernel", type=KernelParam())
 @click.option("--line", metavar="N", help="Draw what this line does; N of the kernel's file, or FILE:N.")
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Draw into a file: the line, or all.")
 @launch_options(USUAL_SIZE)

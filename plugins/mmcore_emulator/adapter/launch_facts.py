@@ -77,11 +77,7 @@ class Launched:
         return cls(**fields)
 
     def facts(self, auto: bool) -> list[tuple[str, str]]:
-        """Return the heading of a report: device, problem, config and geometry.
-
-        Args:
-            auto: whether mmcore chose the device.
-        """
+        """Return the heading of a report: device (chosen by mmcore if ``auto``), problem, config and geometry."""
         forced = "; ".join(self.violated) or "against nothing: its constraints hold"
         tuned = "" if self.config_origin == DEFAULT else self.config_origin
         return [

@@ -10,6 +10,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
 from mmcore.kernel.declaration import Kernel
@@ -74,7 +75,7 @@ _RATIOS = (
 
 
 @click.command()
-@click.argument("kernel")
+@click.argument("kernel", type=KernelParam())
 @launch_options(USUAL_SIZE)
 @device_option("auto: the emulator.")
 @click.option("--by-line", is_flag=True, help="Say which line of the source does what.")
@@ -109,10 +110,7 @@ def profile(
 def report(profile: Profile, coalescing: str, *, auto: bool) -> list[RenderableType]:
     """Return the launches, their counters, and the ratios and rates that follow from these.
 
-    Args:
-        profile: the profile.
-        coalescing: the unit of a warp's loads: "sectors" or "cc1x".
-        auto: whether mmcore chose the device.
+    ``coalescing`` is the unit of a warp's loads, "sectors" or "cc1x"; ``auto`` is true if mmcore chose the device.
     """
     return [
         f"{profile.launched.kernel}: {profile.launched.title}\n",

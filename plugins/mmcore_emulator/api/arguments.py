@@ -35,12 +35,7 @@ class HostArrays:
         self._hosts: list[tuple[NDArray[np.generic], Array]] = []
 
     def upload(self, label: str, host: NDArray[np.generic], place: str) -> Array:
-        """Return the copy of an array in device memory.
-
-        Args:
-            label: the name that hazards give it.
-            host: the array.
-            place: the name that messages give it, such as "argument 2 (n)".
+        """Return the copy of an array in device memory; hazards call it ``label``, errors ``place``: "argument 2 (n)".
 
         Raises:
             LaunchError: its memory is not contiguous, holds no numbers, or overlaps another array's in part.
@@ -114,13 +109,7 @@ def _check_array(host: NDArray[np.generic], place: str) -> None:
 def argument_bytes(
     parameters: Sequence[Parameter], names: Sequence[str], arguments: Sequence[Argument], memory: DeviceMemory
 ) -> tuple[list[bytes], HostArrays]:
-    """Return the bytes of each parameter, and the arrays that they point to.
-
-    Args:
-        parameters: of the kernel, in order.
-        names: what the source calls them; empty where that is not known.
-        arguments: one for each parameter.
-        memory: where arrays are stored.
+    """Return the bytes of each parameter, and the arrays that they point to; ``names`` may be empty.
 
     Raises:
         LaunchError: there are more or fewer arguments than parameters, or one does not fit its parameter.
@@ -134,7 +123,8 @@ def argument_bytes(
         place = f"argument {number}" + (f" ({names[number]})" if names else "")
         label = names[number] if names else place
         if isinstance(argument, np.ndarray):
-            _check_pointer(parameter, place)
+            if parameter.nbytes != _POINTER_BYTES or parameter.type.startswith("f"):
+                raise LaunchError(f"{place} is an array, and the parameter {_described(parameter)}")
             value = _address(arrays.upload(label, np.asarray(argument), place))
         elif isinstance(argument, TensorMap):
             content = argument.encode(arrays.upload(label, argument.array, place).base)
@@ -146,11 +136,6 @@ def argument_bytes(
             raise LaunchError(f"{place} has {len(value)} bytes, and the parameter {parameter.nbytes}")
         values.append(value)
     return values, arrays
-
-
-def _check_pointer(parameter: Parameter, place: str) -> None:
-    if parameter.nbytes != _POINTER_BYTES or parameter.type.startswith("f"):
-        raise LaunchError(f"{place} is an array, and the parameter {_described(parameter)}")
 
 
 def _address(array: Array) -> bytes:
@@ -171,9 +156,10 @@ def _scalar(parameter: Parameter, argument: object, place: str) -> bytes:
     if argument is None and parameter.nbytes == _POINTER_BYTES:
         return bytes(_POINTER_BYTES)
     if not isinstance(argument, int | float) or _is_structure(parameter):
-        given = "None" if argument is None else f"{_article(argument)} {type(argument).__name__}"
+        name = type(argument).__name__
+        what = "None" if argument is None else f"a{'n' * (name[0] in 'aeiou')} {name}"
         advice = "; pass bytes or a numpy.void" if _is_structure(parameter) else ""
-        raise LaunchError(f"{place} is {given}, and the parameter {_described(parameter)}{advice}")
+        raise LaunchError(f"{place} is {what}, and the parameter {_described(parameter)}{advice}")
     if isinstance(argument, int) and not parameter.type.startswith("f"):
         return _integer(argument, parameter.nbytes, place)
     if parameter.type[0] in "us" or parameter.nbytes not in _FORMATS:
@@ -183,10 +169,6 @@ def _scalar(parameter: Parameter, argument: object, place: str) -> bytes:
 
 def _is_structure(parameter: Parameter) -> bool:
     return parameter.nbytes != TYPE_BYTES[parameter.type]
-
-
-def _article(argument: object) -> str:
-    return "an" if type(argument).__name__[0] in "aeiou" else "a"
 
 
 def _check_kind(parameter: Parameter, dtype: DType, place: str) -> None:
@@ -229,12 +211,8 @@ def set_variables(
 ) -> None:
     """Store arrays in variables of a module; those in ``__device__`` memory are copied back after the launch.
 
-    Args:
-        function: the kernel.
-        addresses: where the variables are that it uses, by symbol.
-        memory: device memory.
-        arrays: the arrays of the launch.
-        values: the arrays, by the variables' names in the source or their symbols.
+    ``addresses`` has the used variables by symbol, ``values`` the arrays by the variables' names in the source or
+    symbols.
 
     Raises:
         LaunchError: the kernel uses no such variable, or it is of another size.

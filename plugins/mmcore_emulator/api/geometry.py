@@ -31,14 +31,10 @@ def capability_of(architecture: str) -> Capability:
 
 
 def extent(name: str, value: Extent) -> Dim3:
-    """Return an extent along x, y and z.
-
-    Args:
-        name: what messages call it: "grid", "block" or "cluster".
-        value: one to three numbers; the missing ones are 1.
+    """Return an extent along x, y and z: one to three numbers; the missing ones are 1.
 
     Raises:
-        LaunchError: it is something else, or not positive.
+        LaunchError: the value of this ``name`` is something else, or not positive.
     """
     try:
         numbers = [operator.index(each) for each in (value if isinstance(value, Sequence) else (value,))]
@@ -50,14 +46,7 @@ def extent(name: str, value: Extent) -> Dim3:
 
 
 def check_limits(grid: Dim3, block: Dim3, shared_bytes: int, capability: Capability) -> None:
-    """Raise LaunchError for a launch that no kernel can have on a compute capability.
-
-    Args:
-        grid: blocks.
-        block: threads.
-        shared_bytes: shared memory of a block, static and dynamic.
-        capability: the compute capability.
-    """
+    """Raise LaunchError for a launch that no kernel can have; ``shared_bytes`` are static and dynamic."""
     limits = MULTIPROCESSORS[capability]
     for name, size, most in (("grid", grid, limits.largest_grid), ("block", block, limits.largest_block)):
         if any(one > top for one, top in zip(size, most, strict=True)):

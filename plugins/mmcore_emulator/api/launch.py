@@ -33,7 +33,6 @@ from mmcore_emulator.machine.memory.arrays import DeviceMemory
 from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.profiler.by_line import Counting
 from mmcore_emulator.profiler.counters import total
-from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.sanitizer.array_access import least_access_bytes
 from mmcore_emulator.sanitizer.hazards import Checking
 from mmcore_emulator.sanitizer.recording import Recorder, hazards_and_warnings
@@ -107,8 +106,8 @@ def launch(
         raise LaunchError(f"shared_bytes={shared_bytes} is no number of bytes")
     deadline, capability = _Deadline.within(timeout), capability_of(architecture)
     blocks, threads = extent("grid", grid), extent("block", block)
-    found = find_kernel(source, kernel, capability, options)
-    function = found.function
+    source_kernel = find_kernel(source, kernel, capability, options)
+    function = source_kernel.function
     memory = DeviceMemory()
     addresses = ModuleMemory(memory).addresses(function, cooperative=cooperative)
     translation = translate(function, addresses, capability, UndefinedValues() if check else None)
@@ -122,10 +121,12 @@ def launch(
     if cooperative and blocks.size > resident:
         raise LaunchError(f"{blocks.size} blocks cannot wait for each other: the device holds {resident} at once")
 
-    values, arrays = argument_bytes(function.parameters, found.parameters, args, memory)
+    values, arrays = argument_bytes(function.parameters, source_kernel.parameters, args, memory)
     set_variables(function, addresses, memory, arrays, variables or {})
     counting, recorder, printed = Counting(translation.blocks), Recorder(), list[str]()
-    checking = Checking(_shadows(function, arrays), recorder, translation) if check else None
+    # Shadows are as fine as the smallest element that the kernel, or TMA, accesses.
+    shadows = GlobalShadows(min({least_access_bytes(function), *arrays.alignments}), inputs=arrays.inputs)
+    checking = Checking(shadows, recorder, translation) if check else None
     run = KernelLaunch(
         translation,
         blocks,
@@ -138,7 +139,7 @@ def launch(
         Progress(blocks.size * threads.size),
         resident,
         # Blocks that others wait for run late, so that missing waits show.
-        alone=checking is not None and checking.talking,
+        alone=checking is not None and checking.reads_flags,
         cluster=blocks_of_cluster,
         multiprocessors=MULTIPROCESSORS[capability].multiprocessors,
         write=printed.append,
@@ -149,7 +150,7 @@ def launch(
     arrays.download()
     lines = counting.lines
     return Report(
-        found.name,
+        source_kernel.name,
         blocks,
         threads,
         architecture,
@@ -162,18 +163,13 @@ def launch(
     )
 
 
-def _shadows(function: Function, arrays: HostArrays) -> GlobalShadows:
-    """Return shadows as fine as the smallest element that the kernel, or TMA, accesses."""
-    return GlobalShadows(min({least_access_bytes(function), *arrays.alignments}), inputs=arrays.inputs)
-
-
 def _violations(run: KernelLaunch, recorder: Recorder | None, arrays: HostArrays) -> list[Violation]:
     """Return what a launch has done wrong: what the sanitizer has recorded, or the launch itself without it."""
     if recorder is None:
         changed = arrays.changed_inputs()
         text = "the kernel changes {}, a read-only array"
-        found = [Violation("input-overwritten", text.format(label), label) for label in changed]
-        return [*run.violations.values(), *found]
+        overwritten = [Violation("input-overwritten", text.format(label), label) for label in changed]
+        return [*run.violations.values(), *overwritten]
     # The threads of blocks that were stopped are not counted.
     recorded = [replace(each, count=each.count or None) for each in recorder.violations]
     return recorded + [each for each in run.violations.values() if each.kind == "timeout"]

@@ -26,14 +26,10 @@ class Compiled(NamedTuple):
 
 
 def compile_cuda(source: str, file: str, architecture: str, options: Sequence[str], expression: str = "") -> Compiled:
-    """Compile CUDA C++ to PTX.
+    """Compile CUDA C++ to PTX for an architecture such as "90a".
 
-    Args:
-        source: the source.
-        file: its path; headers are looked for beside it, and hazards have its name.
-        architecture: what to compile for, "90a".
-        options: further options of NVRTC, such as "-DTILE=16" or "-I/folder".
-        expression: a C++ expression that names an instance of a template, such as "scale<float>".
+    Headers are looked for beside ``file``, and hazards have its name. ``options`` are further options of NVRTC, and
+    ``expression`` names an instance of a template, such as "scale<float>".
 
     Raises:
         CompileError: NVRTC rejects the source, and the text has its log; or NVRTC is not installed.

@@ -21,6 +21,9 @@ _PTX = re.compile(r"(?>\s+|//[^\n]*|/\*.*?\*/)*+\.version\b", re.DOTALL)
 _TARGET = re.compile(r"^\s*\.target\s+sm_(\d+[af]?)", re.MULTILINE)
 _A_PATH = re.compile(r"\s*[^\n{;]*\.(?:cu|ptx)\s*")
 _NAMELESS = ("_INTERNAL_", "_GLOBAL__N_")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_NAME = re.compile(r"(\w+)\s*(?:\[[^\]]*\])?\s*(?:=.*)?$", re.DOTALL)
+_CLOSED_BY = {"(": ")", "<": ">", "[": "]", "{": "}"}
 
 
 @dataclass(frozen=True)
@@ -96,20 +99,20 @@ def _parsed(ptx: str) -> Mapping[str, Function]:
 
 def _check_target(ptx: str, capability: Capability) -> None:
     """Raise LaunchError for PTX that an architecture does not run."""
-    if found := _TARGET.search(ptx):
+    if target := _TARGET.search(ptx):
         device = "{}{}".format(*capability)
-        if not ptx_runs(found[1], device):
-            raise LaunchError(f"the PTX is made for sm_{found[1]}, which sm_{device} does not run")
+        if not ptx_runs(target[1], device):
+            raise LaunchError(f"the PTX is made for sm_{target[1]}, which sm_{device} does not run")
 
 
 def _named(functions: Mapping[str, Function], name: str, file: str, cuda: str) -> Function:
     """Return the one function that the source calls ``name``, with or without its namespace."""
     plain = {symbol: plain_name(symbol) for symbol in functions}
-    found = [symbol for symbol, each in plain.items() if name in (each, each.rpartition("::")[2])]
-    if len(found) == 1:
-        return functions[found[0]]
-    if found:
-        raise LaunchError(f"{file} has {len(found)} kernels named {name}: give the symbol, {' or '.join(found)}")
+    symbols = [symbol for symbol, each in plain.items() if name in (each, each.rpartition("::")[2])]
+    if len(symbols) == 1:
+        return functions[symbols[0]]
+    if symbols:
+        raise LaunchError(f"{file} has {len(symbols)} kernels named {name}: give the symbol, {' or '.join(symbols)}")
     template = name.partition("<")[0]
     if re.search(rf"\btemplate\s*<[^;{{}}]*__global__[^;{{}}]*\b{re.escape(template)}\s*\(", cuda):
         raise LaunchError(f"{file} has no {name}: {template} is a template, whose instances are like {template}<float>")
@@ -119,34 +122,27 @@ def _named(functions: Mapping[str, Function], name: str, file: str, cuda: str) -
 
 def plain_name(symbol: str) -> str:
     """Return what the source calls a function: "a::b" of "_ZN1a1bEPf", without parameters and template arguments."""
-    found = re.match(r"_Z(N?)", symbol)
-    if not found:
+    mangled = re.match(r"_Z(N?)", symbol)
+    if not mangled:
         return symbol
-    names, rest = [], symbol[found.end() :]
+    names, rest = [], symbol[mangled.end() :]
     while length := re.match(r"L?(\d+)", rest):
         end = length.end() + int(length[1])
         names.append(rest[length.end() : end])
         rest = rest[end:]
-        if not found[1]:
+        if not mangled[1]:
             break
     return "::".join(name for name in names if not name.startswith(_NAMELESS)) or symbol
 
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_NAME = re.compile(r"(\w+)\s*(?:\[[^\]]*\])?\s*(?:=.*)?$", re.DOTALL)
-_CLOSED_BY = {"(": ")", "<": ">", "[": "]", "{": "}"}
-
-
 def parameter_names(source: str, kernel: str) -> tuple[str, ...]:
-    """Return the names of a kernel's parameters in order; none where they cannot be read off the source.
+    """Return the names of a kernel's parameters in order; none if the source is not understood.
 
-    Args:
-        source: CUDA C++.
-        kernel: the kernel's name, without its namespace.
+    ``kernel`` is the kernel's name without its namespace.
     """
     text = _COMMENT.sub(" ", source)
     # The definition follows declarations, whose parameters may have no names.
-    *_, begin = [0, *(found.end() for found in re.finditer(rf"__global__[^;{{}}]*?\b{re.escape(kernel)}\s*\(", text))]
+    *_, begin = [0, *(match.end() for match in re.finditer(rf"__global__[^;{{}}]*?\b{re.escape(kernel)}\s*\(", text))]
     names = [_NAME.search(part.strip()) for part in _split(text[begin:])] if begin else []
     return tuple(name[1] for name in names if name) if all(names) else ()
 

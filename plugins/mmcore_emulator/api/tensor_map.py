@@ -38,10 +38,7 @@ class TensorMap:
     corners: tuple[tuple[int, ...], tuple[int, ...]] | None = None
 
     def encode(self, address: int) -> bytes:
-        """Return the 128 bytes that a kernel gets.
-
-        Args:
-            address: of the array in device memory.
+        """Return the 128 bytes that a kernel gets, for an array at an address in device memory.
 
         Raises:
             LaunchError: the driver would not make such a map.

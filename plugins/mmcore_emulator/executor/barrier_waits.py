@@ -9,15 +9,15 @@ import numpy as np
 from mmcore_emulator.executor.divergence import Site, divergences
 from mmcore_emulator.executor.translation.compiled_block import Registers
 from mmcore_emulator.executor.translation.translate import Translation
-from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.barriers import Arrival, BlockBarriers, Reduction
 from mmcore_emulator.machine.lanes import Batch, Mask, add_waiting
 from mmcore_emulator.machine.machine import Machine
+from mmcore_emulator.machine.observer import LaneViolation, always
 from mmcore_emulator.machine.warps import EVERY_LANE, Gathering
 from mmcore_emulator.numerics.types import Values
 
-_TORN = "comes to a barrier to which other threads of its warp come elsewhere in the code"
-_MISSING = "waits for its warp with the mask {:#010x}, and not all whom that names come"
+_TORN = "reaches a barrier that other threads of its warp reach elsewhere in the code"
+_MISSING = "waits for its warp with the mask {:#010x}, and not all lanes that the mask names arrive"
 _CLUSTER_MISSING = "waits at the barrier of its cluster for threads that do not come"
 _NO_COUNT = np.zeros((1,) * 6, np.uint32)
 
@@ -36,12 +36,7 @@ def lanes_of(batch: Batch, indices: Iterable[int], waiting: Mapping[int, Mask | 
 
 
 class BarrierWaits:
-    """The lanes of a batch that wait at barriers.
-
-    Attributes:
-        lanes: these lanes, by the number of the step that ends at the barrier.
-        barriers: the barriers of the batch's blocks.
-    """
+    """The lanes of a batch that wait at barriers."""
 
     def __init__(self, translation: Translation, machine: Machine, registers: Registers) -> None:
         self._translation = translation
@@ -49,8 +44,8 @@ class BarrierWaits:
         self._machine = machine
         self._batch = machine.batch
         self._registers = registers
-        self.lanes: WaitingLanes = {}
-        self.barriers = BlockBarriers(machine.batch, lambda: machine.warps)
+        self.lanes: WaitingLanes = {}  # these lanes, by the number of the step that ends at the barrier
+        self.barriers = BlockBarriers(machine.batch, lambda: machine.warps)  # the barriers of the batch's blocks
         # For each lane at a barrier of its warp, the mask that it names.
         self._named: Values = np.zeros((1,) * 6, np.uint32)
         # By the step of a warp barrier: lanes that executed later code with memory writes while others waited there.
@@ -82,8 +77,7 @@ class BarrierWaits:
     def release(self, polling: Mapping[int, Mask | None]) -> Released:
         """Remove and return the lanes whose barrier is complete; warps come first, then clusters, then blocks.
 
-        Args:
-            polling: the polling lanes, which have not left the kernel either.
+        The ``polling`` lanes have not left the kernel either.
         """
         of_warps = [index for index in self.lanes if self._steps[index].block.barrier == "warp"]
         if of_warps and (released := self._release_warps(of_warps, polling)):
@@ -215,7 +209,7 @@ class BarrierWaits:
 
     def _report_strays(self, indices: list[int], strays: Values) -> None:
         """Report the lanes at barriers of their warps whose masks do not name them."""
-        text = self._with_mask("comes to a barrier of its warp with the mask {:#010x}, which does not name it")
+        text = self._with_mask("reaches a barrier of its warp with the mask {:#010x}, which does not name it")
         for index in indices:
             lanes = strays & self._batch.spread(self.lanes[index])
             if lanes.any():

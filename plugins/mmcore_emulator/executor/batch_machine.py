@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
 from mmcore_emulator.machine.asynchronous.in_flight import BulkGroups, InFlight, ThreadCopies
@@ -19,17 +18,13 @@ from mmcore_emulator.machine.memory.address_spaces import AddressSpaces
 from mmcore_emulator.machine.memory.arrays import Array, CopiedMemory, Space, copied_base, far_from_every_array
 from mmcore_emulator.machine.observer import Observer, Observers
 from mmcore_emulator.machine.warps import RegisterPool, Warps
-from mmcore_emulator.numerics.types import NUMPY, Values
+from mmcore_emulator.numerics.types import NUMPY, Flags, Values
 
 _SHARED_UNIT = 128  # the allocation unit of shared memory
 
 
 class BatchMachine:
-    """The :class:`~mmcore_emulator.machine.machine.Machine` of one batch of blocks of a launch.
-
-    Attributes:
-        thread_instructions: instructions that the batch has executed, counted once per thread.
-    """
+    """The :class:`~mmcore_emulator.machine.machine.Machine` of one batch of blocks of a launch."""
 
     def __init__(self, launch: KernelLaunch, batch: Batch, observers: Sequence[Observer]) -> None:
         self._launch = launch
@@ -41,7 +36,7 @@ class BatchMachine:
         self.bulk_groups = BulkGroups(batch)
         self.thread_copies = ThreadCopies(batch, self.memory)
         self.mbarriers = MbarrierLog()
-        self.thread_instructions = 0
+        self.thread_instructions = 0  # instructions that the batch has executed, counted once per thread
         layout = launch.translation.layout
         total = -(-(layout.shared_bytes + launch.shared_bytes) // _SHARED_UNIT) * _SHARED_UNIT
         self._specials: dict[str, Values] = {
@@ -71,7 +66,7 @@ class BatchMachine:
         high = self.thread_instructions >> 32 if name.endswith("_hi") else self.thread_instructions
         return np.full((1,) * 6, high, np.uint64).astype(NUMPY[CLOCKS[name]])
 
-    def print(self, lanes: NDArray[np.bool_], text: Format, arguments: Sequence[Values]) -> None:
+    def print(self, lanes: Flags, text: Format, arguments: Sequence[Values]) -> None:
         """Print a format from some lanes (all axes in full), with the arguments of its conversions."""
         batch = self.batch
         threads = np.broadcast_to(batch.number_in_grid() * batch.block.size + batch.thread_index(), batch.shape)[lanes]

@@ -16,15 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mmcore_emulator.machine.accesses import LaneViolation, always
+from mmcore_emulator.machine.observer import LaneViolation, always
 from mmcore_emulator.machine.warps import BIT, PerWarp, Warps, groups
 from mmcore_emulator.ptx.instructions import Block
 
-_APART = (
-    "comes to {} while others of its warp, which its mask names, come to {}: they must execute the same instruction"
-)
+_APART = "reaches {} while others of its warp, which its mask names, reach {}: they must execute the same instruction"
 _IN_PART = "executes {} without all threads of its warp, which must execute it together"
-_GONE = "comes to {} with the mask {:#010x}, and lane {}, which that names, goes on behind it without coming"
+_GONE = "reaches {} with the mask {:#010x}, and lane {}, which the mask names, continues without it"
 
 
 @dataclass(frozen=True)
@@ -45,11 +43,7 @@ class Site:
 def divergences(sites: Sequence[Site], named: PerWarp, present: PerWarp, warps: Warps) -> Iterator[LaneViolation]:
     """Yield the violations of warps that continue from some sites.
 
-    Args:
-        sites: the sites.
-        named: the mask that each lane names.
-        present: the lanes that have not left the kernel.
-        warps: the warps of the batch.
+    ``named`` is the mask that each lane names, and ``present`` are the lanes that have not left the kernel.
     """
     exists = warps.rows(np.ones(warps.place.shape, np.bool_))
     for site in sites:

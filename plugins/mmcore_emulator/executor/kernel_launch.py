@@ -14,16 +14,19 @@ from numpy.typing import NDArray
 from mmcore_emulator.errors import TimeLimit, UnsupportedInstruction
 from mmcore_emulator.executor.translation.layout import as_written, used_variables
 from mmcore_emulator.executor.translation.translate import Translation
-from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.formatted_output import PrintBuffer
 from mmcore_emulator.machine.lanes import LANES_PER_BATCH, ONE_BLOCK, Batch, batches
 from mmcore_emulator.machine.limits import Dim3
 from mmcore_emulator.machine.memory.arrays import Array, DeviceMemory, poisoned
-from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.machine.observer import LaneViolation, Observer
 from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.declarations import Variable
 from mmcore_emulator.ptx.instructions import Function, Instruction
+
+# The driver's memory for each cooperative launch, as cooperative_groups.h uses it: its size, and a counter.
+_GRID_BARRIER = Variable("the grid's barrier", "global", 8, 8, bytes(8))
+_KEYWORDS = {"global": "__device__", "const": "__constant__"}
 
 
 def to_stderr(text: str) -> None:
@@ -150,11 +153,6 @@ def parameter_bytes(translation: Translation, values: Sequence[bytes]) -> NDArra
     for offset, value in zip(translation.layout.parameters.values(), values, strict=True):
         content[offset : offset + len(value)] = np.frombuffer(value, np.uint8)
     return content
-
-
-# The driver's memory for each cooperative launch, as cooperative_groups.h uses it: its size, and a counter.
-_GRID_BARRIER = Variable("the grid's barrier", "global", 8, 8, bytes(8))
-_KEYWORDS = {"global": "__device__", "const": "__constant__"}
 
 
 class ModuleMemory:

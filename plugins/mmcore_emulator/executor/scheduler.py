@@ -16,11 +16,11 @@ from mmcore_emulator.executor.batch_machine import BatchMachine
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
 from mmcore_emulator.executor.translation.compiled_block import CompiledBlock
 from mmcore_emulator.isa.asynchronous.mbarriers import described
-from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.barriers import Arrival
 from mmcore_emulator.machine.lanes import Batch, Mask, add_waiting
 from mmcore_emulator.machine.memory.arrays import SHARED_WINDOW
+from mmcore_emulator.machine.observer import LaneViolation
 from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import EXIT, Block, Register
 
@@ -28,11 +28,7 @@ _POLLS = "waits here for a value in memory that nobody is left to write"
 
 
 class BlockBatchExecutor:
-    """An executor of one batch of blocks of a launch.
-
-    Attributes:
-        machine: the batch's machine.
-    """
+    """An executor of one batch of blocks of a launch."""
 
     def __init__(self, launch: KernelLaunch, batch: Batch) -> None:
         self._launch = launch

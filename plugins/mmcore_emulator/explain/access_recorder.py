@@ -11,11 +11,11 @@ import numpy as np
 from mmcore_emulator.explain.banks import Box, Operand, WarpAccess
 from mmcore_emulator.explain.fragments import Held, has_pictures
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Event, Issued, Transfer
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.memory.arrays import CopiedMemory
+from mmcore_emulator.machine.observer import Access, BulkTransfer
 from mmcore_emulator.profiler.by_line import OTHERS, Counting, line_of
 from mmcore_emulator.profiler.coalescing import by_warp
 from mmcore_emulator.profiler.counters import Line

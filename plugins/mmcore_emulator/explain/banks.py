@@ -48,7 +48,30 @@ class WarpAccess:
         return sum(passes(touches(self)).values())
 
     def pictures(self) -> Iterator[Picture]:
-        yield picture_of_access(self)
+        """Yield the lanes by bank and pass, with a mark on lanes that a conflict delays."""
+        served, words = touches(self), self.words
+        counts = passes(served)
+        name = "matrix" if self.is_matrix else _PARTS[words]
+        first = dict(zip(counts, accumulate(counts.values(), initial=0), strict=False))
+        rows = sorted({touch.banks for touch in served})
+        cells = {
+            (rows.index(touch.banks), first[touch.part] + touch.turn): Cell(
+                f"{touch.lanes[0]}×{len(touch.lanes)}" if len(touch.lanes) > 1 else str(touch.lanes[0]),
+                touch.part,
+                touch.turn > 0,
+            )
+            for touch in served
+        }
+        block = f"({', '.join(map(str, self.block if self.block[2] else self.block[:2]))})"
+        yield Picture(
+            f"{self.opcode}: banks of each lane of warp {self.warp} in block {block}, by pass",
+            tuple(_banks([bank], words) for bank in rows),
+            tuple(str(turn + 1) for count in counts.values() for turn in range(count)),
+            cells,
+            tuple(_notes(served, words)),
+            tuple((f"{name} {part}", count) for part, count in counts.items()) if name else (),
+            "pass",
+        )
 
 
 class Touch(NamedTuple):
@@ -94,33 +117,6 @@ def passes(served: Iterable[Touch]) -> dict[int, int]:
     return most
 
 
-def picture_of_access(access: WarpAccess) -> Picture:
-    """Return the lanes by bank and pass, with a mark on lanes that a conflict delays."""
-    served, words = touches(access), access.words
-    counts = passes(served)
-    name = "matrix" if access.is_matrix else _PARTS[words]
-    first = dict(zip(counts, accumulate(counts.values(), initial=0), strict=False))
-    rows = sorted({touch.banks for touch in served})
-    cells = {
-        (rows.index(touch.banks), first[touch.part] + touch.turn): Cell(
-            f"{touch.lanes[0]}×{len(touch.lanes)}" if len(touch.lanes) > 1 else str(touch.lanes[0]),
-            touch.part,
-            touch.turn > 0,
-        )
-        for touch in served
-    }
-    block = f"({', '.join(map(str, access.block if access.block[2] else access.block[:2]))})"
-    return Picture(
-        f"{access.opcode}: banks of each lane of warp {access.warp} in block {block}, by pass",
-        tuple(_banks([bank], words) for bank in rows),
-        tuple(str(turn + 1) for count in counts.values() for turn in range(count)),
-        cells,
-        tuple(_notes(served, words)),
-        tuple((f"{name} {part}", count) for part, count in counts.items()) if name else (),
-        "pass",
-    )
-
-
 def _notes(served: list[Touch], words: int) -> Iterator[str]:
     touched, counts = {touch.banks for touch in served}, passes(served)
     wavefronts, conflicts = sum(counts.values()), sum(counts.values()) - len(counts)
@@ -155,20 +151,16 @@ class Box:
     swizzle: int  # bytes in which 16-byte chunks change places; 0 for none
 
     def pictures(self) -> Iterator[Picture]:
-        yield picture_of_box(self)
-
-
-def picture_of_box(box: Box) -> Picture:
-    """Return the places of the chunks of the box's first KiB."""
-    offsets = np.arange(0, min(_TOGETHER * _LINE, box.rows * box.row_bytes), CHUNK)
-    places = swizzled((box.address + offsets).astype(np.uint64), box.swizzle).astype(np.int64)
-    rows, chunks = offsets // box.row_bytes, offsets % box.row_bytes // CHUNK
-    swizzle = f"swizzled by {box.swizzle} bytes" if box.swizzle else "not swizzled"
-    return _picture_of_chunks(
-        f"{box.opcode}: where a box's chunks lie in shared memory, {swizzle}",
-        list(zip(places.tolist(), rows.tolist(), chunks.tolist(), strict=True)),
-        f"The box has {box.rows} rows of {box.row_bytes} bytes.",
-    )
+        """Yield the places of the chunks of the box's first KiB."""
+        offsets = np.arange(0, min(_TOGETHER * _LINE, self.rows * self.row_bytes), CHUNK)
+        places = swizzled((self.address + offsets).astype(np.uint64), self.swizzle).astype(np.int64)
+        rows, chunks = offsets // self.row_bytes, offsets % self.row_bytes // CHUNK
+        swizzle = f"swizzled by {self.swizzle} bytes" if self.swizzle else "not swizzled"
+        yield _picture_of_chunks(
+            f"{self.opcode}: where a box's chunks lie in shared memory, {swizzle}",
+            list(zip(places.tolist(), rows.tolist(), chunks.tolist(), strict=True)),
+            f"The box has {self.rows} rows of {self.row_bytes} bytes.",
+        )
 
 
 @dataclass(frozen=True)
@@ -182,16 +174,12 @@ class Operand:
     layout: str  # what the descriptor says, in words
 
     def pictures(self) -> Iterator[Picture]:
-        yield picture_of_operand(self)
-
-
-def picture_of_operand(operand: Operand) -> Picture:
-    """Return the places of the chunks of the matrix's first rows."""
-    return _picture_of_chunks(
-        f"{operand.matrix} of {operand.opcode}: where its chunks lie in shared memory, {operand.layout}",
-        [(place, row, chunk) for row, line in enumerate(operand.chunks) for chunk, place in enumerate(line)],
-        f"The matrix has {operand.rows} rows of {len(operand.chunks[0])} chunks.",
-    )
+        """Yield the places of the chunks of the matrix's first rows."""
+        yield _picture_of_chunks(
+            f"{self.matrix} of {self.opcode}: where its chunks lie in shared memory, {self.layout}",
+            [(place, row, chunk) for row, line in enumerate(self.chunks) for chunk, place in enumerate(line)],
+            f"The matrix has {self.rows} rows of {len(self.chunks[0])} chunks.",
+        )
 
 
 def _picture_of_chunks(title: str, chunks: list[tuple[int, int, int]], size: str) -> Picture:

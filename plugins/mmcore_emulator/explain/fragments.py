@@ -10,8 +10,7 @@ from mmcore_emulator.isa.asynchronous.wgmma_operands import WARPGROUP, parse_wgm
 from mmcore_emulator.isa.matrix.mma import mma_kind
 from mmcore_emulator.isa.matrix.moves import matrix_move
 from mmcore_emulator.isa.matrix.wmma import wmma_mma_kind, wmma_move
-from mmcore_emulator.tensor_cores.fragments import Fragment
-from mmcore_emulator.tensor_cores.layouts import wgmma_a, wgmma_d
+from mmcore_emulator.tensor_cores.fragments import Fragment, wgmma_a, wgmma_d
 
 _WARP_ROWS = 16
 _WIDE = 8
@@ -26,37 +25,33 @@ class Held:
     a_in_registers: bool = False  # of wgmma, whether A is in registers and not in shared memory
 
     def pictures(self) -> Iterator[Picture]:
-        return pictures_of(self)
+        """Yield a picture of each matrix."""
+        opcode = tuple(self.opcode.split("."))
+        if kind := mma_kind(opcode) or wmma_mma_kind(opcode):
+            d, a, b, c = kind.fragments()
+            yield _of_operand("A", a, self)
+            yield _of_operand("B", b, self)
+            if c.type != d.type:
+                yield _of_operand("C", c, self)
+            yield _of_operand("D" if c.type != d.type else "C and D", d, self)
+        elif product := parse_wgmma(opcode):
+            if self.a_in_registers:
+                yield _of_operand("A", wgmma_a(product.a), self)
+            yield _of_operand("D", wgmma_d(product.n, product.accumulator), self)
+        elif move := wmma_move(opcode):
+            yield _of_operand("D" if move.store else move.matrix, move.fragment, self)
+        elif matrices := matrix_move(opcode):
+            rows, columns = ("te", "g") if matrices.transposed else ("g", "te")
+            fragment = Fragment("f16", {"g": 8, "t": 4, "e": 2}, "", "gt", "e", rows, columns)
+            notes = ("T5 is thread 5; it has both elements in a register, in register i those of matrix i.",)
+            named = f"The rows of matrix i are named by threads 8i to 8i+7, in all by 0 to {8 * matrices.count - 1}."
+            yield _picture(f"A matrix of {self.opcode}: 8×8 of 16 bits", fragment, "", "rc", (*notes, named))
 
 
 def has_pictures(mnemonic: str) -> bool:
     """Return whether threads hold matrices of an instruction together."""
     opcode = tuple(mnemonic.split("."))
     return any(kind(opcode) is not None for kind in (mma_kind, wmma_mma_kind, parse_wgmma, matrix_move, wmma_move))
-
-
-def pictures_of(held: Held) -> Iterator[Picture]:
-    """Yield a picture of each matrix."""
-    opcode = tuple(held.opcode.split("."))
-    if kind := mma_kind(opcode) or wmma_mma_kind(opcode):
-        d, a, b, c = kind.fragments()
-        yield _of_operand("A", a, held)
-        yield _of_operand("B", b, held)
-        if c.type != d.type:
-            yield _of_operand("C", c, held)
-        yield _of_operand("D" if c.type != d.type else "C and D", d, held)
-    elif product := parse_wgmma(opcode):
-        if held.a_in_registers:
-            yield _of_operand("A", wgmma_a(product.a), held)
-        yield _of_operand("D", wgmma_d(product.n, product.accumulator), held)
-    elif move := wmma_move(opcode):
-        yield _of_operand("D" if move.store else move.matrix, move.fragment, held)
-    elif matrices := matrix_move(opcode):
-        rows, columns = ("te", "g") if matrices.transposed else ("g", "te")
-        fragment = Fragment("f16", {"g": 8, "t": 4, "e": 2}, "", "gt", "e", rows, columns)
-        notes = ("T5 is thread 5; it has both elements in a register, in register i those of matrix i.",)
-        named = f"The rows of matrix i are named by threads 8i to 8i+7, in all by 0 to {8 * matrices.count - 1}."
-        yield _picture(f"A matrix of {held.opcode}: 8×8 of 16 bits", fragment, "", "rc", (*notes, named))
 
 
 def _of_operand(matrix: str, fragment: Fragment, held: Held) -> Picture:

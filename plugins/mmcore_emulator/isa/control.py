@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.errors import UnsupportedInstruction
 from mmcore_emulator.isa.entries import IGNORED, Effect, Entry, Execute, Family, Jump, OperandSpec, nothing
-from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.formatted_output import Conversion, Format, format_of
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory.arrays import Array, StrayAccess
-from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.machine.observer import LaneViolation
+from mmcore_emulator.numerics.types import Flags, Values
 from mmcore_emulator.ptx.instructions import Instruction, names
 
 LONGEST = 1 << 16
@@ -28,6 +28,7 @@ LONGEST = 1 << 16
 
 Texts: TypeAlias = Values
 """A string for each lane, along all axes in full; None for a lane without one."""
+_NO_FORMAT = -1
 
 
 def texts(machine: Machine, address: Values, mask: Mask | None, at: Instruction) -> Texts:
@@ -48,7 +49,7 @@ def texts(machine: Machine, address: Values, mask: Mask | None, at: Instruction)
     return strings
 
 
-def _read(array: Array, places: NDArray[np.uint64], lanes: NDArray[np.bool_], strings: Texts) -> NDArray[np.bool_]:
+def _read(array: Array, places: NDArray[np.uint64], lanes: Flags, strings: Texts) -> Flags:
     """Read the strings of lanes in one array's address range; return the lanes whose string does not end in it."""
     offsets = places[lanes].astype(np.int64) - array.base
     starts = np.broadcast_to(array.index(places, 1), places.shape)[lanes]
@@ -63,9 +64,6 @@ def _read(array: Array, places: NDArray[np.uint64], lanes: NDArray[np.bool_], st
     endless = np.zeros(places.shape, np.bool_)
     endless[lanes] = [each for _, each in read]
     return endless
-
-
-_NO_FORMAT = -1
 
 
 def _stop(text: str) -> Execute:

@@ -29,27 +29,13 @@ from mmcore_emulator.isa.matrix import moves as matrix_moves
 from mmcore_emulator.ptx.instructions import Address, Instruction, Negated, Operand, Register, TensorAddress
 from mmcore_emulator.ptx.types import FLOATS
 
+_ARITHMETIC = (integers, bit_fields, float_operations, approximations, conversions, comparisons, memory, atomics)
+_WARPS = (barriers, warp_operations, mma, wmma, matrix_moves)
+_ASYNCHRONOUS = (thread_copies, mbarrier_actions, bulk_actions, remote_stores, wgmma_actions)
 FAMILIES: tuple[Family, ...] = (
-    integers.FAMILY,
-    bit_fields.FAMILY,
-    float_operations.FAMILY,
-    approximations.FAMILY,
-    conversions.FAMILY,
-    comparisons.FAMILY,
-    memory.FAMILY,
-    atomics.FAMILY,
+    *(module.FAMILY for module in _ARITHMETIC),
     barriers.FENCES,
-    barriers.FAMILY,
-    warp_operations.FAMILY,
-    mma.FAMILY,
-    wmma.FAMILY,
-    matrix_moves.FAMILY,
-    thread_copies.FAMILY,
-    mbarrier_actions.FAMILY,
-    bulk_actions.FAMILY,
-    remote_stores.FAMILY,
-    wgmma_actions.FAMILY,
-    control.FAMILY,
+    *(module.FAMILY for module in (*_WARPS, *_ASYNCHRONOUS, control)),
 )
 """All families of instructions."""
 

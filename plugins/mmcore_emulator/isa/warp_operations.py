@@ -11,13 +11,12 @@ from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmcore_emulator.isa.entries import Effect, Entry, Execute, Family, Function, Opcode, OperandSpec
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.warps import BIT, EVERY_LANE, PerWarp
-from mmcore_emulator.numerics.types import NUMPY, Values
+from mmcore_emulator.numerics.types import NUMPY, Flags, Values
 from mmcore_emulator.ptx.types import Constant
 
 _LANE = np.arange(WARP, dtype=np.int64)
@@ -101,7 +100,7 @@ def _shuffled(
     return np.where(active, np.take_along_axis(values, source & 31, axis=1), _NOT_SET.astype(values.dtype)), inside
 
 
-def _members(taking: PerWarp, named: PerWarp) -> NDArray[np.bool_]:
+def _members(taking: PerWarp, named: PerWarp) -> Flags:
     """Return for each lane the executing lanes of its warp that it names: [warps, lane, other lane]."""
     return np.asarray(((named[:, :, np.newaxis] & BIT) != 0) & taking[:, np.newaxis, :])
 

@@ -44,15 +44,12 @@ class Arrival:
 
 
 class BlockBarriers:
-    """The barriers of a batch's blocks.
-
-    Attributes:
-        number, count, vote: operands of each waiting lane; a count of 0 means all threads.
-    """
+    """The barriers of a batch's blocks."""
 
     def __init__(self, batch: Batch, warps: Callable[[], Warps]) -> None:
         self._batch = batch
         self._warps = warps
+        # Operands of each waiting lane; a count of 0 means all threads.
         self.number: Values = np.zeros((1,) * 6, np.uint32)
         self.count: Values = np.zeros((1,) * 6, np.uint32)
         self.vote: Values = np.zeros((1,) * 6, np.bool_)
@@ -76,12 +73,7 @@ class BlockBarriers:
             self._arrived_for[barrier] = np.where(arriving_there, 0 if count is None else count, counts)
 
     def complete(self, waiting: Values, present: Values) -> Values:
-        """Return the waiting lanes whose barrier is complete.
-
-        Args:
-            waiting: lanes at a barrier of their block.
-            present: lanes that have not left the kernel.
-        """
+        """Return the waiting lanes whose barrier is complete; ``present`` lanes have not left the kernel."""
         numbers, counts = (np.broadcast_to(values, self._batch.shape) for values in (self.number, self.count))
         going = np.zeros(self._batch.shape, np.bool_)
         for barrier in np.unique(numbers[waiting]).tolist():
@@ -127,7 +119,7 @@ class BlockBarriers:
                 (waiters & (counts % WARP != 0), "waits at a barrier for a part of a warp"),
                 (
                     waiters & ~going & (going & waiters).any(THREAD_AXES, keepdims=True),
-                    "comes to a barrier at which others of its block go on without it, as it waits for fewer threads",
+                    "reaches a barrier at which others of its block continue without it, as it waits for fewer threads",
                 ),
             ]
         return [(lanes, text) for lanes, text in mistakes if lanes.any()]
@@ -160,17 +152,12 @@ class BlockBarriers:
 
 
 class ClusterBarrier:
-    """The arrivals of a batch's lanes at the barriers of their clusters.
-
-    Attributes:
-        arrivals: how often each lane has arrived.
-        relaxed: the lanes whose last arrival orders no accesses.
-    """
+    """The arrivals of a batch's lanes at the barriers of their clusters."""
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
-        self.arrivals: Values = np.zeros((1,) * 6, np.int64)
-        self.relaxed: Values = np.zeros((1,) * 6, np.bool_)
+        self.arrivals: Values = np.zeros((1,) * 6, np.int64)  # how often each lane has arrived
+        self.relaxed: Values = np.zeros((1,) * 6, np.bool_)  # the lanes whose last arrival orders no accesses
 
     def arrive(self, mask: Mask | None, *, relaxed: bool) -> None:
         """Count arrivals of lanes."""

@@ -88,16 +88,12 @@ def _conversion(match: re.Match[bytes]) -> bytes | Conversion:
 
 
 class PrintBuffer:
-    """The output of a launch's threads.
-
-    Attributes:
-        lost: calls that later calls replaced.
-    """
+    """The output of a launch's threads."""
 
     def __init__(self) -> None:
         self._calls: deque[tuple[int, Format, tuple[Argument, ...], int]] = deque()
         self._nbytes = 0
-        self.lost = 0
+        self.lost = 0  # calls that later calls replaced
 
     def add(self, thread: int, text: Format, arguments: tuple[Argument, ...]) -> None:
         """Add a call of the thread of that number in the grid, with strings in place of addresses."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.machine.limits import WARP, Dim3
-from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.numerics.types import Flags, Integers, Values
 
 # A batch's arrays should fit the processor's second-level cache, but be long enough to hide Python's overhead.
 LANES_PER_BATCH = 20480
@@ -68,7 +68,7 @@ class Batch:
         """Number of threads."""
         return self.extent.size * self.block.size
 
-    def spread(self, mask: Mask | None) -> NDArray[np.bool_]:
+    def spread(self, mask: Mask | None) -> Flags:
         """Return the lanes of a mask (None for all) along all axes in full."""
         return np.broadcast_to(np.True_ if mask is None else mask.lanes, self.shape)
 
@@ -76,7 +76,7 @@ class Batch:
         """Return the lanes of ``mask`` whose predicate is true; None for all lanes of the batch."""
         return self.mask(predicate if mask is None else mask.lanes & predicate)
 
-    def mask(self, lanes: NDArray[np.bool_]) -> Mask | None:
+    def mask(self, lanes: Flags) -> Mask | None:
         """Return lanes as a mask; None for all lanes of the batch."""
         return None if lanes.all() else Mask(lanes, self)
 
@@ -126,7 +126,7 @@ class Batch:
         x, y, z = (self._of_cluster("cluster_ctaid", axis) for axis in "xyz")
         return np.asarray(x + np.uint32(self.cluster.x) * (y + np.uint32(self.cluster.y) * z))
 
-    def block_of_rank(self, rank: Values | int) -> NDArray[np.int64]:
+    def block_of_rank(self, rank: Values | int) -> Integers:
         """Return the number in the batch of the block of a rank in each lane's cluster; -1 for a missing rank."""
         numbers, place = np.asarray(rank).astype(np.int64), np.zeros((1,) * 6, np.int64)
         rest, step = numbers, 1
@@ -147,17 +147,17 @@ class Batch:
         reduced = reduce(values.reshape(shape), axis=tuple(axes), keepdims=True)
         return np.broadcast_to(reduced, shape).reshape(self.shape)
 
-    def thread_index(self) -> NDArray[np.int64]:
+    def thread_index(self) -> Integers:
         """Return the number of each thread in its block, x fastest; extent 1 along the block axes."""
         x, y, z = (along(_THREAD_AXES[axis], np.arange(getattr(self.block, axis))) for axis in "xyz")
         return np.asarray(x + self.block.x * (y + self.block.y * z))
 
-    def block_index(self) -> NDArray[np.int64]:
+    def block_index(self) -> Integers:
         """Return the number of each block in the batch, x fastest; extent 1 along the thread axes."""
         x, y, z = (along(_BLOCK_AXES[axis], np.arange(getattr(self.extent, axis))) for axis in "xyz")
         return np.asarray(x + self.extent.x * (y + self.extent.y * z))
 
-    def number_in_grid(self) -> NDArray[np.int64]:
+    def number_in_grid(self) -> Integers:
         """Return the number of each block in the grid, x fastest; extent 1 along the thread axes."""
         x, y, z = (self.special(f"%ctaid.{axis}").astype(np.int64) for axis in "xyz")
         return np.asarray(x + self.grid.x * (y + self.grid.y * z))
@@ -172,7 +172,7 @@ class Batch:
         block = Dim3(self.first.x + lane[4], self.first.y + lane[2], self.first.z + lane[0])
         return block, Dim3(lane[5], lane[3], lane[1])
 
-    def first_of(self, lanes: NDArray[np.bool_]) -> tuple[int, ...]:
+    def first_of(self, lanes: Flags) -> tuple[int, ...]:
         """Return the index along the six axes of the first true lane, blocks before threads, x fastest."""
         indices = np.argwhere(np.broadcast_to(lanes, self.shape))
         order = np.lexsort((indices[:, 5], indices[:, 3], indices[:, 1], indices[:, 4], indices[:, 2], indices[:, 0]))
@@ -196,15 +196,9 @@ def batches(
     cluster: Dim3 = ONE_BLOCK,
     multiprocessors: int = 132,
 ) -> Iterator[Batch]:
-    """Yield the grid in boxes of whole blocks, of about ``lanes`` lanes each, in launch order.
+    """Yield the grid in boxes of whole clusters, of about ``lanes`` lanes each, in launch order.
 
-    Args:
-        grid: blocks of the launch.
-        block: threads of a block.
-        copied_bytes: shared and local memory of one block.
-        lanes: threads of a batch; a batch has at least one cluster.
-        cluster: blocks of a cluster; the grid is a multiple of it.
-        multiprocessors: multiprocessors of the device.
+    A block has ``copied_bytes`` of shared and local memory.
     """
     blocks = max(1, min(lanes // block.size, COPIED_BYTES_PER_BATCH // max(1, copied_bytes)))
     together = max(1, blocks // cluster.size)
@@ -221,10 +215,10 @@ def batches(
 class Mask:
     """The lanes that execute an instruction, if not all do."""
 
-    def __init__(self, lanes: NDArray[np.bool_], batch: Batch) -> None:
+    def __init__(self, lanes: Flags, batch: Batch) -> None:
         self.lanes = lanes
         self._batch = batch
-        self._reduced: dict[Shape6, NDArray[np.bool_]] = {}
+        self._reduced: dict[Shape6, Flags] = {}
         self._count: int | None = None
         self._key: tuple[Shape6, bytes] | None = None
 
@@ -246,7 +240,7 @@ class Mask:
             self._key = self.lanes.shape, np.packbits(self.lanes).tobytes()
         return self._key
 
-    def over(self, shape: Shape6) -> NDArray[np.bool_]:
+    def over(self, shape: Shape6) -> Flags:
         """Return, for values of ``shape``, the elements that belong to any of these lanes."""
         if shape not in self._reduced:
             axes = tuple(axis for axis in range(6) if shape[axis] == 1 and self.lanes.shape[axis] > 1)
@@ -256,14 +250,7 @@ class Mask:
 
 
 def add_waiting(waiting: dict[int, Mask | None], index: int, mask: Mask | None, batch: Batch) -> None:
-    """Add lanes to the waiting lanes of a place; an empty mask adds none.
-
-    Args:
-        waiting: the lanes by the number of the place; None for all lanes of the batch.
-        index: number of the place.
-        mask: the lanes to add.
-        batch: their batch.
-    """
+    """Add lanes to the lanes that wait at the place of a number; an empty mask adds none."""
     if mask is not None and not mask.count:
         return
     if index in waiting:

@@ -3,17 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mmcore_emulator.machine.accesses import Access, BulkTransfer, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import Event
+from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout
 from mmcore_emulator.machine.lanes import Batch, Mask
-from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.machine.memory.arrays import Space
+from mmcore_emulator.numerics.types import Integers, Values
 from mmcore_emulator.ptx.instructions import Block, Instruction
 
 _NONE: Values = np.zeros((1,) * 6, np.uint32)
 _MEMORIES = frozenset(("global", "const", "shared", "local", "param", "generic"))
+
+
+@dataclass(slots=True)
+class Access:
+    """One instruction's access to one memory by the lanes of a batch."""
+
+    kind: str  # "load", "store", "atomic"; "copy" and "fetch" for writes and reads of asynchronous instructions
+    space: str  # "global", "const", "shared", "local" or "param"
+    memory: Space  # the accessed memory
+    address: Values  # byte address of each lane (uint64), as lanes; without meaning in lanes outside ``mask``
+    nbytes: int  # bytes that each lane moves, all elements of a vector together
+    mask: Mask | None  # the lanes that execute the access; None for all
+    at: Instruction  # the instruction
+    sent: BulkTransfer | None = None  # for a bulk copy that arrives in global memory: the transfer as issued
+
+
+@dataclass(slots=True, eq=False)
+class BulkTransfer:
+    """The bulk copies of one instruction as issued, one for each issuing lane."""
+
+    action: str  # "load" into shared memory, or "store" from it
+    at: Instruction  # the instruction
+    memory: Space  # global memory
+    lanes: Integers  # [copies, 6] index along the six axes of the issuing lanes
+    shared: NDArray[np.uint64]  # [copies] address in shared memory
+    begin: Integers  # [copies, runs] address in global memory of each run of neighbouring bytes
+    nbytes: Integers  # [copies, runs] bytes of each run; 0 for parts outside a tensor
+    delivered: int  # bytes that arrive, with zeros for parts outside the tensor, at all blocks of a multicast
+    layout: TensorLayout | None  # layout of the tensor that boxes are copied from or to; None for plain bytes
+
+
+@dataclass(frozen=True)
+class LaneViolation:
+    """A violation by some lanes of a batch in one instruction."""
+
+    kind: str  # kind of the :class:`~mmcore_emulator.machine.violations.Violation`
+    array: str | None  # its array
+    at: Instruction | None
+    lanes: Values
+    text: Callable[[tuple[int, ...]], str]  # describes what one lane does, by its index along the six axes
+    other: Instruction | None = None  # another instruction involved; each of its lines is a separate violation
+
+
+def always(text: str) -> Callable[[tuple[int, ...]], str]:
+    """Return a function that returns ``text`` for every lane."""
+    return lambda _: text
 
 
 class Observer:
@@ -35,25 +84,19 @@ class Observer:
         """Note an access to memory; if it is a violation, :meth:`violation` is called too."""
 
     def copy(self, read: Access, written: Access) -> None:
-        """Note that lanes issue asynchronous copies (``cp.async``).
+        """Note that lanes issue asynchronous copies (``cp.async``) from global to shared memory.
 
-        :meth:`access` is called as well: for the loads now, for the stores when the copies land.
-
-        Args:
-            read: global memory, by the lanes that do not only write zeros.
-            written: shared memory.
+        Lanes that only write zeros do not read. :meth:`access` is called as well: for the loads now, for the stores
+        when the copies land.
         """
 
     def bulk_copy(self, transfer: BulkTransfer) -> None:
         """Note that lanes issue bulk copies; :meth:`access` is called for what they write when they land."""
 
     def synchronise(self, left: Sequence[tuple[Block, Mask | None]], number: Values, count: Values) -> None:
-        """Note that lanes leave a barrier of their blocks.
+        """Note that lanes leave a barrier of their blocks, of this number and for ``count`` threads (0 for all).
 
-        Args:
-            left: the basic blocks that end at it, each with the lanes that leave it there; these lanes have met.
-            number: the barrier's number, as lanes.
-            count: threads that it waited for, as lanes; 0 for all of the block.
+        ``left`` has the basic blocks that end at it, each with the lanes that leave it there; these lanes have met.
         """
 
     def arrive(self, number: Values, mask: Mask | None) -> None:
@@ -68,9 +111,7 @@ class Observer:
     def meet_cluster(self, left: Sequence[tuple[Block, Mask | None]], relaxed: Values) -> None:
         """Note that lanes leave barriers of their clusters, and with them one of their blocks.
 
-        Args:
-            left: the barriers, each with the lanes that leave it.
-            relaxed: the lanes that arrived without a release.
+        ``relaxed`` are the lanes that arrived without a release.
         """
         self.synchronise(left, _NONE, _NONE)
 
@@ -80,26 +121,20 @@ class Observer:
     def violation(self, violation: LaneViolation) -> None:
         """Note a violation by some lanes."""
 
-    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
-        """Note that a batch has ended.
+    def ran(self, batch: Batch, thread_instructions: int, watcher: Observer | None) -> None:
+        """Note that a batch, observed or not, has ended after so many instructions, counted once per thread.
 
-        Args:
-            batch: the batch, observed or not.
-            thread_instructions: instructions that it has executed, counted once per thread.
-            own: the observer that :meth:`begin` returned.
+        ``watcher`` is the observer that :meth:`begin` returned.
         """
 
 
 class Observers(Observer):
-    """All observers of one batch of blocks, combined.
-
-    Attributes:
-        ignores: memories that all of them ignore.
-    """
+    """All observers of one batch of blocks, combined."""
 
     def __init__(self, observers: Sequence[Observer], record: Callable[[LaneViolation], None]) -> None:
         self._observers = observers
         self._record = record
+        # Memories that all of them ignore.
         self.ignores = frozenset.intersection(*(observer.ignores for observer in observers), _MEMORIES)
 
     def __bool__(self) -> bool:

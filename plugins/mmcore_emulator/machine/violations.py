@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mmcore_emulator.machine.limits import Dim3
+from mmcore_emulator.numerics.types import Flags
 
 
 @dataclass(frozen=True)
@@ -46,13 +44,10 @@ class Violation:
         return f"{self.kind}: {self.message}" + ("" if known else f" at {place}")
 
 
-Mask = NDArray[np.bool_]
-
-
 class Problem(NamedTuple):
     """Lanes that misuse an instruction, as elements of the checked values, and a clause on what they do."""
 
-    lanes: Mask
+    lanes: Flags
     clause: str
 
 

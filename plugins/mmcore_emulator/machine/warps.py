@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.lanes import THREAD_AXES, Batch, Mask
 from mmcore_emulator.machine.limits import WARP
+from mmcore_emulator.machine.observer import LaneViolation, always
 from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Instruction
 
@@ -26,30 +26,24 @@ BIT = np.uint32(1) << np.arange(WARP, dtype=np.uint32)
 PerWarp: TypeAlias = Values
 """A value for each lane of each warp of a batch: one row per warp."""
 Collectively: TypeAlias = Callable[..., Sequence[PerWarp]]
+_UNIT = 8  # the allocation unit of a thread's registers
 
 
 class Warps:
-    """The warps of a batch.
-
-    Attributes:
-        count, per_block: number of warps, in all and in each block.
-        place: index of each lane when the warps are stored one after the other.
-    """
+    """The warps of a batch."""
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
-        self.per_block = -(-batch.block.size // WARP)
-        self.count = batch.extent.size * self.per_block
+        self.per_block = -(-batch.block.size // WARP)  # number of warps in each block
+        self.count = batch.extent.size * self.per_block  # number of warps
         place = batch.block_index() * (self.per_block * WARP) + batch.thread_index()
+        # Index of each lane when the warps are stored one after the other.
         self.place = np.broadcast_to(place, batch.shape)
 
     def together(self, compute: Collectively, sources: Sequence[Values], mask: Mask | None) -> list[Values]:
-        """Return values that the threads of each warp compute together.
+        """Return values that the threads of each warp compute together from values as lanes.
 
-        Args:
-            compute: maps the executing lanes and the sources, as rows of a warp, to the results as rows.
-            sources: values as lanes.
-            mask: the executing lanes.
+        ``compute`` maps the executing lanes and the sources, as rows of a warp, to the results as rows.
         """
         taking = self.rows(self._batch.spread(mask))
         return [self.lanes(rows) for rows in compute(taking, *map(self.rows, sources))]
@@ -102,15 +96,10 @@ def groups(lanes: PerWarp, named: PerWarp) -> list[PerWarp]:
     return [lanes & (named == mask) for mask in np.unique(named[lanes])]
 
 
-_UNIT = 8  # the allocation unit of a thread's registers
-
-
 class RegisterPool:
-    """The registers of a batch's blocks.
+    """The registers of a batch's blocks, of ``registers`` a thread at the launch.
 
-    Args:
-        batch: the batch.
-        registers: registers of a thread at the launch; 0 if unknown, so that ``setmaxnreg`` has no effect.
+    If these are unknown (0), ``setmaxnreg`` has no effect.
     """
 
     def __init__(self, batch: Batch, registers: int) -> None:

@@ -5,11 +5,12 @@ numpy itself rounds to nearest in its own formats; this module serves the other 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -79,54 +80,29 @@ def rounded(high: Values, low: Values, way: str, to: Format) -> Values:
 
 
 # These functions return a float64 result and the error to add to it for the exact result (or the error's sign).
+# Their operands are float64 numbers; for products and quotients, numbers that float32 can represent.
 
 
-def exact_sum(a: Values, b: Values) -> Pair:
-    """Return a + b."""
-    return two_sum(a, b)
-
-
-def exact_difference(a: Values, b: Values) -> Pair:
-    """Return a - b."""
-    return two_sum(a, -b)
-
-
-def exact_product(a: Values, b: Values) -> Pair:
-    """Return a·b of float64 numbers that float32 can represent."""
-    return a * b, _NOTHING
-
-
-def exact_product_and_sum(a: Values, b: Values, c: Values) -> Pair:
-    """Return a·b + c of float64 numbers that float32 can represent."""
-    return two_sum(a * b, c)
-
-
-def exact_quotient(a: Values, b: Values) -> Pair:
-    """Return a/b of float64 numbers that float32 can represent."""
+def _quotient(a: Values, b: Values) -> Pair:
+    """Return a/b."""
     quotient = np.asarray(a / b)
     return quotient, np.sign(fma64(-quotient, b, a)) * np.sign(b)
 
 
-def exact_reciprocal(a: Values) -> Pair:
-    """Return 1/a of float64 numbers that float32 can represent."""
-    return exact_quotient(np.ones_like(a), a)
-
-
-def exact_root(a: Values) -> Pair:
-    """Return the square root of float64 numbers that float32 can represent."""
+def _root(a: Values) -> Pair:
+    """Return the square root."""
     root = np.asarray(np.sqrt(a))
     return root, np.sign(fma64(-root, root, a))
 
 
 EXACT: dict[str, Callable[..., Pair]] = {
-    "add": exact_sum,
-    "sub": exact_difference,
-    "mul": exact_product,
-    "fma": exact_product_and_sum,
-    "mad": exact_product_and_sum,
-    "div": exact_quotient,
-    "rcp": exact_reciprocal,
-    "sqrt": exact_root,
+    "add": two_sum,
+    "sub": lambda a, b: two_sum(a, -b),
+    "mul": lambda a, b: (a * b, _NOTHING),
+    **dict.fromkeys(("fma", "mad"), lambda a, b, c: two_sum(a * b, c)),
+    "div": _quotient,
+    "rcp": lambda a: _quotient(np.ones_like(a), a),
+    "sqrt": _root,
 }
 """The exact computation of each instruction."""
 
@@ -155,25 +131,17 @@ def _zero_sums(name: str, way: str, result: Values, zero: Values, operands: list
     return np.where(zero & opposite, -0.0, result)
 
 
-_PLAIN: dict[str, Callable[..., Values]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "fma": fma64,
-    "mad": fma64,
-    "div": np.divide,
+# Of numpy's arrays, and of fractions.
+_PLAIN: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
     "rcp": lambda a: 1 / a,
     "sqrt": np.sqrt,
+    **dict.fromkeys(("fma", "mad"), fma64),
 }
-_FRACTIONS: dict[str, Callable[..., Fraction]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "fma": lambda a, b, c: a * b + c,
-    "mad": lambda a, b, c: a * b + c,
-    "div": lambda a, b: a / b,
-    "rcp": lambda a: 1 / a,
-}
+_FRACTIONS = _PLAIN | dict.fromkeys(("fma", "mad"), lambda a, b, c: a * b + c)
 
 
 def _directed_f64(name: str, way: str, *operands: Values) -> Values:

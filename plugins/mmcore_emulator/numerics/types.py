@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Values: TypeAlias = NDArray[Any]
+Flags: TypeAlias = NDArray[np.bool_]
+Integers: TypeAlias = NDArray[np.int64]
 DType: TypeAlias = np.dtype[np.generic]
 
 NUMPY = {

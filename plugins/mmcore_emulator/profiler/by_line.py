@@ -8,10 +8,9 @@ from copy import copy
 
 from mmcore_emulator.isa.matrix.products import Product, product_of
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.asynchronous.events import Event, Issued
 from mmcore_emulator.machine.lanes import Batch, Mask
-from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.machine.observer import Access, BulkTransfer, Observer
 from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.profiler import coalescing
 from mmcore_emulator.profiler.coalescing import BANKS, PERIODS, Active, Patterns, Rows, requests, sectors

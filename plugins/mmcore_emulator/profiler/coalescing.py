@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.accesses import Access
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.limits import WARP
-from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.machine.observer import Access
+from mmcore_emulator.numerics.types import Flags, Integers, Values
 
 Rows = NDArray[np.uint64]
-Active = NDArray[np.bool_]
+Active = Flags
 
 _SECTOR_BITS = 5
 BANKS = 32
@@ -29,6 +29,11 @@ _HALF_WARP = 16
 _SEGMENT_BITS = {1: 5, 2: 6}
 _LARGE_SEGMENT_BITS = 7
 _NONE = np.uint64(2**64 - 1)
+# A shift of all addresses by this many bytes leaves the cost of an access as it is: whole segments of global memory,
+# and whole words of shared memory, whose banks are only permuted.
+PERIODS = {"global": 128, "shared": 4}
+_LARGEST = np.uint64(2**64 - 1)
+_Cost = TypeVar("_Cost")
 
 
 def by_warp(batch: Batch, address: Values, mask: Mask | None) -> tuple[Rows, Active, int]:
@@ -62,7 +67,7 @@ def sectors(address: Rows, active: Active) -> int:
     return _count(address >> np.uint64(_SECTOR_BITS), active)
 
 
-def sectors_of_runs(begin: NDArray[np.int64], nbytes: NDArray[np.int64]) -> int:
+def sectors_of_runs(begin: Integers, nbytes: Integers) -> int:
     """Return the number of distinct 32-byte sectors of each run of neighbouring bytes, summed."""
     last = (begin + nbytes - 1) >> _SECTOR_BITS
     return int((last - (begin >> _SECTOR_BITS) + 1)[nbytes > 0].sum())
@@ -126,13 +131,6 @@ def _count(values: Rows, active: Active) -> int:
     return int((_distinct(values, active) != _NONE).sum())
 
 
-# A shift of all addresses by this many bytes leaves the cost of an access as it is: whole segments of global memory,
-# and whole words of shared memory, whose banks are only permuted.
-PERIODS = {"global": 128, "shared": 4}
-_LARGEST = np.uint64(2**64 - 1)
-_Cost = TypeVar("_Cost")
-
-
 class Extent(NamedTuple):
     """The number of active threads of a batch, and of warps and blocks that contain active threads."""
 
@@ -144,8 +142,7 @@ class Extent(NamedTuple):
 class Patterns(Generic[_Cost]):
     """The costs of the accesses of a launch; the same few patterns of masks and addresses recur, shifted.
 
-    Args:
-        cost: returns the cost of an access from :func:`~mmcore_emulator.profiler.coalescing.by_warp`'s results.
+    ``cost`` returns the cost of an access from the results of :func:`by_warp`.
     """
 
     def __init__(self, cost: Callable[[Access, Rows, Active, int], _Cost]) -> None:

@@ -6,21 +6,17 @@ from copy import copy
 
 import numpy as np
 
-from mmcore_emulator.machine.accesses import Access
 from mmcore_emulator.machine.lanes import Batch
-from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.machine.observer import Access, Observer
 
 
 class OverReads(Observer):
-    """An observer of the furthest read past the end of each array in device memory.
-
-    Attributes:
-        past: bytes from the array's end to the end of that read, by label; arrays without such reads are left out.
-    """
+    """An observer of the furthest read past the end of each array in device memory."""
 
     _batch: Batch
 
     def __init__(self) -> None:
+        # Bytes from the array's end to the end of that read, by label; arrays without such reads are left out.
         self.past: dict[str, int] = {}
 
     def begin(self, batch: Batch) -> Observer:

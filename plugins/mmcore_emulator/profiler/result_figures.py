@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import Counter
 
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.lanes import Batch, Mask
-from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.machine.observer import Access, BulkTransfer, Observer
 from mmcore_emulator.profiler.coalescing import Active, Patterns, Rows, sectors, sectors_of_runs
 from mmcore_emulator.profiler.counters import SECTOR_BYTES, ratio
 from mmcore_emulator.ptx.instructions import Block
@@ -75,14 +74,14 @@ class Figures(Observer):
             return None
         return _BatchFigures(self._patterns, batch, number)
 
-    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
+    def ran(self, batch: Batch, thread_instructions: int, watcher: Observer | None) -> None:
         counts = self._counts.get(batch.shape, (0, 0, 0))
-        if isinstance(own, _BatchFigures):
-            counts = (thread_instructions, own.instructions, own.sectors)
+        if isinstance(watcher, _BatchFigures):
+            counts = (thread_instructions, watcher.instructions, watcher.sectors)
             self._given_up |= len(self._patterns) > _MOST_PATTERNS
             if self._counts.setdefault(batch.shape, counts) != counts:
                 # After the second batch, some have not been counted.
-                self._given_up |= own.number > 1 and batch.shape not in self._varied
+                self._given_up |= watcher.number > 1 and batch.shape not in self._varied
                 self._varied.add(batch.shape)
         elif counts[0] != thread_instructions:
             self._given_up = True

@@ -13,12 +13,9 @@ _TOKEN = re.compile(
 
 
 def with_first_lines(ptx: str, source: str, text: str) -> str:
-    """Return PTX that marks each asm statement with its first line.
+    """Return NVRTC's PTX with each asm statement marked with its first line.
 
-    Args:
-        ptx: the output of NVRTC.
-        source: path of the .cu file, as written in the PTX.
-        text: content of that file.
+    ``source`` is the path of the .cu file, as written in the PTX, and ``text`` its content.
     """
     firsts = _first_lines(text)
     file = re.search(rf'^\s*\.file\s+(\d+)\s+"(?:[^"]*/)?{re.escape(source)}"', ptx, re.MULTILINE)

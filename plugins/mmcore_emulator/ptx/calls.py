@@ -37,14 +37,10 @@ _STOPS = ("trap", "brkpt")
 
 
 def with_calls_expanded(function: Function, find: Callable[[str], Function | None]) -> Function:
-    """Return a function in which the bodies of called functions replace the calls.
+    """Return a function in which the bodies of called functions replace the calls; ``find`` returns these by name.
 
     A call that cannot be expanded remains a call with one operand: the description of the called function. An ``exit``
     follows every instruction that stops a thread (``trap``).
-
-    Args:
-        function: the function.
-        find: returns the function of a name, or None.
 
     Raises:
         PtxError: a call contradicts the function that it calls.

@@ -41,10 +41,7 @@ class Variable:
 
 
 def module_variables(text: str) -> dict[str, Variable]:
-    """Return the variables that PTX declares outside of functions, by name.
-
-    Args:
-        text: PTX without its functions and comments.
+    """Return the variables that PTX (without its functions and comments) declares, by name.
 
     Raises:
         PtxError: a declaration is not understood.
@@ -61,9 +58,7 @@ def module_variables(text: str) -> dict[str, Variable]:
 def variable(declaration: str, *, extern: bool = False) -> Variable:
     """Return the variable of one declaration, such as ``.global .align 4 .b8 table[16] = {1, 2}``.
 
-    Args:
-        declaration: its text, without linking directive and semicolon.
-        extern: true for ``.extern``: another module has the definition, or the launch has the size of shared memory.
+    For an ``extern`` variable, another module has the definition, or the launch has the size of shared memory.
 
     Raises:
         PtxError: the declaration is not understood.

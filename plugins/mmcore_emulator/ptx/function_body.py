@@ -109,7 +109,7 @@ class FunctionBody:
     def _label(self, name: str) -> None:
         scope = self._scopes[-1]
         if name in scope.labels:
-            raise PtxError(f"PTX label {name} stands twice in {self._function.name}")
+            raise PtxError(f"PTX label {name} is declared twice in {self._function.name}")
         scope.labels.add(name)
         self._labelled = name + scope.suffix
         self._function.labels[self._labelled] = len(self._function.body)

@@ -125,5 +125,5 @@ def _parameters(text: str) -> list[Parameter]:
     names = [each.name for each in parameters]
     for name in names:
         if names.count(name) > 1:
-            raise PtxError(f"PTX parameter {name} stands twice")
+            raise PtxError(f"PTX parameter {name} is declared twice")
     return parameters

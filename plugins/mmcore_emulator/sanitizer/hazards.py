@@ -12,10 +12,9 @@ from mmcore_emulator.executor.kernel_launch import place_in_source
 from mmcore_emulator.executor.translation.layout import Layout
 from mmcore_emulator.executor.translation.translate import Translation
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.lanes import THREAD_AXES, Batch, Mask
 from mmcore_emulator.machine.memory.arrays import Array
-from mmcore_emulator.machine.observer import Observer, Observers
+from mmcore_emulator.machine.observer import LaneViolation, Observer, Observers, always
 from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Block
@@ -30,16 +29,16 @@ from mmcore_emulator.sanitizer.shadow import GlobalShadows
 
 _MEANINGS = {
     "out-of-bounds-read": "a GPU would give it anything, or stop the launch",
-    "out-of-bounds-write": "a GPU would destroy what lies there, or stop the launch",
+    "out-of-bounds-write": "a GPU would destroy other data there, or stop the launch",
     "misaligned": "a GPU would stop the launch",
-    "divergent-barrier": "on a GPU the block may hang, or go on too early",
+    "divergent-barrier": "on a GPU the block may hang, or continue too early",
     "deadlock": "on a GPU the launch would not end",
     "assertion": "a GPU would stop the launch",
     "trap": "a GPU would stop the launch",
-    "illegal-branch": "a GPU may go on anywhere",
+    "illegal-branch": "a GPU may continue anywhere",
 }
 _SKIPPED = (
-    "has ended, and does not come to the barrier that other threads of its block are in; "
+    "has ended, and does not reach the barrier that other threads of its block wait at; "
     "before compute capability 7.0 the others would wait for it"
 )
 _ASYNCHRONOUS = ("copy", "bulk copy", "warpgroup", "mbarrier", "cluster address")
@@ -49,7 +48,7 @@ class Checking(Observer):
     """An observer of a launch.
 
     Attributes:
-        talking: whether any thread reads flags that others write.
+        reads_flags: whether any thread reads flags that others write.
         early_reads: the arrays that may be read before the previous launch is over, in a launch that may begin before;
             None in other launches.
     """
@@ -63,7 +62,7 @@ class Checking(Observer):
         self._memory_hazards = partial(MemoryHazards, shadows, self._layout, flag_reads, InstructionNumbers())
         self._asynchronous = any(effect(at).kind in _ASYNCHRONOUS for at in instructions)
         self._registers = RegisterUse(translation.blocks)
-        self.talking = flag_reads.any
+        self.reads_flags = flag_reads.any
         shadows.begin_launch()
         recorder.add(_misplaced(self._layout))
 
@@ -78,9 +77,9 @@ class Checking(Observer):
             observers.append(WgmmaHazards(self._registers, clocks.numbers, record))
         return BatchHazards([*observers, self._memory_hazards(clocks, early, record)], recorder)
 
-    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
-        assert own is not None
-        own.ran(batch, thread_instructions, own)
+    def ran(self, batch: Batch, thread_instructions: int, watcher: Observer | None) -> None:
+        assert watcher is not None
+        watcher.ran(batch, thread_instructions, watcher)
 
 
 class BatchHazards(Observers):
@@ -90,15 +89,15 @@ class BatchHazards(Observers):
         super().__init__(observers, recorder.record)
         self._recorder = recorder
 
-    def violation(self, found: LaneViolation) -> None:
-        super().violation(found)
-        if meaning := _MEANINGS.get(found.kind):
-            found = replace(found, text=partial(lambda text, lane: f"{text(lane)}; {meaning}", found.text))
-        self._recorder.record(found)
+    def violation(self, violation: LaneViolation) -> None:
+        super().violation(violation)
+        if meaning := _MEANINGS.get(violation.kind):
+            violation = replace(violation, text=partial(lambda text, lane: f"{text(lane)}; {meaning}", violation.text))
+        self._recorder.record(violation)
 
-    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
+    def ran(self, batch: Batch, thread_instructions: int, watcher: Observer | None) -> None:
         for observer in self._observers:
-            observer.ran(batch, thread_instructions, own)
+            observer.ran(batch, thread_instructions, watcher)
         self._recorder.end()
 
 
@@ -124,7 +123,7 @@ class BarrierHazards(Observer):
                     continue
                 together = waiting & there.any(axis=THREAD_AXES, keepdims=True)
                 if together.any():
-                    text = f"comes to a barrier together with threads of its block that come to one{at_line(other.end)}"
+                    text = f"reaches a barrier together with threads of its block that reach one{at_line(other.end)}"
                     self._record(LaneViolation("split-barrier", None, block.end, together, always(text)))
 
     def arrive(self, number: Values, mask: Mask | None) -> None:
@@ -148,7 +147,7 @@ def _misplaced(layout: Layout) -> Iterator[Violation]:
     """Yield the shared arrays that do not have the alignment that they ask for."""
     for name, address, align in layout.misplaced:
         text = (
-            f"{name} asks for an alignment of {align} bytes and lies at {address:#x}: alignments count from "
+            f"{name} asks for an alignment of {align} bytes and is at {address:#x}: alignments count from "
             f"{layout.shared_begin:#x}, where a block's shared memory begins"
         )
         yield Violation("misplaced-array", text, name, count=1)

@@ -8,17 +8,15 @@ import numpy as np
 
 from mmcore_emulator.executor.translation.layout import Layout
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.accesses import Access, BulkTransfer, LaneViolation, always
 from mmcore_emulator.machine.asynchronous.events import Event, GridAwaited, ProxyFenced
 from mmcore_emulator.machine.lanes import THREAD_AXES, Batch, Mask
 from mmcore_emulator.machine.memory.arrays import Array
-from mmcore_emulator.machine.observer import Observer
-from mmcore_emulator.numerics.types import Values
-from mmcore_emulator.sanitizer.array_access import ArrayAccess
+from mmcore_emulator.machine.observer import Access, BulkTransfer, LaneViolation, Observer, always
+from mmcore_emulator.numerics.types import Flags, Values
+from mmcore_emulator.sanitizer.array_access import ArrayAccess, Races
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
-from mmcore_emulator.sanitizer.happens_before.numbering import Flags, InstructionNumbers
+from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers
 from mmcore_emulator.sanitizer.happens_before.vector_clocks import FlagReads, scope
-from mmcore_emulator.sanitizer.races import Races
 from mmcore_emulator.sanitizer.recording import Record
 from mmcore_emulator.sanitizer.shadow import Accesses, GlobalShadows, LastAccess, Shadow
 
@@ -60,13 +58,8 @@ class EarlyAccesses:
 class MemoryHazards(Observer):
     """An observer of a batch of blocks.
 
-    Args:
-        shadows: the shadows of global memory.
-        layout: the layout of shared memory.
-        flag_reads: the instructions that read flags.
-        instructions: numbers of the instructions that have accessed memory in the launch.
-        clocks: the clocks of the batch.
-        early: the check of accesses before the previous launch is over; None where it is over.
+    ``instructions`` numbers the instructions that have accessed memory in the launch. ``early`` checks accesses before
+    the previous launch is over; it is None in a launch that begins after that.
     """
 
     def __init__(

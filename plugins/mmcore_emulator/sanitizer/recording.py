@@ -11,18 +11,32 @@ import numpy as np
 
 from mmcore_emulator.executor.kernel_launch import place, place_in_source
 from mmcore_emulator.executor.translation.layout import Layout
-from mmcore_emulator.machine.accesses import LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.lanes import Batch
 from mmcore_emulator.machine.limits import WARP
+from mmcore_emulator.machine.observer import LaneViolation
 from mmcore_emulator.machine.violations import Violation
+from mmcore_emulator.numerics.types import Flags, Integers
 from mmcore_emulator.ptx.instructions import Instruction
-from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices, LaneNumbers
+from mmcore_emulator.sanitizer.happens_before.numbering import LaneNumbers
 
 Record: TypeAlias = Callable[[LaneViolation], None]
 """A function that records a violation."""
 _Line: TypeAlias = tuple[str | None, int | None]
 _Key: TypeAlias = tuple[str, str | None, _Line, _Line | None]
+
+
+WARNINGS = (
+    "overwritten-output",
+    "skipped-barrier",
+    "split-barrier",
+    "phase-waited-twice",
+    "unawaited-copy",
+    "unfenced-mbarrier",
+    "misplaced-array",
+)
+
+"""Kinds of violations that are warnings."""
 
 
 class Recorder:
@@ -51,16 +65,19 @@ class BatchRecorder:
         self._batch, self._recorder = batch, recorder
         self._lanes: dict[_Key, Flags] = {}
 
-    def record(self, found: LaneViolation) -> None:
+    def record(self, violation: LaneViolation) -> None:
         """Record what lanes of the batch do."""
-        line, other = place_in_source(found.at), None if found.other is None else place_in_source(found.other)
-        key = found.kind, found.array, line, other
+        line, other = (
+            place_in_source(violation.at),
+            None if violation.other is None else place_in_source(violation.other),
+        )
+        key = violation.kind, violation.array, line, other
         if key not in self._recorder.first:
-            first = self._batch.first_of(found.lanes)
+            first = self._batch.first_of(violation.lanes)
             block, thread = self._batch.position(first)
-            message = f"{place(block, thread)} {found.text(first)}"
-            self._recorder.first[key] = Violation(found.kind, message, found.array, *line, block, thread)
-        self._lanes[key] = self._lanes.get(key, np.zeros(self._batch.shape, np.bool_)) | found.lanes
+            message = f"{place(block, thread)} {violation.text(first)}"
+            self._recorder.first[key] = Violation(violation.kind, message, violation.array, *line, block, thread)
+        self._lanes[key] = self._lanes.get(key, np.zeros(self._batch.shape, np.bool_)) | violation.lanes
 
     def end(self) -> None:
         """Count the threads of each violation."""
@@ -75,7 +92,7 @@ class SharedReport:
         self._numbers, self._layout, self._record = numbers, layout, record
 
     def add(
-        self, kind: str, at: Instruction, lanes: Indices | list[int], text: str, other: Instruction | None = None
+        self, kind: str, at: Instruction, lanes: Integers | list[int], text: str, other: Instruction | None = None
     ) -> None:
         """Report what lanes do in an instruction, and the other instruction that is involved."""
         batch = self._numbers.batch
@@ -109,18 +126,6 @@ def at_line(at: Instruction | None) -> str:
     return f" at {at.source}:{at.line}" if at is not None and at.line else ""
 
 
-WARNINGS = (
-    "overwritten-output",
-    "skipped-barrier",
-    "split-barrier",
-    "phase-waited-twice",
-    "unawaited-copy",
-    "unfenced-mbarrier",
-    "misplaced-array",
-)
-"""Kinds of violations that are warnings."""
-
-
 class _Violation(Protocol):
     @property
     def kind(self) -> str: ...
@@ -138,8 +143,8 @@ def hazards_and_warnings(violations: Iterable[V]) -> tuple[tuple[V, ...], tuple[
 
     Deadlocks come last, because they follow from another hazard more often than they cause one.
     """
-    found = sorted(violations, key=lambda each: (each.kind == "deadlock", each.source or "~", each.line or 0))
-    if any(each.kind == "deadlock" for each in found):
-        found = [each for each in found if each.kind != "unawaited-copy"]
-    hazards = tuple(each for each in found if each.kind not in WARNINGS)
-    return hazards, tuple(each for each in found if each.kind in WARNINGS)
+    ordered = sorted(violations, key=lambda each: (each.kind == "deadlock", each.source or "~", each.line or 0))
+    if any(each.kind == "deadlock" for each in ordered):
+        ordered = [each for each in ordered if each.kind != "unawaited-copy"]
+    hazards = tuple(each for each in ordered if each.kind not in WARNINGS)
+    return hazards, tuple(each for each in ordered if each.kind in WARNINGS)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.machine.warps import EVERY_LANE
+from mmcore_emulator.numerics.types import Flags, Integers
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks, Masks
-from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices
 from mmcore_emulator.sanitizer.happens_before.vector_clocks import Epoch
 
 _NO_THREAD = 0
@@ -28,16 +28,16 @@ Epochs = NDArray[np.void]
 class Accesses:
     """Accesses of lanes to pieces, one entry for each piece of each lane, with numbers as of LaneNumbers."""
 
-    def __init__(self, clocks: BatchClocks, lane: Indices) -> None:
+    def __init__(self, clocks: BatchClocks, lane: Integers) -> None:
         self.clocks, self.lane, numbers = clocks, lane, clocks.numbers
         self.thread, self.block, self.slot = numbers.thread[lane], numbers.block[lane], numbers.slot[lane]
         self.lane_bit, self.warp_bit = numbers.lane_bit[lane], numbers.warp_bit[lane]
         self.horizon = clocks.horizon[lane]
 
-    def __getitem__(self, chosen: Flags | Indices) -> Accesses:
+    def __getitem__(self, chosen: Flags | Integers) -> Accesses:
         return Accesses(self.clocks, self.lane[chosen])
 
-    def by_rank(self, index: Indices) -> Iterator[tuple[int, Indices, Accesses]]:
+    def by_rank(self, index: Integers) -> Iterator[tuple[int, Integers, Accesses]]:
         """Yield the ranks in their clusters of the lanes' blocks, each with its pieces and accesses."""
         numbers = self.clocks.numbers
         if numbers.batch.cluster.size == 1:
@@ -80,32 +80,27 @@ class LastAccess:
     If unordered threads have accessed a piece, one thread represents all of them, with masks of their lanes and warps
     and the time of the latest access. For threads of several blocks only that time is kept. So an access may count as
     later than it was, or as made by more threads.
-
-    Attributes:
-        thread: a thread that accessed each piece.
-        at: number of the instruction with which it did.
-        empty: true if there have been no accesses.
     """
 
     def __init__(self, pieces: int) -> None:
         # Zeros take no memory until something else is written: most arrays are never accessed in most ways.
-        self.thread, self._another = (np.zeros(pieces, np.int64) for _ in range(2))
+        self.thread, self._another = (np.zeros(pieces, np.int64) for _ in range(2))  # a thread that accessed each piece
         self._epochs: Epochs = np.zeros(pieces, _EPOCH)
         self._block, self._warps, self._lanes, self._time = (self._epochs[name] for name in Epoch._fields)
-        self.at = np.zeros(pieces, np.int32)
-        self.empty = True
+        self.at = np.zeros(pieces, np.int32)  # number of the instruction with which it did
+        self.empty = True  # true if there have been no accesses
 
-    def made(self, index: Indices) -> Flags:
+    def made(self, index: Integers) -> Flags:
         """Return which of some pieces have been accessed."""
         if self.empty:
             return np.zeros(index.shape, np.bool_)
         return np.asarray(self.thread[index] != _NO_THREAD)
 
-    def made_since(self, time: int, index: Indices) -> Flags:
+    def made_since(self, time: int, index: Integers) -> Flags:
         """Return which of some pieces have been accessed at a time or later."""
         return np.asarray(self.made(index) & (self._time[index] >= time))
 
-    def unordered_with(self, index: Indices, accesses: Accesses) -> Flags:
+    def unordered_with(self, index: Integers, accesses: Accesses) -> Flags:
         """Return which accesses are not ordered after earlier ones to the same piece."""
         unordered = self.made(index)
         if self.empty:
@@ -116,11 +111,11 @@ class LastAccess:
             unordered[left] = accesses[left].unordered_with(self._epochs[index[left]])
         return unordered
 
-    def by_other_blocks(self, index: Indices, accesses: Accesses) -> Flags:
+    def by_other_blocks(self, index: Integers, accesses: Accesses) -> Flags:
         """Return which of some pieces threads of other blocks have accessed."""
         return np.asarray(self._block[index] != accesses.block)
 
-    def unordered_thread(self, index: Indices, accesses: Accesses) -> int:
+    def unordered_thread(self, index: Integers, accesses: Accesses) -> int:
         """Return a thread that has accessed the only piece in ``index``, and is not ordered before the only access."""
         (piece,), (thread,), (slot,) = index.tolist(), accesses.thread.tolist(), accesses.slot.tolist()
         if self._block[piece] == accesses.block[0] and self._warps[piece] == accesses.warp_bit[0]:
@@ -129,7 +124,7 @@ class LastAccess:
             return int(thread - slot % WARP + first)
         return int(self._another[piece] if self.thread[piece] == thread else self.thread[piece])
 
-    def note(self, index: Indices, accesses: Accesses, at: int) -> None:
+    def note(self, index: Integers, accesses: Accesses, at: int) -> None:
         """Remember accesses by the instruction of a number; several may be to one piece."""
         replaced = ~self.unordered_with(index, accesses)
         fresh = index[replaced]
@@ -158,7 +153,7 @@ class LastAccesses:
     def __iter__(self) -> Iterator[LastAccess]:
         return iter(self._by_rank.values())
 
-    def note(self, index: Indices, accesses: Accesses, at: int) -> None:
+    def note(self, index: Integers, accesses: Accesses, at: int) -> None:
         """Remember accesses by the instruction of a number; several may be to one piece."""
         for rank, entries, of_rank in accesses.by_rank(index):
             self._by_rank.setdefault(rank, LastAccess(self._pieces)).note(entries, of_rank, at)
@@ -172,7 +167,7 @@ class LastStrongStores(LastAccess):
         self._by_thread: dict[int, dict[int, Epoch]] = {}
         self._observed: dict[tuple[int, int], int] = {}
 
-    def unordered_with(self, index: Indices, accesses: Accesses) -> Flags:
+    def unordered_with(self, index: Integers, accesses: Accesses) -> Flags:
         unordered = super().unordered_with(index, accesses)
         left = {
             entry: self._not_acquired(int(index[entry]), int(accesses.thread[entry]), accesses.clocks)
@@ -193,7 +188,7 @@ class LastStrongStores(LastAccess):
             if other != thread and epoch.time >= observed and not clocks.order.has_acquired(thread, epoch):
                 yield epoch
 
-    def note_in_turn(self, index: Indices, accesses: Accesses, at: int, *, stores: bool, observes: bool) -> None:
+    def note_in_turn(self, index: Integers, accesses: Accesses, at: int, *, stores: bool, observes: bool) -> None:
         """Remember accesses that are made one after the other: stores, and accesses that observe others' stores.
 
         What a thread has observed is ordered before all that it does to the same piece later.
@@ -240,11 +235,11 @@ class Shadow:
         """True if the launch has stored anything in the array."""
         return bool([*self.stores]) or not self.strong_stores.empty
 
-    def write(self, index: Indices) -> None:
+    def write(self, index: Integers) -> None:
         """Note that a launch stores something in pieces."""
         self.written[index] = self.stored[index] = self.unread[index] = True
 
-    def colliding(self, index: Indices, accesses: Accesses) -> Flags:
+    def colliding(self, index: Integers, accesses: Accesses) -> Flags:
         """Return which accesses of one instruction are to a piece that another thread accesses in it."""
         self._scratch[index] = accesses.thread
         self._scratch[index[self._scratch[index] != accesses.thread]] = _NO_THREAD
@@ -252,17 +247,12 @@ class Shadow:
 
 
 class GlobalShadows:
-    """Shadows of all arrays in device memory, which outlive a launch.
-
-    Attributes:
-        piece: bytes of a piece; see :func:`mmcore_emulator.sanitizer.array_access.least_access_bytes`.
-        output: the array in which each element should be stored once; None for none.
-    """
+    """Shadows of all arrays in device memory, which outlive a launch."""
 
     def __init__(self, piece: int, output: Array | None = None, inputs: Iterable[Array] = ()) -> None:
         """Create no shadows yet; kernels must not write to ``inputs``."""
-        self.piece = piece
-        self.output = output
+        self.piece = piece  # bytes of a piece; see :func:`mmcore_emulator.sanitizer.array_access.least_access_bytes`
+        self.output = output  # the array in which each element should be stored once; None for none
         self._inputs = frozenset(array.base for array in inputs)
         self._shadows: dict[int, Shadow] = {}
 

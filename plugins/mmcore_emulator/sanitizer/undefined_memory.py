@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.executor.translation.shadow_code import ExecuteRule, Operands, Shadow, Shadows
 from mmcore_emulator.isa.entries import MemoryAccess
-from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory import operations
 from mmcore_emulator.machine.memory.arrays import UNWRITTEN_HALFWORD, Array, Space
+from mmcore_emulator.machine.observer import LaneViolation, always
 from mmcore_emulator.numerics.types import DType, Values
 from mmcore_emulator.ptx.instructions import Instruction
+
+_BRANCHES = "branches by a value that depends on one that was never set"
+_STORES = "stores to {} a value that depends on one that was never set"
+_STORES_LATER = "reads a value that was never set, and stores to {}{} one that depends on it"
 
 
 def bits_of(dtype: DType) -> DType:
@@ -39,11 +43,6 @@ def known(shadow: Values) -> Shadow:
 def resized(shadow: Shadow, dtype: DType) -> Values:
     """Return a mask of a type's size."""
     return np.zeros((1,) * 6, bits_of(dtype)) if shadow is None else shadow.astype(bits_of(dtype), copy=False)
-
-
-_BRANCHES = "branches by a value that depends on one that was never set"
-_STORES = "stores to {} a value that depends on one that was never set"
-_STORES_LATER = "reads a value that was never set, and stores to {}{} one that depends on it"
 
 
 @dataclass
@@ -93,12 +92,7 @@ def _is_nan(value: Values) -> Values:
 
 
 class UndefinedMemory:
-    """The undefined bytes of the memories of a launch.
-
-    Args:
-        outputs: returns whether an array is output, so that storing an undefined value there is a hazard.
-        marked: whether the host has filled what holds no data with the pattern of memory that was never written.
-    """
+    """The undefined bytes of the memories of a launch; the arguments are those of ``UndefinedValues``."""
 
     def __init__(self, outputs: Callable[[Array], bool], *, marked: bool) -> None:
         self._outputs = outputs
@@ -119,12 +113,17 @@ class UndefinedMemory:
     def _state(self, machine: Machine) -> _BatchState:
         return self._states.setdefault(machine, _BatchState())
 
-    def _masks(self, machine: Machine, array: Array, initial: int = 0) -> NDArray[np.uint8]:
-        """Return the masks of undefined bytes of an array's content."""
-        state, key = self._state(machine).bytes, id(array.content)
-        if key not in state:
-            state[key] = np.full(len(array.content), initial, np.uint8), array.content
-        return state[key][0]
+    def _space(self, machine: Machine, name: str, space: Space) -> _ShadowSpace:
+        """Return the masks of undefined bytes of a memory; local memory begins undefined."""
+        state, initial = self._state(machine).bytes, 0xFF if name == "local" else 0
+
+        def masks(array: Array) -> NDArray[np.uint8]:
+            key = id(array.content)
+            if key not in state:
+                state[key] = np.full(len(array.content), initial, np.uint8), array.content
+            return state[key][0]
+
+        return _ShadowSpace(space, masks)
 
     def load(self, memory: MemoryAccess) -> ExecuteRule:
         bits = bits_of(memory.dtype)
@@ -166,9 +165,7 @@ class UndefinedMemory:
                 return shadow
         if name != "local" and not state.bytes:
             return None
-        initial = 0xFF if name == "local" else 0
-        shadow_space = _ShadowSpace(space, lambda array: self._masks(machine, array, initial))
-        return known(operations.load(shadow_space, places, bits, lanes, lambda _: None))
+        return known(operations.load(self._space(machine, name, space), places, bits, lanes, lambda _: None))
 
     def store(self, memory: MemoryAccess) -> ExecuteRule:
         bits = bits_of(memory.dtype)
@@ -183,8 +180,7 @@ class UndefinedMemory:
                     if shadow is not None and name == "global":
                         self._report(machine, lanes, at, space, places, shadow, operands[1][number])
                     if name == "local" or shadow is not None or self._state(machine).bytes:
-                        initial = 0xFF if name == "local" else 0
-                        masks = _ShadowSpace(space, lambda array, fill=initial: self._masks(machine, array, fill))  # type: ignore[misc]
+                        masks = self._space(machine, name, space)
                         operations.store(masks, places, resized(shadow, memory.dtype), bits, lanes, lambda _: None)
             return ()
 

@@ -23,9 +23,8 @@ from mmcore_emulator.sanitizer.undefined_memory import UndefinedMemory, all_bits
 class UndefinedValues:
     """The shadow domain of values that were never set.
 
-    Args:
-        outputs: returns whether an array is output, so that storing an undefined value there is a hazard.
-        marked: whether the host has filled what holds no data with the pattern of memory that was never written.
+    ``outputs`` returns True for an output array: storing an undefined value there is a hazard. ``marked`` is true if
+    the host has filled memory without data with the pattern of memory that was never written.
     """
 
     def __init__(self, outputs: Callable[[Array], bool] = lambda array: True, *, marked: bool = False) -> None:

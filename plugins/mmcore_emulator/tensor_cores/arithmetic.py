@@ -13,13 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mmcore_emulator.errors import UnsupportedInstruction
-
-Values = NDArray[np.generic]
-Tile = tuple[slice, slice, slice]
 
 #: Exponents of the least normal numbers.
 LEAST_EXPONENTS = {"f16": -14, "bf16": -126, "tf32": -126, "e4m3": -6, "e5m2": -14, "f32": -126}
@@ -29,13 +23,6 @@ _WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8}
 _INTEGERS = ("s8", "u8", "s4", "u4")
 _KEPT = {(7, 0): 23, (7, 5): 24, (8, 0): 24, (8, 6): 24, (8, 7): 24, (8, 9): 24, (9, 0): 25}
 _SINCE = {"f16": (7, 0), "bf16": (8, 0), "tf32": (8, 0), "e4m3": (8, 9), "e5m2": (8, 9)}
-# Numbers of a work array; with it and its companions the L2 cache of a core is half full.
-_TILE = 8192
-# Of numpy's inner loop.
-_LONG_ROW, _LONGEST_ROW = 64, 512
-#: Bits of the significand, without the leading one, of results that are cut off.
-_FRACTIONS = {"f32": 23, "float22": 13, "f16 of float22": 13}
-_HALVES = ("f16", "f16 of float22")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from mmcore import Config, Kernel, Problem, Unsupported, hookimpl
+from mmcore_cuda import in_gpu_memory
 
 if TYPE_CHECKING:
     from mmcore.devices.base import Operand
@@ -48,6 +49,8 @@ def library_kernel(name: str, problem: Problem, accumulator: str, *, tuned: bool
 def _call(
     accumulator: str, tuned: bool, problem: Problem, config: Config, operands: Mapping[str, Operand]
 ) -> Callable[[int], object]:
+    if not all(in_gpu_memory(operand.address) for operand in operands.values()):
+        raise Unsupported("cuBLAS multiplies matrices in a GPU's memory only")
     try:
         from mmcore_libraries.cublas.cublaslt import CublasLt
     except ImportError:

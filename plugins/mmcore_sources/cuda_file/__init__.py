@@ -1,16 +1,13 @@
 """Kernels in .cu files that no package declares: ``mmcore run my.cu``.
 
-- ``source`` finds functions, launches and macros in the file's syntax tree; ``body`` reads a kernel's indexes and
-  ``host_code`` its launch.
-- ``inference`` declares a kernel from that, with ``roles`` of parameters, ``parameters`` of templates and macros, and
-  ``geometry``.
-- ``expressions`` evaluates grids written as text. ``hints`` tries other readings of a file. ``left_out`` lists the host
-  code that was removed. ``revisions`` finds another version of a source.
+- ``inference`` declares a kernel from a file's text; ``files`` and ``options`` connect it with the command line.
+- ``hints`` tries other readings of a file. ``excluded_host_code`` lists the host code that was removed.
+- ``package`` writes the declaration as a module. ``revisions`` finds another version of a source.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mmcore.hookspecs import hookimpl
@@ -25,20 +22,26 @@ if TYPE_CHECKING:
 
 @hookimpl
 def mmcore_kernel_of_file(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -> FileKernel | None:
-    """The kernel of a .cu file."""
+    """Return the kernel of a .cu file."""
     from mmcore_sources.cuda_file.files import file_kernel
 
     return file_kernel(reference, taken)
 
 
 @hookimpl
-def mmcore_command(command: click.Command) -> None:
-    """``--entry``, ``--args`` and others for every command that takes a kernel."""
-    for each in command.params:
-        if each.name in ("kernel", "model"):
-            from mmcore_sources.cuda_file.options import take_files
+def mmcore_file_options() -> Iterable[click.Option]:
+    """Return ``--entry``, ``--args`` and others."""
+    from mmcore_sources.cuda_file.options import file_options
 
-            take_files(command, each.name)
+    return file_options()
+
+
+@hookimpl
+def mmcore_notes(kernel: Kernel) -> list[str]:
+    """Return the list of the host code that is excluded from a .cu file."""
+    from mmcore_sources.cuda_file.excluded_host_code import for_show
+
+    return list(filter(None, [for_show(kernel)])) if kernel.source.suffix == ".cu" else []
 
 
 @hookimpl
@@ -51,12 +54,12 @@ def mmcore_source_revision(kernel: Kernel, version: str) -> str:
 
 @hookimpl
 def mmcore_hints(result: Result) -> Iterator[str]:
-    """Return what was left out of the source; of a file's kernel, other readings and sizes that were tried."""
-    if result.left_out:
+    """Yield the host code that was excluded; for a file's kernel, also other readings and sizes that were tried."""
+    if result.excluded_host_code:
         from mmcore.registry import registry
-        from mmcore_sources.cuda_file.left_out import in_a_line
+        from mmcore_sources.cuda_file.excluded_host_code import in_a_line
 
-        yield in_a_line(registry().kernel(result.cell.kernel).source, result.left_out)
+        yield in_a_line(registry().kernel(result.cell.kernel).source, result.excluded_host_code)
     if not isinstance(result.cell.kernel, str):
         from mmcore_sources.cuda_file.hints import hints
 

@@ -1,4 +1,4 @@
-"""From a path and what a user says to the kernel in the file, under a name of its own."""
+"""The kernel of a file, from its path and the options that the user gave."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from mmcore.files import read_text
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
 from mmcore_cuda.nvrtc.dependencies import dependencies
-from mmcore_sources.cuda_file.inference import Inferred, infer
-from mmcore_sources.cuda_file.notes import told
+from mmcore_sources.cuda_file.inference.infer import Inferred, infer
+from mmcore_sources.cuda_file.inference.notes import notes_table
 from mmcore_sources.cuda_file.options import normalised, words_of
 
 
 def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -> FileKernel:
-    """The kernel of a file.
+    """Return the kernel of a file.
 
     Args:
-        reference: the file's path as "file", and what is said of it by name: the options, or attributes of a kernel.
-            What was "inferred" before is inferred again.
+        reference: the file's path as "file", and options or attributes of a kernel by name. Values that were "inferred"
+            before are inferred again.
         taken: the kernels of other files, by name.
 
     Raises:
-        InvalidKernel: the file cannot be read, or does not tell what is needed.
+        InvalidKernel: the file cannot be read, or does not contain enough.
     """
     path = path_of(reference)
     inferred = inferred_of(reference)
@@ -37,11 +37,11 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
     words = (_shown(path), *words_of(reference))
     notes = {note.what: note.value for note in inferred.notes}
     named = {**reference, "file": str(path), "name": name, "inferred": notes}
-    return FileKernel(kernel, named, words, told(path.name, inferred.notes))
+    return FileKernel(kernel, named, words, notes_table(path.name, inferred.notes))
 
 
 def path_of(reference: Mapping[str, Any]) -> Path:
-    """Return the absolute path of a file; InvalidKernel where it has none in UTF-8, which messages to NVRTC are in."""
+    """Return the absolute path of a file; raise InvalidKernel unless it is UTF-8, as messages to NVRTC must be."""
     path = Path(reference["file"])
     try:
         path = path.absolute()
@@ -54,7 +54,7 @@ def path_of(reference: Mapping[str, Any]) -> Path:
 
 
 def inferred_of(reference: Mapping[str, Any]) -> Inferred:
-    """What is inferred of a file, with what is said of it."""
+    """Return the attributes inferred from a file and its options."""
     path = path_of(reference)
     given, text = normalised(reference), _text(path)
     return _inferred(path, text, tuple(headers_of(path, text).items()), json.dumps(given, sort_keys=True))
@@ -62,20 +62,20 @@ def inferred_of(reference: Mapping[str, Any]) -> Inferred:
 
 @functools.lru_cache(maxsize=64)
 def _inferred(path: Path, text: str, headers: tuple[tuple[Path, str], ...], given: str) -> Inferred:
-    said = {name: value for name, value in json.loads(given).items() if name != "name"}
+    options = {name: value for name, value in json.loads(given).items() if name != "name"}
     try:
-        return infer(path, text, said, [(each.name, content) for each, content in headers])
+        return infer(path, text, options, [(each.name, content) for each, content in headers])
     except RecursionError:
         raise InvalidKernel(f"{_shown(path)} cannot be read: its expressions are nested too deeply") from None
 
 
 def headers_of(path: Path, text: str) -> dict[Path, str]:
-    """The texts of the headers that a file includes, and of theirs; CUDA's own are none of them."""
-    found: dict[Path, str] = {}
+    """Return the texts of the headers that a file includes, directly or not, except CUDA's own."""
+    texts: dict[Path, str] = {}
     for each in map(Path, dependencies(path, text, ()) or ()):
         with contextlib.suppress(OSError):
-            found[each] = read_text(each, "replace")
-    return found
+            texts[each] = read_text(each, "replace")
+    return texts
 
 
 def _text(path: Path) -> str:
@@ -92,14 +92,14 @@ def _text(path: Path) -> str:
 
 
 def _shown(path: Path) -> str:
-    """A path as a user types it here."""
+    """Return a path relative to the working directory if possible."""
     with contextlib.suppress(FileNotFoundError, ValueError):  # there is no working directory, or it is elsewhere
         return str(path.relative_to(Path.cwd()))
     return str(path)
 
 
 def _name(path: Path, taken: Mapping[str, FileKernel]) -> str:
-    """A name of the file's own, and as much of its folders' as tells it from others."""
+    """Return a name from the file's stem, with as many folders as make it unique."""
     words = ["".join(each if each.isalnum() and each.isascii() else "_" for each in part.lower())
              for part in (path.stem, *path.parent.parts[:0:-1])]  # fmt: skip
     words = [word.lstrip("_") or "kernel" for word in words]

@@ -1,4 +1,4 @@
-"""What a result leaves open, tried at a small size: other readings of a wrong kernel, the edges of a right one."""
+"""Hints for a result, tried at a small size: other readings of a wrong kernel, and edges of a right one."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from mmcore.kernel_reference import FileKernel
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore_emulator.adapter.launch_facts import launch_command
-from mmcore_sources.cuda_file.expressions import LaunchText
 from mmcore_sources.cuda_file.files import inferred_of
+from mmcore_sources.cuda_file.inference.expressions import LaunchText
 
 _SMALL = 64
 _SECONDS = 10.0
 
 
 def hints(result: Result) -> Iterator[str]:
-    """Yield what was guessed of a wrong product, and options with which it is right; where a right one is wrong."""
+    """Yield the guesses behind a wrong product, and options that make it right; or a size where a right one fails."""
     file = registry().files.get(result.kernel)
     if file is None or result.timed_out or result.cell.force:
         return
@@ -37,14 +37,14 @@ def hints(result: Result) -> Iterator[str]:
     small = _small(result.cell, file.kernel)
     if _right(small) is not False:
         return
-    for option, said in _others(file.kernel):
-        if _right(replace(small, kernel={**file.reference, **said})):
+    for option, values in _others(file.kernel):
+        if _right(replace(small, kernel={**file.reference, **values})):
             yield f"hint: with {option} the product is right at {small.m}×{small.n}×{small.k}"
             return
 
 
 def _edges(file: FileKernel, result: Result) -> Iterator[str]:
-    """Whether a kernel that is right at multiples of 16 is wrong at a size that is none, but allowed."""
+    """Yield a note if a kernel that is right at multiples of 16 is wrong at another allowed size."""
     cell = result.cell
     if any(size % 16 for size in (cell.m, cell.n, cell.k)):
         return
@@ -58,7 +58,7 @@ def _edges(file: FileKernel, result: Result) -> Iterator[str]:
 
 
 def _small(cell: Cell, kernel: Kernel) -> Cell:
-    """The same launch for a small product: as far from whole blocks, and with sizes in the same order."""
+    """Return the launch for a small product with the same remainders, and sizes in the same order."""
     asked = (cell.m, cell.n, cell.k)
     ranks = [sum(size > other for other in asked) for size in asked]
     small = [_SMALL + _SMALL // 2 * rank + size % _SMALL for rank, size in zip(ranks, asked, strict=True)]
@@ -67,7 +67,7 @@ def _small(cell: Cell, kernel: Kernel) -> Cell:
 
 
 def _at(cell: Cell, kernel: Kernel, m: int, n: int, k: int) -> Cell:
-    """The same launch for a product of other sizes, with gaps between rows where there are some."""
+    """Return the launch for other sizes, with gaps between rows if there were any."""
     asked = cell.problem(kernel)
     other = replace(asked, m=m, n=n, k=k, lda=0, ldb=0, ldc=0)
     lda, ldb, ldc = (_leading(asked, other, matrix) for matrix in "ABC")
@@ -75,9 +75,9 @@ def _at(cell: Cell, kernel: Kernel, m: int, n: int, k: int) -> Cell:
 
 
 def _leading(asked: Problem, other: Problem, matrix: str) -> int:
-    """A leading dimension for another problem, as far from multiples of 64 as the one asked for; 0 without gaps.
+    """Return a leading dimension for another problem with the same remainder by 64; 0 without gaps.
 
-    It is longer than rows and columns, so that the matrix may lie either way.
+    It exceeds rows and columns, so that it fits either storage order.
     """
     _, length = asked.stored_shape(matrix)
     least = max(other.shape(matrix)) + 1
@@ -85,7 +85,7 @@ def _leading(asked: Problem, other: Problem, matrix: str) -> int:
 
 
 def _right(cell: Cell) -> bool | None:
-    """Whether the product is right; None where there is none."""
+    """Return whether the product is right; None without a product."""
     try:
         result = measure_cell(cell)
     except MmcoreError:
@@ -94,7 +94,7 @@ def _right(cell: Cell) -> bool | None:
 
 
 def _others(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Other readings, the likely ones first, each with the options that make it."""
+    """Yield other readings, likely ones first, each with its options."""
     swapped = _swapped(kernel)
     layouts = [each for each in ("B", "ABC", "A", "AB", "C", "AC", "BC", "") if each != kernel.column_major]
     if swapped:
@@ -106,7 +106,7 @@ def _others(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _swapped(kernel: Kernel) -> str:
-    """The grid with rows where columns are; empty where it has one axis."""
+    """Return the grid with rows and columns exchanged; empty if it has one axis."""
     if not isinstance(kernel.launch, LaunchText) or len(kernel.launch.parts) < 2:
         return ""
     parts = kernel.launch.parts

@@ -1,10 +1,9 @@
-"""The options that say of a .cu file what it does not say itself."""
+"""The options that describe a .cu file where it does not describe itself."""
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
@@ -13,9 +12,6 @@ from mmcore.cli.options import number_type
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import BLOCK, parse_config
 from mmcore.kernel.geometry import parse_shape
-from mmcore.kernel_reference import KernelReference, is_file
-from mmcore.messages import say
-from mmcore.registry import registry
 
 _OPTIONS = {
     "entry": ("F", "the __global__ function, or an instance of a template: f<32>."),
@@ -34,60 +30,11 @@ _OPTIONS = {
 _SEVERAL = ("define", "option")
 _REAL = ("alpha", "beta")
 _EXTENTS = re.compile("[1-9][0-9]*([x×][1-9][0-9]*){1,2}")
-_LARGEST_FACTOR = 1e30  # a product of float32 must have room
+_LARGEST_FACTOR = 1e30  # keeps products within float32
 
 
-def take_files(command: click.Command, parameter: str) -> None:
-    """Have a command take files where it takes kernels, and give it the options that say more of them.
-
-    Its function gets a reference to the file, as cells have it, in the place of the path; or a tuple of such.
-    """
-    own, function = {each.name for each in command.params}, command.callback
-    further = [option for option in _options() if option.name not in own]
-    if function is None or not further:
-        return
-
-    @functools.wraps(function)
-    def with_files(**asked: Any) -> Any:
-        kernel = asked.pop(parameter)
-        taken = {str(option.name): asked.pop(str(option.name)) for option in further}
-        # 0 and '' say something: a factor, and that no matrix is stored by columns.
-        given = {name: value for name, value in taken.items() if value not in (None, ())}
-        named = kernel if isinstance(kernel, tuple) else () if kernel is None else (kernel,)
-        found = tuple(_reference(each, given, asked, str(command.name)) for each in named)
-        if given and not found:
-            raise click.UsageError(f"--{next(iter(given))} is for a .cu file, and none is named")
-        return function(**{parameter: found if isinstance(kernel, tuple) else next(iter(found), None)}, **asked)
-
-    command.params += further
-    command.callback = with_files
-
-
-def _reference(name: str, given: Mapping[str, Any], asked: Mapping[str, Any], command: str) -> KernelReference:
-    """Return a kernel's name as it is; of a file's path, what a user says of it, and print on stderr what is inferred.
-
-    ``show`` lists on stderr what is left out of the source, too.
-    """
-    if not is_file(name) or name in registry().kernels:
-        if given:
-            raise click.UsageError(f"--{next(iter(given))} is for a .cu file, and {name} is declared by a package")
-        reference: KernelReference = name
-        registered = registry().kernels.get(name)
-        kernel = registered and registered.item
-    else:
-        launch = {name: asked[name] for name in ("block", "configs") if asked.get(name)}
-        reference = {"file": name, **given, **launch}
-        kernel = registry().kernel(reference)
-        say(registry().files[kernel.name].inferred)
-    if command == "show" and kernel and kernel.source.suffix == ".cu":
-        from mmcore_sources.cuda_file.left_out import for_show
-
-        if listed := for_show(kernel):
-            say(listed)
-    return reference
-
-
-def _options() -> Iterable[click.Option]:
+def file_options() -> Iterator[click.Option]:
+    """Yield the options that describe a kernel in a .cu file."""
     for name, (metavar, text) in _OPTIONS.items():
         kind = number_type(-_LARGEST_FACTOR, _LARGEST_FACTOR, float) if name in _REAL else click.STRING
         several = name in _SEVERAL
@@ -95,7 +42,7 @@ def _options() -> Iterable[click.Option]:
 
 
 def words_of(reference: Mapping[str, Any]) -> list[str]:
-    """The options that say what a reference says, but for the launch's own, which a command adds."""
+    """Return the options that a reference contains, except those of the launch, which commands add themselves."""
     words = []
     for option in _OPTIONS:
         value = reference.get(option.replace("-", "_"))
@@ -105,13 +52,13 @@ def words_of(reference: Mapping[str, Any]) -> list[str]:
 
 
 def normalised(reference: Mapping[str, Any]) -> dict[str, Any]:
-    """What a reference says besides its file, in the terms of :func:`~mmcore_sources.cuda_file.inference.infer`.
+    """Return a reference without its file, in the terms of :func:`~mmcore_sources.cuda_file.inference.infer.infer`.
 
     ``args`` become a list, ``define`` and ``option`` attributes of a kernel, ``configs`` parameters and a block.
 
     Raises:
         InvalidKernel: a macro has no name.
-        InvalidConfig: a parameter has none.
+        InvalidConfig: a parameter has no name.
     """
     given = {name: value for name, value in reference.items() if name not in ("file", "inferred")}
     defines = {}
@@ -123,7 +70,7 @@ def normalised(reference: Mapping[str, Any]) -> dict[str, Any]:
     arguments = given.pop("args", None)
     if arguments is not None:
         given["args"] = (
-            # "lda=n" is how the report has a parameter that is called otherwise.
+            # Reports write "lda=n" for a parameter n that is lda.
             [each.rpartition("=")[2].strip() for each in arguments.split(",")]
             if isinstance(arguments, str)
             else list(arguments)
@@ -131,7 +78,7 @@ def normalised(reference: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for several in given.pop("configs", ()):
         found |= parse_config(several) if isinstance(several, str) else several
-    if _EXTENTS.fullmatch(str(given.get("grid", ""))):  # as the report has it: "16×1"
+    if _EXTENTS.fullmatch(str(given.get("grid", ""))):  # as in reports: "16×1"
         given["grid"] = ", ".join(map(str, parse_shape(given["grid"])))
     block = given.pop("block", None) or found.pop(BLOCK, None)
     given |= {"parameters": found} if found else {}

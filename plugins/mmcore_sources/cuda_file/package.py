@@ -11,10 +11,10 @@ from mmcore.files import read_text
 from mmcore.kernel.arguments import Scalar
 from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.constraints import Constraint
-from mmcore_sources.cuda_file.expressions import Derived, LaunchText, parse_expressions, python_text
 from mmcore_sources.cuda_file.files import headers_of, inferred_of
-from mmcore_sources.cuda_file.fixed_sizes import FixedSizes
-from mmcore_sources.cuda_file.inference import Inferred
+from mmcore_sources.cuda_file.inference.expressions import Derived, LaunchText, parse_expressions, python_text
+from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
+from mmcore_sources.cuda_file.inference.infer import Inferred
 
 _OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", "defines", "options")
 _USUAL = {"dtype": "float32", "output": "float32", "alpha": 1.0}
@@ -51,12 +51,13 @@ def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch
 
 
 def package_files(reference: Mapping[str, Any], kernel: str, module: str, source: str) -> dict[str, str]:
-    """The module that declares a file's kernel, its source, and the headers that it includes: texts by path.
+    """Return a module that declares a file's kernel, its source, and the headers that it includes: texts by path.
 
     Args:
-        reference: the file, and what is said of it.
+        reference: the file, with its options.
         kernel: the kernel's name in the package.
-        module, source: names of the two files.
+        module: name of the module's file.
+        source: name of the source's file.
     """
     path = Path(reference["file"]).absolute()
     text = read_text(path)
@@ -64,14 +65,14 @@ def package_files(reference: Mapping[str, Any], kernel: str, module: str, source
 
 
 def _headers(path: Path, text: str) -> dict[str, str]:
-    """The headers that a source includes from its own folder, by path in that."""
+    """Return the headers that a source includes from its own folder, by their path in that."""
     folder = path.parent.resolve()
-    found = {each.resolve(): content for each, content in headers_of(path, text).items()}
-    return {str(each.relative_to(folder)): content for each, content in found.items() if each.is_relative_to(folder)}
+    headers = {each.resolve(): content for each, content in headers_of(path, text).items()}
+    return {str(each.relative_to(folder)): content for each, content in headers.items() if each.is_relative_to(folder)}
 
 
 def declaration(inferred: Inferred, kernel: str, source: str) -> str:
-    """The text of a module that declares what was inferred."""
+    """Return the text of a module that declares an inferred kernel."""
     attributes = dict(inferred.attributes)
     why = {note.what: note.why for note in inferred.notes}
     rule: LaunchText = attributes["launch"]

@@ -1,4 +1,4 @@
-"""Another version of a kernel's source, to be measured beside it: a folder's, or a revision's of its Git repository."""
+"""Another version of a kernel's source, from a folder or a revision of its Git repository, for comparison."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from mmcore.errors import InvalidKernel
 from mmcore.files import DATA_BYTES
 from mmcore.kernel.declaration import Kernel
 
-_SECONDS = 60  # that a command of Git's may take
-# A repository may be anybody's: nothing is fetched for it, and nothing is asked for that a program of its config makes.
+_SECONDS = 60  # time limit of a Git command
+# The repository is not trusted: Git must not fetch, nor run programs that its config names.
 _OBJECTS_ALONE = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_REPLACE_OBJECTS": "1"}
 
 
@@ -25,9 +25,8 @@ def source_revision(kernel: Kernel, version: str) -> str:
 
     Args:
         kernel: the kernel.
-        version: a folder that holds a file of the source's name, as far below it as need be, or a revision ("HEAD~1",
-            a branch, a tag) of the repository that the source lies in. The files of the source's folder in that
-            revision are unpacked into the cache.
+        version: a folder with a file of the source's name at any depth, or a revision ("HEAD~1", a branch, a tag) of
+            the source's repository. The files of the source's folder in that revision are unpacked into the cache.
 
     Raises:
         InvalidKernel: there is no such folder or revision, or it has no such file.
@@ -38,16 +37,16 @@ def source_revision(kernel: Kernel, version: str) -> str:
         if not several:
             raise InvalidKernel(f"{kernel.name}: there is no {source.name} in {version}")
         return str(min(sorted(several), key=lambda path: len(path.parts)))
-    here = source.parent
+    folder_of_source = source.parent
     absent = InvalidKernel(f"{kernel.name}: there is no {source} in {version}")
     unknown = f"{kernel.name}: {version} is neither a folder, nor a revision of the Git repository of {source}"
-    commit = _object(here, f"{version}^{{commit}}", InvalidKernel(unknown))
-    tree = _object(here, f"{commit}:./", absent)
+    commit = _object(folder_of_source, f"{version}^{{commit}}", InvalidKernel(unknown))
+    tree = _object(folder_of_source, f"{commit}:./", absent)
     try:
-        # Git does not check objects against their names: those of another repository may have other contents.
-        folder = cache_directory() / "revisions" / hashlib.sha256(f"{here}\0{tree}".encode()).hexdigest()
+        # The key has the folder, because Git does not verify that an object matches its name.
+        folder = cache_directory() / "revisions" / hashlib.sha256(f"{folder_of_source}\0{tree}".encode()).hexdigest()
         if not folder.is_dir():
-            _unpack(here, tree, folder)
+            _unpack(folder_of_source, tree, folder)
     except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:
         lacks = "Git does not return its files" if isinstance(error, subprocess.SubprocessError) else error
         reason = getattr(error, "strerror", None) or lacks
@@ -63,13 +62,13 @@ def _object(folder: Path, name: str, unknown: InvalidKernel) -> str:
         digits = _git(folder, "rev-parse", "--verify", "--quiet", name).decode().strip()
     except (OSError, ValueError, subprocess.SubprocessError):
         raise unknown from None
-    if not re.fullmatch("[0-9a-f]{40,64}", digits):  # the name is an option
+    if not re.fullmatch("[0-9a-f]{40,64}", digits):  # Git took the name as an option
         raise unknown
     return digits
 
 
 def _unpack(repository: Path, tree: str, folder: Path) -> None:
-    """Make a folder of a tree's files, which appears when it is complete."""
+    """Create a folder with a tree's files, which appears only when it is complete."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as beside,
@@ -77,15 +76,19 @@ def _unpack(repository: Path, tree: str, folder: Path) -> None:
     ):
         listed = _git(repository, "ls-tree", "-r", "-z", "-l", "--full-tree", tree).split(b"\0")[:-1]
         rows = [(*about.split(), path) for about, _, path in (row.partition(b"\t") for row in listed)]
-        # Submodules are left out, and files that are too large to be compiled.
+        # Skip submodules, and files that are too large to compile.
         rows = [row for row in rows if row[1] == b"blob" and not (row[3].isdigit() and int(row[3]) > DATA_BYTES)]
         _git(repository, "cat-file", "--batch", given=b"".join(row[2] + b"\n" for row in rows), output=blobs)
         blobs.seek(0)
-        made, links = Path(beside, "made"), dict[Path, str]()
-        made.mkdir()
+        unpacked, links = Path(beside, "made"), dict[Path, str]()
+        unpacked.mkdir()
         for mode, _, _, size, name in rows:
-            path = made / os.fsdecode(name)
-            if ".." in path.parts or not path.is_relative_to(made) or not blobs.readline().endswith(b" %s\n" % size):
+            path = unpacked / os.fsdecode(name)
+            if (
+                ".." in path.parts
+                or not path.is_relative_to(unpacked)
+                or not blobs.readline().endswith(b" %s\n" % size)
+            ):
                 raise ValueError(f"the repository has no {path.name} that can be read")
             content = blobs.read(int(size))
             blobs.readline()
@@ -97,14 +100,14 @@ def _unpack(repository: Path, tree: str, folder: Path) -> None:
         for path, target in links.items():  # last, so that no file is written through one
             path.symlink_to(target)
         try:
-            made.rename(folder)
+            unpacked.rename(folder)
         except OSError:
             if not folder.is_dir():  # else another process was faster
                 raise
 
 
 def _git(folder: Path, *words: str, given: bytes = b"", output: int | IO[bytes] = subprocess.PIPE) -> bytes:
-    """Return what a command of Git's that needs objects alone prints; raises as :func:`subprocess.run`."""
+    """Return the output of a Git command that reads objects only; raises the same as :func:`subprocess.run`."""
     done = subprocess.run(
         ["git", "--no-pager", *words],
         cwd=folder,

@@ -6,5 +6,5 @@ from mmcore_pytest.fixture import CellBenchmark
 
 
 def test_kernel(mm_benchmark: CellBenchmark) -> None:
-    """Every selected kernel, verified and measured."""
+    """Verify and measure every selected kernel."""
     mm_benchmark()

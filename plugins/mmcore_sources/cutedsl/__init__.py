@@ -1,4 +1,4 @@
-"""CuTe DSL's kernels as kernels of mmcore: a ``@cute.kernel`` function, compiled without a GPU, launched by mmcore."""
+"""CuTe DSL kernels: a ``@cute.kernel`` function, compiled without a GPU and launched by mmcore."""
 
 from __future__ import annotations
 

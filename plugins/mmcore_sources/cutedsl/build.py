@@ -1,8 +1,7 @@
-"""From a ``@cute.kernel`` function to PTX and machine code."""
+"""Compilation of a ``@cute.kernel`` function to PTX and machine code."""
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from mmcore.errors import CompileError, CompilerMissing, InvalidKernel
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace
 from mmcore.kernel.configs import Config
 from mmcore.kernel.problem import Problem
+from mmcore_sources.python_function import imported
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 # The DSL's names of types.
@@ -34,7 +34,7 @@ class CuteBuild:
 
     Attributes:
         function: the ``@cute.kernel`` function, or "module:function".
-        arguments: what its first parameters get; the others are compiled in.
+        arguments: the arguments of its first parameters; the others are compiled in.
         shared_bytes: dynamic shared memory of a block, in bytes.
     """
 
@@ -43,10 +43,10 @@ class CuteBuild:
     shared_bytes: Callable[[Config], int] | None
 
     def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
-        """The code for an architecture such as "90a".
+        """Return the code for an architecture such as "90a".
 
         Raises:
-            InvalidKernel: the function's parameters are not those that are declared.
+            InvalidKernel: the function's parameters do not match the declaration.
             CompileError: the DSL rejects it.
             CompilerMissing: the DSL is not installed.
         """
@@ -60,46 +60,40 @@ class CuteBuild:
 
         from mmcore_sources.cutedsl.host import launch_once
 
-        function = self._imported()
+        function = imported(self.function)
         constants = self._constants(function, config)
         examples = [_example(cutlass, argument, problem) for argument in self.arguments]
         try:
-            # The DSL hands out the code that it writes to files.
+            # The DSL only returns code that it also writes to files.
             with tempfile.TemporaryDirectory() as folder:
                 kept = f"--generate-line-info --keep-ptx --keep-cubin --dump-dir {folder}"
                 options = f"--gpu-arch sm_{architecture} {kept}"
                 compiled = cute.compile(launch_once, function, config.block, constants, *examples, options=options)
-                made = compiled.artifacts
-        except Exception as error:  # it raises what its compiler's stages raise
+                artifacts = compiled.artifacts
+        except Exception as error:  # the errors of its compiler's stages have no common class
             named = f"CuTe DSL does not compile {function.__name__} for sm_{architecture}"
             raise CompileError(f"{named}:\n{type(error).__name__}: {_COLOUR.sub('', str(error))}") from None
         shared_bytes = self.shared_bytes(config) if self.shared_bytes else 0
-        if not shared_bytes and ".extern .shared" in made.PTX:
-            raise InvalidKernel(f"{function.__name__} takes dynamic shared memory; shared_bytes= says how much")
-        return Binary(made.CUBIN, made.PTX, shared_bytes)
-
-    def _imported(self) -> Any:
-        if not isinstance(self.function, str):
-            return self.function
-        module, _, name = self.function.partition(":")
-        return getattr(importlib.import_module(module), name)
+        if not shared_bytes and ".extern .shared" in artifacts.PTX:
+            raise InvalidKernel(f"{function.__name__} uses dynamic shared memory; give its size with shared_bytes=")
+        return Binary(artifacts.CUBIN, artifacts.PTX, shared_bytes)
 
     def _constants(self, function: Any, config: Config) -> dict[str, Any]:
-        """The values of the parameters that are compiled in."""
-        import inspect  # listing kernels shall not wait for it
+        """Return the values of the parameters that are compiled in."""
+        import inspect  # slow to import, and not needed to list kernels
 
         names = list(inspect.signature(inspect.unwrap(function)).parameters)
-        given = len(self.arguments)
-        if given > len(names):
-            raise InvalidKernel(f"{function.__name__} has {len(names)} parameters; arguments= has {given}")
-        for name in names[given:]:
+        count = len(self.arguments)
+        if count > len(names):
+            raise InvalidKernel(f"{function.__name__} has {len(names)} parameters; arguments= has {count}")
+        for name in names[count:]:
             if name not in config:
                 raise InvalidKernel(f"{name}, a parameter of {function.__name__}, is no argument and in no config")
-        return {name: config[name] for name in names[given:]}
+        return {name: config[name] for name in names[count:]}
 
 
 def _example(cutlass: Any, argument: Argument, problem: Problem) -> Any:
-    """A value of the argument's type; the code does not depend on which."""
+    """Return any value of the argument's type; the code does not depend on it."""
     from cutlass.cute import AddressSpace
     from cutlass.cute.runtime import make_ptr
 

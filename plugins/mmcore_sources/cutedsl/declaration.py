@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from mmcore.kernel.arguments import Argument
 from mmcore.kernel.configs import Config, Space
 from mmcore.kernel.declaration import Kernel
 from mmcore_sources.cutedsl.build import CuteBuild
+from mmcore_sources.python_function import source_of
 
 
 def cutedsl_kernel(
@@ -22,15 +21,17 @@ def cutedsl_kernel(
     shared_bytes: Callable[[Config], int] | None = None,
     **further: Any,
 ) -> Kernel:
-    """A kernel that CuTe DSL compiles.
+    """Return a kernel that CuTe DSL compiles.
 
     Args:
-        name, arguments, configs: as for :class:`~mmcore.Kernel`. Matrices are passed as ``cute.Pointer``, sizes as
-            ``Int32``, and a :class:`~mmcore.Scalar` as its type says.
-        function: the ``@cute.kernel`` function, or "module:function" where it is not to be imported before it is
-            needed. Its parameters behind the arguments are ``cutlass.Constexpr``, and get the config's values by name.
-        shared_bytes: the shared memory of a block that the function takes from a ``SmemAllocator``, in bytes, which
-            the code does not tell; what ``cute.arch.alloc_smem`` makes is known.
+        name: as for :class:`~mmcore.Kernel`.
+        function: the ``@cute.kernel`` function, or "module:function" to import it only when needed. Its parameters
+            after the arguments are ``cutlass.Constexpr``, and get the config's values by name.
+        arguments: as for :class:`~mmcore.Kernel`. Matrices are passed as ``cute.Pointer``, sizes as ``Int32``, and a
+            :class:`~mmcore.Scalar` as its type.
+        configs: as for :class:`~mmcore.Kernel`.
+        shared_bytes: the bytes of a block's shared memory that the function takes from a ``SmemAllocator``, which the
+            code does not record. Memory from ``cute.arch.alloc_smem`` is known.
         further: as for :class:`~mmcore.Kernel`: ``grid``, ``dtype``, ``constraints``, …
     """
     return Kernel(
@@ -38,15 +39,5 @@ def cutedsl_kernel(
         configs=configs,
         arguments=tuple(arguments),
         build=CuteBuild(function, tuple(arguments), shared_bytes),
-        **{"source": _source(function), **further},
+        **{"source": source_of(function), **further},
     )
-
-
-def _source(function: Any) -> Path:
-    """The file of the function, which is not imported for it."""
-    if isinstance(function, str):
-        found = find_spec(function.partition(":")[0])
-        return Path(found.origin) if found and found.origin else Path()
-    import inspect  # listing kernels shall not wait for it
-
-    return Path(inspect.getsourcefile(inspect.unwrap(function)) or "")

@@ -1,4 +1,4 @@
-"""The host's half of a CuTe DSL program. This module is imported when a kernel is compiled: it needs the DSL."""
+"""The host code of a CuTe DSL program. This module needs the DSL and is imported when a kernel is compiled."""
 
 import cutlass
 from cutlass import cute
@@ -8,5 +8,5 @@ from cutlass import cute
 def launch_once(  # type: ignore[no-untyped-def]
     function: cutlass.Constexpr, block: cutlass.Constexpr, constants: cutlass.Constexpr, *arguments
 ):
-    """Launch a kernel: the DSL compiles those that are launched. This is never run, and mmcore says the grid."""
+    """Launch a kernel, so that the DSL compiles it; this never runs, and mmcore chooses the grid."""
     function(*arguments, **constants).launch(grid=(1, 1, 1), block=block)

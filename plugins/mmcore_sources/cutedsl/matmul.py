@@ -8,7 +8,7 @@ from mmcore_sources.cutedsl.declaration import cutedsl_kernel
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """``cutedsl.matmul``."""
+    """Return ``cutedsl.matmul``."""
     return cutedsl_kernel(
         name="cutedsl.matmul",
         title="tiles of A and B in shared memory, float32",

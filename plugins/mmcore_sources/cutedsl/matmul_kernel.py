@@ -17,7 +17,7 @@ def matmul(
     ldc: Int32,
     TILE: cutlass.Constexpr,
 ) -> None:
-    """Each block computes a tile of C from tiles of A and B in shared memory, zeros where the matrices end."""
+    """Compute a tile of C in each block, from tiles of A and B in shared memory with zeros beyond the matrices."""
     x, y, _ = cute.arch.thread_idx()
     block_x, block_y, _ = cute.arch.block_idx()
     a = cute.make_tensor(A, cute.make_layout((m, k), stride=(lda, 1)))

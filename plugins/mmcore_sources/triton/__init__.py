@@ -1,4 +1,4 @@
-"""Triton's kernels as kernels of mmcore: a ``@triton.jit`` function, compiled without a GPU, launched by mmcore."""
+"""Triton kernels: a ``@triton.jit`` function, compiled without a GPU and launched by mmcore."""
 
 from __future__ import annotations
 

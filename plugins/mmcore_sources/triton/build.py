@@ -1,8 +1,7 @@
-"""From a ``@triton.jit`` function to PTX and machine code, as launching it would compile it, but on any machine."""
+"""Compilation of a ``@triton.jit`` function to PTX and machine code, as Triton's launch does it, without a GPU."""
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from mmcore.errors import CompileError, CompilerMissing, InvalidKernel
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace, scalar_value
 from mmcore.kernel.configs import BLOCK, Config
 from mmcore.kernel.problem import Problem
+from mmcore_sources.python_function import imported
 
 _ELEMENTS = {
     "float16": "fp16",
@@ -27,7 +27,7 @@ _ELEMENTS = {
     "int32": "i32",
 }
 _NUMBERS = {f"{sign}int{bits}": f"{sign or 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)} | _ELEMENTS
-# What Triton is told of a value that is a multiple of 16, from which it makes wide loads.
+# Triton's attribute of multiples of 16, which allow wide loads.
 _DIVISIBLE, _BY_16 = 16, [["tt.divisibility", 16]]
 
 
@@ -37,8 +37,8 @@ class TritonBuild:
 
     Attributes:
         function: the ``@triton.jit`` function, or "module:function".
-        arguments: what its parameters get that are no ``tl.constexpr``; whole numbers are compiled into the code.
-        options: what Triton's compiler takes in every config, by name.
+        arguments: the arguments of its parameters other than ``tl.constexpr``; whole numbers are compiled in.
+        options: options of Triton's compiler for every config, by name.
     """
 
     function: Any
@@ -46,10 +46,10 @@ class TritonBuild:
     options: tuple[tuple[str, Any], ...] = ()
 
     def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
-        """The code for an architecture such as "90a".
+        """Return the code for an architecture such as "90a".
 
         Raises:
-            InvalidKernel: the function's parameters are not those that are declared.
+            InvalidKernel: the function's parameters do not match the declaration.
             CompileError: Triton rejects it.
             CompilerMissing: Triton is not installed.
         """
@@ -60,10 +60,10 @@ class TritonBuild:
         except ImportError as error:
             how = "python -m pip install 'mmcore-cuda[triton]' brings it"
             raise CompilerMissing(f"Triton cannot be imported; {how} ({error})") from None
-        function = self._imported()
+        function = imported(self.function)
         parameters = list(self._parameters(function, problem, config))
         named = {parameter.name for parameter in parameters}
-        # The contraction of a·b + c is what nvcc does too, and the default of Triton up to 3.9.
+        # nvcc contracts a·b + c, too, as Triton up to 3.9 does by default.
         options = {"enable_fp_fusion": True} | dict(self.options)
         options |= {each: config[each] for each in config if each != BLOCK and each not in named}
         source = ASTSource(
@@ -79,14 +79,8 @@ class TritonBuild:
             raise CompileError(f"Triton does not compile {function.__name__} for sm_{architecture}:\n{error}") from None
         return self._binary(compiled)
 
-    def _imported(self) -> Any:
-        if not isinstance(self.function, str):
-            return self.function
-        module, _, name = self.function.partition(":")
-        return getattr(importlib.import_module(module), name)
-
     def _parameters(self, function: Any, problem: Problem, config: Config) -> Iterator[_Parameter]:
-        """What Triton is told of each parameter of the function."""
+        """Yield Triton's description of each parameter."""
         arguments = iter(self.arguments)
         for parameter in function.params:
             if parameter.is_constexpr:
@@ -102,23 +96,23 @@ class TritonBuild:
             raise InvalidKernel(f"arguments= has {more[0]!r}, for which {function.__name__} has no parameter")
 
     def _binary(self, compiled: Any) -> Binary:
-        """The code, and what a launch of it needs besides what is declared."""
+        """Return the code, with the facts about it that a launch needs."""
         from mmcore_cuda.binaries.ptx import read_ptx
 
         if getattr(compiled.metadata, "global_scratch_size", 0):
             raise InvalidKernel("it needs device memory of Triton's own (global scratch), which mmcore does not give")
         if getattr(compiled.metadata, "num_ctas", 1) != 1:
-            raise InvalidKernel("num_ctas is 1: mmcore does not launch Triton's clusters")
+            raise InvalidKernel("num_ctas must be 1: mmcore does not launch Triton's clusters")
         ptx = compiled.asm["ptx"]
         (function,) = read_ptx(ptx).functions.values()
-        # Behind the declared parameters stand pointers to memory that only instrumentation and scratch use.
+        # After the declared parameters come pointers to memory for instrumentation and scratch.
         further = len(function.parameter_bytes) - sum(not isinstance(each, int) for each in self.arguments)
         return Binary(compiled.asm["cubin"], ptx, compiled.metadata.shared, max(0, further))
 
 
 @dataclass(frozen=True)
 class _Parameter:
-    """A parameter of the function: its type, as Triton writes it, its value if compiled in, whether 16 divides it."""
+    """A parameter: its type as Triton writes it, its value if compiled in, and whether 16 divides it."""
 
     name: str
     type: str

@@ -8,14 +8,14 @@ from mmcore_sources.triton.declaration import triton_kernel
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """``triton.matmul``."""
+    """Return ``triton.matmul``."""
     return triton_kernel(
         name="triton.matmul",
         title="tiles in registers and shared memory, placed by Triton",
         reference="Triton, tutorial 03, Matrix Multiplication",
         function="mmcore_sources.triton.matmul_kernel:matmul",
         arguments=("A", "B", "C", "m", "n", "k", "lda", "ldb", "ldc"),
-        # The first is not pipelined, and the emulator knows what it is made of.
+        # The first is not pipelined, so that the emulator knows all of its instructions.
         configs=[
             {"BM": 32, "BN": 32, "BK": 32, "num_warps": 2, "num_stages": 1},
             {"BM": 64, "BN": 64, "BK": 32, "num_warps": 4, "num_stages": 3},

@@ -8,7 +8,7 @@ from mmcore_sources.triton.declaration import triton_kernel
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """``triton.matmul_f16``."""
+    """Return ``triton.matmul_f16``."""
     return triton_kernel(
         name="triton.matmul_f16",
         title="triton.matmul on tensor cores: float16 inputs, float32 sums",

@@ -1,9 +1,9 @@
 """The test cases of a kernel: products and configs on both sides of each of its constraints.
 
-They are found by asking the constraints, of which nothing else is known, so a third party's are searched as ours are.
-The usual sizes come first, whole tiles among them, whose extent the grid tells. What violates a constraint becomes a
-case that must be refused. Then the sizes next to an allowed one are tried, axis by axis, until an allowed and a
-violating one are found on either side, and the smallest that is allowed along each axis.
+The search only asks whether the constraints allow a product, so it works for a third party's constraints too. It tries
+the usual sizes first, with whole tiles, whose extent follows from the grid. Then it tries the sizes next to an allowed
+one, axis by axis, for the nearest allowed and violating sizes on either side. A product that violates a constraint
+becomes a case that must be refused.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ MOST_PER_CONFIG = 48
 """Products tested in each config."""
 
 USUAL_WORK = 1 << 21
-"""m·n·k of the largest product that is tested if smaller ones are allowed: several blocks, a second of emulation."""
+"""The m·n·k of the largest product if smaller ones are allowed: several blocks, a second of emulation."""
 
 USUAL_TILE = 64
-"""Rows and columns taken for a tile where the grid does not tell, as it is the same for every size."""
+"""The rows and columns of a tile if the grid is the same for every size."""
 
-# Sizes that are searched one by one, and those along one axis that are tried where no smaller product is allowed.
+# The largest size of an exhaustive search, and the sizes of one axis to try if no smaller product is allowed.
 _LARGEST, _LARGE = 512, (640, 768, 1024, 1536, 2048, 4096)
 _SQUARES = [(size, size, size) for size in range(1, _LARGEST + 1)]
 _DIRECTIONS = ("m", "n", "k", "mn", "mk", "nk", "mnk")
@@ -45,11 +45,11 @@ _GAPS = {"lda": 3, "ldb": 5, "ldc": 7}
 _THREADS, _LARGEST_INT = 1024, 2**31 - 1
 
 _Products: TypeAlias = Iterator[tuple[str, Problem]]
-"""Why each is tested, and the product."""
+"""Pairs of a reason and the product to test for it."""
 
 
 def find_cases(kernel: Kernel, device: DeviceProperties) -> Cases:
-    """The test cases of a kernel, in each of its usual configs.
+    """Return the test cases of a kernel, in each of its usual configs.
 
     Raises:
         InvalidKernel: its constraints fail, or allow no product in one of its configs.
@@ -86,7 +86,7 @@ class _Search:
     device: DeviceProperties
 
     def candidates(self) -> Iterator[tuple[str, Problem, Config]]:
-        """What is worth testing, allowed or not: the reason, the product and the config."""
+        """Yield products and configs to test, allowed or not, with the reason."""
         products = list(self._products())
         uneven = (problem for _, problem in products if len({problem.m, problem.n, problem.k}) > 1)
         apart = list(dict.fromkeys(self._allowed(uneven)))[:8]
@@ -97,7 +97,7 @@ class _Search:
         for constraint in self.kernel.constraints:
             alone = replace(self.kernel, constraints=(constraint,))
             violating = (pair for pair in strange if alone.violations(*pair))
-            # As few other constraints as can be are violated with it.
+            # The pair that violates the fewest other constraints shows this one best.
             for pair in sorted(violating, key=lambda pair: len(self.kernel.violations(*pair)))[:1]:
                 yield f"violates: {constraint.description}", *pair
 
@@ -105,7 +105,7 @@ class _Search:
         return (problem for problem in problems if not self.kernel.violations(problem, self.config))
 
     def _first(self, why: str, problems: Iterable[Problem]) -> _Products:
-        """The first that is allowed, if any is."""
+        """Return the first allowed product, if any."""
         return ((why, problem) for problem in itertools.islice(self._allowed(problems), 1))
 
     def _sized(self, sizes: Iterable[Iterable[int]]) -> Iterator[Problem]:
@@ -113,7 +113,7 @@ class _Search:
 
     @cached_property
     def _base(self) -> Problem:
-        """An allowed product whose neighbours can be tried: of about one block, else a square, else of least work."""
+        """The allowed product whose neighbours are tried: about one block, else a square, else that of least work."""
         block = self.config.block
         flat = ((size, block.x, size) for size in range(min(block.x, 32), 129))
         one_block = _SQUARES[max(block) - 1 :] if max(block) ** 3 * 4 <= USUAL_WORK else flat
@@ -130,12 +130,12 @@ class _Search:
         rows, columns = map(self._tile, "mn")
         for why, sizes in _usual_sizes(self.config.block, rows, columns):
             yield why, self.kernel.problem(*sizes)
-        # Many tiles each way, for mistakes that one or two do not show.
+        # Some mistakes need many tiles each way.
         counts = ((count * rows, count * columns) for count in (9, 5, 3))
         wide = [sizes for m, n in counts for sizes in ((m + 1, n + 1, 9), (m, n, 8), (m, n, 32))]
         affordable = (sizes for sizes in wide if math.prod(sizes) <= USUAL_WORK)
         yield from self._first("a wide and tall grid of tiles", self._sized(affordable))
-        # Two tiles each way, with a rest or without one, and as deep as is affordable.
+        # Two tiles each way, with and without a remainder, as deep as is affordable.
         m, n = 2 * rows, 2 * columns
         k = next((k for k in (256, 128, 64) if (m + 1) * (n + 1) * (k + 1) <= USUAL_WORK), 32)
         deep = list(self._sized([(m + 1, n + 1, k + 1), (m, n, k)]))
@@ -153,20 +153,20 @@ class _Search:
         yield from self._neighbours()
 
     def _tile(self, axis: str) -> int:
-        """Rows (m) or columns (n) that a block of the first launch computes, as the grid tells; an allowed multiple."""
+        """Return an allowed multiple of the rows (m) or columns (n) that a block computes, found from the grid."""
         extent = USUAL_TILE
         problems = _varied(self._base, axis, ((0, size) for size in range(1, _LARGEST + 2)))
         blocks = (launches(self.kernel, problem, self.config, self.device)[0].grid_dim.size for problem in problems)
         with contextlib.suppress(InvalidKernel):
             first = next(blocks)
             changed = (size for size, several in enumerate(blocks, 1) if several != first)
-            # A grid that is rounded down has no block at all below the first whole tile.
+            # A grid that is rounded down has no block below the first whole tile.
             extent = next((size + (first == 0) for size in changed), USUAL_TILE)
         multiples = _varied(self._base, axis, ((0, size) for size in range(extent, _LARGEST + 1, extent)))
         return next((getattr(each, axis) for each in self._allowed(multiples)), extent)
 
     def _with_gaps(self, problem: Problem) -> _Products:
-        """Gaps between the rows of all three matrices, as wide as is allowed; of each, for the base or if needed."""
+        """Yield gaps between the rows of all three matrices, and of each one for the base or if all are not allowed."""
         for axes in (tuple(_GAPS), *((axis,) for axis in _GAPS)):
             usual = {axis: getattr(problem, axis) + _GAPS[axis] for axis in axes}
             steps = (1 << shift for shift in range(8))
@@ -178,9 +178,9 @@ class _Search:
                 return
 
     def _neighbours(self) -> _Products:
-        """The nearest sizes on either side of the base, one allowed and one violating, axis by axis.
+        """Yield the nearest allowed and violating sizes on either side of the base, axis by axis.
 
-        Several axes are moved together where one of them alone cannot be.
+        Several axes change together if one of them cannot change alone.
         """
         immovable: set[str] = set()
         for axes in _DIRECTIONS:
@@ -196,9 +196,9 @@ class _Search:
             immovable |= set() if movable else set(axes)
 
     def _strange(self) -> Iterator[tuple[Problem, Config]]:
-        """The base in other configs; products near it, and multiples of it: nothing but their extent is against those.
+        """Yield the base in other configs, products near it, and multiples of it, which only size limits can forbid.
 
-        The other configs have another block of at most 1024 threads, or another value of one other number.
+        The other configs have another block of at most 1024 threads, or another value of one numeric parameter.
         """
         x, y, z = self.config.block
         shapes = [(x, y, z + 1), (x + 1, y, z), (x, y + 1, z), (2 * x, y, z), (x, 2 * y, z), (1, 1, 1), (3, 2, 1)]
@@ -216,7 +216,7 @@ class _Search:
 
 
 def _varied(base: Problem, axes: Iterable[str], changes: Iterable[tuple[int, int]]) -> Iterator[Problem]:
-    """The base with some sizes multiplied by a factor, then a number added; those are left out that no int can be."""
+    """Yield the base with some sizes multiplied by a factor and increased by a number, if they fit a C int."""
     for factor, number in changes:
         sizes = {axis: factor * getattr(base, axis) + number for axis in axes}
         if all(1 <= size <= _LARGEST_INT for size in sizes.values()):
@@ -224,10 +224,10 @@ def _varied(base: Problem, axes: Iterable[str], changes: Iterable[tuple[int, int
 
 
 def _usual_sizes(block: Dim3, rows: int, columns: int) -> Iterator[tuple[str, tuple[int, int, int]]]:
-    """Size 1, primes, sizes around the block, products that are long along one axis, and tiles of rows and columns.
+    """Yield size 1, primes, sizes around the block, products with one long axis, and whole tiles.
 
-    A kernel may have code of its own for tiles without a remainder, in m, in n and in k. The depth of its tiles is not
-    known; most divide a power of two, 96 or 120.
+    A kernel may have special code for tiles without a remainder, in m, in n and in k. The depth of its tiles is
+    unknown; most depths divide a power of two, 96 or 120.
     """
     x, y = block.x, block.y
     yield "size 1", (1, 1, 1)
@@ -254,6 +254,6 @@ def _usual_sizes(block: Dim3, rows: int, columns: int) -> Iterator[tuple[str, tu
 
 
 def _prime(least: int, *others: int) -> int:
-    """The first prime from ``least`` on that is none of the others."""
+    """Return the first prime from ``least`` on, without the others."""
     numbers = (number for number in itertools.count(max(least, 2)) if number not in others)
     return next(number for number in numbers if all(number % divisor for divisor in range(2, number)))

@@ -1,4 +1,4 @@
-"""``mmcore conform``: whether kernels keep what their declarations promise, tested case by case, and the report."""
+"""The command ``mmcore conform`` and its report."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.options import device_option, seed_type, timeout_option
 from mmcore.cli.output import console, fields, json_option, loaded_registry, render, write_json
 from mmcore.errors import UnknownKernel
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("kernel", metavar="KERNEL...", nargs=-1, required=True)
+@click.argument("kernel", type=KernelParam(), metavar="KERNEL...", nargs=-1, required=True)
 @device_option()
 @click.option("--seed", type=seed_type, metavar="S", help="Seed of the random inputs; fresh by default.")
 @timeout_option("each case")
@@ -40,7 +41,7 @@ def conform(
     quiet: bool,
     as_json: bool,
 ) -> int:
-    """Test whether kernels keep what they declare.
+    """Test whether kernels do what they declare.
 
     A KERNEL is a name, a .cu file, or a pattern such as 'acme.*', which leaves out kernels with known bugs.
     """
@@ -60,13 +61,13 @@ def conform(
         write_json([each.to_json() for each in made])
     if any(each.failures for each in made):
         return 1
-    # What a device cannot run it skips, as pytest does.
+    # As in pytest, skipped cases are no failure.
     return 2 if any(each.stopped for each in made) else 0
 
 
 @contextlib.contextmanager
 def _progress(kernel: str, *, shown: bool) -> Iterator[Progress]:
-    """A bar on a terminal's stderr that says what is being tested."""
+    """Yield a function that shows the current test in a progress bar on a terminal's stderr."""
     from rich.progress import Progress as Bar
 
     with Bar(console=console(), transient=True, disable=not shown) as bar:
@@ -75,7 +76,7 @@ def _progress(kernel: str, *, shown: bool) -> Iterator[Progress]:
 
 
 def report(conformance: Conformance, *, quiet: bool, verbose: bool) -> list[RenderableType]:
-    """The result on a line; unless quiet where it was tested, the counts, and the failures with their commands."""
+    """Return the result in a line and, unless quiet, the facts, the counts, and the failures with their commands."""
     result = summary(conformance)
     if quiet:
         return [result]
@@ -91,7 +92,7 @@ def report(conformance: Conformance, *, quiet: bool, verbose: bool) -> list[Rend
 
 
 def summary(conformance: Conformance) -> str:
-    """The kernel, and whether it conforms."""
+    """Return the kernel and its result in a line."""
     stopped = f"; stopped: {conformance.stopped}" if conformance.stopped else ""
     if conformance.failures:
         failing = {each.property for each in conformance.failures}
@@ -111,7 +112,7 @@ def _counts(conformance: Conformance, name: str) -> str:
 
 
 def _failures(conformance: Conformance, name: str) -> Iterator[str]:
-    """A paragraph for each group of a property's failures."""
+    """Yield a paragraph for each group of a property's failures."""
     for common, failures in groups(conformance.of(name)):
         first = failures[0]
         all_with = f", all with {common}" if common else ""
@@ -120,7 +121,7 @@ def _failures(conformance: Conformance, name: str) -> Iterator[str]:
 
 
 def _cases(conformance: Conformance) -> Iterator[str]:
-    """A line for what passed of a case, and one for each property that failed or was skipped."""
+    """Yield a line for the passed properties of each case, and one for each failed or skipped property."""
     yield ""
     passed: dict[str, list[str]] = {}
     for each in conformance.outcomes:

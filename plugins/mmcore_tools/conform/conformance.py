@@ -1,4 +1,4 @@
-"""A kernel's conformance: every property of every test case, each tested in the worker process of a device."""
+"""The conformance of a kernel: the outcomes of all test cases, which run in the worker process of a device."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ CAPABILITIES = ("7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0")
 """The compute capabilities that a kernel must fit, unless it declares that it needs a later one."""
 
 SANITIZER = "emulator"
-"""The device that looks for hazards, whichever runs the kernel."""
+"""The device that looks for hazards, also if the kernel is verified on a GPU."""
 
 MOST_FORCED = 24
-"""Cases of a kernel with known bugs that are launched against its constraints."""
+"""The most cases of a kernel with known bugs that are launched against its constraints."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -40,11 +40,11 @@ class Conformance:
 
     Attributes:
         kernel: the kernel.
-        device, sanitizer: the names of the device that ran it, and of the one that looked for hazards.
-        seed: seed of the inputs.
-        outcomes: in the order of the tests.
-        left_out: how many allowed products were found and not tested.
-        stopped: why no more were tested: the time limit, or a process that died.
+        device, sanitizer: the names of the devices that verified it and that looked for hazards.
+        seed: the seed of the inputs.
+        outcomes: the outcomes in the order of the tests.
+        left_out: the number of allowed products that were not tested.
+        stopped: the reason if not all tests were run: the time limit, or a process that died.
     """
 
     kernel: Kernel
@@ -62,21 +62,21 @@ class Conformance:
 
     @property
     def untested(self) -> str:
-        """Why no product could be tested; empty where one was, or something failed."""
+        """The reason if no product could be tested; empty if one was, or if any test failed."""
         runs = self.of("product")
         return "" if self.failures or any(each.outcome != SKIPPED for each in runs) else runs[0].reason
 
     @property
     def conforms(self) -> bool:
-        """Whether everything was tested that can be, and nothing failed."""
+        """True if all tests were run and none failed."""
         return not (self.failures or self.stopped or self.untested)
 
     def of(self, name: str) -> tuple[Outcome, ...]:
-        """The outcomes of one property."""
+        """Return the outcomes of one property."""
         return tuple(each for each in self.outcomes if each.property == name)
 
     def to_json(self) -> dict[str, Any]:
-        """The conformance as JSON-ready values."""
+        """Return the conformance as JSON-ready values."""
         names = ("device", "sanitizer", "seed", "conforms", "left_out", "stopped")
         values = {"kernel": self.kernel.name, **{name: getattr(self, name) for name in names}}
         counts = {name: dict(Counter(each.outcome for each in self.of(name))) for name in PROPERTIES}
@@ -91,17 +91,17 @@ def conform_kernel(
     timeout: float = USUAL_SECONDS,
     progress: Progress = lambda what, done, total: None,
 ) -> Conformance:
-    """Test whether a kernel keeps what its declaration promises.
+    """Test whether a kernel does what its declaration promises.
 
     Args:
-        reference: as a cell names a kernel.
-        device: as a user calls it.
-        seed: seed of the inputs of every case; fresh when None.
-        timeout: seconds that each case may take; after one that takes longer no others are tested.
-        progress: is told what is tested next, how many tests are done, and how many there are.
+        reference: the kernel's name or file.
+        device: the device's name, or "auto".
+        seed: the seed of all inputs; fresh if None.
+        timeout: the most seconds of each case; the first that takes longer ends the tests.
+        progress: a function that is called with the next test, the number of finished tests, and that of all tests.
 
     Raises:
-        MmcoreError: there is no such kernel or device, or no compiler.
+        MmcoreError: the kernel, the device or the compiler does not exist.
     """
     kernel, device = referenced_kernel(reference), device_name(device)
     seed = fresh_seed() if seed is None else seed
@@ -133,7 +133,7 @@ def conform_kernel(
 
 @dataclass(frozen=True)
 class _Tests:
-    """The tests of one kernel, which are made as the outcomes that they yield are asked for."""
+    """The tests of one kernel. Each runs when its outcomes are read."""
 
     kernel: Kernel
     reference: KernelReference
@@ -143,15 +143,15 @@ class _Tests:
     timeout: float
 
     def find_cases(self) -> Cases:
-        """The test cases; InvalidKernel or ConstraintViolation where there are none."""
-        asked = {"kernel": self.reference, "device": self.device, "seed": self.seed, "timings": ()}
+        """Return the test cases. Raises InvalidKernel or ConstraintViolation if there are none."""
+        common = {"kernel": self.reference, "device": self.device, "seed": self.seed, "timings": ()}
         found = self._ask(self.device, "found_cases", self.reference)
         for name in ("allowed", "violating"):
-            found[name] = tuple(Case(**{**each, "cell": Cell(**each["cell"] | asked)}) for each in found[name])
+            found[name] = tuple(Case(**{**each, "cell": Cell(**each["cell"] | common)}) for each in found[name])
         return Cases(**found)
 
     def steps(self, cases: Cases, outcomes: Sequence[Outcome]) -> Iterator[tuple[str, Iterator[Outcome]]]:
-        """What is tested in turn, the allowed cases first; ``outcomes`` are those of the steps before."""
+        """Yield the tests with their names, the allowed cases first; ``outcomes`` are those of the earlier tests."""
         yield from ((str(case), self._case(case)) for case in cases.allowed)
         yield "the launches together", self._launches(cases, outcomes)
         for config, capability in itertools.product(dict.fromkeys(case.config for case in cases.allowed), CAPABILITIES):
@@ -163,7 +163,7 @@ class _Tests:
         return run(device, f"mmcore_tools.conform.worker:{function}", *arguments, timeout=self.timeout)
 
     def _case(self, case: Case) -> Iterator[Outcome]:
-        """Every property of a case; the first failure of a property is the one that is told."""
+        """Yield the properties of a case; of several failures of one property, the first."""
         found = self._tested(case, "run_case", "product")
         if any(each.outcome == PASSED for each in found.values()):
             failed = {name: each for name, each in found.items() if each.outcome == FAILED}
@@ -171,7 +171,7 @@ class _Tests:
         yield from found.values()
 
     def _tested(self, case: Case, function: str, skipped: str, command: str = "run") -> dict[str, Outcome]:
-        """The outcomes of a test, by property; ``skipped`` is the one that this machine may be unable to tell."""
+        """Run a test and return its outcomes by property; ``skipped`` is the property to skip if it cannot run here."""
         device = self.sanitizer if command == "check" else self.device
         try:
             found = self._ask(device, function, case.cell.to_json())
@@ -182,13 +182,13 @@ class _Tests:
         outcomes = {}
         for name, outcome, reason in found:
             shown = ("run", case.cell) if outcome == PASSED else (command, case.cell.on(device))
-            # What differs between two runs is not shown by one.
+            # One run cannot show a difference between two.
             again = "" if (name, outcome) == ("repeatable", FAILED) else launch_command(*shown)
             outcomes[name] = Outcome(name, str(case), outcome, reason, again, case)
         return outcomes
 
     def _launches(self, cases: Cases, outcomes: Sequence[Outcome]) -> Iterator[Outcome]:
-        """What the cases show together, and whether those are refused that must be."""
+        """Yield the outcomes of all launches together, and of the cases that must be refused."""
         for name, what in cases.not_found:
             yield Outcome(name, what, SKIPPED, "no size or config that was tried is such a case")
         yield from self._over_reads([each.case for each in outcomes if each.case and each.property == "over-read"])
@@ -199,10 +199,10 @@ class _Tests:
             yield Outcome("geometry", what, FAILED, reason)
 
     def _over_reads(self, cases: Sequence[Case]) -> Iterator[Outcome]:
-        """Each declared over-read must be needed to its last element, by one of the cases at least.
+        """Yield a failure for each over-read that no case needs to its last element.
 
-        An over-read that is too large leaves room in which an out-of-bounds read goes unnoticed. One case that needs
-        it is enough, because what others need depends on what the compiler makes of their last step.
+        An over-read that is too large hides out-of-bounds reads. One case that needs all of it is enough: the need of
+        the others depends on the code that the compiler generates for their last step.
         """
         seen: dict[str, list[tuple[int, int, Case]]] = {}
         for case in cases:
@@ -214,20 +214,20 @@ class _Tests:
             what = f"over-read of {matrix}, declared in {len(looked)} cases"
             declared, read, case = max(looked, key=lambda each: each[1] - each[0])
             past = f"{declared} elements past the end of {matrix} are declared for {case}"
-            reason = f"{past}, of which {read or 'none'} are read; no case needs all that it declares"
+            reason = f"{past}, and {read or 'none'} of them are read; no case needs all of its over-read"
             yield Outcome("over-read", what, *((PASSED,) if read >= declared else (FAILED, reason)))
 
     def _fit(self, what: str, cases: Sequence[Case], capability: str) -> Iterator[Outcome]:
-        """Whether all cases of a config fit a compute capability."""
+        """Yield the outcome of fitting all cases of a config to a compute capability."""
         cells = [replace(case.cell, seed=None, device="") for case in sorted(cases, key=lambda case: case.work)]
         outcome, reason = self._ask(self.device, "fit", [cell.to_json() for cell in cells], capability)
         again = launch_command("occupancy", cells[-1]).replace("--device ''", f"--cc {capability}")
         yield Outcome("geometry", what, outcome, reason, again)
 
     def _known_bugs(self, violating: Sequence[Case], outcomes: Sequence[Outcome]) -> Iterator[Outcome]:
-        """A kernel with known bugs does not conform: for what shows of them, or for declaring what is not so.
+        """Yield failures for a kernel with known bugs: the symptoms found, or a declaration that no test confirms.
 
-        Its constraints may hide the bugs, so it is launched against them as well.
+        Its constraints may hide the bugs, so it is also launched against them.
         """
         if not self.kernel.known_bugs:
             yield Outcome("known-bugs", "declared bugs", PASSED)
@@ -238,7 +238,7 @@ class _Tests:
         forced = [replace(case, cell=replace(case.cell, force=True)) for case in small[:MOST_FORCED]]
         try:
             for case in forced:
-                # Against its constraints it may not be launchable at all, which shows nothing.
+                # A launch against the constraints may be impossible, which is no symptom.
                 shown += [each for each in self._case(case) if each.outcome == FAILED and each.property != "geometry"]
         except (TimeLimit, DeviceLost) as error:
             shown.append(Outcome("product", str(case), FAILED, str(error)))

@@ -1,4 +1,4 @@
-"""Test cases, the properties they are tested for, the outcomes, and what failing cases have in common."""
+"""Test cases, their properties and outcomes, and the conditions that failing cases share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROPERTIES = {
     "geometry": "block, grid, registers and shared memory fit compute capabilities 7.5 to 12.0",
     "known-bugs": "the kernel declares no known bugs",
 }
-"""Every property, with what it asks for."""
+"""The properties, each with its requirement."""
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
@@ -30,7 +30,7 @@ _DIVISORS = sorted(factor << shift for factor in (1, 3, 5, 7, 15) for shift in r
 
 @dataclass(frozen=True)
 class Case:
-    """A product in a config: the cell, the config's id, and why it is tested."""
+    """A test case: the cell, the config's id, and the reason for the test."""
 
     cell: Cell
     config: str
@@ -43,7 +43,7 @@ class Case:
 
     @property
     def work(self) -> int:
-        """Multiplications: m·n·k."""
+        """The number of multiplications, m·n·k."""
         return self.cell.m * self.cell.n * self.cell.k
 
 
@@ -52,9 +52,9 @@ class Cases:
     """The test cases of a kernel.
 
     Attributes:
-        allowed, violating: cases that its constraints allow, and cases that violate them.
-        not_found: properties, and what there should be a case of: a constraint violated, gaps between rows.
-        left_out: how many allowed cases were found beyond the most that are tested.
+        allowed, violating: the cases that its constraints allow and forbid.
+        not_found: properties with a kind of case that was not found: a violated constraint, gaps between rows.
+        left_out: the number of allowed cases beyond the most that are tested.
     """
 
     allowed: tuple[Case, ...] = ()
@@ -69,11 +69,11 @@ class Outcome:
 
     Attributes:
         property: one of :data:`PROPERTIES`.
-        what: what was tested, in a few words.
-        outcome: "passed", "failed", or "skipped" where this machine cannot tell.
-        reason: why it failed or was skipped, or for which constraint violations a launch was rightly refused.
-        reproduce: the command that does it again.
-        case: the case, where it is one.
+        what: a description of the test.
+        outcome: "passed", "failed", or "skipped" if the test cannot run on this machine.
+        reason: the reason of a failure or a skip, or the violations for which a launch was rightly refused.
+        reproduce: the command that repeats the test.
+        case: the case; None for a test of the whole kernel.
     """
 
     property: str
@@ -84,18 +84,17 @@ class Outcome:
     case: Case | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The outcome as JSON-ready values."""
+        """Return the outcome as JSON-ready values."""
         sizes = self.case and {name: getattr(self.case.cell, name) for name in ("m", "n", "k", "lda", "ldb", "ldc")}
-        told = {name: getattr(self, name) for name in ("property", "outcome", "reason", "reproduce")}
-        return {**told, "case": self.what, "problem": sizes, "config": self.case and self.case.config}
+        values = {name: getattr(self, name) for name in ("property", "outcome", "reason", "reproduce")}
+        return {**values, "case": self.what, "problem": sizes, "config": self.case and self.case.config}
 
 
 def groups(outcomes: Sequence[Outcome]) -> list[tuple[str, list[Outcome]]]:
-    """The failures of one property in groups: what each has in common, "k not a multiple of 4", and the failures.
+    """Return the failures of one property in groups, each with its common condition: "k not a multiple of 4".
 
-    Sizes of failing and passing cases are compared: the condition that holds for most failures and no passing case
-    makes a group, then the rest is grouped. Failures that are no cases are grouped by their reason. The failure of
-    least work comes first.
+    The condition that holds for most failures and no passing case makes the first group; the rest is grouped the same
+    way. Failures without a case are grouped by their reason. In a group, the failure of least work comes first.
     """
     failing = [each for each in outcomes if each.outcome == FAILED]
     reasons = dict.fromkeys(each.reason for each in failing if each.case is None)
@@ -104,7 +103,7 @@ def groups(outcomes: Sequence[Outcome]) -> list[tuple[str, list[Outcome]]]:
     cases = sorted(((each, each.case) for each in failing if each.case), key=lambda pair: pair[1].work)
     limits = sorted({getattr(case.cell, axis) for _, case in cases for axis in "mnk"})
     excluded = {condition for case in passing for condition in _conditions(case, limits)}
-    # Those of all configs stand before those of one, and the simplest first.
+    # Conditions on sizes come before those on a config, and simple ones before others.
     left = [(each, [text for text in _conditions(case, limits) if text not in excluded]) for each, case in cases]
     while left:
         counts = Counter(text for _, held in left for text in held)
@@ -116,7 +115,7 @@ def groups(outcomes: Sequence[Outcome]) -> list[tuple[str, list[Outcome]]]:
 
 
 def _conditions(case: Case, limits: Sequence[int]) -> Iterator[str]:
-    """What holds for a case: in words, the simplest first; in all configs, then in its own alone."""
+    """Yield the conditions that hold for a case, the simplest first; then the same in its config only."""
     cell, sizes = case.cell, {axis: getattr(case.cell, axis) for axis in "mnk"}
     rows = {"A": (cell.lda, cell.k), "B": (cell.ldb, cell.n), "C": (cell.ldc, cell.n)}
     gaps = [matrix for matrix, (leading, row) in rows.items() if leading > row]

@@ -1,7 +1,7 @@
 """``pytest --pyargs mmcore_tools.conform``: a test for each selected kernel and each property.
 
-``--mm-kernel``, ``--mm-dtype``, ``--mm-device`` and ``--mm-timeout`` mean what they do for benchmarks; products and
-configs are found from the kernels' constraints. A kernel is tested when the first of its tests runs.
+``--mm-kernel``, ``--mm-dtype``, ``--mm-device`` and ``--mm-timeout`` have the same meaning as in benchmarks; products
+and configs follow from the kernels' constraints. A kernel is tested when the first of its tests runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _last_conformance(name: str, device: str, timeout: float) -> Conformance:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test for each kernel and property."""
+    """Make a test for each kernel and property."""
     selection = Selection.of(metafunc.config)
     if selection.sizes or selection.blocks:
         raise pytest.Collector.CollectError("conform finds sizes and configs itself; leave out --mm-size, --mm-block")
@@ -35,13 +35,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         raise pytest.Collector.CollectError(str(error)) from None
     names = [kernel.name for kernel in kernels if kernel.dtype in (selection.dtypes or (kernel.dtype,))]
     if not names:
-        raise pytest.Collector.CollectError("there is nothing to test; kernels with known bugs must be named")
+        raise pytest.Collector.CollectError("no kernel is selected; kernels with known bugs must be named")
     pairs = [(name, tested) for name in names for tested in PROPERTIES]
     metafunc.parametrize(("name", "tested"), pairs, ids=[f"{name}-{tested}" for name, tested in pairs])
 
 
 def test_conforms(name: str, tested: str, pytestconfig: pytest.Config) -> None:
-    """The kernel has this property; each failure names the case and the command that shows it."""
+    """Assert that a kernel has a property; a failure names the case and the command that shows it."""
     selection = Selection.of(pytestconfig)
     try:
         conformance = _last_conformance(name, selection.device, selection.timeout)

@@ -1,12 +1,14 @@
-"""The tests of a kernel that its declaration, a compiler or a device takes part in; they run in a worker process."""
+"""The tests of a kernel that run in a worker process, with its declaration, a compiler and a device."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from mmcore import errors
 from mmcore.cell import Cell
@@ -21,13 +23,13 @@ from mmcore.kernel_reference import KernelReference
 from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan_cell
 from mmcore.registry import referenced_kernel
-from mmcore.verify.inputs import Matrices, rearranged
+from mmcore.verify.elements import narrow
+from mmcore.verify.inputs import Kind, Matrices, rearranged
 from mmcore.verify.verify_launches import mixed_inputs, verify_launches
 from mmcore_cuda.occupancy.compiled import capability_target, compiled_occupancies, target_plan
 from mmcore_emulator.adapter.check import check_cell
 from mmcore_emulator.adapter.profile import over_read_elements
 from mmcore_tools.conform.cases import find_cases
-from mmcore_tools.conform.inputs import with_a_row_not_finite
 from mmcore_tools.conform.outcome import FAILED, PASSED, SKIPPED
 
 _KINDS = {
@@ -40,11 +42,11 @@ _KINDS = {
 
 CellJson: TypeAlias = Mapping[str, Any]
 Findings: TypeAlias = list[tuple[str, str, str]]
-"""Properties, each with its outcome and the reason."""
+"""Triples of a property, its outcome and the reason."""
 
 
 def found_cases(device: Device, phases: Phases, reference: KernelReference) -> dict[str, Any]:
-    """The test cases of a kernel; a ConstraintViolation where it needs another device."""
+    """Return the test cases of a kernel. Raises ConstraintViolation if it needs another device."""
     kernel, capability = referenced_kernel(reference), device.properties.compute_capability
     if capability < kernel.min_compute_capability:
         needed, has = (".".join(map(str, pair)) for pair in (kernel.min_compute_capability, capability))
@@ -54,7 +56,7 @@ def found_cases(device: Device, phases: Phases, reference: KernelReference) -> d
 
 
 def refuse_case(device: Device, phases: Phases, values: CellJson) -> Findings:
-    """Whether a cell that violates a constraint is refused, and for which violations."""
+    """Test that a cell is refused for a violated constraint."""
     try:
         _planned(device, phases, values)
     except ConstraintViolation as refused:
@@ -63,9 +65,9 @@ def refuse_case(device: Device, phases: Phases, values: CellJson) -> Findings:
 
 
 def run_case(device: Device, phases: Phases, values: CellJson) -> Findings:
-    """Run a cell twice on the same inputs, where nothing passes unless there is a product.
+    """Run a cell twice on the same inputs and verify both products.
 
-    A TimeLimit says where the kernel was; another MmcoreError, that it is the machine that keeps it from being run.
+    Raises TimeLimit, or another MmcoreError if the cell cannot run on this machine.
     """
     try:
         cell, planned = _planned(device, phases, values)
@@ -76,14 +78,14 @@ def run_case(device: Device, phases: Phases, values: CellJson) -> Findings:
     except SharedMemoryExceeded as error:
         return [("product", SKIPPED, str(error))]
     except ConstraintViolation as error:
-        return [("geometry", FAILED, f"its constraints allow what is refused: {error}")]
-    # What these say is the kernel's failure; of other errors it is this machine that cannot tell.
+        return [("geometry", FAILED, f"its constraints allow a launch that is refused: {error}")]
+    # These are failures of the kernel; other errors are this machine's.
     except (InvalidKernel, CompileError, errors.DeviceError, errors.KernelError) as error:
         return [("product", FAILED, str(error))]
 
 
 def sanitize_case(device: Device, phases: Phases, values: CellJson) -> Findings:
-    """Run a cell where every access is watched; an MmcoreError where the device cannot run it."""
+    """Run a cell under the sanitizer. Raises MmcoreError if the device cannot run it."""
     cell, planned = _planned(device, phases, values)
     with phases("sanitize"):
         failures = _failures(planned, check_cell(cell, device).violations)
@@ -91,9 +93,9 @@ def sanitize_case(device: Device, phases: Phases, values: CellJson) -> Findings:
 
 
 def over_reads(device: Device, phases: Phases, values: CellJson, known: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Elements that a cell's launches declare to read past each matrix, if any, and how many they read there.
+    """Return the declared over-read of each matrix in elements, and the number that a cell's launches read.
 
-    They are not run, and 0 stands for what they read, where all of these matrices are among the known ones.
+    If all of these matrices are known, the cell is not run and the numbers read are 0.
     """
     cell, planned = _planned(device, phases, values)
     declared = {matrix: elements for matrix in MATRICES if (elements := planned.over_read(matrix))}
@@ -103,30 +105,30 @@ def over_reads(device: Device, phases: Phases, values: CellJson, known: Sequence
 
 
 def launch_failures(device: Device, phases: Phases, cells: Sequence[CellJson]) -> list[tuple[str, str]]:
-    """What is wrong with the launches of a kernel, taken together: pairs of a config and the reason.
+    """Return pairs of a config and a failure of its launches.
 
-    A launch rule that answers the same question differently fails, and so does one that ignores the config.
+    A launch rule fails if it returns different launches for one product and config, or if it ignores the config.
     """
     answers: dict[str, dict[Problem, Any]] = {}
     failures: dict[str, str] = {}
     for values in cells:
-        with contextlib.suppress(MmcoreError):  # running it fails for that
+        with contextlib.suppress(MmcoreError):  # the cell's own test fails for that
             plans = [_planned(device, phases, values)[1] for _ in range(3)]
             inputs = [compiler_of(each.kernel).inputs(each, device.architecture) for each in plans]
             first, *others = [(each.launches, each.entries, made) for each, made in zip(plans, inputs, strict=True)]
             answers.setdefault(plans[0].config.id, {})[plans[0].problem] = first
             if any(answer != first for answer in others):
-                reason = "asked 3 times for the same launch, its rule does not give the same one"
+                reason = "its launch rule returned different launches for the same product and config"
                 failures[plans[0].config.id] = reason
     for one, other in itertools.combinations(answers, 2):
         common = answers[one].keys() & answers[other].keys()
         if common and all(answers[one][problem] == answers[other][problem] for problem in common):
-            failures[other] = f"it is launched in the same way with {one} and with {other}, as which both are measured"
+            failures[other] = f"{one} and {other} have the same launches, so they are not different configs"
     return list(failures.items())
 
 
 def fit(device: Device, phases: Phases, cells: Sequence[CellJson], capability: str) -> tuple[str, str]:
-    """Whether the cells of one config fit a compute capability: the outcome, and the reason. The last is compiled."""
+    """Test that the cells of one config fit a compute capability. Only the last one is compiled."""
     major, minor = map(int, capability.split("."))
     several = [Cell.from_json(values) for values in cells]
     kernel = referenced_kernel(several[0].kernel)
@@ -145,12 +147,12 @@ def fit(device: Device, phases: Phases, cells: Sequence[CellJson], capability: s
     crowded = [each for each in occupancies if each.active_blocks == 0]
     if not crowded:
         return PASSED, ""
-    # How much shared memory it needs is what its launch rule declares.
+    # The launch rule declares the shared memory, so the kernel is not meant for such a card.
     return SKIPPED if {*crowded[0].exceeded} == {"shared"} else FAILED, crowded[0].advice
 
 
 def _runs(architecture: str, capability: tuple[int, int]) -> bool:
-    """Whether code for a kernel's own architecture ("90", "90a", "100f") runs there."""
+    """Return whether code for an architecture ("90", "90a", "100f") runs on a compute capability."""
     made_for = divmod(int(architecture.rstrip("af")), 10)
     if architecture.endswith("a"):
         return capability == made_for
@@ -164,7 +166,7 @@ def _planned(device: Device, phases: Phases, values: CellJson) -> tuple[Cell, Pl
 
 
 def _verified(loaded: LoadedKernel, cell: Cell) -> Findings:
-    """What comes of two runs."""
+    """Run a loaded kernel, and once more if its product is right."""
     problem, seed = cell.problem(loaded.plan.kernel), cell.seed or 0
     matrices = mixed_inputs(loaded, problem, seed)
     verified = verify_launches(loaded, problem, matrices)
@@ -172,7 +174,7 @@ def _verified(loaded: LoadedKernel, cell: Cell) -> Findings:
     if (found := verified.verification) is None:
         return _findings((), failures)
     if found.verified:
-        failures += _of_second_run(loaded, problem, seed, matrices)
+        failures += _second_run(loaded, problem, seed, matrices)
     else:
         wrong = f"{found.mismatch}; {found.extent}"
         failures.append(("written" if found.mismatch and found.mismatch.unwritten else "product", wrong))
@@ -180,16 +182,16 @@ def _verified(loaded: LoadedKernel, cell: Cell) -> Findings:
 
 
 def _findings(tested: Sequence[str], failures: Sequence[tuple[str, str]]) -> Findings:
-    """The properties that were tested, or found to fail: of several failures of one, the first is told."""
+    """Return the tested and the failed properties; of several failures of one property, the first."""
     reasons = dict.fromkeys(tested, "") | dict(reversed(failures))
     return [(name, FAILED if reason else PASSED, reason) for name, reason in reasons.items()]
 
 
 def _failures(planned: Plan, violations: Sequence[Violation]) -> list[tuple[str, str]]:
-    """The property that each violation speaks of, and the violation.
+    """Return each violation with the property that it concerns.
 
-    A read outside a matrix of which an over-read is declared says that too little is declared. A violation of no
-    kind that has a property (a failed launch) leaves no product.
+    A read beyond a matrix with a declared over-read means that the declaration is too small. A violation of any other
+    kind, such as a failed launch, leaves no product.
     """
     failures = []
     for each in violations:
@@ -202,13 +204,25 @@ def _failures(planned: Plan, violations: Sequence[Violation]) -> list[tuple[str,
     return failures
 
 
-def _of_second_run(loaded: LoadedKernel, problem: Problem, seed: int, matrices: Matrices) -> Iterator[tuple[str, str]]:
-    """What is wrong when a right kernel runs again on the same inputs, rearranged, and a row of NaN and infinities.
+def with_nonfinite_row(problem: Problem, matrices: Matrices, seed: int) -> Matrices:
+    """Return mixed inputs with a row of A replaced by NaN and infinities, if there are more than two rows."""
+    rng = np.random.Generator(np.random.SFC64([seed, 3]))
+    if matrices.rows is None or len(matrices.rows) < 3:
+        return matrices
+    row = int(rng.integers(1, len(matrices.rows) - 1))
+    matrices.a[row] = narrow(rng.choice(np.array([np.nan, np.inf, -np.inf]), size=problem.k), problem.dtype)
+    kinds = matrices.rows.copy()
+    kinds[row] = Kind.NOT_FINITE
+    return replace(matrices, rows=kinds)
 
-    C holds numbers instead of poison then, and workspaces what the first run left in them, so that a kernel that
-    computes with what it finds there is found out.
+
+def _second_run(loaded: LoadedKernel, problem: Problem, seed: int, matrices: Matrices) -> Iterator[tuple[str, str]]:
+    """Run a right kernel again on the same inputs, rearranged, with a row of NaN and infinities; yield its failures.
+
+    C now contains numbers instead of poison, and workspaces the values of the first run. A kernel that uses such
+    values computes a wrong product.
     """
-    inputs = with_a_row_not_finite(problem, rearranged(problem, matrices, seed), seed)
+    inputs = with_nonfinite_row(problem, rearranged(problem, matrices, seed), seed)
     verified = verify_launches(loaded, problem, inputs)
     if any(violation.fatal for violation in verified.violations):
         _failures(loaded.plan, verified.violations)

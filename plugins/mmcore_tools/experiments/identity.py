@@ -1,4 +1,4 @@
-"""The key of a cell: a digest of everything that its time depends on, so that it is measured once and not twice."""
+"""The key of a cell: a digest of everything that its time depends on, so that no cell is measured twice."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from mmcore.planning.plan import plan_cell
 
 
 def cell_key(device: Device, phases: Phases, values: Mapping[str, Any]) -> str:
-    """A digest of code, launches, compiler, device, timing and baseline; MmcoreError where the cell cannot be planned.
+    """Return a digest of code, launches, compiler, device, timing and baseline. Raises MmcoreError for no plan.
 
-    The code is known by what its compiler makes it of. The device is known
-    by its facts, as in every comparison of results: another GPU of the same name, clock and driver is the same device.
+    The compiler's inputs identify the code, and the device's facts the device. Another GPU of the same name, clock and
+    driver is the same device, as in every comparison of results.
     """
     cell = Cell.from_json(values)
     with phases("plan"):
         planned = plan_cell(cell, device.properties)
         kernel, problem = planned.kernel, cell.problem(planned.kernel)
         compiler = compiler_of(kernel)
-        known_by = [
+        parts = [
             *(kernel.name, kernel.accumulator, problem, planned.config.to_json()),
             *(compiler.name, compiler.version(), compiler.inputs(planned, device.architecture), planned.entries),
             *([launch, planned.arguments(launch)] for launch in planned.launches),
             *(dict(device.facts), mmcore.__version__, [asdict(timing) for timing in cell.timings]),
             cell.baseline,
         ]
-    return hashlib.sha256(json.dumps(known_by, sort_keys=True, default=repr).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What a plugin declares of an experiment."""
+"""The declaration of an experiment, and the hook of plugins that have some."""
 
 from __future__ import annotations
 
@@ -21,42 +21,40 @@ Block: TypeAlias = int | tuple[int, ...]
 
 MEASURES = ("kernel-warm", "kernel-cold", "end-to-end-pageable", "end-to-end-pinned")
 UNTIMED = "kernel-warm"
-"""The only measure on a device without device time."""
+"""The measure on a device without device times."""
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-# A title names no more kernels than this one by one.
-_NAMED = 4
+_NAMED = 4  # kernels in a title; more are counted
 
 
 class InvalidPreset(MmcoreError):
-    """A preset whose declaration contradicts itself."""
+    """A preset with a contradictory declaration."""
 
 
 class UnknownPreset(UnknownName):
-    """No plugin brings a preset of that name."""
+    """A name that no plugin's preset has."""
 
 
 @dataclass(frozen=True)
 class Preset:
-    """One experiment: every kernel at every size in every config, measured in every way.
+    """An experiment: every kernel at every size in every config, measured in every way.
 
-    What a kernel's constraints or the device's limits forbid is left out; the results list it with the reason.
+    Cells that constraints or the device's limits forbid are left out; the results list them with the reason.
 
     Attributes:
-        name: unique, reference or package first: "upc-sizes".
-        title, reference, shows: what is varied, where it comes from, and what the results are to show, a sentence each.
-        kernels: names of kernels, whoever brings them.
-        sizes: of the products; one number stands for m = n = k.
-        blocks: the short form of configs with nothing but a block; one number b stands for b×b, or for b threads in a
-            row where all of a kernel's blocks are flat.
-        configs: parameters by name. Without blocks and configs, each kernel is measured in its own usual ones.
+        name: a unique name that begins with the reference or package: "upc-sizes".
+        title, reference, shows: a sentence each on the variation, the source, and the expected result.
+        kernels: the names of the kernels, from any plugin.
+        sizes: the products; one number means m = n = k.
+        blocks: configs that have a block only. One number b means b×b, or b threads in a row if all of a kernel's
+            blocks are flat.
+        configs: parameters by name. Without blocks and configs, each kernel is measured in its usual configs.
         measures: names in :data:`MEASURES`.
-        quick_sizes, quick_blocks: those of the reduced form, which an emulator does in well under a minute.
-        baseline: name or pattern of what each kernel's first time is taken in turns with, such as "cublas.best", in the
-            types and layouts of each; nothing when empty.
-        max_time, min_rounds: device seconds that the rounds of a cell may take; how many there are at least.
+        quick_sizes, quick_blocks: those of the reduced form, which an emulator runs in less than a minute.
+        baseline: the name or pattern of a library's kernel, such as "cublas.best", that takes turns with each kernel.
+        max_time, min_rounds: the device seconds of a cell's rounds, and their smallest number.
 
-    Raises InvalidPreset when the declaration contradicts itself. Kernels are only looked for when it is run.
+    Raises InvalidPreset for a contradictory declaration. Unknown kernels are reported when the preset is run.
     """
 
     name: str
@@ -105,23 +103,23 @@ class Preset:
 
     @property
     def problems(self) -> tuple[tuple[int, int, int], ...]:
-        """m, n and k of each size."""
+        """The m, n and k of each size."""
         return tuple(map(_extents, self.sizes))
 
     @property
     def block_texts(self) -> tuple[str, ...]:
-        """The blocks as a user writes them."""
+        """The blocks as a user writes them, such as "16" or "32x8"."""
         return tuple(str(block) if isinstance(block, int) else "x".join(map(str, dim3(block))) for block in self.blocks)
 
     @property
     def parameters(self) -> tuple[Mapping[str, Any], ...]:
-        """The parameters of every config by name, the block as a user writes it; none for the kernels' usual ones."""
+        """The parameters of every config by name; empty if the kernels' usual configs are measured."""
         return (*({BLOCK: text} for text in self.block_texts), *self.configs)
 
     def form(self, *, quick: bool, timed: bool) -> Preset:
-        """What is run of it: the reduced form if ``quick``; neither copies nor cold caches where nothing is timed.
+        """Return the preset to run: reduced if ``quick``, without copies and cold caches unless ``timed``.
 
-        Its title says what is measured: the declared one is true of the full form with times alone.
+        The declared title describes the full form with times only, so the other forms get another title.
         """
         if timed and not quick:
             return self
@@ -135,7 +133,7 @@ class Preset:
         return replace(form, title=title, measures=self.measures if timed else (UNTIMED,))
 
     def to_json(self) -> dict[str, Any]:
-        """What results and lists say of it."""
+        """Return the preset's part of results and lists."""
         same = {name: getattr(self, name) for name in _AS_DECLARED}
         return {**same, "sizes": self.problems, "blocks": self.block_texts, "configs": self.configs}
 
@@ -149,7 +147,7 @@ def mmcore_presets() -> Iterable[Preset]:  # type: ignore[empty-body]
 
 
 def presets(registry: Registry) -> PluginTable[Preset]:
-    """Every plugin's presets by name, sorted; what is no preset ends up among what failed to load."""
+    """Return every plugin's presets by name, sorted. Other items are added to the registry's failures."""
     found: PluginTable[Preset] = PluginTable("preset", "mmcore experiment --list", UnknownPreset)
     brought = registry.collected("mmcore_presets", _preset)
     for item, origin in sorted(brought, key=lambda each: each.item.name):

@@ -1,4 +1,4 @@
-"""What ``mmcore experiment`` prints: the presets that there are, and what came of one."""
+"""The output of ``mmcore experiment``: the list of presets, and the report of one that was run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import RenderableType
+from rich.console import JustifyMethod, RenderableType
 from rich.table import Column, Table
 
 from mmcore.cli.output import fields
@@ -15,14 +15,13 @@ from mmcore_cuda.tuned_configs.files import other_card
 from mmcore_tools.experiments.preset import Preset
 
 _SERIES = ("kernel", "config_id")
-_TELLING = ("config", "measured", "cells", "at")
-# A row of the listing names no more kernels than this.
-_MOST_NAMES = 4
+_VARYING = ("config", "measured", "cells", "at")  # columns of a report that are left out if all rows agree
+_MOST_NAMES = 4  # kernels in a row of the list
 _PLAIN: Mapping[str, Any] = {"box": None, "pad_edge": False, "padding": (0, 2, 0, 0)}
 
 
 def summary(registered: Registered[Preset]) -> dict[str, Any]:
-    """What ``--list --json`` says of a preset."""
+    """Return a preset's part of ``--list --json``."""
     preset, origin = registered
     quick = preset.form(quick=True, timed=True).to_json()
     return {
@@ -36,7 +35,7 @@ def summary(registered: Registered[Preset]) -> dict[str, Any]:
 
 
 def listing(found: Iterable[Registered[Preset]]) -> RenderableType:
-    """A row for each preset."""
+    """Return a table with a row for each preset."""
     table = Table(Column("preset", no_wrap=True), "what it varies", Column("kernels", overflow="fold"), **_PLAIN)
     for preset, _ in found:
         more = len(preset.kernels) - _MOST_NAMES
@@ -46,7 +45,7 @@ def listing(found: Iterable[Registered[Preset]]) -> RenderableType:
 
 
 def outcome(document: Mapping[str, Any], results: Path, before: int) -> dict[str, Any]:
-    """What ``--json`` says of a preset that was run."""
+    """Return the document of ``--json`` for a preset that was run."""
     section = document["mmcore"]
     return {
         **{name: section[name] for name in ("experiment", "quick", "left_out", "refused", "failed")},
@@ -58,19 +57,17 @@ def outcome(document: Mapping[str, Any], results: Path, before: int) -> dict[str
 
 
 def report(document: Mapping[str, Any], results: Path, before: int) -> list[RenderableType]:
-    """Where the results are, what each kernel reached, what was refused and what failed."""
+    """Return the facts of a run, the best rate of each kernel, and the refused and failed cells."""
     section, infos = document["mmcore"], [benchmark["extra_info"] for benchmark in document["benchmarks"]]
     timed, reduced = section["timed"], section["quick"]
     rows = _rows(infos, timed=timed)
+    cards = dict.fromkeys(other_card(info.get("config_origin", "")) for info in infos)
     facts = [
         ("device", document["machine_info"]["mmcore"]["name"]),
         *((name, value) for name, value in _common(rows).items() if name != "cells"),
         ("cells", f"{len(infos)}: {len(infos) - before} measured now, {before} before"),
         ("left out", "\n".join(section["left_out"])),
-        (
-            "tuned on",
-            ", ".join(filter(None, dict.fromkeys(other_card(info.get("config_origin", "")) for info in infos))),
-        ),
+        ("tuned on", ", ".join(filter(None, cards))),
         ("results", str(results)),
     ]
     return [
@@ -86,7 +83,7 @@ def report(document: Mapping[str, Any], results: Path, before: int) -> list[Rend
 
 
 def _rows(infos: Sequence[Mapping[str, Any]], *, timed: bool) -> list[dict[str, str]]:
-    """The highest rate of each series, and its share of the baseline's; or the figures of its largest product."""
+    """Return the highest rate of each series and its share of the baseline's, or the figures of its largest product."""
     columns = {name: name.replace("_", "\n") for info in infos for name in info["figures"]}
     if timed:
         compared = any(info["baseline"] for info in infos)
@@ -106,26 +103,25 @@ def _number(value: float | None) -> str:
 
 
 def _common(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """What all rows have in common of that which tells them apart elsewhere."""
-    return {name: rows[0][name] for name in _TELLING if rows and len({row[name] for row in rows}) == 1}
+    """Return the varying columns in which all rows agree."""
+    return {name: rows[0][name] for name in _VARYING if rows and len({row[name] for row in rows}) == 1}
 
 
 def _table(rows: Sequence[Mapping[str, str]]) -> Table:
-    """The rows, without the columns that tell none of them apart: so it has room on a terminal of 80 columns."""
+    """Return the rows without the columns in which all agree, so that the table fits 80 columns."""
     left_out = {*_common(rows), *(["config"] if len({row["kernel"] for row in rows}) == len(rows) else [])}
     names = [name for name in (rows[0] if rows else ("kernel",)) if name not in left_out]
-    words = ("kernel", *_TELLING)
-    columns = [
-        Column(name, justify="left" if name in words else "right", no_wrap=name not in _TELLING) for name in names
-    ]
-    table = Table(*columns, **_PLAIN)
+    table = Table(**_PLAIN)
+    for name in names:
+        justify: JustifyMethod = "left" if name in ("kernel", *_VARYING) else "right"
+        table.add_column(name, justify=justify, no_wrap=name not in _VARYING)
     for row in rows:
         table.add_row(*(row[name] for name in names))
     return table
 
 
 def _not_compared(infos: Iterable[Mapping[str, Any]], baseline: str) -> Iterator[Mapping[str, Any]]:
-    """The kernel times that were to be taken in turns with a baseline and were not, with the reason."""
+    """Yield the kernel times without a baseline although the preset has one, with the reason."""
     for info in infos if baseline else ():
         if info["measure"] == "kernel" and info["baseline"] is None:
             reasons = "; ".join(each["reason"] for each in info["compared"])
@@ -133,7 +129,7 @@ def _not_compared(infos: Iterable[Mapping[str, Any]], baseline: str) -> Iterator
 
 
 def _reasons(what: str, cells: Sequence[Mapping[str, Any]], *names: str) -> Iterator[str]:
-    """What was not done, by what cells have under these names: the first of them, the reason, and how many more."""
+    """Yield a line for each group of cells that agree in the named fields: the first cell, its reason and the rest."""
     for index, members in enumerate(_series(cells, *names).values()):
         kernel, config = (members[0][name] for name in _SERIES)
         more = f" (and {len(members) - 1} more)" if len(members) > 1 else ""
@@ -142,7 +138,7 @@ def _reasons(what: str, cells: Sequence[Mapping[str, Any]], *names: str) -> Iter
 
 
 def _series(cells: Iterable[Mapping[str, Any]], *names: str) -> dict[tuple[Any, ...], list[Mapping[str, Any]]]:
-    """The cells by what they have under these names."""
+    """Return the cells in groups that agree in the named fields."""
     series: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for cell in cells:
         series.setdefault(tuple(cell[name] for name in names), []).append(cell)

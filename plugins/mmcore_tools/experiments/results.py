@@ -1,13 +1,11 @@
-"""The results of a preset: a record of each cell, kept in a journal at once, and at the end one document of them all.
-
-The document is pytest-benchmark's JSON.
-"""
+"""The results of a preset: a journal of finished cells, and at the end one document in pytest-benchmark's form."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import json
+import math
 import os
 import platform
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,12 +30,9 @@ _json = functools.partial(json.dumps, allow_nan=False)
 
 
 def benchmark_record(benchmark: Benchmark, result: Result, key: str) -> Record:
-    """What pytest-benchmark's JSON says of one benchmark; the time of an untimed one is the host's.
-
-    Its name is the one that pytest gave it in mmcore 0.1, so that results can be compared.
-    """
+    """Return a benchmark in pytest-benchmark's form; the time of an untimed one is the host's."""
     time = next(iter(result.times), None)
-    stats = cast(Any, Stats)()  # it has no types
+    stats = cast(Any, Stats)()  # pytest-benchmark has no types for it
     stats.data = [result.host_seconds] if time is None else [*time.rounds]
     return {
         "group": f"{benchmark.group}, on {result.device_description}",
@@ -52,7 +47,7 @@ def benchmark_record(benchmark: Benchmark, result: Result, key: str) -> Record:
 
 
 def missing_record(benchmark: Benchmark, error: MmcoreError) -> tuple[str, Record]:
-    """What results say of a benchmark that has none: whether it was "refused" or "failed", and why."""
+    """Return "refused" or "failed" and the record of a benchmark without a result."""
     kind, reason = "failed", str(error)
     if isinstance(error, ConstraintViolation):
         kind, reason = "refused", "; ".join(error.reasons)
@@ -68,20 +63,20 @@ def missing_record(benchmark: Benchmark, error: MmcoreError) -> tuple[str, Recor
 
 
 def machine_info(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What was measured on: the device's facts, and the versions of what compiled and measured."""
-    found: dict[str, Any] = {"python_version": platform.python_version(), "system": platform.system()}
-    describe(found, facts)
-    return found
+    """Return the device's facts and the versions of compilers and plugins."""
+    info: dict[str, Any] = {"python_version": platform.python_version(), "system": platform.system()}
+    describe(info, facts)
+    return info
 
 
 def document(about: Mapping[str, Any], machine: Mapping[str, Any], records: list[Record]) -> dict[str, Any]:
-    """The document, with what was asked for and what is missing of it, and each group's best, which may be older."""
-    medians: dict[str, list[float]] = {}
+    """Return the document of all records, with facts about the preset and each record's share of its group's best."""
+    best: dict[str, float] = {}
     for each in records:
-        medians.setdefault(each["group"], []).append(each["stats"]["median"])
+        best[each["group"]] = min(each["stats"]["median"], best.get(each["group"], math.inf))
     for each in records:
-        info, best = each["extra_info"], min(medians[each["group"]])
-        info["percent_of_best"] = None if info["gflops"] is None else 100 * best / each["stats"]["median"]
+        share = 100 * best[each["group"]] / each["stats"]["median"]
+        each["extra_info"]["percent_of_best"] = None if each["extra_info"]["gflops"] is None else share
     return {
         "machine_info": machine,
         "commit_info": {},
@@ -93,20 +88,20 @@ def document(about: Mapping[str, Any], machine: Mapping[str, Any], records: list
 
 
 class Store:
-    """The cells of one preset in a folder: ``results`` is the file that they end up in."""
+    """The cells of one preset in a folder. ``results`` is the file of the finished document."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.results = folder / f"{name}.json"
         self._journal = folder / f"{name}.unfinished.jsonl"
 
     def forget(self) -> None:
-        """Measure everything anew; the results so far are set aside as ``NAME.previous.json``."""
+        """Drop the journal, and rename the results to ``NAME.previous.json``."""
         self._journal.unlink(missing_ok=True)
         if self.results.exists():
             self.results.replace(self.results.with_suffix(".previous.json"))
 
     def measured(self, machine: Mapping[str, Any]) -> dict[str, Record]:
-        """Every cell that is there, by its key; MmcoreError where the file holds another device's results, or none."""
+        """Return every finished cell by its key. Raises MmcoreError if the file holds no results of this device."""
         found, reason = {}, ""
         if self.results.exists():
             try:
@@ -121,21 +116,21 @@ class Store:
             what = f"{self.results} holds the results of another device: {reason}"
             raise MmcoreError(f"{what}; name another folder with --dir, or set them aside with --fresh")
         for line in read_lines(self._journal) if self._journal.exists() else ():
-            # A line that its run was killed over is no record: the cell is measured again.
+            # A killed run may leave part of a line; its cell is measured again.
             with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
                 found |= _keyed([json.loads(line)])
         return found
 
     def add(self, record: Record) -> None:
-        """Keep a cell, whatever happens next."""
+        """Append a cell to the journal, and wait until it is on disk."""
         with self._journal.open("ab") as file:
-            # On a line of its own, whatever a killed run left before it.
+            # A killed run may have left part of a line before it.
             file.write(b"\n" + _json(record).encode())
             file.flush()
             os.fsync(file.fileno())
 
     def finish(self, document: Mapping[str, Any]) -> None:
-        """Write the results, all at once, and end the journal."""
+        """Write the document at once, and remove the journal."""
         head = _json({name: value for name, value in document.items() if name != "benchmarks"}).removesuffix("}")
         lines = ",\n  ".join(map(_json, document["benchmarks"]))
         write(self.results, f'{head}, "benchmarks": [\n  {lines}\n]}}\n'.encode())
@@ -144,9 +139,9 @@ class Store:
 
 @contextlib.contextmanager
 def opened(folder: Path, name: str) -> Iterator[Store]:
-    """The store of a preset, in a folder that is made, and that no other process writes to meanwhile.
+    """Make a folder and yield the store of a preset there, locked against other processes.
 
-    Raises MmcoreError where one does, and where a file cannot be written or read.
+    Raises MmcoreError if another process has it, or if a file cannot be written or read.
     """
     store = Store(folder, name)
     lock = Lock(f"results-{store.results.absolute()}")
@@ -162,5 +157,5 @@ def opened(folder: Path, name: str) -> Iterator[Store]:
 
 
 def _keyed(records: Iterable[Record]) -> dict[str, Record]:
-    """Records by their keys; raises TypeError, KeyError or ValueError for what is none."""
+    """Return records by their keys. Raises TypeError, KeyError or ValueError for another value."""
     return {str(each["extra_info"][_CELL_KEY]): each for each in records if float(each["stats"]["median"]) >= 0}

@@ -1,4 +1,4 @@
-"""Running a preset: the cells that are not measured yet are measured one by one, and kept at once."""
+"""The run of a preset: it measures cells without a result one by one, and keeps each result at once."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ from mmcore_tools.experiments.results import (
 )
 
 Finished: TypeAlias = tuple[Mapping[str, Any], Path, int]
-"""The results of a preset that was run to its end, their file, and how many cells had been measured before."""
+"""The results of a finished preset, their file, and the number of cells that earlier runs measured."""
 
 _Cells: TypeAlias = dict[str, tuple[Benchmark, Cell]]  # by key
 _Missing: TypeAlias = dict[str, list[Record]]  # "refused" and "failed"
 
 
 def run_preset(preset: Preset, *, quick: bool, device: str, folder: Path | None, fresh: bool) -> Finished:
-    """Measure what of a preset is not measured yet, and write its results.
+    """Measure the cells of a preset that have no result yet, and write the results.
 
-    Options are those of the command; ``folder`` is a device's own under ``experiments`` when None. What was measured
-    before a KeyboardInterrupt is kept. Raises MmcoreError where the preset cannot be run.
+    The options are those of the command; the usual folder is the device's under ``experiments``. A KeyboardInterrupt
+    loses no finished cell. Raises MmcoreError if the preset cannot be run.
     """
     name, timed = device_name(device), chosen(device)[0].supports_timing
     if not timed and not quick:
@@ -71,7 +71,7 @@ def run_preset(preset: Preset, *, quick: bool, device: str, folder: Path | None,
         except KeyboardInterrupt:
             again = "the same command without --fresh" if fresh else "the same command"
             count = f"{len(records)} of {len(cells)} cells are measured and kept"
-            say(f"interrupted: {count}; {again} goes on from there")
+            say(f"interrupted: {count}; {again} continues")
             raise
         finally:
             lock.release()
@@ -91,23 +91,23 @@ def run_preset(preset: Preset, *, quick: bool, device: str, folder: Path | None,
 
 
 def _benchmarks(preset: Preset, properties: DeviceProperties) -> Iterator[Benchmark]:
-    """Every kernel, config, size and measure, whether it can be launched or not; tuned configs for the usual ones.
+    """Yield every kernel, config, size and measure; the usual configs of a kernel include its tuned ones.
 
-    Raises UnknownKernel where there is no such kernel, InvalidConfig where it has no such parameter.
+    Raises UnknownKernel, or InvalidConfig for a parameter that a kernel does not have.
     """
     length: dict[str, Any] = {"max_seconds": preset.max_time, "min_rounds": preset.min_rounds}
     timings = [Timing(what, how, **length) for what, _, how in (each.rpartition("-") for each in preset.measures)]
     for kernel in map(registry().kernel, preset.kernels):
-        asked = [config for each in preset.parameters for config in kernel.matching_configs(**each)]
-        configs = dict.fromkeys(asked or kernel.usual_configs)
+        declared = [config for each in preset.parameters for config in kernel.matching_configs(**each)]
+        configs = dict.fromkeys(declared or kernel.usual_configs)
         pairs = [(kernel.problem(*sizes), config) for config, sizes in itertools.product(configs, preset.problems)]
-        several = [(*pair, "") for pair in pairs] if asked else tuned(kernel, pairs, lambda: properties)
+        several = [(*pair, "") for pair in pairs] if declared else tuned(kernel, pairs, lambda: properties)
         for (problem, config, origin), timing in itertools.product(several, timings):
             yield Benchmark(kernel, problem, config, timing, origin=origin)
 
 
 def _planned(preset: Preset, device: str, properties: DeviceProperties, *, timed: bool) -> tuple[_Cells, _Missing]:
-    """The cells of a preset, and what cannot be measured of it."""
+    """Return the cells of a preset, and records of the others, which cannot be launched."""
     cells: _Cells = {}
     missing: _Missing = {"refused": [], "failed": []}
     for benchmark in _benchmarks(preset, properties):
@@ -122,11 +122,11 @@ def _planned(preset: Preset, device: str, properties: DeviceProperties, *, timed
 
 
 def _measure(cells: _Cells, store: Store, records: dict[str, Record], missing: _Missing) -> None:
-    """Measure the cells that have no record yet: each gets one, or is missing with the reason.
+    """Measure the cells without a record; each gets one, or is added to the missing ones with its reason.
 
-    Why a baseline is missing is said at once, since a run of minutes may be worth little without it.
+    A missing baseline is reported at once, since without it a run of minutes may be of little use.
     """
-    said: set[str] = set()
+    reported = {""}
     with _progress(len(cells), len(records)) as done:
         for key, (benchmark, cell) in cells.items():
             if key in records:
@@ -145,8 +145,8 @@ def _measure(cells: _Cells, store: Store, records: dict[str, Record], missing: _
                 records[key] = record
                 outcome = _outcome(record["extra_info"])
                 for compared in record["extra_info"]["compared"]:
-                    if compared["reason"] not in {"", *said}:
-                        said.add(compared["reason"])
+                    if compared["reason"] not in reported:
+                        reported.add(compared["reason"])
                         say(f"not compared: {compared['reason']}")
             done(f"{benchmark.id}: {outcome}")
 
@@ -161,7 +161,7 @@ def _outcome(info: Mapping[str, Any]) -> str:
 
 @contextlib.contextmanager
 def _progress(cells: int, before: int) -> Iterator[Callable[[str], None]]:
-    """Says of each cell that it is done: on a terminal in one line that changes, elsewhere in a line each."""
+    """Yield a function that reports a finished cell: on a terminal in one changing line, elsewhere in a new line."""
     begin, numbers, terminal = monotonic(), itertools.count(before + 1), sys.stderr.isatty()
     column = TextColumn("{task.description}", markup=False)
     with Progress(column, console=console(), transient=True, disable=not terminal) as bar:

@@ -18,7 +18,7 @@ from mmcore_tools.history.measurements import Card, Measurement, Run, Subject, U
 from mmcore_tools.saved import DAMAGE, HOW, InvalidResults, damage, one_of, saved_document, text, whole
 
 UNVERIFIED, UNTIMED, UNKNOWN = "not verified", "without device times", "of a version that this mmcore does not read"
-"""The reasons for which a result has no place in a history."""
+"""The reasons to leave a result out of a history."""
 
 # pytest-benchmark's folder for a kind of machine: "Linux-CPython-3.12-64bit".
 _MACHINE_FOLDER = re.compile(r".+-.+-[\d.]+-\d+bit")
@@ -149,7 +149,7 @@ def _run(document: Mapping[str, Any], host: str) -> Run:
 
 
 def _left_out(info: Mapping[str, Any]) -> str:
-    """Return the reason for which a result has no place in a history; empty if it has one."""
+    """Return the reason if a result has no place in a history; else an empty text."""
     if info.get("schema", SCHEMA) not in range(1, SCHEMA + 1):
         return UNKNOWN
     if info.get("verified") is not True:

@@ -73,7 +73,7 @@ def _counts(found: Iterable[Trend]) -> str:
 
 
 def _table(shown: Sequence[Trend], *, every: bool) -> Table:
-    """Return a row for each series. In a table that is too wide, the name's other columns are folded below the kernel.
+    """Return a row for each series. If the table is too wide, the other names are folded below the kernel's.
 
     With ``every``, the number of runs and their noise show why some series did not change.
     """

@@ -1,11 +1,11 @@
 """The trend of each series: whether its newest runs are slower or faster, since when, and what else changed.
 
 The newest run of each host is judged by itself. Its reference is the median of the last few earlier runs on that host,
-or on all hosts if there are none there: a host that is always slow is no regression, and `hosts` reports it.
+or on all hosts if there are none there. A host that is always slow is no regression; `hosts` reports it.
 
 A change exceeds both a share of the reference and the noise of its runs. The noise is 3.5 times 1.4826 times their
-median absolute deviation, the limit of Iglewicz and Hoaglin for an outlier (How to Detect and Handle Outliers, 1993;
-NIST/SEMATECH e-Handbook, section 1.3.5.17). One odd run in the reference changes neither of these much.
+median absolute deviation, which is Iglewicz and Hoaglin's limit for an outlier. (How to Detect and Handle Outliers,
+1993; NIST/SEMATECH e-Handbook, section 1.3.5.17.) One odd run in the reference changes neither of these much.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ LATELY = 7
 """The number of days with runs that are recent: a week of nightly runs, so that a weekly run is among them."""
 
 ROUNDING = 1e-9
-"""The share by which rounding may increase a change: 1.03 - 1.0 is more than 0.03."""
+"""The largest increase of a change by rounding, as a share: 1.03 - 1.0 is more than 0.03."""
 
 _FEWEST = 3  # runs in a reference, unless the window is smaller: the noise of fewer is unknown
 _NOISE = 3.5 * 1.4826  # times the median absolute deviation, which estimates a normal distribution's deviation
-_SAME_CLOCK = 0.01  # the share by which SM clocks differ from run to run
+_SAME_CLOCK = 0.01  # the usual difference of SM clocks between runs, as a share
 _BY_HOST = {SLOWER: 0, FASTER: 1, UNCHANGED: 2, NEW: 3}
 _BY_SERIES = {SLOWER: 0, UNCHANGED: 1, FASTER: 2, NEW: 3, OLD: 4}
 
@@ -125,7 +125,7 @@ def first_of_last_days(series: Iterable[Sequence[Measurement]]) -> str:
 
 
 def trends(series: Iterable[tuple[Subject, Sequence[Measurement]]], limits: Limits, lately: str) -> list[Trend]:
-    """Return the trends of all series, those that became slower first and old ones last."""
+    """Return the trends of all series, the slower ones first and old ones last."""
     found = [_trend(subject, measurements, limits, lately) for subject, measurements in series]
     return sorted(found, key=lambda each: (_BY_SERIES[each.state], -(each.worst.change_percent or 0.0), each.subject))
 

@@ -1,4 +1,4 @@
-"""``mmcore new-plugin``: a package of one's own to start from."""
+"""The command ``mmcore new-plugin``, which writes a package to start from."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from pathlib import Path
 
 import click
 
+from mmcore.cli.kernel_param import KernelParam, refuse_file_options
 from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
 from mmcore.kernel_reference import KernelReference
 
 _ROLES = {
     "pyproject.toml": "the package, and the entry point that mmcore finds it by",
-    "README.md": "what there is, and how to run it",
+    "README.md": "the files, and how to run them",
     "tests/test_kernel.py": "tests of the product, in every config",
     "bench/test_speed.py": "the benchmark",
 }
@@ -24,11 +25,17 @@ _ROLES = {
     "--dir", "folder", type=Path, metavar="D", help="Folder to write, new or empty; called like the package by default."
 )
 @click.option(
-    "--from", "model", metavar="KERNEL", help="Start from a copy of this kernel, or of the one in a .cu file."
+    "--from",
+    "model",
+    type=KernelParam(),
+    metavar="KERNEL",
+    help="Start from a copy of this kernel, or of the one in a .cu file.",
 )
 @json_option
 def new_plugin(name: str, folder: Path | None, model: KernelReference | None, as_json: bool) -> int:
     """Write a package with a kernel to start from."""
+    if model is None:
+        refuse_file_options("none is named")
     registry = loaded_registry()
     from mmcore_tools.new_plugin.names import free_names
     from mmcore_tools.new_plugin.project import project
@@ -64,7 +71,7 @@ def new_plugin(name: str, folder: Path | None, model: KernelReference | None, as
 
 
 def _next(kernel: str, folder: Path) -> list[str]:
-    """What to type after this, to see the kernel run, verified and measured."""
+    """Return the commands that install, run, verify and measure the kernel."""
     return [
         *([f"cd {shlex.quote(str(folder))}"] if folder != Path() else []),
         "python -m pip install -e .",

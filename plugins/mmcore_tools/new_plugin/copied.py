@@ -18,10 +18,10 @@ _HEADERS = (".cuh", ".h", ".hpp", ".inl")
 
 
 def copied_files(registered: Registered[Kernel], names: Names) -> dict[str, str]:
-    """The files of a kernel under its new name: texts by path in the new package's folder.
+    """Return the files of a kernel under its new name: texts by path in the new package's folder.
 
     Raises:
-        PluginNotWritten: they are not all that there is to the kernel, or cannot be read; the text says why.
+        PluginNotWritten: the kernel needs other files too, or the files cannot be read.
     """
     kernel, distribution = registered.item, registered.origin.distribution
     module = registry().modules[registered.origin]
@@ -41,13 +41,13 @@ def copied_files(registered: Registered[Kernel], names: Names) -> dict[str, str]
 
 
 def further_requirements(distribution: str) -> list[str]:
-    """What a distribution needs besides mmcore."""
+    """Return the requirements of a distribution besides mmcore."""
     needed = () if distribution == DISTRIBUTION else importlib.metadata.requires(distribution) or ()
     return [each for each in needed if "extra ==" not in each and not each.startswith(DISTRIBUTION)]
 
 
 def _attachment(kernel: Kernel, module: ModuleType, path: Path, text: str) -> str:
-    """Why module, source and the headers beside them are not all that there is to the kernel; empty where they are."""
+    """Return the reason if a kernel needs more than its module, source and headers; else an empty text."""
     alone, package = Registry(), module.__name__.partition(".")[0]
     alone.add(module, "alone", "alone")
     if len(alone.kernels) > 1:
@@ -60,7 +60,7 @@ def _attachment(kernel: Kernel, module: ModuleType, path: Path, text: str) -> st
 
 
 def _headers(folder: Path) -> Iterator[tuple[str, Path]]:
-    """The folder's headers by relative path; none that a symbolic link leads to outside of it."""
+    """Yield the folder's headers by relative path, without links to files outside of it."""
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
         hidden = any(part.startswith(".") for part in name.parts)

@@ -1,4 +1,4 @@
-"""The names of a new plugin's parts, all of them made from the kernel's name."""
+"""The names of a new plugin's parts, derived from the kernel's name."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from mmcore.registry import Registry
 
 
 class PluginNotWritten(MmcoreError):
-    """A new plugin cannot be written: its name or folder is taken, or the kernel cannot be copied."""
+    """A new plugin that cannot be written: its name or folder is taken, or the kernel cannot be copied."""
 
 
 class Names(NamedTuple):
     """The names in a package of one kernel.
 
     Attributes:
-        kernel: the kernel's own, "acme.tiled".
-        word: its last part, "tiled", which is also the stem of its source.
-        package: the Python package, "acme_tiled": one for each kernel, so that no two that are installed share a name.
-        distribution: what pip calls the package: "acme-tiled".
-        module: the module that declares the kernel: "tiled".
-        entry: the CUDA function, "multiply_tiled"; never a word of C++, as that of "acme.int" would be.
+        kernel: the kernel, "acme.tiled".
+        word: the last part of it, "tiled", which is also the stem of its source.
+        package: the Python package, "acme_tiled"; each kernel has its own, so that no two installed ones collide.
+        distribution: the package's name for pip, "acme-tiled".
+        module: the module that declares the kernel, "tiled".
+        entry: the CUDA function, "multiply_tiled". The prefix keeps it from being a C++ keyword.
     """
 
     kernel: str
@@ -37,11 +37,11 @@ class Names(NamedTuple):
 
 
 def free_names(kernel: str, registry: Registry) -> Names:
-    """The names for a new kernel's package.
+    """Return the names for a new kernel's package.
 
     Raises:
         InvalidKernel: it is not a kernel's name.
-        PluginNotWritten: a part of it is a keyword of Python's, or a kernel or package has that name already.
+        PluginNotWritten: a part of it is a Python keyword, or a kernel or package already has that name.
     """
     check_name(kernel)
     *_, word = parts = kernel.split(".")

@@ -1,4 +1,4 @@
-"""A new plugin's package: its files, written and loaded on trial, all of them or none."""
+"""The package of a new plugin. Its files are loaded for a test before they are moved to their folder."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from mmcore_tools.new_plugin.names import Names, PluginNotWritten
 
 @dataclass(frozen=True)
 class Project:
-    """A package of one kernel: what its parts are called, and their texts, by path in its folder, with slashes."""
+    """A package of one kernel: its names, and its files' texts by path with slashes."""
 
     names: Names
     files: dict[str, str]
 
     def write(self, folder: Path) -> None:
-        """Write the files into a folder that is empty or not there yet; folders above it that are missing are made.
+        """Write the files into a new or empty folder, and make missing folders above it.
 
-        They are written to a temporary folder beside their place, and moved when they are complete and could be loaded.
+        They are written to a temporary folder first, loaded there, and then moved.
 
         Raises:
-            PluginNotWritten: the folder is not free, the system does not let it be written, or the package does not
-                declare the kernel; nothing is left behind.
+            PluginNotWritten: the folder is not empty or cannot be written, or the package does not declare the kernel.
+                Nothing is left behind.
         """
         try:
             self._write(Path(os.path.abspath(folder)))
@@ -64,7 +64,7 @@ class Project:
                 made.rename(base / made.name)
 
     def _load(self, folder: Path) -> None:
-        """Load the package from a folder, as an installed one is; PluginNotWritten if its kernel is not there."""
+        """Load the package from a folder like an installed one. Raises PluginNotWritten if its kernel is missing."""
         names, found = self.names, Registry()
         origin = Origin(names.kernel, names.distribution)
         sys.path.insert(0, str(folder))
@@ -89,10 +89,10 @@ class Project:
 
 
 def project(names: Names, model: Kernel | None = None) -> Project:
-    """A package with one kernel: a copy of ``model``, or one thread for each element of C when there is none.
+    """Return a package with a copy of ``model``, or without one a kernel with a thread for each element of C.
 
     Raises:
-        PluginNotWritten: the model cannot be copied; the text says why.
+        PluginNotWritten: the model cannot be copied.
     """
     known, file = (
         registry().kernels.get(model.name) if model else None,
@@ -117,7 +117,7 @@ def project(names: Names, model: Kernel | None = None) -> Project:
 
 
 def _this_version() -> str:
-    """mmcore in the versions that have this one's interface: "mmcore-cuda>=0.2,<0.3" for 0.2.1."""
+    """Return the requirement of mmcore versions with this interface: "mmcore-cuda>=0.2,<0.3" for 0.2.1."""
     major, minor = map(int, re.findall(r"\d+", version(DISTRIBUTION))[:2])
     return f"{DISTRIBUTION}>={major}.{minor},<{major}.{minor + 1}"
 

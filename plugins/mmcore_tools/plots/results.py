@@ -27,9 +27,8 @@ class Entry:
         measure, how: "kernel" with "warm" or "cold" caches, or "end-to-end" from "pageable" or "pinned" memory.
         dtype: the element type of A and B.
         verification: how the product was verified.
-        numbers: times and counts by their names in a saved result: "registers"; "median_ms" and "gflops" from a GPU,
-            with "baseline_gflops" and "percent_of_baseline" if a library took turns; "global_sectors" and
-            "flop_per_byte" from an emulator.
+        numbers: times and counts by their names in a saved result. A GPU's have "median_ms" and "gflops", and
+            "baseline_gflops" if a library took turns. An emulator's have "global_sectors" and "flop_per_byte".
         baseline: the label of that library; empty if none took turns.
         reason: the reason if there are no numbers.
     """
@@ -119,7 +118,7 @@ class Results:
         machine: facts about the device, its name under "name".
         date: the day of the latest run, as YYYY-MM-DD.
         entries: the results, in the files' order.
-        skipped, failed: the cells that could not be launched, and those that were launched and have no time.
+        skipped, failed: the cells that could not be launched, and the launched ones without a time.
         left_out: a sentence about each part of the experiment that was not run.
         baseline: the name or pattern of the experiment's baseline; empty if it has none.
     """

@@ -1,4 +1,4 @@
-// A warp uses only its own row of A, for which __syncwarp suffices, but B's tile is loaded by all warps.
+// __syncwarp suffices for A, as a warp uses only its own row, but not for B's tile, which all warps load.
 // expect: shared-race
 // sizes: 9x40x50
 // config: block=32x8

@@ -1,4 +1,4 @@
-// Each warp has its own shared memory, for which __syncwarp suffices.
+// Each warp has its own shared memory, so that __syncwarp suffices.
 // sizes: 6x40x70
 // config: block=32x4
 

@@ -1,4 +1,4 @@
-// Sums saturate at ±2^24, the largest whole number up to which float32 is exact.
+// Sums saturate at ±2^24, the end of the range of whole numbers that are exact in float32.
 // sizes: 33x35x37 64x64x7
 
 extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k)

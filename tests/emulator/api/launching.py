@@ -28,9 +28,9 @@ def one(source: str, kernel: str, *arguments: Argument, **further: Any) -> Repor
 
 
 def refusal(error: type[EmulatorError], source: str | Path = PTX, kernel: str = "f", **further: Any) -> str:
-    """The sentence with which a launch is refused."""
-    asked = {"grid": 1, "block": 32, "args": (np.zeros(32, np.uint32),), **further}
+    """Return the sentence with which a launch is refused."""
+    arguments = {"grid": 1, "block": 32, "args": (np.zeros(32, np.uint32),), **further}
     with pytest.raises(error) as raised:
-        launch(source, kernel, **asked)
+        launch(source, kernel, **arguments)
     assert issubclass(error, EmulatorError)
     return str(raised.value)

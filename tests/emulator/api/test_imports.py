@@ -19,7 +19,7 @@ ORDER = (
 
 
 def imported(module: Path) -> list[str]:
-    """The modules that a module imports, wherever in it."""
+    """Return the modules that a module imports, inside functions too."""
     nodes = ast.walk(ast.parse(module.read_text(encoding="utf-8")))
     return [
         name
@@ -51,7 +51,7 @@ def test_every_folder_has_its_place_in_the_order() -> None:
     assert folders == {*ORDER} - {"errors"}
 
 
-def test_what_the_table_names_as_not_supported_is_not() -> None:
+def test_opcodes_that_the_table_refuses_have_no_semantics() -> None:
     assert [name for name, opcode in REFUSED.items() if semantics_of(tuple(opcode.split(".")))] == []
 
 
@@ -65,7 +65,7 @@ def test_opcodes_are_looked_at_in_the_table_alone() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and node.attr == "opcode" and isinstance(node.ctx, ast.Load)
     )
-    # The instruction that a barrier of a warp stands for, and its name in a message.
+    # A warp barrier's instruction, and an instruction's name in a message.
     assert uses == {"executor/translation/control_flow.py": 1, "executor/divergence.py": 1}
 
 

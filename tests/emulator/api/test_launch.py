@@ -93,7 +93,7 @@ extern "C" __global__ void f(int* x)
     assert x[0] == 5
 
 
-def test_without_the_sanitizer_only_what_the_launch_itself_notices_is_reported() -> None:
+def test_without_the_sanitizer_only_out_of_bounds_accesses_are_reported() -> None:
     source = """
 extern "C" __global__ void f(int* x)
 {

@@ -12,7 +12,7 @@ KERNEL = """extern "C" __global__ void f(float* out, const float* in, int k, uns
     int i = threadIdx.x;
     {body}
 }}"""
-# A local array of which thread i sets all but element 7; k is 40, bits is 0xff.
+# Thread i sets all elements of a local array but element 7. k is 40, bits is 0xff.
 LOCAL = "volatile float t[8]; for (int q = 0; q < 7; ++q) t[q] = q;"
 SHARED = "__shared__ volatile float s[32];"
 
@@ -50,11 +50,11 @@ def hazards(body: str) -> tuple[Violation, ...]:
 
 
 @pytest.mark.parametrize("body", HAZARDS.values(), ids=HAZARDS)
-def test_an_output_that_depends_on_what_was_never_set_has_a_line(body: str) -> None:
+def test_an_output_that_depends_on_an_unset_value_is_reported_with_its_line(body: str) -> None:
     kinds = {(each.kind, each.line) for each in hazards(body) if each.kind != "trap"}
     assert kinds == {("uninitialized-read", 3)}
 
 
 @pytest.mark.parametrize("body", RIGHT.values(), ids=RIGHT)
-def test_what_the_output_does_not_depend_on_is_no_hazard(body: str) -> None:
+def test_an_unset_value_without_effect_on_the_output_is_no_hazard(body: str) -> None:
     assert hazards(body) == ()

@@ -1,4 +1,4 @@
-// An assertion that fails is a violation and ends its threads.
+// A failing assertion is a violation and ends its threads.
 // with ARCH: 75 | 90 | 100
 // with OPTIONS: () | ("-G",)
 // given: np.arange(144, dtype=f32), zeros(144, f32), i32(12)

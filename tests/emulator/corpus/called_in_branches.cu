@@ -1,4 +1,4 @@
-// A function is called from branches that threads of a warp take apart.
+// A function is called from branches that diverge within a warp.
 // with ARCH: 75 | 90 | 100
 // given: zeros(64)
 // launch: block=(64,), architecture="ARCH"

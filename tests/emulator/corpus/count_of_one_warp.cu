@@ -1,4 +1,4 @@
-// The result of a barrier goes only to the threads that came to it; the second warp ends without it.
+// Only the threads that arrive at a barrier get its result; the second warp exits without it.
 // given: zeros(64)
 // launch: block=(64,)
 // P = [3] * 32 + [-1] * 32

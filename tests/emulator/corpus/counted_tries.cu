@@ -1,4 +1,4 @@
-// A thread that counts its tries does not wait for ever.
+// A thread that counts its tries does not wait forever.
 // P = [100] * 32
 __device__ volatile int flag;
 extern "C" __global__ void f(int* out) {

@@ -1,4 +1,4 @@
-// Threads of a block are counted at a barrier, without those that have ended.
+// Threads of a block are counted at a barrier, without threads that have exited.
 // with ENDED: 0 | 2
 // given: zeros(256), ints(4, 63, -1, 61), i32(ENDED)
 // launch: grid=(4,), block=(64,)

@@ -1,4 +1,4 @@
-// Lanes of a branch shuffle among themselves, and lanes wait for those that come by another way.
+// Lanes of a branch shuffle among themselves, and lanes wait for lanes that arrive by another branch.
 // given: WARPS, zeros(64, u32), zeros(64, u32), zeros(64, u32)
 // launch: block=(64,)
 // Q.reshape(2, 32) = np.where(np.arange(32) % 2, WARPS[:, 9:10], 5)

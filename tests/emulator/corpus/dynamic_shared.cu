@@ -1,4 +1,4 @@
-// Dynamic shared memory ends with what the launch asked for.
+// Dynamic shared memory ends with the size that the launch requests.
 // launch: shared_bytes=128
 // P[t] = t + 5
 extern __shared__ int dynamic[];

@@ -1,4 +1,4 @@
-// A generic address may be that of a variable, of a constant or of shared memory.
+// A generic address may be in a variable, a constant or shared memory.
 // given: zeros(32), i32(1)
 // P[t] = (2, 20, 3)[t % 3]
 __device__ int table[2] = {1, 2};

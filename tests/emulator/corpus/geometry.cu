@@ -1,4 +1,4 @@
-// Every thread runs once and knows its place, also where the grid is cut into batches, the last of them ragged.
+// Every thread runs once with its indices, even where the grid is run in batches.
 // with GRID, BLOCK: (1,) -> (1,) | (3, 2, 4) -> (5, 3, 2) | (70,) -> (1024,) | (1, 50) -> (32, 31)
 // with GRID, BLOCK: (41, 3) -> (16, 16) | (2, 2, 30) -> (33,)
 // given: zeros(np.prod(GRID) * np.prod(BLOCK)), zeros(np.prod(GRID) * np.prod(BLOCK))

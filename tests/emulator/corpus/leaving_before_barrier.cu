@@ -1,4 +1,4 @@
-// A barrier does not wait for threads and blocks that have ended.
+// A barrier does not wait for threads and blocks that have exited.
 // with GRID, CONDITION, WANTED: 2 -> blockIdx.x * 32 + threadIdx.x < 40 -> [2] * 40 + [0] * 24
 // with GRID, CONDITION, WANTED: 3 -> blockIdx.x != 1 -> [2] * 32 + [0] * 32 + [2] * 32
 // given: zeros(GRID * 32)

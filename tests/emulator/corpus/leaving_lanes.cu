@@ -1,4 +1,4 @@
-// Lanes may end, or come by other ways, but load a matrix together.
+// Lanes may exit, or arrive by other branches, but load a matrix together.
 // with TOGETHER: divergent-barrier:
 //     executes ldmatrix.sync.aligned.m8n8.x1.shared.b16 without all threads of its warp
 // with BODY, EXPECTED: if (i >= n) return; __syncwarp(); -> nothing |

@@ -1,4 +1,4 @@
-// Halves of a block have barriers of their own.
+// Halves of a block have separate barriers.
 // given: zeros(128)
 // launch: block=(128,)
 // P[t] = (t ^ 63) + 2 * (t // 64)

@@ -1,3 +1,3 @@
-// A trap that no thread comes to is not reported.
+// A trap that no thread reaches is not reported.
 // P = [4] * 32
 extern "C" __global__ void f(int* out) { if (out[threadIdx.x]) __trap(); out[threadIdx.x] = 4; }

@@ -1,4 +1,4 @@
-// Threads that only arrive may end a barrier without those that wait.
+// Threads that only arrive may complete a barrier before any thread waits.
 // given: zeros(96)
 // launch: block=(96,)
 // expect: deadlock:

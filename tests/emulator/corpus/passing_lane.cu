@@ -6,8 +6,8 @@
 //     for (unsigned p = t; p < 100; p += 32) { CALL; } -> lane 4,
 // given: zeros(64, u32), u32(40)
 // launch: block=(64,)
-// expect: divergent-barrier: of block (0, 0) comes to ... with the mask 0xffffffff, and WORDS ...
-//     which that names, goes on behind it without coming
+// expect: divergent-barrier: of block (0, 0) reaches ... with the mask 0xffffffff, and WORDS ...
+//     which the mask names, continues without it
 extern "C" __global__ void f(unsigned* out, unsigned n) {
     __shared__ unsigned s[64];
     const unsigned i = threadIdx.x, t = i % 32;

@@ -1,4 +1,4 @@
-// Both halves of a warp store, wait for each other at barriers of their own, then read what the other stored.
+// Both halves of a warp store, wait for each other at separate barriers, then read what the other stored.
 // given: zeros(64)
 // launch: block=(64,)
 // P[t] = 216 + t if t % 32 < 16 else 84 + t

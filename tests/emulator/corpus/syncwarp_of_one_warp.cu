@@ -1,4 +1,4 @@
-// A warp meets at its own barriers while another waits for the block.
+// A warp synchronizes at warp barriers while another waits for the block.
 // given: zeros(64)
 // launch: block=(64,)
 // P = [*range(32), *(32 + (t + 3) % 32 for t in T)][::-1]

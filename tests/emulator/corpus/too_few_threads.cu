@@ -1,4 +1,4 @@
-// A thread that waits for more threads than there are waits for ever.
+// A thread that waits for more threads than exist waits forever.
 // given: zeros(64)
 // launch: block=(64,)
 // expect: deadlock at line 6: thread (0, 0) of block (0, 0) ... 40 have come

@@ -1,4 +1,4 @@
-// Of more threads than a barrier counts, the first go on.
+// If more threads arrive than a barrier counts, the first ones continue.
 // given: zeros(96)
 // launch: block=(96,)
 // P = [1] * 64 + [0] * 32

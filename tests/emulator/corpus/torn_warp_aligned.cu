@@ -1,4 +1,4 @@
-// A warp must not come to bar.sync, which is aligned, at two places.
+// A warp must not wait at two bar.sync instructions, which are aligned.
 // expect: divergent-barrier at line 5
 // expect: divergent-barrier at line 6
 extern "C" __global__ void f(int* out) {

@@ -1,4 +1,4 @@
-// A trap is a violation of the threads that come to it.
+// A trap is a violation of the threads that reach it.
 // with STATEMENT, NAME: __trap(); -> trap | __brkpt(); -> breakpoint
 // with ARCH: 75 | 90 | 100
 // launch: architecture="ARCH"

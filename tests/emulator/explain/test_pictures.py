@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmcore_emulator.explain import banks
-from mmcore_emulator.explain.fragments import Held, has_pictures, pictures_of
+from mmcore_emulator.explain.fragments import Held, has_pictures
 from mmcore_emulator.explain.picture import WIDTH, Cell, Picture, svg_of
 from mmcore_emulator.machine.asynchronous.tensor_maps import SPANS, swizzled
 from mmcore_emulator.profiler.coalescing import matrix_wavefronts, wavefronts
@@ -34,7 +34,7 @@ Elements = dict[tuple[int, int], tuple[int, int]]
 
 
 def pictures(opcode: str, *, a_in_registers: bool = True) -> list[Picture]:
-    return list(pictures_of(Held(opcode, a_in_registers)))
+    return list(Held(opcode, a_in_registers).pictures())
 
 
 def elements(picture: Picture) -> Elements:
@@ -111,7 +111,7 @@ def test_a_picture_has_the_passes_that_the_profiler_counts(how: tuple[str, int],
     found = banks.touches(seen)
     assert seen.wavefronts == sum(banks.passes(found).values()) == counted
     assert sorted(lane for touch in found for lane in touch.lanes) == np.flatnonzero(active).tolist()
-    picture = banks.picture_of_access(seen)
+    picture = next(seen.pictures())
     assert len(picture.columns) == counted
     assert len({column for (_, column), cell in picture.cells.items() if cell.conflict}) == conflicts
     assert max(map(len, picture.text().split("\n"))) <= WIDTH
@@ -119,12 +119,12 @@ def test_a_picture_has_the_passes_that_the_profiler_counts(how: tuple[str, int],
 
 def test_lanes_are_drawn_by_bank_and_pass() -> None:
     """Words three lines apart for every eighth lane: four lanes to each of eight banks; and all lanes to one word."""
-    picture = banks.picture_of_access(access("ld.shared.f32", 4, lambda lane: lane % 8 * 16 + lane // 8 * 384))
+    picture = next(access("ld.shared.f32", 4, lambda lane: lane % 8 * 16 + lane // 8 * 384).pictures())
     assert picture.rows == tuple(f"bank {bank}" for bank in range(0, 32, 4))
     assert (picture.cells[1, 0], picture.cells[1, 3]) == (Cell("1", 0), Cell("25", 0, conflict=True))
     assert "warp 3 in block (1, 2)" in picture.title
     assert picture.notes[-1].startswith("4 wavefronts, 3 by conflicts")
-    picture = banks.picture_of_access(access("ld.shared.v4.f32", 16, lambda lane: 64))
+    picture = next(access("ld.shared.v4.f32", 16, lambda lane: 64).pictures())
     assert dict(picture.cells) == {(0, 0): Cell("0×16", 0), (0, 1): Cell("16×16", 2)}
     assert picture.rows == ("banks 16-19",)
     assert "No lane touches banks 0-15, 20-31." in picture.notes
@@ -133,7 +133,7 @@ def test_lanes_are_drawn_by_bank_and_pass() -> None:
 @pytest.mark.parametrize("span", SPANS)
 @pytest.mark.parametrize("row_bytes", [16, 32, 64, 128])
 def test_chunks_of_a_box_are_drawn_at_their_addresses(span: int, row_bytes: int) -> None:
-    picture = banks.picture_of_box(banks.Box("cp.async.bulk.tensor", 1024 + 256, 64, row_bytes, span))
+    picture = next(banks.Box("cp.async.bulk.tensor", 1024 + 256, 64, row_bytes, span).pictures())
     assert len(picture.cells) == 64
     for (line, group), cell in picture.cells.items():
         row, chunk = (int(each[1:]) for each in cell.text.split())
@@ -144,12 +144,12 @@ def test_chunks_of_a_box_are_drawn_at_their_addresses(span: int, row_bytes: int)
 
 def test_short_boxes_and_operands_are_drawn_at_their_addresses() -> None:
     """A product reads chunks 2 and 3, swizzled, of an operand's rows of 128 bytes."""
-    picture = banks.picture_of_box(banks.Box("cp.async.bulk.tensor", 1024, 3, 32, 0))
+    picture = next(banks.Box("cp.async.bulk.tensor", 1024, 3, 32, 0).pictures())
     assert sorted(cell.text for cell in picture.cells.values()) == [f"r{r} c{c}" for r in range(3) for c in range(2)]
     addresses = np.arange(8)[:, np.newaxis] * 128 + 1024 + np.array([32, 48])
     places = swizzled(addresses.astype(np.uint64), 128).astype(np.int64)
     operand = banks.Operand("wgmma", "A", 64, tuple(map(tuple, places.tolist())), "swizzle 128")
-    picture = banks.picture_of_operand(operand)
+    picture = next(operand.pictures())
     found = {cell.text: place for place, cell in picture.cells.items()}
     assert found == {f"r{row} c{chunk}": (row, chunk + 2 ^ row) for row in range(8) for chunk in range(2)}
     assert picture.rows[1] == "0x480"
@@ -157,7 +157,7 @@ def test_short_boxes_and_operands_are_drawn_at_their_addresses() -> None:
 
 
 def test_a_drawing_has_every_cell_marks_conflicts_and_escapes_text() -> None:
-    seen = banks.picture_of_access(access(LDMATRIX, 16, lambda lane: lane * 64))
+    seen = next(access(LDMATRIX, 16, lambda lane: lane * 64).pictures())
     drawn = [*pictures(MMA), seen, Picture("a < b & c", ("r",), ("c",), {(0, 0): Cell("<x>")})]
     drawing = svg_of(drawn)
     texts = Counter(each.text for each in ElementTree.fromstring(drawing).iter("{http://www.w3.org/2000/svg}text"))

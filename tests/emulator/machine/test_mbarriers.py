@@ -9,13 +9,13 @@ import pytest
 from numpy.typing import NDArray
 
 from mmcore.verify.elements import POISON_HALFWORD
-from mmcore_emulator.isa.asynchronous import mbarrier_forms, mbarriers
+from mmcore_emulator.isa.asynchronous import mbarriers
 from mmcore_emulator.machine.memory.arrays import CopiedMemory, StrayAccess, copied_base
 from mmcore_emulator.machine.memory.operations import atomic, load
 from tests.tables import table, words_of
 
 Words = NDArray[Any]
-ARRIVE = mbarrier_forms.MbarrierKind("arrive")
+ARRIVE = mbarriers.MbarrierKind("arrive")
 
 
 def one(number: int) -> Words:
@@ -31,11 +31,9 @@ def after(history: str) -> Words:
 
 
 def clauses(opcode: str, word: Words, operand: int | None = None) -> list[str]:
-    kind = mbarrier_forms.parse(tuple(opcode.split(".")))
+    kind = mbarriers.parse(tuple(opcode.split(".")))
     assert kind
-    return [
-        problem.clause for problem in mbarrier_forms.problems(kind, word, None if operand is None else one(operand))
-    ]
+    return [problem.clause for problem in mbarriers.problems(kind, word, None if operand is None else one(operand))]
 
 
 @table(
@@ -110,8 +108,8 @@ def test_threads_that_arrive_together_come_one_after_the_other() -> None:
     first = every & (np.arange(8) == 0)
 
     def run(opcode: str, operand: int, lanes: Words) -> Words:
-        kind = mbarrier_forms.parse(("mbarrier", *opcode.split("."), "shared::cta", "b64"))
-        combine = kind and mbarrier_forms.combine(kind)
+        kind = mbarriers.parse(("mbarrier", *opcode.split("."), "shared::cta", "b64"))
+        combine = kind and mbarriers.combine(kind)
         assert combine
         operands = [np.full(shape, operand, np.uint32)]
         return atomic(shared, address, operands, np.dtype(np.uint64), lanes, unexpected, combine)[0].reshape(-1)
@@ -151,7 +149,7 @@ def test_misuse_of_an_object_of_two_arrivals(opcode: str, operand: str, clause: 
 
 def test_only_the_lanes_that_misuse_an_object_are_named() -> None:
     words = np.concatenate([after("init 2"), np.zeros(1, np.uint64), after("init 1")])
-    first, second = mbarrier_forms.problems(ARRIVE, words, np.full(3, 2, np.uint32))
+    first, second = mbarriers.problems(ARRIVE, words, np.full(3, 2, np.uint32))
     assert first.lanes.tolist() == [False, True, False]
     assert second.lanes.tolist() == [False, False, True]
 
@@ -181,12 +179,12 @@ def test_only_the_lanes_that_misuse_an_object_are_named() -> None:
     """,
 )
 def test_forms_of_mbarrier(opcode: str, expected: str) -> None:
-    assert words_of(mbarrier_forms.parse(tuple(opcode.split(".")))) == expected
+    assert words_of(mbarriers.parse(tuple(opcode.split(".")))) == expected
 
 
 def test_an_object_is_described() -> None:
     missing = "phase of parity 0: 2 of 2 arrivals and 0 bytes are missing"
-    surplus = ", and at least 1048575 bytes have come of which it was not told"
+    surplus = ", and at least 1048575 bytes have come that it does not expect"
     word, many = after("init 2"), mbarriers.complete_tx(after("init 2"), np.array(2**21))
     assert mbarriers.described(int(word[0])) == missing
     assert mbarriers.described(int(many[0])) == missing + surplus

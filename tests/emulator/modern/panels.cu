@@ -16,7 +16,7 @@ __device__ void copy(void* to, const Map* map, int x, int y, int z, u64* barrier
                  :: "r"(shared_address(to)), "l"(map), "r"(x), "r"(y), "r"(z), "r"(shared_address(barrier)) : "memory");
 }
 
-// The map of A has the axes (k / 8, m, 8): panels of eight columns. That of B, by columns, is plain: (n, k).
+// The map of A has the axes (k / 8, m, 8): panels of eight columns. The map of B, by columns, has (n, k).
 __device__ void product(const Map* a_map, const Map* b_map, float* C, int m, int n, int k)
 {
     __shared__ alignas(128) float a[TILE / PANEL][TILE][PANEL];

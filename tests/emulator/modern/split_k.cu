@@ -1,4 +1,4 @@
-// Two launches for one product: every block row of the first sums a part of k into a workspace of its own, and the
+// Two launches for one product: every block row of the first sums a part of k into its part of a workspace, and the
 // second adds the parts.
 
 extern "C" __global__ void partial(const float* A, const float* B, float* parts, int m, int n, int k, int splits)

@@ -13,7 +13,7 @@ typedef unsigned long long Barrier;
 
 constexpr int BM = 64, BN = 64, BK = 32, STAGES = 3, WARPS = 4;
 
-// Instructions that stand in several places are macros: their line is that of the place.
+// Instructions in several places are macros, so that each use has its own line.
 #define INIT(barrier, count) \
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address(&barrier)), "r"(count) : "memory")
 #define ARRIVE(barrier) asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(address(&barrier)) : "memory")

@@ -32,7 +32,7 @@ struct Shared {
     Barrier full[STAGES], empty[STAGES];
 };
 
-// Instructions that stand in several places are macros: their line is that of the place.
+// Instructions in several places are macros, so that each use has its own line.
 #define INIT(barrier, count) \
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address(&barrier)), "r"(count) : "memory")
 #define ARRIVE(barrier) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address(&barrier)) : "memory")

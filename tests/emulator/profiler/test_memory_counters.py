@@ -174,7 +174,7 @@ def test_counters_of_kernels(
         ),
     ],
 )
-def test_of_guarded_instructions_only_those_of_active_threads_count(body: str, expected: str) -> None:
+def test_only_active_threads_of_guarded_instructions_count(body: str, expected: str) -> None:
     text = ptx_kernel(f"setp.lt.u32 %p1, %r1, 9; {body}")
     assert_counts(counters_of("", np.zeros(32, np.uint32), text=text), expected)
 

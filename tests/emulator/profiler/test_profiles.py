@@ -33,7 +33,7 @@ def profile(kernel: str | Kernel, size: int, block: int, *, force: bool = False)
     ("kernel", "loads"), [("upc.kernel01", "n**3//16 n**3*5//32"), ("upc.kernel10", "n**3//512 n**3//128")]
 )
 @pytest.mark.parametrize("n", [160, pytest.param(640, marks=pytest.mark.slow)])
-def test_counters_are_those_that_ncu_reads_on_a_gpu(kernel: str, loads: str, n: int) -> None:
+def test_counters_equal_those_of_ncu_on_a_gpu(kernel: str, loads: str, n: int) -> None:
     """At 640, 16,384,000 requests and 40,960,000 sectors element by element, 512,000 and 2,048,000 in tiles."""
     requests, sectors = loads.split()
     expected = f"""global_load_requests={requests} global_load_sectors={sectors} global_store_requests=n**2//32
@@ -83,7 +83,7 @@ def test_a_forced_launch_has_violations_and_goes_through_json() -> None:
     assert (again.lines, again.counters, again.violations) == (found.lines, found.counters, found.violations)
 
 
-def test_what_blocks_of_several_batches_do_is_counted_and_reported_once(cu_file: Path) -> None:
+def test_blocks_of_several_batches_are_counted_and_reported_once(cu_file: Path) -> None:
     more = "if (blockIdx.x == 49) C[threadIdx.x] = A[threadIdx.x] + B[threadIdx.x];"
     assert profile(own(cu_file, more, grid=(100,)), 32, 32).counters.global_load_requests == 2
     found = profile(own(cu_file, "C[threadIdx.x + n * n] = A[0];", grid=(50,)), 32, 32)

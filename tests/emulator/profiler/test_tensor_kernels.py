@@ -108,10 +108,12 @@ def test_an_h200_counts_the_same(cell: Cell) -> None:
     name = referenced_kernel(cell.kernel).name
     (committed,) = (row for row in document["emulator_and_ncu"] if row["kernel"] == name)
     counted = {each: pair for each, pair in committed.items() if isinstance(pair, list)}
-    ours = vars(profile_cell(cell, Emulator()).counters)
+    emulated = vars(profile_cell(cell, Emulator()).counters)
     same = {each for each in counted if each == "tensor_instructions" or not each.endswith("_instructions")}
-    assert {each for each in same if counted[each][0] != ours[each]} == set(), "the table in docs/why.md is out of date"
-    assert {each for each in same if counted[each][1] != ours[each]} == DIFFERING.get(name, set())
+    assert {each for each in same if counted[each][0] != emulated[each]} == set(), (
+        "the table in docs/why.md is out of date"
+    )
+    assert {each for each in same if counted[each][1] != emulated[each]} == DIFFERING.get(name, set())
 
 
 def test_the_comparison_with_ncu_finds_every_kernel_by_its_name() -> None:

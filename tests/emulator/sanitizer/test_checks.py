@@ -83,7 +83,7 @@ def test_kernel10_at_65_reads_past_a_and_writes_past_c() -> None:
     assert write.count == 31 + 31 * 96
 
 
-def test_naive_guard_at_65_reads_what_threads_that_have_ended_should_have_loaded() -> None:
+def test_naive_guard_at_65_reads_elements_that_exited_threads_should_have_loaded() -> None:
     kernel = mmcore.kernels()["upc.kernel11_naive_guard"]
     checked = check(kernel, 65, block=32, force=True)
     assert {each.kind for each in checked.violations} == {"uninitialized-read"}

@@ -1,4 +1,4 @@
-"""compute-sanitizer says of the kernels on a GPU what ``mmcore check`` says of them on the emulator."""
+"""compute-sanitizer on a GPU and ``mmcore check`` on the emulator agree about kernels."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_it_is_silent_over_every_kernel_without_known_faults(tool: str) -> None:
     assert "WRONG" not in output
 
 
-# Of poznan.v4a's and v5's last prefetch, whose values nobody uses, ptxas leaves nothing; the emulator still sees it.
+# ptxas removes the last prefetch of poznan.v4a and v5, whose values are not used. The emulator still sees it.
 @pytest.mark.parametrize("name", ["upc.kernel11", "poznan.v4b"])
 def test_memcheck_sees_the_over_read_where_its_room_is_taken_away(name: str) -> None:
     assert "Invalid __global__ read" in sanitized("memcheck", name, "--without-over-read")

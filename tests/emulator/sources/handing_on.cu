@@ -1,4 +1,4 @@
-// A producer, to which a bulk copy signals its end, hands tiles on to consumers.
+// A producer waits for a bulk copy's signal and passes tiles to consumers.
 __device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 __device__ void await(unsigned long long* bar, int parity) {
     asm volatile("{ .reg .pred done; WAIT: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;"

@@ -13,19 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.studies.tensor_cores import (
-    CASES,
-    FORMATS,
-    Case,
-    Draw,
-    computed,
-    fragments,
-    from_vector,
-    kinds_of,
-    operands,
-    result_of,
-)
-from bench.studies.tensor_cores import hypotheses as hypotheses_of
+from bench.studies.tensor_cores.comparison import computed, from_vector
+from bench.studies.tensor_cores.comparison import hypotheses as hypotheses_of
+from bench.studies.tensor_cores.kernels import fragments, result_of
+from bench.studies.tensor_cores.numbers import CASES, FORMATS, Case, Draw, kinds_of, operands
 from mmcore_emulator.errors import UnsupportedInstruction
 from mmcore_emulator.tensor_cores.arithmetic import NEVER, Arithmetic, arithmetic_of
 from mmcore_emulator.tensor_cores.elements import BITS, values

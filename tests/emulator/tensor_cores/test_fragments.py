@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.isa.matrix import mma, wmma
 from mmcore_emulator.isa.matrix import moves as matrix_moves
-from mmcore_emulator.tensor_cores import elements, layouts
-from mmcore_emulator.tensor_cores.fragments import Fragment
-from mmcore_emulator.tensor_cores.layouts import fragment, wmma_fragment
+from mmcore_emulator.tensor_cores import elements, fragments
+from mmcore_emulator.tensor_cores.fragments import Fragment, fragment, wmma_fragment
 from tests.tables import table, words_of
 
 Array = NDArray[Any]
@@ -86,7 +85,7 @@ def test_fragments_hold_every_element_once(text: str, counts: str) -> None:
     layouts = product(("row", "col"), repeat=2) if "ANY" in text else [("", "")]
     for a, b in layouts:
         kind = mma_kind(text.replace("ANY", a, 1).replace("ANY", b))
-        assert " ".join(map(str, kind.register_counts)) == counts
+        assert " ".join(str(each.register_count) for each in kind.fragments()) == counts
         m, n, k = kind.shape
         assert [held.shape for held in kind.fragments()] == [(m, n), (m, k), (k, n), (m, n)]
         for held in kind.fragments():
@@ -186,7 +185,7 @@ def test_four_products_of_a_warp() -> None:
 
 @pytest.mark.parametrize("type", ["f16", "bf16", "tf32", "e4m3", "u8"])
 def test_fragments_of_wgmma_a(type: str) -> None:
-    held = layouts.wgmma_a(type)
+    held = fragments.wgmma_a(type)
     assert (held.register_count, held.shape) == (4, (64, 256 // held.bits))
     assert_sound(held)
     registers = random_registers(held)
@@ -197,7 +196,7 @@ def test_fragments_of_wgmma_a(type: str) -> None:
 @pytest.mark.parametrize(("type", "width"), [("f32", 1), ("s32", 1), ("f16", 2)])
 @pytest.mark.parametrize("n", [8, 24, 256])
 def test_fragments_of_wgmma_d(n: int, type: str, width: int) -> None:
-    held = layouts.wgmma_d(n, type)
+    held = fragments.wgmma_d(n, type)
     assert (held.register_count, held.shape) == (n // 2 // width, (64, n))
     assert_sound(held)
     row, column = (each.transpose(1, 0, 2).reshape(128, -1) for each in held.coordinates)

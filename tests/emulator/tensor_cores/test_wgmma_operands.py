@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mmcore_emulator.isa.asynchronous import wgmma_operands
 from mmcore_emulator.isa.asynchronous.wgmma_operands import WgmmaKind, parse_wgmma
 from mmcore_emulator.machine.asynchronous import boxes, tensor_maps
-from mmcore_emulator.tensor_cores import layouts
+from mmcore_emulator.tensor_cores import fragments
 from tests.tables import table, words_of
 
 Array = NDArray[Any]
@@ -173,10 +173,10 @@ def test_eight_lines_of_an_operand_are_in_all_banks(span: int, major: str, start
 
 def test_registers_of_a_warpgroup_hold_all_of_the_tiles_as_fragments_do() -> None:
     for n in (8, 24):
-        for found, held in zip(accumulator_places(n), layouts.wgmma_d(n, "f32").coordinates, strict=True):
+        for found, held in zip(accumulator_places(n), fragments.wgmma_d(n, "f32").coordinates, strict=True):
             np.testing.assert_array_equal(found.reshape(128, -1), held.transpose(1, 0, 2).reshape(128, -1))
     for size, type in ((1, "u8"), (2, "f16"), (4, "tf32")):
-        for found, held in zip(a_places(size), layouts.wgmma_a(type).coordinates, strict=True):
+        for found, held in zip(a_places(size), fragments.wgmma_a(type).coordinates, strict=True):
             np.testing.assert_array_equal(found, held.transpose(1, 0, 2))
 
 

@@ -1,4 +1,4 @@
-"""A kernel of a third party. ``installation`` adds what is wrong with the other plugins of the zoo."""
+"""A kernel of a third party. ``installation`` adds the errors of the other plugins of the zoo."""
 
 from __future__ import annotations
 

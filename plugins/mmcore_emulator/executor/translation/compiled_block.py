@@ -14,15 +14,11 @@ from mmcore_emulator.ptx.instructions import Block, Instruction
 
 
 class Registers(list[Values]):
-    """The values of a function's registers, by number.
-
-    Attributes:
-        shadows: their shadow values, if there is a shadow domain.
-    """
+    """The values of a function's registers, by number."""
 
     def __init__(self, values: Iterable[Values], shadows: Iterable[Values | None] = ()) -> None:
         super().__init__(values)
-        self.shadows = [*shadows]
+        self.shadows = [*shadows]  # their shadow values, if there is a shadow domain
 
     def copy(self) -> Registers:
         """Return registers with the same values."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 
 from mmcore_emulator.errors import PtxError
 from mmcore_emulator.machine.memory.arrays import copied_base
@@ -15,6 +16,7 @@ from mmcore_emulator.ptx.types import TYPE_BYTES
 # Prefixes of namespaces that the compiler creates for internal linkage.
 _NAMELESS = ("_INTERNAL_", "_GLOBAL__N_")
 _DYNAMIC_ALIGN = 16
+_EXTENT = attrgetter("name", "nbytes", "align")
 _WITHIN = (1 << 20) - 1
 _LARGEST = 512 << 10
 """The most local memory of a thread, in bytes; no GPU has as much shared memory."""
@@ -86,9 +88,7 @@ def used_variables(function: Function) -> list[Variable]:
 def lay_out(function: Function, shared_begin: int) -> Layout:
     """Return the layout of a function's variables in shared, local and parameter memory.
 
-    Args:
-        function: the function.
-        shared_begin: begin of a block's shared memory, after the system's share; arrays' alignment does not move it.
+    A block's shared memory begins at ``shared_begin``, after the system's share; arrays' alignment does not move it.
 
     Raises:
         PtxError: a variable is larger than its memory.
@@ -99,14 +99,14 @@ def lay_out(function: Function, shared_begin: int) -> Layout:
             raise PtxError(f"PTX variable {variable.name} takes {variable.nbytes} bytes; {_LARGEST} is the most")
     declared = [variable for variable in variables if variable.space == "shared" and variable.nbytes]
     dynamic = [variable for variable in variables if variable.space == "shared" and not variable.nbytes]
-    offsets, end = _packed(map(_extent, declared))
+    offsets, end = _packed(map(_EXTENT, declared))
     addresses = {name: copied_base(number, shared_begin + at) for number, (name, at) in enumerate(offsets.items())}
     shared = tuple((addresses[variable.name], variable.nbytes) for variable in declared)
     # Dynamic shared memory has no declared size, and all its names denote the same memory.
     align = max([_DYNAMIC_ALIGN, *(variable.align for variable in dynamic)])
     dynamic_shared = copied_base(len(declared), shared_begin + -(-end // align) * align)
     addresses |= {variable.name: dynamic_shared for variable in dynamic}
-    local, local_bytes = _packed(map(_extent, (variable for variable in variables if variable.space == "local")))
+    local, local_bytes = _packed(map(_EXTENT, (variable for variable in variables if variable.space == "local")))
     if local_bytes > _LARGEST:
         raise PtxError(f"PTX function {function.name} has {local_bytes} bytes of local memory; {_LARGEST} is the most")
     addresses |= {name: copied_base(0) + offset for name, offset in local.items()}
@@ -114,10 +114,6 @@ def lay_out(function: Function, shared_begin: int) -> Layout:
     places = ((array, addresses[array.name] & _WITHIN) for array in (*declared, *dynamic))
     misplaced = tuple((as_written(array.name), at, array.align) for array, at in places if at % array.align)
     return Layout(addresses, shared, dynamic_shared, local_bytes, parameters, parameter_bytes, shared_begin, misplaced)
-
-
-def _extent(variable: Variable) -> tuple[str, int, int]:
-    return variable.name, variable.nbytes, variable.align
 
 
 def _parameter_extent(parameter: Parameter) -> tuple[str, int, int]:

@@ -22,20 +22,14 @@ NOWHERE = Symbol("_")
 
 
 class OperandCode:
-    """Expressions and assignments of one function's operands.
-
-    Attributes:
-        lines: statements of the current block.
-        namespace: values that they use, by name.
-        slots: numbers of the registers.
-    """
+    """Expressions and assignments of one function's operands."""
 
     def __init__(self, symbols: dict[str, int]) -> None:
         self._symbols = symbols
         self._constants: dict[tuple[int, str], str] = {}
-        self.slots: dict[Register, int] = {}
-        self.namespace: dict[str, Any] = {"np": np, "Execution": Execution}
-        self.lines: list[str] = []
+        self.slots: dict[Register, int] = {}  # numbers of the registers
+        self.namespace: dict[str, Any] = {"np": np, "Execution": Execution}  # values that they use, by name
+        self.lines: list[str] = []  # statements of the current block
 
     def initial_registers(self) -> list[Values]:
         """Return the value of every register before anything is written to it."""
@@ -124,7 +118,7 @@ class OperandCode:
             elif dtype.kind == "f":
                 value = np.array(float_value(constant), dtype)
             else:
-                raise PtxError(f"PTX constant of type {constant.type} stands where a {kind} should")
+                raise PtxError(f"PTX constant of type {constant.type} is used as a {kind}")
             self._constants[key] = self.value(value.reshape((1,) * 6))
         return self._constants[key]
 

@@ -47,13 +47,10 @@ def translate(
     capability: tuple[int, int] = (9, 0),
     domain: ShadowDomain | None = None,
 ) -> Translation:
-    """Translate one function.
+    """Translate one function for a compute capability.
 
-    Args:
-        function: the function.
-        module_addresses: addresses of the module's variables in device memory, by symbol.
-        capability: the compute capability of the device.
-        domain: shadow domain of registers and memory elements; None for no shadows.
+    ``module_addresses`` has the module's variables in device memory, by symbol. There are no shadows without a
+    ``domain``.
 
     Raises:
         UnsupportedInstruction: an instruction is not supported; the message has the mnemonic and its line.

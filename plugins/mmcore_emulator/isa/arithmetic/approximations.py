@@ -12,9 +12,10 @@ from functools import partial
 
 import numpy as np
 
+from mmcore_emulator.isa.arithmetic.float_operations import in_halves
 from mmcore_emulator.isa.entries import Compute, Family, Function
 from mmcore_emulator.numerics.floats import flushed, from_bfloat16, to_bfloat16, with_one_nan
-from mmcore_emulator.numerics.types import DType, Values
+from mmcore_emulator.numerics.types import Values
 
 _HIGH_WORD = np.uint64(0xFFFF_FFFF_0000_0000)
 _ONE_NAN = np.uint64(0x7FFF_FFFF_0000_0000)
@@ -62,14 +63,14 @@ def _approximations() -> Iterator[tuple[str, Compute]]:
     for name, function in (("tanh.approx", np.tanh), ("ex2.approx", np.exp2)):
         half = partial(_half, function)
         yield f"{name}.f16", operation(half, "f16")
-        yield f"{name}.f16x2", operation(partial(_pair, half, np.dtype(np.float16)), "b32")
+        yield f"{name}.f16x2", operation(partial(in_halves, half, np.dtype(np.float16)), "b32")
     for name, function in (
         ("tanh.approx", partial(_single, np.tanh)),
         ("ex2.approx.ftz", _flushing(partial(_single, np.exp2))),
     ):
         brain = partial(_brain, function)
         yield f"{name}.bf16", operation(brain, "bf16")
-        yield f"{name}.bf16x2", operation(partial(_pair, brain, np.dtype(np.uint16)), "b32")
+        yield f"{name}.bf16x2", operation(partial(in_halves, brain, np.dtype(np.uint16)), "b32")
 
 
 def _single(function: Function, *operands: Values) -> Values:
@@ -84,12 +85,6 @@ def _half(function: Function, a: Values) -> Values:
 def _brain(function: Function, a: Values) -> Values:
     """Evaluate a function of bfloat16 by one of float32, which is precise enough for any rounding."""
     return to_bfloat16(function(from_bfloat16(a)))
-
-
-def _pair(function: Function, dtype: DType, a: Values) -> Values:
-    """Apply a function to each half of a register."""
-    halves = function(np.ascontiguousarray(a)[..., np.newaxis].view(dtype))
-    return np.asarray(np.ascontiguousarray(halves).view(np.uint32)[..., 0])
 
 
 def _flushing(function: Function) -> Callable[..., Values]:

@@ -18,9 +18,9 @@ def _fields() -> Iterator[tuple[str, Function, tuple[str, ...], str]]:
     """Yield the instructions of this module: opcode, function, source types and result type."""
     for bits in ("32", "64"):
         signless, signed, unsigned = f"b{bits}", f"s{bits}", f"u{bits}"
-        yield f"bfe.{unsigned}", field_extract(unsigned), (unsigned, "u32", "u32"), unsigned
-        yield f"bfe.{signed}", signed_field(signed), (signed, "u32", "u32"), signed
-        yield f"bfi.{signless}", field_insert(signless), (signless, signless, "u32", "u32"), signless
+        yield f"bfe.{unsigned}", partial(field_extract, unsigned), (unsigned, "u32", "u32"), unsigned
+        yield f"bfe.{signed}", partial(signed_field, signed), (signed, "u32", "u32"), signed
+        yield f"bfi.{signless}", partial(field_insert, signless), (signless, signless, "u32", "u32"), signless
         yield f"popc.{signless}", count_ones, (signless,), "u32"
         yield f"clz.{signless}", leading_zeros, (signless,), "u32"
         yield f"brev.{signless}", reversed_bits, (signless,), signless
@@ -32,34 +32,27 @@ def _fields() -> Iterator[tuple[str, Function, tuple[str, ...], str]]:
         yield f"prmt.b32.{mode}", permuted_by_mode(selectors), ("b32",) * 3, "b32"
     for side in "lr":
         for mode in ("wrap", "clamp"):
-            yield f"shf.{side}.{mode}.b32", funnel_shift(side == "l", mode == "wrap"), ("b32", "b32", "u32"), "b32"
+            shift = partial(funnel_shift, side == "l", mode == "wrap")
+            yield f"shf.{side}.{mode}.b32", shift, ("b32", "b32", "u32"), "b32"
     for mode in ("wrap", "clamp"):
         for kind in ("s32", "u32"):
-            yield f"szext.{mode}.{kind}", extended(kind == "s32", mode == "clamp"), ("u32", "u32"), "u32"
-        yield f"bmsk.{mode}.b32", bit_mask(mode == "clamp"), ("u32", "u32"), "b32"
+            yield f"szext.{mode}.{kind}", partial(extended, kind == "s32", mode == "clamp"), ("u32", "u32"), "u32"
+        yield f"bmsk.{mode}.b32", partial(bit_mask, mode == "clamp"), ("u32", "u32"), "b32"
     yield "fns.b32", nth_set_bit, ("b32", "u32", "s32"), "b32"
     yield "lop3.b32", by_table, ("b32",) * 4, "b32"
 
 
-def field_extract(kind: str) -> Function:
-    """Return the function of ``bfe`` for an unsigned type: it extracts a bit field to the low end."""
-
-    def extract(a: Values, position: Values, length: Values) -> Values:
-        position, ones = _field(kind, position, length)
-        return np.asarray((a >> position) & ones)
-
-    return extract
+def field_extract(kind: str, a: Values, position: Values, length: Values) -> Values:
+    """Compute ``bfe`` for an unsigned type: it extracts a bit field to the low end."""
+    position, ones = _field(kind, position, length)
+    return np.asarray((a >> position) & ones)
 
 
-def field_insert(kind: str) -> Function:
-    """Return the function of ``bfi``: it inserts the low bits of a number into another."""
-
-    def insert(field: Values, into: Values, position: Values, length: Values) -> Values:
-        position, ones = _field(kind, position, length)
-        mask = ones << position
-        return np.asarray((into & ~mask) | ((field << position) & mask))
-
-    return insert
+def field_insert(kind: str, field: Values, into: Values, position: Values, length: Values) -> Values:
+    """Compute ``bfi``: it inserts the low bits of a number into another."""
+    position, ones = _field(kind, position, length)
+    mask = ones << position
+    return np.asarray((into & ~mask) | ((field << position) & mask))
 
 
 def _field(kind: str, position: Values, length: Values) -> tuple[Values, Values]:
@@ -87,15 +80,11 @@ def permuted(a: Values, b: Values, selectors: Values) -> Values:
     return np.asarray(result)
 
 
-def funnel_shift(left: bool, wraps: bool) -> Function:
-    """Return the function of ``shf``: one half of a shifted double word."""
-
-    def shift(low: Values, high: Values, amount: Values) -> Values:
-        both = low.astype(np.uint64) | (high.astype(np.uint64) << np.uint64(32))
-        steps = ((amount & np.uint32(31)) if wraps else np.minimum(amount, np.uint32(32))).astype(np.uint64)
-        return np.asarray(((both << steps) >> np.uint64(32) if left else both >> steps).astype(np.uint32))
-
-    return shift
+def funnel_shift(left: bool, wraps: bool, low: Values, high: Values, amount: Values) -> Values:
+    """Compute ``shf``: one half of a shifted double word."""
+    both = low.astype(np.uint64) | (high.astype(np.uint64) << np.uint64(32))
+    steps = ((amount & np.uint32(31)) if wraps else np.minimum(amount, np.uint32(32))).astype(np.uint64)
+    return np.asarray(((both << steps) >> np.uint64(32) if left else both >> steps).astype(np.uint32))
 
 
 def reversed_bits(a: Values) -> Values:
@@ -105,18 +94,14 @@ def reversed_bits(a: Values) -> Values:
     return np.ascontiguousarray(flipped).view(a.dtype)[..., 0] if flipped.ndim else flipped
 
 
-def signed_field(kind: str) -> Function:
-    """Return the function of ``bfe`` for a signed type: the field's, or the number's, last bit is the sign."""
+def signed_field(kind: str, a: Values, position: Values, length: Values) -> Values:
+    """Compute ``bfe`` for a signed type: the field's, or the number's, last bit is the sign."""
     dtype = NUMPY[kind]
     bits = 8 * dtype.itemsize
-
-    def extract(a: Values, position: Values, length: Values) -> Values:
-        begin, count = ((operand & np.uint32(0xFF)).astype(np.int64) for operand in (position, length))
-        shifted = a >> np.minimum(begin, bits - 1).astype(dtype)
-        room = np.clip(bits - count, 0, bits - 1).astype(dtype)
-        return np.asarray(np.where(count == 0, dtype.type(0), (shifted << room) >> room))
-
-    return extract
+    begin, count = ((operand & np.uint32(0xFF)).astype(np.int64) for operand in (position, length))
+    shifted = a >> np.minimum(begin, bits - 1).astype(dtype)
+    room = np.clip(bits - count, 0, bits - 1).astype(dtype)
+    return np.asarray(np.where(count == 0, dtype.type(0), (shifted << room) >> room))
 
 
 def leading_zeros(a: Values) -> Values:
@@ -161,35 +146,27 @@ def nth_set_bit(mask: Values, base: Values, offset: Values) -> Values:
     return np.where(hits.any(axis=-1), hits.argmax(axis=-1), 2**32 - 1).astype(np.uint32)
 
 
-def extended(signed: bool, clamps: bool) -> Function:
-    """Return the function of ``szext``: it extends the low bits of a number by zeros or by their sign."""
-
-    def extend(a: Values, width: Values) -> Values:
-        kept = width & np.uint32(31)
-        full = width >= 32 if clamps else np.zeros(width.shape, np.bool_)
-        mask = np.where(full, np.uint32(0), np.uint32(2**32 - 1) << kept)
-        sign = (a >> ((kept - np.uint32(1)) & np.uint32(31))) & np.uint32(1)
-        negative = (sign != 0) & (kept != 0) & ~full & signed
-        return np.asarray((a & ~mask) | np.where(negative, mask, np.uint32(0)))
-
-    return extend
+def extended(signed: bool, clamps: bool, a: Values, width: Values) -> Values:
+    """Compute ``szext``: it extends the low bits of a number by zeros or by their sign."""
+    kept = width & np.uint32(31)
+    full = width >= 32 if clamps else np.zeros(width.shape, np.bool_)
+    mask = np.where(full, np.uint32(0), np.uint32(2**32 - 1) << kept)
+    sign = (a >> ((kept - np.uint32(1)) & np.uint32(31))) & np.uint32(1)
+    negative = (sign != 0) & (kept != 0) & ~full & signed
+    return np.asarray((a & ~mask) | np.where(negative, mask, np.uint32(0)))
 
 
-def bit_mask(clamps: bool) -> Function:
-    """Return the function of ``bmsk``: ``width`` ones from a position on."""
-
-    def mask(position: Values, width: Values) -> Values:
-        begin, count = (operand & np.uint32(31) for operand in (position, width))
-        ones, zero = np.uint32(2**32 - 1), np.uint32(0)
-        from_begin, end = ones << begin, begin + count
-        beyond = end >= 32
-        if clamps:
-            from_begin = np.where(position >= 32, zero, from_begin)
-            beyond = beyond | (position >= 32) | (width >= 32)
-        above = np.where(count == 0, ones, ones << (end & np.uint32(31)))
-        return np.asarray(from_begin & ~np.where(beyond, zero, above))
-
-    return mask
+def bit_mask(clamps: bool, position: Values, width: Values) -> Values:
+    """Compute ``bmsk``: ``width`` ones from a position on."""
+    begin, count = (operand & np.uint32(31) for operand in (position, width))
+    ones, zero = np.uint32(2**32 - 1), np.uint32(0)
+    from_begin, end = ones << begin, begin + count
+    beyond = end >= 32
+    if clamps:
+        from_begin = np.where(position >= 32, zero, from_begin)
+        beyond = beyond | (position >= 32) | (width >= 32)
+    above = np.where(count == 0, ones, ones << (end & np.uint32(31)))
+    return np.asarray(from_begin & ~np.where(beyond, zero, above))
 
 
 def by_table(a: Values, b: Values, c: Values, table: Values) -> Values:

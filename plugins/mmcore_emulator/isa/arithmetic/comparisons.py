@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from mmcore_emulator.isa.arithmetic.float_operations import flushed_half
+from mmcore_emulator.isa.arithmetic.float_operations import flushed_half, halves, joined_halves
 from mmcore_emulator.isa.entries import Compute, Effect, Entry, Family, Function
 from mmcore_emulator.numerics.floats import flushed, from_bfloat16
 from mmcore_emulator.numerics.types import NUMPY, DType, Values
@@ -124,10 +124,7 @@ def _setp(compare: Function, dtype: DType, sources: tuple[str, ...], results: in
 
 def _both_halves(compare: Function, dtype: DType, a: Values, b: Values, *c: Values) -> tuple[Values, ...]:
     """Return the comparisons of the lower halves, and of the upper halves."""
-    return tuple(
-        compare(*((operand >> np.uint32(shift)).astype(np.uint16).view(dtype) for operand in (a, b)), *c)
-        for shift in (0, 16)
-    )
+    return tuple(compare(*pair, *c) for pair in zip(halves(a, dtype), halves(b, dtype), strict=True))
 
 
 def _set(
@@ -140,10 +137,7 @@ def _set(
         dtype = NUMPY[kind]
 
         def of_pair(*operands: Values) -> Values:
-            low, high = (
-                _as_numbers(truth, wanted).view(np.uint16) for truth in _both_halves(compare, dtype, *operands)
-            )
-            return np.asarray(low | (high.astype(np.uint32) << np.uint32(16)))
+            return joined_halves(*(_as_numbers(truth, wanted) for truth in _both_halves(compare, dtype, *operands)))
 
         return Compute(of_pair, sources, "b32")
     allowed = ("u16", "s16", "u32", "s32", *_HALVES) if kind in _HALVES else ("u32", "s32", "f32", *_HALVES)

@@ -11,7 +11,14 @@ from functools import partial
 
 import numpy as np
 
-from mmcore_emulator.isa.arithmetic.float_operations import flushing, in_halves, saturated, without_negative
+from mmcore_emulator.isa.arithmetic.float_operations import (
+    flushing,
+    in_halves,
+    joined_halves,
+    saturated,
+    then,
+    without_negative,
+)
 from mmcore_emulator.isa.entries import Compute, Effect, Entry, Family, Function
 from mmcore_emulator.numerics import floats
 from mmcore_emulator.numerics.rounding import FORMATS, rounded
@@ -20,7 +27,6 @@ from mmcore_emulator.tensor_cores.elements import values
 
 _WHOLE: dict[str, Function] = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 _I, _LONG = r"[su](8|16|32|64)", r"[su](16|32|64)"
-_FORM = re.compile(r"(?P<modifiers>([a-z]+\.)*)(?P<to>\w+)\.(?P<of>\w+)")
 # The modifiers that are possible for types, the result's type first.
 _FORMS = tuple(
     re.compile(form)
@@ -65,11 +71,11 @@ def _plain(how: list[str], to: str, of: str) -> Function:
     """Return a conversion of one number, without ``.ftz``."""
     way = next((part for part in how if part in ("rna", "rn", "rz", "rm", "rp", *_WHOLE)), "")
     if to[0] in "su" and of[0] in "su":
-        return _clamped(to) if "sat" in how else _cast(to)
+        return partial(_clamp, to) if "sat" in how else _cast(to)
     if to[0] in "su":
-        return _to_integer(to, of, _WHOLE[way])
+        return partial(_to_integer, to, of, _WHOLE[way])
     if of[0] in "su":
-        convert = _from_integer(to, of, way)
+        convert = _cast(to) if way == "rn" and to != "bf16" else partial(_from_integer, to, way)
     elif way in _WHOLE:
         convert = _to_whole(_WHOLE[way], to)
     elif "satfinite" in how:
@@ -77,12 +83,8 @@ def _plain(how: list[str], to: str, of: str) -> Function:
     else:
         convert = _between_floats(to, of, way)
     if "sat" in how:
-        convert = _then(saturated, convert)
-    return _then(without_negative, convert) if "relu" in how else convert
-
-
-def _then(after: Function, function: Function) -> Function:
-    return lambda *numbers: after(function(*numbers))
+        convert = then(saturated, convert)
+    return then(without_negative, convert) if "relu" in how else convert
 
 
 def _cast(kind: str) -> Function:
@@ -96,15 +98,10 @@ def _exceeds(to: str, of: str) -> bool:
     return bool(others.min < bounds.min or others.max > bounds.max)
 
 
-def _clamped(kind: str) -> Function:
-    """Return a conversion of integers that saturates at the range of a type."""
-    info = np.iinfo(NUMPY[kind])
-
-    def clamp(a: Values) -> Values:
-        of = np.iinfo(a.dtype)
-        return np.clip(a, max(info.min, of.min), min(info.max, of.max)).astype(NUMPY[kind])
-
-    return clamp
+def _clamp(kind: str, a: Values) -> Values:
+    """Return integers that saturate at the range of a type."""
+    info, of = np.iinfo(NUMPY[kind]), np.iinfo(a.dtype)
+    return np.clip(a, max(info.min, of.min), min(info.max, of.max)).astype(NUMPY[kind])
 
 
 def _value(a: Values, kind: str) -> Values:
@@ -161,21 +158,16 @@ def _to_finite(to: str, way: str, a: Values) -> Values:
     return _held(np.where(np.isnan(number), number, np.clip(number, -largest, largest)), to)
 
 
-def _from_integer(to: str, of: str, way: str) -> Function:
-    if way == "rn" and to != "bf16":
-        return _cast(to)
-
-    def convert(a: Values) -> Values:
-        high = a.astype(np.float64)
-        # A 64-bit integer may differ from its float64.
-        error = np.zeros(()) if a.itemsize < 8 else _shortfall(a, high)
-        if to != "f64":
-            return _held(rounded(high, error, way, FORMATS[to]), to)
-        toward = {"rz": 0.0, "rm": -np.inf, "rp": np.inf}[way]
-        beyond = (error > 0) if way == "rp" else (error < 0) if way == "rm" else (error * np.sign(high) < 0)
-        return np.where(beyond, np.nextafter(high, toward), high)
-
-    return convert
+def _from_integer(to: str, way: str, a: Values) -> Values:
+    """Return integers rounded to a floating-point type."""
+    high = a.astype(np.float64)
+    # A 64-bit integer may differ from its float64.
+    error = np.zeros(()) if a.itemsize < 8 else _shortfall(a, high)
+    if to != "f64":
+        return _held(rounded(high, error, way, FORMATS[to]), to)
+    toward = {"rz": 0.0, "rm": -np.inf, "rp": np.inf}[way]
+    beyond = (error > 0) if way == "rp" else (error < 0) if way == "rm" else (error * np.sign(high) < 0)
+    return np.where(beyond, np.nextafter(high, toward), high)
 
 
 def _shortfall(a: Values, high: Values) -> Values:
@@ -192,24 +184,20 @@ def _to_whole(whole: Function, kind: str) -> Function:
     return whole if kind == "f64" else lambda a: floats.with_one_nan(whole(a))
 
 
-def _to_integer(kind: str, origin: str, whole_of: Function) -> Function:
-    # A number out of range saturates. The largest 64-bit integers are no floats, hence the two bounds.
-    dtype = NUMPY[kind]
-    info = np.iinfo(dtype)
+def _to_integer(kind: str, origin: str, whole_of: Function, a: Values) -> Values:
+    """Return numbers as integers of a type; a number out of range saturates."""
+    dtype, info = NUMPY[kind], np.iinfo(NUMPY[kind])
     of_nan = dtype.type(0)
     if origin == "f64" or info.bits == 64:
         of_nan = np.array(1 << (info.bits - 1), f"u{dtype.itemsize}").view(dtype)[()]
-
-    def convert(a: Values) -> Values:
-        numbers = _value(a, origin)
-        nan = np.isnan(numbers)
-        whole = whole_of(np.where(nan, 0, numbers))
-        above, below = whole >= float(info.max), whole <= float(info.min)
-        inside = np.where(above | below, 0, whole).astype(dtype)
-        clamped = np.where(above, dtype.type(info.max), np.where(below, dtype.type(info.min), inside))
-        return np.where(nan, of_nan, clamped)
-
-    return convert
+    numbers = _value(a, origin)
+    nan = np.isnan(numbers)
+    whole = whole_of(np.where(nan, 0, numbers))
+    # The largest 64-bit integers are no floats, hence the two bounds.
+    above, below = whole >= float(info.max), whole <= float(info.min)
+    inside = np.where(above | below, 0, whole).astype(dtype)
+    clamped = np.where(above, dtype.type(info.max), np.where(below, dtype.type(info.min), inside))
+    return np.where(nan, of_nan, clamped)
 
 
 # Conversions of two numbers in one register.
@@ -220,7 +208,7 @@ def _of_pairs(how: list[str], to: str, of: str) -> Compute:
     if of in ("e4m3x2", "e5m2x2"):
         widened = partial(_from_octets, of.removesuffix("x2"))
         return Compute(
-            _then(partial(in_halves, without_negative, NUMPY["f16"]), widened) if "relu" in how else widened,
+            then(partial(in_halves, without_negative, NUMPY["f16"]), widened) if "relu" in how else widened,
             ("b16",),
             "b32",
         )
@@ -230,12 +218,7 @@ def _of_pairs(how: list[str], to: str, of: str) -> Compute:
             return Compute(lambda high, low: (narrow(high) << np.uint16(8)) | narrow(low), ("f32", "f32"), "b16")
         return Compute(lambda pair: _packed_octets(in_halves(narrow, NUMPY["f16"], pair)), ("b32",), "b16")
     one = _plain(how, to.removesuffix("x2"), of)
-    return Compute(partial(_joined, one), ("f32", "f32"), "b32")
-
-
-def _joined(narrowed: Function, high: Values, low: Values) -> Values:
-    upper, lower = (narrowed(number).view(np.uint16).astype(np.uint32) for number in (high, low))
-    return np.asarray((upper << np.uint32(16)) | lower)
+    return Compute(lambda high, low: joined_halves(one(low), one(high)), ("f32", "f32"), "b32")
 
 
 def _packed_octets(pair: Values) -> Values:

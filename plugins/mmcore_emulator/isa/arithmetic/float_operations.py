@@ -37,6 +37,12 @@ _FORMS = {
 }
 _OPERANDS = {"fma": 3, "mad": 3, "rcp": 1, "sqrt": 1, "neg": 1, "abs": 1, "testp": 1}
 _LEAST_HALF = np.float16(2.0**-14)
+Exact: TypeAlias = Callable[..., tuple[Values, Values]]
+# From here on, 24 bits with an unbounded exponent round up to 2^-126; a bounded one does so from 2^-126 - 2^-150 on.
+_LEAST_ROUNDED_UP = 2.0**-126 - 2.0**-151
+# Beyond this, numbers round up to 2^-126 in the other rounding modes.
+_LARGEST_BELOW = 2.0**-126 - 2.0**-150
+_NOTHING = np.zeros(())
 
 
 def float_operation(name: str, modifiers: tuple[str, ...]) -> Compute | None:
@@ -56,9 +62,9 @@ def float_operation(name: str, modifiers: tuple[str, ...]) -> Compute | None:
     if "ftz" in parts:
         semantics = _flushing(name, semantics, way)
     if "sat" in parts:
-        semantics = Compute(_then(saturated, semantics.compute), semantics.sources, kind)
+        semantics = Compute(then(saturated, semantics.compute), semantics.sources, kind)
     if "relu" in parts:
-        semantics = Compute(_then(without_negative, semantics.compute), semantics.sources, kind)
+        semantics = Compute(then(without_negative, semantics.compute), semantics.sources, kind)
     return semantics
 
 
@@ -98,7 +104,8 @@ def _flushing(name: str, plain: Compute, way: str) -> Compute:
     return flushed
 
 
-def _then(after: Callable[[Values], Values], function: Function) -> Function:
+def then(after: Function, function: Function) -> Function:
+    """Return the composition of two functions."""
     return lambda *numbers: after(function(*numbers))
 
 
@@ -120,16 +127,12 @@ def without_negative(values: Values) -> Values:
     return np.where(signed < 0, values.dtype.type(0), values)
 
 
-def _reciprocal(a: Values) -> Values:
-    return np.asarray(np.divide(a.dtype.type(1), a))
-
-
 _PLAIN: dict[str, Function] = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
     "div": np.divide,
-    "rcp": _reciprocal,
+    "rcp": lambda a: np.divide(a.dtype.type(1), a),
     "sqrt": np.sqrt,
     "neg": np.negative,
     "abs": np.abs,
@@ -169,36 +172,23 @@ _TESTS: dict[str, Function] = {
 }
 
 
+def halves(register: Values, dtype: DType) -> tuple[Values, Values]:
+    """Return the lower and the upper half of 32-bit registers, as 16-bit numbers of a type."""
+    low, high = ((register >> np.uint32(shift)).astype(np.uint16).view(dtype) for shift in (0, 16))
+    return low, high
+
+
+def joined_halves(low: Values, high: Values) -> Values:
+    """Return 32-bit registers of two 16-bit numbers each."""
+    lower, upper = (np.asarray(half).view(np.uint16).astype(np.uint32) for half in (low, high))
+    return np.asarray(lower | (upper << np.uint32(16)))
+
+
 def in_halves(compute: Function, dtype: DType, *sources: Values) -> Values:
     """Apply a function of 16-bit numbers to both halves of 32-bit registers."""
-    halves = []
-    for shift in (np.uint32(0), np.uint32(16)):
-        numbers = [(source >> shift).astype(np.uint16).view(dtype) for source in sources]
-        halves.append(np.asarray(compute(*numbers)).view(np.uint16).astype(np.uint32))
-    low, high = halves
-    return np.asarray(low | (high << np.uint32(16)))
-
-
-FAMILY = Family(
-    "Floating-point arithmetic",
-    (Entry("|".join(_FORMS), lambda opcode: float_operation(opcode[0], opcode[1:])),),
-    since=(
-        ((9, 0), r"(add|sub|mul)\..*bf16.*|fma\..*\.oob\..*"),
-        ((8, 6), r"(min|max)\..*xorsign\.abs.*"),
-        ((8, 0), r"(fma|neg|abs|min|max)\..*bf16.*|fma\..*relu.*|(min|max)\.(ftz\.)?(NaN\..*|f16(x2)?)"),
-    ),
-    passes=("abs", "add", "sub"),
-    flops={"fma": 2, "mad": 2, **dict.fromkeys(("add", "sub", "mul", "div", "rcp", "sqrt"), 1)},
-)
-
-
-Exact: TypeAlias = Callable[..., tuple[Values, Values]]
-
-# From here on, 24 bits with an unbounded exponent round up to 2^-126; a bounded one does so from 2^-126 - 2^-150 on.
-_LEAST_ROUNDED_UP = 2.0**-126 - 2.0**-151
-# Beyond this, numbers round up to 2^-126 in the other rounding modes.
-_LARGEST_BELOW = 2.0**-126 - 2.0**-150
-_NOTHING = np.zeros(())
+    return joined_halves(
+        *(compute(*numbers) for numbers in zip(*(halves(each, dtype) for each in sources), strict=True))
+    )
 
 
 def flushing(name: str, plain: Compute, *, nearest: bool = True) -> Compute | None:
@@ -235,13 +225,22 @@ def _falls_short(high: Values, low: Values, *, nearest: bool) -> Values:
     return np.asarray((magnitude < _LARGEST_BELOW) | ((magnitude == _LARGEST_BELOW) & (rest <= 0)))
 
 
-def _same(a: Values) -> tuple[Values, Values]:
-    return a, _NOTHING
-
-
 # The exact form of results that may have been rounded up; None if none may.
 _FLUSHING: dict[str, Exact | None] = {
     **dict.fromkeys(("add", "sub", "min", "max", "abs", "neg", "sqrt", "setp", "set")),
     **{name: EXACT[name] for name in ("mul", "fma", "mad", "div", "rcp")},
-    "cvt": _same,
+    "cvt": lambda a: (a, _NOTHING),
 }
+
+
+FAMILY = Family(
+    "Floating-point arithmetic",
+    (Entry("|".join(_FORMS), lambda opcode: float_operation(opcode[0], opcode[1:])),),
+    since=(
+        ((9, 0), r"(add|sub|mul)\..*bf16.*|fma\..*\.oob\..*"),
+        ((8, 6), r"(min|max)\..*xorsign\.abs.*"),
+        ((8, 0), r"(fma|neg|abs|min|max)\..*bf16.*|fma\..*relu.*|(min|max)\.(ftz\.)?(NaN\..*|f16(x2)?)"),
+    ),
+    passes=("abs", "add", "sub"),
+    flops={"fma": 2, "mad": 2, **dict.fromkeys(("add", "sub", "mul", "div", "rcp", "sqrt"), 1)},
+)

@@ -7,21 +7,13 @@ from functools import partial
 
 import numpy as np
 
-from mmcore_emulator.isa.asynchronous.mbarrier_forms import MbarrierKind, combine, parse, problems
-from mmcore_emulator.isa.asynchronous.mbarriers import (
-    arrive,
-    completed,
-    completed_of_state,
-    contents,
-    expect_arrival,
-    init,
-    pending_count,
-)
+from mmcore_emulator.isa.asynchronous import mbarriers
+from mmcore_emulator.isa.asynchronous.mbarriers import MbarrierKind, contents
 from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
-from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, ArrivalSent, Arrived, Made, Passed
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution
+from mmcore_emulator.machine.observer import LaneViolation, always
 from mmcore_emulator.numerics.types import Values
 
 _OBJECT = np.dtype(np.uint64)
@@ -31,7 +23,7 @@ _SPACES = {"cta": "shared", "cluster": "cluster", "generic": "generic"}
 
 def _mbarrier(opcode: Opcode) -> Execute | None:
     """Return the semantics of ``mbarrier`` or ``cp.async.mbarrier.arrive``; None for another instruction."""
-    kind = parse(opcode)
+    kind = mbarriers.parse(opcode)
     if kind is None:
         return None
     address, number = OperandSpec("address"), OperandSpec("source", "u32")
@@ -50,7 +42,7 @@ def _mbarrier(opcode: Opcode) -> Execute | None:
             return Execute(partial(_wait, kind), (OperandSpec("result", "pred"), address, phase, number), required=3)
         case "pending_count":
             return Execute(
-                lambda execution, state: [pending_count(state[0])],
+                lambda execution, state: [mbarriers.pending_count(state[0])],
                 (OperandSpec("result", "u32"), OperandSpec("source", "b64")),
             )
         case "copies_arrive":
@@ -66,7 +58,7 @@ def _init(kind: MbarrierKind, execution: Execution, address: list[Values], numbe
     _report_misuse(kind, execution, machine.memory.peek(space, address[0], _OBJECT, mask), number[0])
     for place in np.unique(np.broadcast_to(address[0], machine.batch.shape)[machine.batch.spread(mask)]).tolist():
         machine.mbarriers.initialised_at[place & (BLOCK_BYTES - 1)] = at
-    machine.memory.store(space, address[0], [init(nothing, number[0])], _OBJECT, mask, at)
+    machine.memory.store(space, address[0], [mbarriers.init(nothing, number[0])], _OBJECT, mask, at)
     if machine.observers:
         machine.observers.event(Made(machine.memory.places(address[0]), mask))
 
@@ -76,7 +68,7 @@ def change(kind: MbarrierKind, execution: Execution, address: list[Values], *num
     execution = execution.in_cluster(address[0])
     machine, mask, at = execution
     operand = number[0][0] if number else _ONE
-    of = combine(kind)
+    of = mbarriers.combine(kind)
     assert of is not None
     if kind.semantics == "release":
         machine.observers.fence(_fenced(kind), mask)
@@ -94,7 +86,7 @@ def change(kind: MbarrierKind, execution: Execution, address: list[Values], *num
 def _report_misuse(kind: MbarrierKind, execution: Execution, words: Values, operand: Values) -> None:
     """Report misuse of the objects that lanes access."""
     machine, mask, at = execution
-    for problem in problems(kind, words, operand):
+    for problem in mbarriers.problems(kind, words, operand):
         lanes = machine.batch.spread(machine.batch.narrow(mask, problem.lanes))
         if lanes.any():
             text = f"uses an mbarrier wrongly: {problem.clause}, for {at.mnemonic}"
@@ -107,7 +99,7 @@ def _wait(
     """Return True for lanes whose phase is over; operations on their way to the object arrive first, until it is."""
     execution = execution.in_cluster(address[0])
     machine, mask, at = execution
-    over = completed if kind.parity else completed_of_state
+    over = mbarriers.completed if kind.parity else mbarriers.completed_of_state
     space = _SPACES[kind.space]
 
     def asking() -> Mask | None:
@@ -136,7 +128,7 @@ def _copies_arrive(kind: MbarrierKind, execution: Execution, address: list[Value
     machine, mask, at = execution.in_cluster(address[0])
     space, groups = _SPACES[kind.space], machine.thread_copies.committed
     if kind.increments:
-        machine.memory.atomic(space, address[0], [_ONE], _OBJECT, expect_arrival, mask, at)
+        machine.memory.atomic(space, address[0], [_ONE], _OBJECT, mbarriers.expect_arrival, mask, at)
     copies = machine.thread_copies
     copies.commit(mask)
     sent = ArrivalSent(machine.memory.places(address[0]), mask, at) if machine.observers else None
@@ -145,7 +137,7 @@ def _copies_arrive(kind: MbarrierKind, execution: Execution, address: list[Value
 
     def land() -> None:
         copies.land(groups + 1, mask)
-        machine.memory.atomic(space, address[0], [_ONE], _OBJECT, arrive, mask, at)
+        machine.memory.atomic(space, address[0], [_ONE], _OBJECT, mbarriers.arrive, mask, at)
         if sent is not None:
             machine.observers.event(Arrived(sent))
 

@@ -11,17 +11,16 @@ from functools import partial
 
 import numpy as np
 
-from mmcore_emulator.isa.asynchronous.bulk.issue import each_of, issued, landed, sent_by
+from mmcore_emulator.isa.asynchronous.bulk.placement import each_of, issued, landed, sent_by
 from mmcore_emulator.isa.asynchronous.mbarrier_actions import change
-from mmcore_emulator.isa.asynchronous.mbarrier_forms import MbarrierKind
-from mmcore_emulator.isa.asynchronous.mbarriers import contents
+from mmcore_emulator.isa.asynchronous.mbarriers import MbarrierKind, contents
 from mmcore_emulator.isa.atomics import atomic_operation
 from mmcore_emulator.isa.entries import Effect, Entry, Execute, Family, Opcode, OperandSpec
-from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Transfer
 from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory.arrays import RANK_BEGIN, RANK_SHIFT, SHARED_WINDOW
 from mmcore_emulator.machine.memory.operations import Combine
+from mmcore_emulator.machine.observer import LaneViolation, always
 from mmcore_emulator.numerics.types import NUMPY, DType, Values
 
 _STORE = re.compile(
@@ -33,7 +32,7 @@ _REDUCTION = re.compile(
     r"\.(?P<name>inc|dec|min|max|add|and|or|xor)\.(?P<kind>[bus]32|u64)"
 )
 _LARGEST = 16
-_LATE = "sends to an mbarrier whose phase is over before this has come: it was told of fewer bytes"
+_LATE = "sends to an mbarrier whose phase is over before this has come: it expects fewer bytes"
 
 
 def _remote(opcode: Opcode) -> Execute | None:

@@ -12,10 +12,10 @@ from functools import partial
 import numpy as np
 
 from mmcore_emulator.isa.entries import CACHE_HINT, CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
-from mmcore_emulator.machine.accesses import Access
 from mmcore_emulator.machine.asynchronous.events import Issued, Transfer, words_of
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution
+from mmcore_emulator.machine.observer import Access
 from mmcore_emulator.numerics.types import DType, Values
 
 _WORD = np.dtype(np.uint32)

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from mmcore_emulator.isa.asynchronous.wgmma_operands import WgmmaKind, chunk_addresses, decode, parse_wgmma
 from mmcore_emulator.isa.entries import Capability, Effect, Entry, Execute, Family, Opcode, OperandSpec, Run, nothing
-from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Committed, Issued, Transfer, Waited
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
-from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.machine.observer import Access, LaneViolation
+from mmcore_emulator.numerics.types import Flags, Integers, Values
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.tensor_cores.arithmetic import Arithmetic, arithmetic_of
 from mmcore_emulator.tensor_cores.elements import BITS, RAW, bits_of, values
-from mmcore_emulator.tensor_cores.layouts import wgmma_a, wgmma_d
+from mmcore_emulator.tensor_cores.fragments import wgmma_a, wgmma_d
 from mmcore_emulator.tensor_cores.summation import multiply_add
 
 _ROWS = 64
@@ -72,7 +72,7 @@ def _multiplied(
     )
     left = wgmma_a(kind.a)
 
-    def compute(taking: NDArray[np.bool_], *rows: NDArray[np.generic]) -> list[NDArray[np.generic]]:
+    def compute(taking: Flags, *rows: NDArray[np.generic]) -> list[NDArray[np.generic]]:
         """Compute the products of warpgroups: four warps each."""
         per_block = machine.warps.per_block
         padded = -(-per_block // _WARPS) * _WARPS
@@ -118,7 +118,7 @@ def _multiplied(
     return products
 
 
-def _report_fetches(machine: Machine, at: Instruction, lanes: NDArray[np.int64], chunks: NDArray[np.int64]) -> None:
+def _report_fetches(machine: Machine, at: Instruction, lanes: Integers, chunks: Integers) -> None:
     """Report the 16-byte reads to observers, distributed over the threads of each group."""
     count = lanes.shape[1]
     for first in range(0, chunks.shape[1], count):
@@ -140,7 +140,7 @@ def _matrix(
     mask: Mask | None,
     kind: WgmmaKind,
     descriptors: NDArray[np.generic],
-    blocks: NDArray[np.int64],
+    blocks: Integers,
     rows: int,
     type: str,
     transposed: int,

@@ -16,8 +16,7 @@ from mmcore_emulator.machine.warps import PerWarp
 from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
 from mmcore_emulator.tensor_cores.elements import bits_of, values
-from mmcore_emulator.tensor_cores.fragments import Fragment
-from mmcore_emulator.tensor_cores.layouts import Matrix, Shape, fragment
+from mmcore_emulator.tensor_cores.fragments import Fragment, Matrix, Shape, fragment
 from mmcore_emulator.tensor_cores.summation import multiply_add
 
 Multiply: TypeAlias = Callable[[Values, Values, Values], Values]
@@ -52,12 +51,6 @@ class MmaKind:
         """The type of the sums: float32 if C or D has it; D is rounded from that."""
         return "f32" if "f32" in (self.c, self.d) else self.d
 
-    @property
-    def register_counts(self) -> tuple[int, int, int, int]:
-        """Number of registers of the operands: D, A, B, C."""
-        d, a, b, c = (each.register_count for each in self.fragments())
-        return d, a, b, c
-
 
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 _ROUNDINGS = frozenset({"rn", "rz", "rm", "rp"})
@@ -80,8 +73,8 @@ _MMA_SHAPES: dict[str, tuple[Shape, ...]] = {
 
 def shape_named(name: str) -> Shape | None:
     """Return M, N and K of a shape as PTX writes it, "m16n8k16"; None for any other text."""
-    found = _SHAPE.fullmatch(name)
-    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+    match = _SHAPE.fullmatch(name)
+    return (int(match[1]), int(match[2]), int(match[3])) if match else None
 
 
 @cache
@@ -151,23 +144,23 @@ def _multiplied(kind: MmaKind, multiply: Multiply, execution: Execution, *operan
     ends = np.cumsum([len(each) for each in operands])
 
     def compute(taking: PerWarp, *rows: PerWarp) -> list[PerWarp]:
-        here = np.asarray(taking.any(axis=1))
-        own = rows if here.all() else [each[here] for each in rows]
+        active = np.asarray(taking.any(axis=1))
+        active_rows = rows if active.all() else [each[active] for each in rows]
         a, b, c = (
-            values(fragment.unpack(own[end - len(each) : end]), type)
+            values(fragment.unpack(active_rows[end - len(each) : end]), type)
             for fragment, each, end, type in zip(fragments, operands, ends, (kind.a, kind.b, kind.c), strict=True)
         )
         made = d.pack(bits_of(multiply(a, b, c), kind.d))
-        return made if here.all() else [_spread(each, here) for each in made]
+        return made if active.all() else [_spread(each, active) for each in made]
 
     together: list[Values] = machine.warps.together(compute, [each for operand in operands for each in operand], mask)
     return together
 
 
-def _spread(rows: PerWarp, here: PerWarp) -> PerWarp:
+def _spread(rows: PerWarp, active: PerWarp) -> PerWarp:
     """Return the rows of some warps among the rows of all warps, with zeros elsewhere."""
-    every = np.zeros((len(here), rows.shape[1]), rows.dtype)
-    every[here] = rows
+    every = np.zeros((len(active), rows.shape[1]), rows.dtype)
+    every[active] = rows
     return every
 
 

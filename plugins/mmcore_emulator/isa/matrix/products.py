@@ -11,7 +11,7 @@ from mmcore_emulator.isa.matrix.mma import mma_kind, shape_named
 from mmcore_emulator.isa.matrix.wmma import wmma_mma_kind
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.ptx.instructions import Instruction
-from mmcore_emulator.tensor_cores.layouts import Shape
+from mmcore_emulator.tensor_cores.fragments import Shape
 
 
 class Product(NamedTuple):

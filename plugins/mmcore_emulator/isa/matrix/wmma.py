@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
 from mmcore_emulator.isa.matrix.mma import (
@@ -23,11 +22,10 @@ from mmcore_emulator.isa.matrix.mma import (
     without_modifiers,
 )
 from mmcore_emulator.machine.machine import Execution, Machine
-from mmcore_emulator.numerics.types import DType, Values
+from mmcore_emulator.numerics.types import DType, Integers, Values
 from mmcore_emulator.tensor_cores.arithmetic import Arithmetic
 from mmcore_emulator.tensor_cores.elements import BITS, join_parts, split_parts
-from mmcore_emulator.tensor_cores.fragments import Fragment
-from mmcore_emulator.tensor_cores.layouts import Matrix, Shape, wmma_fragment
+from mmcore_emulator.tensor_cores.fragments import Fragment, Matrix, Shape, wmma_fragment
 from mmcore_emulator.tensor_cores.summation import multiply_add
 
 _WMMA_SHAPES: dict[str, tuple[Shape, ...]] = {
@@ -99,7 +97,7 @@ class WmmaMove:
         """True if the parts of each register are neighbours in memory, so that a register is a word there."""
         return bool((np.diff(self.offsets(self.default_stride)) == 1).all())
 
-    def offsets(self, stride: int | NDArray[np.int64]) -> NDArray[np.int64]:
+    def offsets(self, stride: int | Integers) -> Integers:
         """Return the offset in elements of each of a thread's elements, ``[registers, W, 32, parts]``.
 
         ``stride``, from one row or column to the next, is one number (and then W is 1), or one for each warp ``[W]``.
@@ -159,21 +157,21 @@ def _addresses(move: WmmaMove, machine: Machine, address: Values, stride: list[V
     one = int(stride[0].flat[0]) if stride else move.default_stride
     offsets = move.offsets(machine.warps.rows(stride[0])[:, 0] if varies else one)
     _, parts = _element(move)
-    found = []
+    addresses = []
     for register in offsets * move.fragment.bits // 8:
         for part in range(parts):
             rows = np.broadcast_to(register[:, :, part], (machine.warps.count, register.shape[1]))
-            found.append(address + machine.warps.lanes(rows).astype(np.uint64))
-    return found
+            addresses.append(address + machine.warps.lanes(rows).astype(np.uint64))
+    return addresses
 
 
 def _load_fragment(move: WmmaMove, execution: Execution, address: list[Values], *stride: list[Values]) -> list[Values]:
     machine, mask, at = execution
     dtype, parts = _element(move)
-    given = stride[0] if stride else []
+    given_stride = stride[0] if stride else []
     loaded = [
         machine.memory.load(move.space, each, dtype, 1, mask, at)[0]
-        for each in _addresses(move, machine, address[0], given)
+        for each in _addresses(move, machine, address[0], given_stride)
     ]
     if parts > 1:
         grouped = [loaded[start : start + parts] for start in range(0, len(loaded), parts)]

@@ -6,20 +6,18 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmcore_emulator.machine.asynchronous.tensor_maps import CHUNK, TensorLayout, swizzled
-from mmcore_emulator.machine.violations import Mask
-from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.numerics.types import Flags, Integers, Values
 
 
 class BoxElements(NamedTuple):
     """The places of the elements of boxes, in the order of shared memory without a swizzle."""
 
-    global_offsets: NDArray[np.int64]  # bytes from the tensor's address, int64 [..., elements]
-    inside: Mask  # elements that the tensor has, [..., elements]; only these may be accessed in global memory
+    global_offsets: Integers  # bytes from the tensor's address, int64 [..., elements]
+    inside: Flags  # elements that the tensor has, [..., elements]; only these may be accessed in global memory
     # Bytes from the box's address in shared memory, int64 [..., elements]; never negative.
-    shared_offsets: NDArray[np.int64]
+    shared_offsets: Integers
 
 
 def box_elements(layout: TensorLayout, coordinates: Values, destination: Values | int = 0) -> BoxElements:
@@ -41,15 +39,10 @@ def box_elements(layout: TensorLayout, coordinates: Values, destination: Values 
     return BoxElements(offsets, inside, shared)
 
 
-def box_rows(layout: TensorLayout, coordinates: Values) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def box_rows(layout: TensorLayout, coordinates: Values) -> tuple[Integers, Integers]:
     """Return the rows of boxes along the tensor's fastest axis, which copies access in global memory.
 
-    Args:
-        layout: of the tensor.
-        coordinates: as of :func:`box_elements`.
-
-    Returns:
-        address of each row [..., rows], and the bytes of it that the tensor has; 0 for a row outside.
+    For each row, [..., rows]: its address, and the bytes of it that the tensor has; 0 for a row outside.
     """
     coordinates = np.asarray(coordinates).astype(np.int64)
     rows, there = _rows(layout, coordinates)
@@ -57,7 +50,7 @@ def box_rows(layout: TensorLayout, coordinates: Values) -> tuple[NDArray[np.int6
     return layout.address + rows + begin * layout.itemsize, np.where(there, (end - begin) * layout.itemsize, 0)
 
 
-def _rows(layout: TensorLayout, coordinates: NDArray[np.int64]) -> tuple[NDArray[np.int64], Mask]:
+def _rows(layout: TensorLayout, coordinates: Integers) -> tuple[Integers, Flags]:
     """Return the begin of each row of boxes, as if at index 0 of the fastest axis, and True for rows of the tensor."""
     if layout.corners:
         pixels = _pixels(layout, coordinates)
@@ -74,7 +67,7 @@ def _rows(layout: TensorLayout, coordinates: NDArray[np.int64]) -> tuple[NDArray
     return offsets, inside
 
 
-def _pixels(layout: TensorLayout, coordinates: NDArray[np.int64]) -> NDArray[np.int64]:
+def _pixels(layout: TensorLayout, coordinates: Integers) -> Integers:
     """Return the indices of the pixels of im2col boxes along the axes after the channels: [..., pixels, axes].
 
     They run along W in steps from the start to the end of the bounding box. Then they continue from its beginning, one

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.numerics.types import Integers, Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 BLOCK_BYTES = 1 << 18
@@ -27,12 +26,12 @@ class Transfer:
     """An asynchronous access to shared memory, one for each of some threads or groups of threads."""
 
     at: Instruction  # the instruction
-    lanes: NDArray[np.int64]  # numbers in the batch of the lanes that issue it together, [transfers, threads]
-    words: NDArray[np.int64]  # places of the accessed 4-byte words, [transfers, words]; NOWHERE for none
+    lanes: Integers  # numbers in the batch of the lanes that issue it together, [transfers, threads]
+    words: Integers  # places of the accessed 4-byte words, [transfers, words]; NOWHERE for none
     writes: bool  # true if it writes them
     # Address in global memory of each written 16 bytes, 0 for none, [transfers, words / 4].
-    origin: NDArray[np.int64] | None = None
-    mbarriers: NDArray[np.int64] | None = None  # place of each transfer's mbarrier, in bytes; NOWHERE for none
+    origin: Integers | None = None
+    mbarriers: Integers | None = None  # place of each transfer's mbarrier, in bytes; NOWHERE for none
     shape: tuple[int, int] = (0, 0)  # lines of the matrix that it reads, and 16-byte chunks of a line, in order
     layout: str = ""  # layout of the matrix by its descriptor or tensor map, for messages
 
@@ -72,7 +71,7 @@ class Waited:
 class Made:
     """The initialisation of mbarriers; ``places`` in bytes, as lanes along all axes."""
 
-    places: NDArray[np.int64]
+    places: Integers
     mask: Mask | None
 
 
@@ -83,7 +82,7 @@ class ArrivalSent:
     ``relaxed`` is "" for an arrival that releases, else the scope ("cta", "gpu") of the fences that release.
     """
 
-    places: NDArray[np.int64]
+    places: Integers
     mask: Mask | None
     at: Instruction
     relaxed: str = ""
@@ -104,7 +103,7 @@ class Passed:
     see what other threads did before they arrived.
     """
 
-    places: NDArray[np.int64]
+    places: Integers
     parity: Values
     mask: Mask | None
     at: Instruction
@@ -131,7 +130,7 @@ Event: TypeAlias = (
 )
 
 
-def words_of(first: NDArray[np.int64], nbytes: NDArray[np.int64] | int) -> NDArray[np.int64]:
+def words_of(first: Integers, nbytes: Integers | int) -> Integers:
     """Return the places of the words of spans, [spans, words], from their first bytes and their lengths."""
     lengths = np.broadcast_to(np.asarray(nbytes, np.int64), first.shape) // 4
     steps = np.arange(int(lengths.max(initial=0)))

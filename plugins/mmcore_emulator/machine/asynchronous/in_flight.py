@@ -16,6 +16,7 @@ from mmcore_emulator.ptx.instructions import Instruction
 
 Read: TypeAlias = Callable[[], Callable[[], None]]
 """A function that reads the copied data and returns a function that writes it."""
+_WORD = np.dtype(np.uint32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +35,10 @@ class InFlight:
         self._under_way: list[_Operation] = []
 
     def send(self, address: Values, mask: Mask | None, land: Callable[[], None], block: Values | None = None) -> None:
-        """Add an operation on its way to the objects at the lanes' addresses.
+        """Add an operation of lanes to the mbarrier objects at their addresses in shared memory.
 
-        Args:
-            address: address of an mbarrier object in shared memory, as lanes.
-            mask: the lanes that issue it.
-            land: performs the arrival.
-            block: number in the batch of the block whose memory contains the object; the lanes' own by default.
+        ``land`` performs the arrival. ``block`` is the number in the batch of the object's block, by default the lanes'
+        own.
         """
         self._under_way.append(_Operation(self._keys(address, mask, block), land))
 
@@ -128,9 +126,6 @@ class BulkGroups:
     def _of(self, mask: Mask | None, lanes: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
         spread = self._batch.spread(mask)
         return [lane for lane in lanes if spread[lane]]
-
-
-_WORD = np.dtype(np.uint32)
 
 
 @dataclass(frozen=True)

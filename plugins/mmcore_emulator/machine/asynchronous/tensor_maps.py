@@ -24,37 +24,10 @@ _LINE_BIT, _CHUNK_BIT = 7, 4
 _CHANGING = {0: 0, 32: 0b001 << _CHUNK_BIT, 64: 0b011 << _CHUNK_BIT, 128: 0b111 << _CHUNK_BIT}
 SPANS = tuple(_CHANGING)
 """Spans in bytes within which chunks change places; 0 for no swizzle."""
-
-
-def period(span: int) -> int:
-    """Return the bytes after which the pattern of a swizzle repeats: eight spans."""
-    return 8 * span or CHUNK
-
-
-def swizzled(address: Values, span: int, first_line: Values | int = 0) -> Values:
-    """Return the swizzled addresses (any 64-bit type).
-
-    Within each 128 bytes, chunks of 16 bytes change places, by the number of the 128 bytes in the pattern, so that
-    columns spread over the banks. The hardware flips bits of the absolute address, both for writes by a tensor map and
-    for reads by a matrix descriptor. Reference: PTX ISA, "Swizzling Modes".
-
-    Args:
-        address: in shared memory, absolute.
-        span: bytes within which chunks change places: 0, 32, 64 or 128.
-        first_line: number of the 128 bytes that the pattern starts with, modulo 8 (a descriptor's base offset).
-    """
-    if not span:
-        return address
-    kind = address.dtype.type
-    line = (address >> kind(_LINE_BIT)) + (8 - np.asarray(first_line)).astype(kind)
-    return np.asarray(address ^ ((line << kind(_CHUNK_BIT)) & kind(_CHANGING[span])))
-
-
 MAP_BYTES = 128
 DESTINATION_ALIGNMENT = 128
 """Alignment in bytes of the address of a box in shared memory, with any swizzle."""
 MOST_AXES = 5
-
 _BY_SIZE = {1: ("uint8",), 2: ("uint16", "float16", "bfloat16"), 4: ("uint32", "int32", "float32")}
 _BY_SIZE[8] = ("uint64", "int64", "float64")
 KINDS = {kind: size for size, kinds in _BY_SIZE.items() for kind in kinds}
@@ -65,6 +38,20 @@ _CORNER_LIMITS = {3: 2**15, 4: 2**7, 5: 2**4}
 _MAGIC = b"mmcoreTM"
 _CONTENT = struct.Struct("<8sQ4B5I5Q5H5B6h")
 _CHECKSUM = struct.Struct("<I")
+
+
+def swizzled(address: Values, span: int, first_line: Values | int = 0) -> Values:
+    """Return the swizzled addresses (any 64-bit type) of absolute ones in shared memory.
+
+    Within each 128 bytes, chunks of 16 bytes change places within ``span`` bytes, by the number of the 128 bytes in the
+    pattern, so that columns spread over the banks. The pattern begins with number ``first_line``, modulo 8. Both writes
+    by a tensor map and reads by a matrix descriptor are swizzled. Reference: PTX ISA, "Swizzling Modes".
+    """
+    if not span:
+        return address
+    kind = address.dtype.type
+    line = (address >> kind(_LINE_BIT)) + (8 - np.asarray(first_line)).astype(kind)
+    return np.asarray(address ^ ((line << kind(_CHUNK_BIT)) & kind(_CHANGING[span])))
 
 
 @dataclass(frozen=True)
@@ -78,7 +65,7 @@ class TensorLayout:
     # Elements that a box spans along each axis; in im2col mode channels per pixel and pixels per column.
     box: tuple[int, ...]
     swizzle: int = 0  # bytes in which chunks of 16 change places in shared memory: 0, 32, 64 or 128
-    # Indices from one element of a box to the next along each axis; the first number is ignored and counts as 1.
+    # Integers from one element of a box to the next along each axis; the first number is ignored and counts as 1.
     steps: tuple[int, ...] = ()
     nan: bool = False  # true if elements out of bounds are NaN in shared memory instead of zero
     # In im2col mode, the lower and the upper corner of the bounding box of pixels along W, H and D, as many as the
@@ -179,11 +166,11 @@ class TensorLayout:
         outside = np.zeros(coordinates.shape[:-1], np.bool_)
         for axis, (low, high) in enumerate(self.pixel_bounds, start=1):
             outside |= (coordinates[..., axis] < low) | (coordinates[..., axis] > high)
-        found = [Problem(outside, "begins at a pixel outside the bounding box of its tensor map")]
+        misuses = [Problem(outside, "begins at a pixel outside the bounding box of its tensor map")]
         if self.corners:
             crooked = coordinates[..., 0] * self.itemsize % CHUNK != 0
-            found.append(Problem(crooked, f"begins at a channel whose place is no multiple of {CHUNK} bytes"))
-        return first_of(found)
+            misuses.append(Problem(crooked, f"begins at a channel whose place is no multiple of {CHUNK} bytes"))
+        return first_of(misuses)
 
     @property
     def pixel_bounds(self) -> tuple[tuple[int, int], ...]:
@@ -199,8 +186,8 @@ class TensorLayout:
 
 
 def _padded(numbers: Iterable[int]) -> list[int]:
-    found = list(numbers)
-    return [*found, *[0] * (MOST_AXES - len(found))]
+    padded = list(numbers)
+    return [*padded, *[0] * (MOST_AXES - len(padded))]
 
 
 def decode(content: bytes) -> TensorLayout | None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.memory import operations
@@ -25,24 +24,19 @@ from mmcore_emulator.machine.memory.arrays import (
     StrayAccess,
 )
 from mmcore_emulator.machine.memory.operations import Combine
-from mmcore_emulator.machine.observer import Observers
-from mmcore_emulator.numerics.types import DType, Values
+from mmcore_emulator.machine.observer import Access, LaneViolation, Observers
+from mmcore_emulator.numerics.types import DType, Integers, Values
 from mmcore_emulator.ptx.instructions import Instruction
 
 _VERBS = {"out-of-bounds-read": "reads", "out-of-bounds-write": "writes"}
 
 
 class AddressSpaces:
-    """The memories of one batch of blocks.
-
-    Attributes:
-        spaces: the memories by name: "global", "const", "shared", "local", "param".
-        changes: number of writes so far.
-    """
+    """The memories of one batch of blocks."""
 
     def __init__(self, batch: Batch, spaces: Mapping[str, Space], observers: Observers) -> None:
-        self.spaces = spaces
-        self.changes = 0
+        self.spaces = spaces  # the memories by name: "global", "const", "shared", "local", "param"
+        self.changes = 0  # number of writes so far
         self._batch = batch
         self._observers = observers
 
@@ -196,7 +190,7 @@ class AddressSpaces:
             )
         return batch.narrow(mask, ~absent)
 
-    def places(self, address: Values) -> NDArray[np.int64]:
+    def places(self, address: Values) -> Integers:
         """Return the byte offsets of cluster addresses in the batch's shared memory, along all axes in full."""
         address = address & np.uint64(SHARED_WINDOW - 1)
         ranks = (address >> np.uint64(RANK_SHIFT)).astype(np.int64)
@@ -206,7 +200,7 @@ class AddressSpaces:
         places = block * BLOCK_BYTES + (address & np.uint64(BLOCK_BYTES - 1)).astype(np.int64)
         return np.broadcast_to(places, self._batch.shape)
 
-    def shared_addresses(self, inside: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def shared_addresses(self, inside: Integers) -> NDArray[np.uint64]:
         """Return the addresses of bytes by their offsets in a block's shared memory."""
         addresses = inside.astype(np.uint64)
         for array in self.shared.arrays:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.errors import LaunchError
-from mmcore_emulator.numerics.types import DType, Values
+from mmcore_emulator.numerics.types import DType, Flags, Integers, Values
 
 # Generic addresses of shared, local and parameter memory; device arrays have far higher addresses.
 SHARED_WINDOW = 1 << 32
@@ -49,10 +49,6 @@ def leftover(nbytes: int) -> NDArray[np.uint8]:
     words = np.random.default_rng().integers(2**32, size=1024, dtype=np.uint32)
     words = (words & np.uint32(0x807F_FFFF)) | np.uint32(0x3F00_0000)
     return np.resize(words.view(np.uint8), nbytes + _PADDING)
-
-
-def _zeros(nbytes: int) -> NDArray[np.uint8]:
-    return np.zeros(nbytes + _PADDING, np.uint8)
 
 
 @dataclass
@@ -94,7 +90,7 @@ class Array:
             self._views[dtype] = self.content[:nbytes].view(dtype)
         return self._views[dtype]
 
-    def index(self, address: Values, itemsize: int) -> NDArray[np.int64]:
+    def index(self, address: Values, itemsize: int) -> Integers:
         """Return the index in ``view`` of the element at each address."""
         offset = address - np.uint64(self.base)
         if self.copies is not None:
@@ -153,7 +149,7 @@ class DeviceMemory:
         Raises:
             LaunchError: the host has no memory for it, or the emulator no addresses.
         """
-        array = self._placed(label, nbytes, nbytes, _zeros)
+        array = self._placed(label, nbytes, nbytes, lambda size: np.zeros(size + _PADDING, np.uint8))
         array.content[: len(initial)] = np.frombuffer(initial, np.uint8)
         array.uploaded = nbytes
         return array
@@ -206,22 +202,18 @@ class CopiedMemory:
         self,
         label: str,
         extents: Sequence[tuple[int, int]],
-        owner: NDArray[np.int64],
+        owner: Integers,
         fresh: Callable[[int], NDArray[np.uint8]] = poisoned,
         name: Callable[[int], str] = lambda base: "",
     ) -> None:
-        """Create arrays that begin at the :func:`copied_base` of their number.
+        """Create arrays of these addresses and bytes, which begin at the :func:`copied_base` of their number.
 
-        Args:
-            label: their label in violations.
-            extents: address and bytes of each.
-            owner: number of each lane's copy, as lanes; the largest determines the number of copies.
-            fresh: creates the content.
-            name: returns the name in the source of the array at an address.
+        ``owner`` is the number of each lane's copy, as lanes. ``fresh`` creates the content. ``name`` returns the
+        source's name of the array at an address.
         """
         self.arrays = [_copied(label, base, nbytes, owner, fresh, name(base)) for base, nbytes in extents]
 
-    def of_others(self, owner: NDArray[np.int64]) -> CopiedMemory:
+    def of_others(self, owner: Integers) -> CopiedMemory:
         """Return the same memory with the copies of other owners."""
         other = copy(self)
         copies = [owner.astype(np.uint64) * np.uint64(array.stride) for array in self.arrays]
@@ -234,7 +226,7 @@ class CopiedMemory:
 
 
 def _copied(
-    label: str, base: int, nbytes: int, owner: NDArray[np.int64], fresh: Callable[[int], NDArray[np.uint8]], name: str
+    label: str, base: int, nbytes: int, owner: Integers, fresh: Callable[[int], NDArray[np.uint8]], name: str
 ) -> Array:
     stride = -(-nbytes // 16) * 16
     content = fresh(stride * (int(owner.max()) + 1))
@@ -249,7 +241,7 @@ class StrayAccess:
     kind: str  # "out-of-bounds-read", "out-of-bounds-write" or "misaligned"
     space: Space  # the accessed memory
     array: Array | None  # the array that was missed; None if none is near
-    lanes: NDArray[np.bool_]  # the lanes of the accesses
+    lanes: Flags  # the lanes of the accesses
     address: Values  # address of each lane
     nbytes: int  # width of each access in bytes
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.memory.arrays import Array, Report, Space, StrayAccess, poisoned
 from mmcore_emulator.numerics.floats import flushed
-from mmcore_emulator.numerics.types import DType, Values
+from mmcore_emulator.numerics.types import DType, Flags, Integers, Values
 
 Combine = Callable[..., Values]
 """A map from the element in memory and an instruction's operands to the new element."""
@@ -18,15 +17,7 @@ _LEAST_UNFLUSHED = np.float32(2.0**-102)
 
 
 def load(space: Space, address: Values, dtype: DType, mask: Mask | None, report: Report) -> Values:
-    """Return the element at each lane's ``address``; a lane whose access is a violation reads NaN.
-
-    Args:
-        space: the memory.
-        address: byte addresses (uint64), as lanes.
-        dtype: element type.
-        mask: the executing lanes; None for all.
-        report: receives the violations.
-    """
+    """Return the element at each lane's byte address; a lane whose access is a violation reads NaN."""
     taking_part = None if mask is None else mask.over(address.shape)
     active = address if taking_part is None else address[taking_part]
     array = _only_array(space, active, dtype.itemsize, "read")
@@ -52,9 +43,7 @@ def store(space: Space, address: Values, value: Values, dtype: DType, mask: Mask
         _write(array_written, address, value, dtype, lanes)
 
 
-def accumulate(
-    space: Space, address: Values, value: Values, dtype: DType, lanes: NDArray[np.bool_], report: Report
-) -> None:
+def accumulate(space: Space, address: Values, value: Values, dtype: DType, lanes: Flags, report: Report) -> None:
     """Add ``value`` at the addresses of ``lanes`` (all axes in full), one lane after the other."""
     address, value = np.broadcast_to(address, lanes.shape), np.broadcast_to(value, lanes.shape)
     for array, permitted in _permitted(space, address, dtype.itemsize, lanes, "write", report):
@@ -67,7 +56,7 @@ def atomic(
     address: Values,
     operands: Sequence[Values],
     dtype: DType,
-    lanes: NDArray[np.bool_],
+    lanes: Flags,
     report: Report,
     combine: Combine,
 ) -> tuple[Values, bool]:
@@ -96,7 +85,7 @@ def atomic(
     return previous, changed
 
 
-def _flushing_add_at(stored: Values, index: NDArray[np.int64], value: Values) -> None:
+def _flushing_add_at(stored: Values, index: Integers, value: Values) -> None:
     """Add to ``stored`` with subnormal numbers flushed to zero, as the GPU's float32 atomics do in global memory."""
     touched = np.concatenate([stored[index], value])
     # Sums of numbers at least this large are never subnormal.
@@ -107,12 +96,12 @@ def _flushing_add_at(stored: Values, index: NDArray[np.int64], value: Values) ->
         stored[each] = flushed(flushed(stored[each]) + added)
 
 
-def misalignment(space: Space, address: Values, lanes: NDArray[np.bool_], nbytes: int) -> StrayAccess:
+def misalignment(space: Space, address: Values, lanes: Flags, nbytes: int) -> StrayAccess:
     """Return the violation of ``lanes`` whose address is no multiple of ``nbytes``."""
     return StrayAccess("misaligned", space, space.at(int(address[lanes][0])), lanes, address, nbytes)
 
 
-def _write(array: Array, address: Values, value: Values, dtype: DType, lanes: NDArray[np.bool_] | None) -> None:
+def _write(array: Array, address: Values, value: Values, dtype: DType, lanes: Flags | None) -> None:
     index = array.index(address, dtype.itemsize)
     value = np.broadcast_to(value, np.broadcast_shapes(index.shape, value.shape))
     index = np.broadcast_to(index, value.shape)
@@ -136,9 +125,7 @@ def _only_array(space: Space, address: Values, size: int, access: str) -> Array 
     return array
 
 
-def _load_some(
-    space: Space, address: Values, dtype: DType, taking_part: NDArray[np.bool_] | None, report: Report
-) -> Values:
+def _load_some(space: Space, address: Values, dtype: DType, taking_part: Flags | None, report: Report) -> Values:
     """Load as :func:`load` does, array by array, for accesses to several arrays or with violations."""
     result = poisoned(dtype.itemsize)[: dtype.itemsize].view(dtype).reshape((1,) * 6)
     for array, lanes in _permitted(space, address, dtype.itemsize, taking_part, "read", report):
@@ -148,8 +135,8 @@ def _load_some(
 
 
 def _permitted(
-    space: Space, address: Values, size: int, taking_part: NDArray[np.bool_] | None, access: str, report: Report
-) -> Iterator[tuple[Array, NDArray[np.bool_]]]:
+    space: Space, address: Values, size: int, taking_part: Flags | None, access: str, report: Report
+) -> Iterator[tuple[Array, Flags]]:
     """Yield the arrays that lanes may access at these addresses, each with its lanes; report all other accesses."""
     rest = np.ones(address.shape, np.bool_) if taking_part is None else taking_part
     misaligned = rest & ((address & np.uint64(size - 1)) != 0)

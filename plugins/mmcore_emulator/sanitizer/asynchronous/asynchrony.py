@@ -8,17 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.accesses import Access, LaneViolation
 from mmcore_emulator.machine.asynchronous import events
 from mmcore_emulator.machine.asynchronous.events import BLOCK_WORDS, Transfer
 from mmcore_emulator.machine.lanes import Batch, Mask
-from mmcore_emulator.machine.observer import Observer
-from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.machine.observer import Access, LaneViolation, Observer
+from mmcore_emulator.numerics.types import Flags, Integers, Values
 from mmcore_emulator.ptx.instructions import Block, Instruction
 from mmcore_emulator.sanitizer.asynchronous.in_flight import InFlight
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
 from mmcore_emulator.sanitizer.happens_before.mbarrier_clocks import MbarrierClocks
-from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices, InstructionNumbers, LaneNumbers
+from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers, LaneNumbers
 from mmcore_emulator.sanitizer.recording import SharedReport
 
 _UNFENCED = "reads {} asynchronously, which threads have written before: fence.proxy.async between is missing"
@@ -26,6 +25,10 @@ _UNFENCED_MBARRIER = (
     "begins a bulk copy that completes the mbarrier {}, which was initialised with neither fence.mbarrier_init nor "
     "fence.proxy.async behind"
 )
+
+_TWICE = "waits for a phase of the mbarrier {} for which it has waited already: what it waits for may be the next one"
+_LEFT = "accesses shared memory of block {}, which may have ended by then: a cluster barrier behind it is missing"
+_REMOTE = ("remote", 0)
 
 
 class Proxies:
@@ -40,20 +43,20 @@ class Proxies:
         self._fenced, self._synchronised = (np.zeros(lanes, np.int32) for _ in range(2))
         self._fenced_until = np.zeros(blocks, np.int32)
 
-    def write(self, words: Indices, lanes: Indices, at: Instruction, now: int) -> None:
+    def write(self, words: Integers, lanes: Integers, at: Instruction, now: int) -> None:
         """Note that lanes write words, a row for each lane."""
         self._writer[words], self._written[words] = lanes[:, np.newaxis], now
         self._written_by[words] = self._instructions.number(at)
 
-    def forget(self, words: Indices) -> None:
+    def forget(self, words: Integers) -> None:
         """Forget the writes to words."""
         self._written[words] = 0
 
-    def synchronise(self, lanes: Indices, now: int) -> None:
+    def synchronise(self, lanes: Integers, now: int) -> None:
         """Note that lanes leave a barrier: their next fences order what other threads wrote before it."""
         self._synchronised[lanes] = now
 
-    def fence(self, lanes: Indices, now: int) -> None:
+    def fence(self, lanes: Integers, now: int) -> None:
         """Note that lanes execute a fence between the proxies."""
         self._fenced[lanes] = now
         np.maximum.at(self._fenced_until, self._block_in_batch[lanes], self._synchronised[lanes])
@@ -62,29 +65,24 @@ class Proxies:
         """Check that fences order writes by threads before asynchronous reads of the words."""
         self._check("missing-proxy-fence", _UNFENCED, transfer, transfer.words)
 
-    def check_mbarriers(self, transfer: Transfer, mbarriers: Indices) -> None:
+    def check_mbarriers(self, transfer: Transfer, mbarriers: Integers) -> None:
         """Check that fences order the initialisation of mbarriers before copies that complete them."""
         words = mbarriers[:, np.newaxis] // 4
         self._check("unfenced-mbarrier", _UNFENCED_MBARRIER, transfer, words)
         self.forget(words)
 
-    def _check(self, kind: str, text: str, transfer: Transfer, words: Indices) -> None:
+    def _check(self, kind: str, text: str, transfer: Transfer, words: Integers) -> None:
         unfenced = self._unfenced(words)
         if unfenced.any():
             word = int(words[unfenced][0])
             lanes, writer = transfer.lanes[unfenced.any(axis=1), 0], self._instructions[int(self._written_by[word])]
             self._report.add(kind, transfer.at, lanes, text.format(self._report.name(word)), writer)
 
-    def _unfenced(self, words: Indices) -> Flags:
+    def _unfenced(self, words: Integers) -> Flags:
         """Return which words (none where less than 0) threads have written with no fence after."""
         written = np.where(words >= 0, self._written[words], 0)
         ordered = np.maximum(self._fenced[self._writer[words]], self._fenced_until[words // BLOCK_WORDS])
         return np.asarray((written > 0) & (ordered < written))
-
-
-_TWICE = "waits for a phase of the mbarrier {} for which it has waited already: what it waits for may be the next one"
-_LEFT = "accesses shared memory of block {}, which may have ended by then: a cluster barrier behind it is missing"
-_REMOTE = ("remote", 0)
 
 
 class Asynchrony(Observer):
@@ -175,11 +173,11 @@ class Asynchrony(Observer):
         if lands or (access.kind != "load" and (does.kind != "mbarrier" or does.step == "init")):
             self._proxies.write(words, lanes, access.at, now)
 
-    def violation(self, found: LaneViolation) -> None:
-        if found.kind == "deadlock":
-            self._deadlocked.update(self._numbers.block_in_batch[self._numbers.flat(found.lanes)].tolist())
+    def violation(self, violation: LaneViolation) -> None:
+        if violation.kind == "deadlock":
+            self._deadlocked.update(self._numbers.block_in_batch[self._numbers.flat(violation.lanes)].tolist())
 
-    def _check_phases(self, lanes: Indices, places: Indices, parity: Values, at: Instruction) -> None:
+    def _check_phases(self, lanes: Integers, places: Integers, parity: Values, at: Instruction) -> None:
         """Report lanes that have waited for the same phases of their mbarriers before."""
         for place in np.unique(places).tolist():
             last = self._parities.setdefault(place, np.full(self._numbers.batch.lanes, -1, np.int8))
@@ -189,7 +187,7 @@ class Asynchrony(Observer):
                 self._report.add("phase-waited-twice", at, again, _TWICE.format(self._report.name(place // 4)))
             last[waiting] = parities
 
-    def _reach(self, lanes: Indices, owners: Indices, at: Instruction) -> None:
+    def _reach(self, lanes: Integers, owners: Integers, at: Instruction) -> None:
         """Note that lanes access the memory of other blocks, which must not have ended."""
         blocks = self._numbers.block_in_batch[lanes]
         remote = owners != blocks
@@ -198,7 +196,7 @@ class Asynchrony(Observer):
             self._events.acquire(reaching, self._numbers.block_in_batch[reaching], _REMOTE, self._order.now)
             self._remote_accesses[owner, block] = int(reaching[0]), at, self._order.now
 
-    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
+    def ran(self, batch: Batch, thread_instructions: int, watcher: Observer | None) -> None:
         for (owner, block), (lane, at, time) in self._remote_accesses.items():
             lanes = np.flatnonzero(self._numbers.block_in_batch == owner)
             times = self._events.of_kind(lanes, np.full(len(lanes), block), _REMOTE)

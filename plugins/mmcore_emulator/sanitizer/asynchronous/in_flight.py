@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, BLOCK_WORDS, Transfer
 from mmcore_emulator.machine.limits import WARP
+from mmcore_emulator.numerics.types import Flags, Integers
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.happens_before.event_clocks import EventClocks, Kind
-from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices
 from mmcore_emulator.sanitizer.recording import SharedReport
 
 _WARPGROUP = 4 * WARP
@@ -30,9 +30,9 @@ _COPYING = (
 )
 _BULK_COPYING = (
     "reads {}, into which a bulk copy may still be copying: it has not waited for that phase of its mbarrier, or that "
-    "was told of fewer bytes than come"
+    "expects fewer bytes than come"
 )
-_OVERWRITTEN_COPY = "writes {}, into which a copy may still be copying: nobody has waited for it"
+_OVERWRITTEN_COPY = "writes {}, into which a copy may still be copying: no thread has waited for it"
 _STILL_READ = {
     "wgmma": "writes {}, which wgmma may still be reading: wgmma.wait_group is missing there, or a barrier or mbarrier "
     "behind it",
@@ -47,7 +47,9 @@ _UNAWAITED_STORE = (
     "begins a bulk copy of shared memory, and its block may end while that still reads it: "
     "cp.async.bulk.wait_group.read is missing"
 )
-_UNAWAITED = "begins a bulk copy that nobody waits for: the block may have ended, or use that memory, before it lands"
+
+_UNAWAITED = "begins a bulk copy that no thread waits for: its block may have ended, or use the memory, before it lands"
+_CHUNK_WORDS = 4  # The 16 bytes that a descriptor or a swizzle moves at least.
 
 
 class _Readers(NamedTuple):
@@ -60,8 +62,8 @@ class _Readers(NamedTuple):
 class _Landing(NamedTuple):
     """The event that a thread must have in its clock to read what a bulk copy has written, for each block."""
 
-    column: Indices
-    number: Indices
+    column: Integers
+    number: Integers
 
 
 class InFlight:
@@ -80,7 +82,7 @@ class InFlight:
         self._numbers: dict[int, int] = {}
         self._landings: dict[int, _Landing] = {}
         self._landings_at: dict[int, int] = {}
-        self._groups: dict[str, Indices] = {}
+        self._groups: dict[str, Integers] = {}
 
     @property
     def any(self) -> bool:
@@ -117,7 +119,7 @@ class InFlight:
         self._transfers.append(replace(transfer, words=_NONE, origin=None))
         return len(self._transfers) - 1
 
-    def land(self, transfer: Transfer, mbarriers: Indices) -> None:
+    def land(self, transfer: Transfer, mbarriers: Integers) -> None:
         """Complete copies at their mbarriers."""
         number = self._numbers.pop(id(transfer))
         landing = self._landings[number] = _Landing(*(np.zeros(self._blocks, np.int64) for _ in range(2)))
@@ -130,12 +132,12 @@ class InFlight:
         if transfer.origin is not None:
             self._origins.land_in_bulk(transfer.words, transfer.origin)
 
-    def land_copies_of_threads(self, words: Indices) -> None:
+    def land_copies_of_threads(self, words: Integers) -> None:
         """Complete copies by ``cp.async``."""
         self._writing[words] = 0
         self._origins.land(words)
 
-    def pass_phase(self, lanes: Indices, places: Indices) -> None:
+    def pass_phase(self, lanes: Integers, places: Integers) -> None:
         """Let lanes acquire the copies that have landed at mbarriers whose phases they have waited for."""
         for place in np.unique(places).tolist():
             if place in self._landings_at:
@@ -143,11 +145,11 @@ class InFlight:
                 blocks = np.full(len(waiting), block)
                 self._clocks.acquire(waiting, blocks, ("mbarrier", inside), self._landings_at[place])
 
-    def commit(self, kind: str, lanes: Indices) -> None:
+    def commit(self, kind: str, lanes: Integers) -> None:
         """Commit what lanes have issued of a kind as a group."""
         self._committed(kind)[lanes] += 1
 
-    def wait_for_groups(self, kind: str, most: int, lanes: Indices) -> None:
+    def wait_for_groups(self, kind: str, most: int, lanes: Integers) -> None:
         """Let lanes acquire the ends of all but ``most`` of their latest groups."""
         ended, readers = self._committed(kind)[lanes] - most, self._reader_numbers(kind, lanes)
         for reader in [each for each in self._readers if each[0] == kind]:
@@ -155,14 +157,14 @@ class InFlight:
             if waiting.any():
                 self._clocks.acquire(lanes[waiting], self._block[lanes[waiting]], reader, ended[waiting])
 
-    def _committed(self, kind: str) -> Indices:
+    def _committed(self, kind: str) -> Integers:
         """Return the number of groups that each lane has committed."""
         return self._groups.setdefault(kind, np.zeros(len(self._thread), np.int64))
 
-    def _reader_numbers(self, kind: str, lanes: Indices) -> Indices:
+    def _reader_numbers(self, kind: str, lanes: Integers) -> Integers:
         return self._thread[lanes] // (_WARPGROUP if kind == "wgmma" else 1)
 
-    def read(self, at: Instruction, words: Indices, lanes: Indices) -> None:
+    def read(self, at: Instruction, words: Integers, lanes: Integers) -> None:
         """Check reads of words by lanes, [rows, words] and [rows, lanes], that may not have been written yet."""
         for number, rows in self._by_transfer(self._writing, words):
             transfer = self._transfers[number]
@@ -177,13 +179,13 @@ class InFlight:
                 text = self._named(_BULK_COPYING, words[late[0]])
                 self._report.add("unfinished-copy", at, lanes[late, 0], text, self._transfers[number].at)
 
-    def write(self, at: Instruction, words: Indices, lanes: Indices) -> None:
+    def write(self, at: Instruction, words: Integers, lanes: Integers) -> None:
         """Check writes of words by lanes, and let them replace what copies have written."""
         self.check_write(at, words, lanes)
         self._landed[words] = 0
         self._origins.forget(words)
 
-    def check_write(self, at: Instruction, words: Indices, lanes: Indices) -> None:
+    def check_write(self, at: Instruction, words: Integers, lanes: Integers) -> None:
         """Check writes of words by lanes that transfers in flight may still write, or read."""
         for number, rows in self._by_transfer(self._writing, words):
             transfer = self._transfers[number]
@@ -228,18 +230,15 @@ class InFlight:
                     reader = self._transfers[int(reads.transfer[block * BLOCK_WORDS + groups[block].argmax()])]
                     self._report.add("unawaited-copy", reader.at, lanes[late], _UNAWAITED_STORE)
 
-    def _by_transfer(self, numbers: NDArray[np.int32], words: Indices) -> Iterator[tuple[int, Indices]]:
+    def _by_transfer(self, numbers: NDArray[np.int32], words: Integers) -> Iterator[tuple[int, Integers]]:
         """Yield the transfers that words (none where less than 0) belong to, each with the rows of these words."""
         transfers = np.where(words >= 0, numbers[words], 0)
         for number in np.unique(transfers).tolist():
             if number:
                 yield number, np.flatnonzero((transfers == number).any(axis=1))
 
-    def _named(self, text: str, words: Indices) -> str:
+    def _named(self, text: str, words: Integers) -> str:
         return text.format(self._report.name(int(words[words >= 0][0])))
-
-
-_CHUNK_WORDS = 4  # The 16 bytes that a descriptor or a swizzle moves at least.
 
 
 class Origins:
@@ -248,21 +247,21 @@ class Origins:
     def __init__(self, blocks: int) -> None:
         self._origin = np.zeros(blocks * BLOCK_WORDS // _CHUNK_WORDS, np.int64)
 
-    def send(self, words: Indices, origin: Indices) -> None:
+    def send(self, words: Integers, origin: Integers) -> None:
         """Note that threads issue copies."""
         self._origin[words[:, ::_CHUNK_WORDS] // _CHUNK_WORDS] = -origin
 
-    def land(self, words: Indices) -> None:
+    def land(self, words: Integers) -> None:
         """Note that copies by threads land; a copy of less than 16 bytes has no origin."""
         chunks = words[:, ::_CHUNK_WORDS] // _CHUNK_WORDS
         self._origin[chunks] = abs(self._origin[chunks]) if words.shape[1] == _CHUNK_WORDS else 0
 
-    def land_in_bulk(self, words: Indices, origin: Indices) -> None:
+    def land_in_bulk(self, words: Integers, origin: Integers) -> None:
         """Note that bulk copies land; words less than 0 are none."""
         chunks = words[:, ::_CHUNK_WORDS]
         self._origin[chunks[chunks >= 0] // _CHUNK_WORDS] = origin[:, : chunks.shape[1]][chunks >= 0]
 
-    def forget(self, words: Indices) -> None:
+    def forget(self, words: Integers) -> None:
         """Note that threads write words."""
         self._origin[words // _CHUNK_WORDS] = 0
 

@@ -15,13 +15,13 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from mmcore_emulator.isa.table import destinations, effect, reads
-from mmcore_emulator.machine.accesses import LaneViolation, always
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.limits import WARP
-from mmcore_emulator.machine.observer import Observer
+from mmcore_emulator.machine.observer import LaneViolation, Observer, always
+from mmcore_emulator.numerics.types import Integers
 from mmcore_emulator.ptx.instructions import Block, Instruction, Operand, Register
 from mmcore_emulator.ptx.types import Constant
-from mmcore_emulator.sanitizer.happens_before.numbering import Indices, LaneNumbers
+from mmcore_emulator.sanitizer.happens_before.numbering import LaneNumbers
 from mmcore_emulator.sanitizer.recording import Record, at_line
 
 _Known = TypeVar("_Known")
@@ -103,7 +103,7 @@ class WgmmaHazards(Observer):
     def __init__(self, registers: RegisterUse, numbers: LaneNumbers, record: Record) -> None:
         self._registers, self._batch, self._warps, self._record = registers, numbers.batch, numbers.warps, record
         self._states = np.zeros(numbers.batch.shape, np.int32)
-        self._times: dict[int, tuple[Instruction, Indices]] = {}
+        self._times: dict[int, tuple[Instruction, Integers]] = {}
 
     def enter(self, block: Block, mask: Mask | None) -> None:
         lanes, before = self._batch.spread(mask), self._states.copy()
@@ -118,7 +118,7 @@ class WgmmaHazards(Observer):
                 text = always(f"{misuse.clause} (there{at_line(misuse.other)})")
                 self._record(LaneViolation("wgmma-order", None, misuse.at, entering, text, misuse.other))
 
-    def ran(self, batch: Batch, thread_instructions: int, own: Observer | None) -> None:
+    def ran(self, batch: Batch, thread_instructions: int, watcher: Observer | None) -> None:
         # The four warps of a warpgroup must execute each product together.
         per_block = self._warps.per_block
         for at, times in self._times.values():

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from mmcore_emulator.machine.lanes import THREAD_AXES, Batch
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.warps import BIT, groups
-from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.numerics.types import Flags, Integers, Values
 from mmcore_emulator.sanitizer.happens_before.event_clocks import EventClocks, Released
-from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices, LaneNumbers
+from mmcore_emulator.sanitizer.happens_before.numbering import LaneNumbers
 from mmcore_emulator.sanitizer.happens_before.vector_clocks import SCOPES, HappensBefore, VectorClock, join
 
 Masks = NDArray[np.uint32]
@@ -31,20 +31,14 @@ class _Arrival(NamedTuple):
 
 
 class BatchClocks:
-    """The clocks of a batch's lanes.
-
-    Attributes:
-        order: the order of the launch's accesses.
-        numbers: the numbers of the lanes.
-        horizon: time of the latest barrier of each lane's whole block, as a flat array.
-        events: clocks of asynchronous events and mbarriers.
-    """
+    """The clocks of a batch's lanes."""
 
     def __init__(self, order: HappensBefore, batch: Batch) -> None:
         self.order, self.numbers = order, LaneNumbers(batch)
-        self.events = EventClocks(self.numbers)
+        self.events = EventClocks(self.numbers)  # clocks of asynchronous events and mbarriers
         order.blocks, order.block_size = batch.grid.size, batch.block.size
         self._batch, self._warps = batch, self.numbers.warps
+        # Time of the latest barrier of each lane's whole block, as a flat array.
         self.horizon = np.zeros(batch.lanes, np.int64)
         # Time that each lane (second axis) of each warp has for each lane (third axis) of it.
         self._lane_times = np.zeros((self._warps.count, WARP, WARP), np.int32)
@@ -101,11 +95,11 @@ class BatchClocks:
             for barrier in np.unique(barriers[members]).tolist():
                 self._event_arrivals.pop(barrier, None)
 
-    def _barriers(self, number: Values) -> Indices:
+    def _barriers(self, number: Values) -> Integers:
         """Return the number in the batch of the barrier that each lane names by its number in the block."""
         return self.numbers.block_in_batch * _BARRIERS + self.numbers.flat(number)
 
-    def _join_block(self, lanes: Indices, arrivals: list[_Arrival], whole: bool) -> None:
+    def _join_block(self, lanes: Integers, arrivals: list[_Arrival], whole: bool) -> None:
         warps = np.unique(self.numbers.slot[lanes] // WARP)
         if arrivals or not whole:
             times = self._times_of_warps()
@@ -133,7 +127,7 @@ class BatchClocks:
         members = np.flatnonzero(lanes)
         self.events.join(members, clusters[members])
 
-    def threads(self, lanes: Indices) -> list[int]:
+    def threads(self, lanes: Integers) -> list[int]:
         """Return the numbers in the grid of lanes' threads."""
         threads: list[int] = self.numbers.thread[lanes].tolist()
         return threads
@@ -191,7 +185,7 @@ class BatchClocks:
         clock["thread", thread] = until
         return join(clock, self.order.acquired(thread, "" if until == self.order.now else scope))
 
-    def of_block(self, lanes: Indices) -> Indices:
+    def of_block(self, lanes: Integers) -> Integers:
         """Return the time that lanes have for each thread of their blocks, by barriers: [lanes, threads]."""
         now, slot = self.order.tick(), self.numbers.slot[lanes]
         times = np.repeat(self.horizon[lanes, np.newaxis], self._warps.per_block * WARP, axis=1)
@@ -199,12 +193,12 @@ class BatchClocks:
             times = np.maximum(times, np.repeat(self._warp_times[slot // WARP], WARP, axis=1))
         in_block = slot % times.shape[1]
         rows, own_warp = np.arange(len(lanes)), (in_block // WARP * WARP)[:, np.newaxis] + np.arange(WARP)
-        own = rows[:, np.newaxis], own_warp
-        times[own] = np.maximum(times[own], self._lane_times[slot // WARP, slot % WARP])
+        of_warp = rows[:, np.newaxis], own_warp
+        times[of_warp] = np.maximum(times[of_warp], self._lane_times[slot // WARP, slot % WARP])
         times[rows, in_block] = now
         return times[:, : self._batch.block.size]
 
-    def fenced_of_block(self, lanes: Indices, scope: str) -> Indices:
+    def fenced_of_block(self, lanes: Integers, scope: str) -> Integers:
         """Return the same for what fences of a scope order before lanes' next accesses.
 
         Fences of other threads count if a barrier of the block has followed.
@@ -214,13 +208,13 @@ class BatchClocks:
         fenced[self.numbers.block_in_batch, self.numbers.thread_in_block] = self._fenced_before_barrier[scope]
         return np.maximum(times, fenced[self.numbers.block_in_batch[lanes]])
 
-    def unordered_lanes(self, slot: Indices, others: Masks, time: Times) -> Masks:
+    def unordered_lanes(self, slot: Integers, others: Masks, time: Times) -> Masks:
         """Return the lanes among ``others`` (of the same warp) whose accesses until a time are not before a lane's."""
         if not self._warps_joined:
             return others
         return _without(others, self._lane_times.reshape(-1, WARP)[slot] > time[:, np.newaxis])
 
-    def unordered_warps(self, slot: Indices, others: Masks, time: Times) -> Masks:
+    def unordered_warps(self, slot: Integers, others: Masks, time: Times) -> Masks:
         """Return the warps among ``others`` (of the same block) whose accesses until a time are not before a lane's."""
         if self._warp_times is None:
             return others

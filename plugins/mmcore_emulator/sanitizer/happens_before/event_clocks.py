@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.machine.limits import WARP
-from mmcore_emulator.sanitizer.happens_before.numbering import Flags, Indices, LaneNumbers
+from mmcore_emulator.numerics.types import Flags, Integers
+from mmcore_emulator.sanitizer.happens_before.numbering import LaneNumbers
 
 Kind: TypeAlias = tuple[str, int]
 """("mbarrier", place in its block), ("wgmma", number of a warpgroup), ("bulk", thread) or ("remote", 0)."""
@@ -25,21 +26,17 @@ Released: TypeAlias = dict[int, NDArray[np.int32]]
 
 
 class EventClocks:
-    """The event clocks of a batch's lanes.
-
-    Attributes:
-        numbers: the numbers of the lanes.
-        clock: number of the latest event of each kind, and time of each thread (columns), for each lane (row).
-    """
+    """The event clocks of a batch's lanes."""
 
     def __init__(self, numbers: LaneNumbers) -> None:
         self.numbers = numbers
         self._block_size, self._ranks = numbers.batch.block.size, int(numbers.rank.max(initial=0)) + 1
         self._columns: dict[tuple[int, Kind], int] = {}
         self._first_thread: int | None = None
+        # Number of the latest event of each kind, and time of each thread (columns), for each lane (row).
         self.clock: Rows = np.zeros((numbers.batch.lanes, 0), np.int32)
 
-    def columns(self, blocks: Indices, kind: Kind) -> Indices:
+    def columns(self, blocks: Integers, kind: Kind) -> Integers:
         """Return the columns of a kind of events, one for each of some blocks."""
         ranks, index = np.unique(self.numbers.rank[blocks], return_inverse=True)
         for rank in ranks.tolist():
@@ -51,17 +48,17 @@ class EventClocks:
         self.clock = np.pad(self.clock, ((0, 0), (0, count)))
         return len(self.clock[0]) - count
 
-    def of_kind(self, lanes: Indices, blocks: Indices, kind: Kind) -> NDArray[np.int32]:
+    def of_kind(self, lanes: Integers, blocks: Integers, kind: Kind) -> NDArray[np.int32]:
         """Return the numbers of a kind of events of some blocks in the clocks of lanes, one block for each lane."""
         columns = self.columns(blocks, kind)  # They may make the clocks wider.
         return self.clock[lanes, columns]
 
-    def acquire(self, lanes: Indices, blocks: Indices, kind: Kind, numbers: Indices | int) -> None:
+    def acquire(self, lanes: Integers, blocks: Integers, kind: Kind, numbers: Integers | int) -> None:
         """Let lanes acquire a kind of events of some blocks, one block for each lane."""
         columns = self.columns(blocks, kind)
         self.clock[lanes, columns] = np.maximum(self.clock[lanes, columns], numbers)
 
-    def ordered(self, lanes: Indices, epochs: NDArray[np.void]) -> Flags:
+    def ordered(self, lanes: Integers, epochs: NDArray[np.void]) -> Flags:
         """Return for each lane whether its clock includes the accesses of an epoch."""
         ordered = np.zeros(len(lanes), np.bool_)
         if self._first_thread is None:
@@ -96,29 +93,29 @@ class EventClocks:
             for thread in np.flatnonzero(times).tolist():
                 yield int(numbers.grid_number[block]) * self._block_size + thread + 1, int(times[thread])
 
-    def join(self, lanes: Indices, groups: Indices) -> None:
+    def join(self, lanes: Integers, groups: Integers) -> None:
         """Join the clocks of lanes of the same group."""
         if self.clock.shape[1]:
             _, index, joined = _joined(self.clock[lanes], groups)
             self.clock[lanes] = joined[index]
 
-    def with_threads(self, lanes: Indices, times: Indices) -> Rows:
+    def with_threads(self, lanes: Integers, times: Integers) -> Rows:
         """Let lanes acquire the times of all threads of their blocks, [lanes, threads], and return their clocks."""
         if self._first_thread is None:
             self._first_thread = self._add_columns(self._ranks * self._block_size)
         first = self._first_thread + self.numbers.rank[self.numbers.block_in_batch[lanes]] * self._block_size
-        own = lanes[:, np.newaxis], first[:, np.newaxis] + np.arange(self._block_size)
-        self.clock[own] = np.maximum(self.clock[own], times)
+        of_block = lanes[:, np.newaxis], first[:, np.newaxis] + np.arange(self._block_size)
+        self.clock[of_block] = np.maximum(self.clock[of_block], times)
         return self.clock[lanes]
 
-    def acquire_released(self, released: Released, lanes: Indices, keys: Indices) -> None:
+    def acquire_released(self, released: Released, lanes: Integers, keys: Integers) -> None:
         """Let lanes acquire the clocks released at the barriers or mbarriers ``keys``."""
         for key in np.unique(keys).tolist():
             if key in released:
                 acquiring = lanes[keys == key]
                 self.clock[acquiring] = np.maximum(self.clock[acquiring], self._padded(released[key]))
 
-    def release(self, released: Released, clocks: Rows, keys: Indices) -> None:
+    def release(self, released: Released, clocks: Rows, keys: Integers) -> None:
         """Release clocks at the barriers or mbarriers ``keys``."""
         if clocks.shape[1]:
             distinct, _, joined = _joined(clocks, keys)
@@ -129,7 +126,7 @@ class EventClocks:
         return np.pad(clock, (0, self.clock.shape[1] - len(clock)))
 
 
-def _joined(clocks: Rows, groups: Indices) -> tuple[Indices, Indices, Rows]:
+def _joined(clocks: Rows, groups: Integers) -> tuple[Integers, Integers, Rows]:
     """Return the distinct groups, the number of each row's group among them, and the joined clock of each group."""
     distinct, index = np.unique(groups, return_inverse=True)
     order = np.argsort(index, kind="stable")

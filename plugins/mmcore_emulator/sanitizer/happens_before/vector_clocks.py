@@ -74,19 +74,14 @@ _NO_CLOCKS = ThreadClocks()
 
 
 class HappensBefore:
-    """The order of a launch's accesses.
-
-    Attributes:
-        now: the time.
-        blocks, block_size: number of the grid's blocks, and of the threads of a block.
-        flags_read: whether any thread has read a flag that another has written.
-        proxies_fenced: time of the latest fence between writes to global memory and asynchronous reads of it.
-    """
+    """The order of a launch's accesses."""
 
     def __init__(self) -> None:
         self.now = 1
+        # blocks, block_size: number of the grid's blocks, and of the threads of a block.
+        # proxies_fenced: time of the latest fence between writes to global memory and asynchronous reads of it.
         self.blocks = self.block_size = self.proxies_fenced = 0
-        self.flags_read = False
+        self.flags_read = False  # true if any thread has read a flag that another has written
         self._flags: dict[tuple[int, ...], Flag] = {}
         self._threads: dict[int, ThreadClocks] = {}
 

@@ -1,4 +1,7 @@
-// y = 2 x by cp.async: the next 16 bytes of each thread arrive while it works on these.
+// y = 2 x by cp.async: the next 16 bytes of each thread arrive while it processes the current ones.
+// given: x = np.arange(4 * 64 * 5, dtype=np.int32); y = np.zeros_like(x)
+// launch: async_double<<<1, 64>>>(x, y, 5)
+// expect: y = 2 * x
 #include <cuda_pipeline.h>
 
 extern "C" __global__ void async_double(const int4* x, int4* y, int tiles)

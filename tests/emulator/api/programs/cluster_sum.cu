@@ -1,4 +1,7 @@
-// Each block adds up what all blocks of its cluster hold in their shared memory.
+// Each block adds up the elements that all blocks of its cluster have in shared memory.
+// given: x = random().integers(-99, 99, (2, 4, 32), np.int32); sums = np.zeros_like(x)
+// launch: cluster_sum<<<8, 32>>>(x, sums)
+// expect: sums = np.broadcast_to(x.sum(axis=1, keepdims=True), x.shape)
 #include <cooperative_groups.h>
 
 extern "C" __global__ void __cluster_dims__(4) cluster_sum(const int* x, int* sums)

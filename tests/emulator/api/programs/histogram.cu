@@ -1,4 +1,7 @@
-// How often each byte occurs: a histogram a block in shared memory, all of them added in global memory.
+// The number of times that each byte occurs: a histogram per block in shared memory, added up in global memory.
+// given: data = random().integers(0, 256, 2000, np.uint8); counts = np.zeros(256, np.uint32)
+// launch: histogram<<<2, 256>>>(data, counts, 2000)
+// expect: counts = np.bincount(data, minlength=256)
 extern "C" __global__ void histogram(const unsigned char* bytes, unsigned* counts, int n)
 {
     __shared__ unsigned own[256];

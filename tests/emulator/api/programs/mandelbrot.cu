@@ -1,4 +1,7 @@
-// After how many steps z = z*z + c leaves the circle of radius 2; c from a structure that is passed by value.
+// The number of steps until z = z*z + c leaves the circle of radius 2; c is in a structure passed by value.
+// given: steps = np.zeros((11, 19), np.uint8); window = struct.pack("dddii", -2, 0.75, 0.15, 19, 11)
+// launch: mandelbrot<<<(2, 2), (16, 8)>>>(window, steps, 50)
+// expect: steps = mandelbrot(11, 19, 50)
 struct Window {
     double left, top, step;
     int width, height;

@@ -1,4 +1,7 @@
 // Inclusive sums of 256 numbers in each block (Hillis and Steele), between two buffers in shared memory.
+// given: x = random().integers(-99, 99, (2, 256), np.int32); sums = np.zeros_like(x)
+// launch: scan<<<2, 256>>>(x, sums)
+// expect: sums = x.cumsum(axis=1, dtype=np.int32)
 extern "C" __global__ void scan(const int* x, int* sums)
 {
     __shared__ int buffers[2][256];

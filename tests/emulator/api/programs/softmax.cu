@@ -1,4 +1,8 @@
-// The softmax of each row, a block of one warp a row.
+// The softmax of each row, by a block of one warp.
+// given: x = random().standard_normal((3, 70), np.float32); y = np.zeros_like(x)
+// given: exponentials = np.exp(x - x.max(axis=1, keepdims=True))
+// launch: softmax<<<3, 32>>>(x, y, 70)
+// expect: y = exponentials / exponentials.sum(axis=1, keepdims=True) within 1e-6
 extern "C" __global__ void softmax(const float* x, float* y, int columns)
 {
     __shared__ float exponentials[1024];

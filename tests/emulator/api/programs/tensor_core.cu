@@ -1,4 +1,8 @@
 // D = A B + C of 16 by 16 elements, on the tensor cores by one warp.
+// given: a, b = random().integers(-4, 4, (2, 16, 16)).astype(np.float16); d = np.zeros((16, 16), np.float32)
+// given: c = random().integers(-4, 4, (16, 16)).astype(np.float32)
+// launch: tensor_core<<<1, 32>>>(a, b, c, d)
+// expect: d = a.astype(np.float32) @ b.astype(np.float32) + c
 #include <mma.h>
 
 using namespace nvcuda::wmma;

@@ -1,4 +1,7 @@
-// Copies a box of a matrix by TMA, and what is outside the matrix as zeros.
+// Copies a box of a matrix by TMA, with zeros for elements outside the matrix.
+// given: x = np.arange(20 * 40, dtype=np.float32).reshape(20, 40); y = np.zeros((8, 32), np.float32)
+// launch: copy_box<<<1, 32>>>(TensorMap(x, box=(8, 32)), y, 15, 20)
+// expect: y = np.pad(x, ((0, 3), (0, 12)))[15:, 20:]
 #include <cuda.h>
 #include <cstdint>
 

@@ -1,4 +1,7 @@
 // The transpose through a tile in shared memory; its padding column spreads the rows over the banks.
+// given: x = np.arange(40 * 50, dtype=np.float64).reshape(40, 50); y = np.zeros((50, 40))
+// launch: transpose<double><<<(2, 2), (32, 32)>>>(x, y, 40, 50)
+// expect: y = x.T
 #ifdef NO_PADDING
 constexpr int PADDING = 0;
 #else

@@ -7,7 +7,7 @@
 // a fence of shared memory before a copy of global memory: `fence.proxy.async;` -> `fence.proxy.async.shared::cta;` ==>
 //     missing-proxy-fence*32 work #copy #write
 // fewer bytes expected than the lanes of a warp copy: `EXPECT(&full, 512)` -> `EXPECT(&full, 256)` ==>
-//     mbarrier-misuse*16 shared #copy "told of fewer bytes"
+//     mbarrier-misuse*16 shared #copy "expects fewer bytes"
 #include "ptx.cuh"
 extern "C" __global__ void f(float* work, float* C) {
     __shared__ __align__(128) float tile[128];

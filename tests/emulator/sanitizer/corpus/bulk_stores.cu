@@ -24,7 +24,7 @@
 //     ==> global-race*1 C #store #back "while that is under way"; uninitialized-read*64 C #back
 // an alignment that is honoured: `__align__(128)` -> `__align__(1024)` ==> nothing
 // an alignment that is not: `__align__(128)` -> `__align__(2048)` ==> misplaced-array*1 tile "tile asks for an
-//     alignment of 2048 bytes and lies at 0x400"
+//     alignment of 2048 bytes and is at 0x400"
 #include "ptx.cuh"
 #define READ_BACK __syncthreads(); float x = ((volatile float*)C)[63 - t]; __syncthreads(); C[t] = x; __syncthreads();
 extern "C" __global__ void f(const float* A, float* C) {

@@ -7,7 +7,7 @@
 // a wait for too few groups: `wait_group 1` -> `wait_group 2` ==> unfinished-copy*32 shared #copy-a #copy-a;
 //     unfinished-copy*16 shared #copy-b #copy-b; unfinished-copy*32 shared #load-a #copy-a; unfinished-copy*16 shared
 //     #load-b #copy-b; uninitialized-read*128 C
-// a copy over what is copied: `b[tile % 2] + t * 8, B` -> `b[0] + t * 8, B` ==> unfinished-copy*16 shared #copy-b
+// a copy over another copy: `b[tile % 2] + t * 8, B` -> `b[0] + t * 8, B` ==> unfinished-copy*16 shared #copy-b
 //     #copy-b; uninitialized-read*16 shared #load-b
 // no barrier behind the wait: drop #copied ==> shared-race*30 shared #load-a #copy-a
 #include "ptx.cuh"

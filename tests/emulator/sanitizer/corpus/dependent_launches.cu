@@ -1,4 +1,4 @@
-// Two launches, of which the second may begin before the first ends, and the first before what has made A and B.
+// Two dependent launches: the second may begin before the first ends, and the first before A and B are complete.
 // launch: grid=2,2 block=16,16 m=20 n=18 k=5 sums=1440 dependent=yes
 // right
 // one wait in each: drop #before-sums, drop #before-c ==> nothing

@@ -1,10 +1,10 @@
-// Bodies of a kernel, one after another in the place of BODY.
+// Bodies of a kernel, each in place of BODY.
 // launch: block=32
 // adding to C, which is not there: BODY `C[t] += A[t];` ==> uninitialized-read*32 C #body
 // adding to C, which is there [beta=1.0]: BODY `C[t] += A[t];` ==> nothing
 // an atomic on C, which is not there: BODY `atomicAdd(C + t, 1.0f);` ==> uninitialized-read*32 C #body
 // an atomic on zeros [initial_c=zeros]: BODY `atomicAdd(C + t, 1.0f);` ==> nothing
-// an over-read of which nothing comes [over_read_A=16]: BODY `float x = A[t + n * n - 16];`, THEN `C[t] = t < 16 ? 2.0f
+// an over-read whose value is unused [over_read_A=16]: BODY `float x = A[t + n * n - 16];`, THEN `C[t] = t < 16 ? 2.0f
 //     * x : 0.0f;` ==> nothing
 // an over-read that reaches C [over_read_A=16]: BODY `float x = A[t + n * n - 16];`, THEN `C[t] = t < 18 ? 2.0f * x :
 //     0.0f;` ==> uninitialized-read*2 C #body #then "thread (16, 0) of block (0, 0) reads a value that was never set"
@@ -52,15 +52,15 @@
 // a read of what the thread wrote through the non-coherent cache [beta=1.0]: BODY `C[t] = A[t];`, THEN `NC(C)` ==>
 //     global-race*32 C #then #body "(ld.global.nc.f32), which thread (0, 0) of block (0, 0) writes" "in the same
 //     launch"
-// of what another thread wrote [beta=1.0]: BODY `C[t ^ 1] = A[t]; __syncthreads();`, THEN `NC(C)` ==> global-race*32 C
+// a non-coherent load of another thread's element [beta=1.0]: BODY `C[t ^ 1] = A[t]; __syncthreads();`, THEN `NC(C)` ==> global-race*32 C
 //     #then #body "(ld.global.nc.f32), which thread (1, 0) of block (0, 0) writes" "in the same launch"
-// of what one thread wrote [beta=1.0]: BODY `if (t == 7) C[t] = A[t];`, THEN `NC(C)` ==> global-race*1 C #then #body
+// a non-coherent load of one thread's element [beta=1.0]: BODY `if (t == 7) C[t] = A[t];`, THEN `NC(C)` ==> global-race*1 C #then #body
 //     "(ld.global.nc.f32), which thread (7, 0) of block (0, 0) writes" "in the same launch"
-// of what was added [beta=1.0]: BODY `atomicAdd(C + t, A[t]);`, THEN `NC(C)` ==> global-race*32 C #then #body
+// a non-coherent load after an addition [beta=1.0]: BODY `atomicAdd(C + t, A[t]);`, THEN `NC(C)` ==> global-race*32 C #then #body
 //     "(ld.global.nc.f32), which thread (0, 0) of block (0, 0) adds to" "in the same launch"
-// of what is written later, of an element beside, and of an input [beta=1.0]: BODY `|C[t + n] = 2.0f;`, THEN `NC(C)`
+// a non-coherent load of an element that no thread writes before [beta=1.0]: BODY `|C[t + n] = 2.0f;`, THEN `NC(C)`
 //     ==> nothing
-// of an input [beta=1.0]: BODY `C[t] = A[t];`, THEN `NC(A)` ==> overwritten-output*32 C #then
+// a non-coherent load of an input [beta=1.0]: BODY `C[t] = A[t];`, THEN `NC(A)` ==> overwritten-output*32 C #then
 #define NC(p) float x; asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(x) : "l"(p + t)); C[t] = x + 2.0f;
 extern "C" __global__ void f(const float* A, const float* B, float* C, int n) {
     const int t = threadIdx.x;

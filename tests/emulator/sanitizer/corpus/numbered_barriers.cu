@@ -7,7 +7,7 @@
 //     deadlock*64 #taken; deadlock*64 #given
 // a barrier of other counts: `ASM("bar.sync 2, 128;"); // #taken` -> `ASM("bar.sync 2, 96;"); // #taken` ==>
 //     barrier-count*64 #taken
-// a barrier for which others arrive with another count: `bar.arrive 1, 128` -> `bar.arrive 1, 160` ==> barrier-count*64
+// a barrier with different counts: `bar.arrive 1, 128` -> `bar.arrive 1, 160` ==> barrier-count*64
 //     #given "another number of threads"
 // no barrier before the next tile: drop #taken ==> deadlock*64 #given
 #include "ptx.cuh"

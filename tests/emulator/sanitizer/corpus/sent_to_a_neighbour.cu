@@ -6,9 +6,9 @@
 // fewer bytes expected than another block sends: `EXPECT(&got, 256)` -> `EXPECT(&got, 128)` ==> unfinished-copy*64
 //     shared #read #add "reads sum"; unawaited-copy*64 shared #add
 // fewer bytes expected than the lanes of a warp store: `EXPECT(&got, 256)` -> `EXPECT(&got, 64)` ==> mbarrier-misuse*32
-//     shared #store "told of fewer bytes"; unfinished-copy*64 shared #read #add; unawaited-copy*64 shared #add
+//     shared #store "expects fewer bytes"; unfinished-copy*64 shared #read #add; unawaited-copy*64 shared #add
 // fewer bytes expected than the lanes of a warp add: `EXPECT(&got, 256)` -> `EXPECT(&got, 252)` ==> mbarrier-misuse*2
-//     shared #add "told of fewer bytes"
+//     shared #add "expects fewer bytes"
 // no cluster barrier before another block sends: `CLUSTER_SYNC;` -> `__syncthreads();` ==> shared-race*64 shared #store
 //     #init; shared-race*64 shared #add #sum; shared-race*64 shared #add #init
 #include "ptx.cuh"

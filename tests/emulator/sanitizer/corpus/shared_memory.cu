@@ -1,4 +1,4 @@
-// Bodies of a kernel with an array in shared memory, one after another in the place of BODY.
+// Bodies of a kernel with an array in shared memory, each in place of BODY.
 // launch: block=32
 // neighbouring bytes: BODY `unsigned char* bytes = (unsigned char*)tile; bytes[t] = t; C[t] = bytes[t];` ==> nothing
 // a vector and one of its elements: BODY `((float4*)tile)[t] = ((const float4*)A)[t]; // #write`, THEN `C[t] = tile[t +

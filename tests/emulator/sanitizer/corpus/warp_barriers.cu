@@ -25,7 +25,7 @@
 //     #write "thread (16, 0) of block (0, 0) reads"
 // a thread that the mask names and that does not come [block=32]: BARRIER `if (t < 8) __syncwarp(0x1ff); // #mask`,
 //     `C[t]` -> `__syncthreads(); C[t]`, DISTANCE `1` ==> deadlock*8 #mask "thread (0, 0) of" "with the mask
-//     0x000001ff, and not all whom that names come"; deadlock*24 #read
+//     0x000001ff, and not all lanes that the mask names arrive"; deadlock*24 #read
 #define HALF t % 32 < 16 ? 0x0000ffffu : 0xffff0000u
 extern "C" __global__ void f(const float* A, float* C) {
     __shared__ float tile[64];

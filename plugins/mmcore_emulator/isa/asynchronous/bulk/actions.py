@@ -18,15 +18,21 @@ from mmcore_emulator.isa.asynchronous.bulk.copies import (
     merge_of_tensor,
     parse_copy,
 )
-from mmcore_emulator.isa.asynchronous.bulk.issue import Sent, tell_fetched
 from mmcore_emulator.isa.asynchronous.bulk.loads import to_shared
-from mmcore_emulator.isa.asynchronous.bulk.placement import Placement, issue, read_shared_elements, write_global
+from mmcore_emulator.isa.asynchronous.bulk.placement import (
+    Placement,
+    Sent,
+    issue,
+    read_shared_elements,
+    tell_fetched,
+    write_global,
+)
 from mmcore_emulator.isa.entries import CACHE_HINT, CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, nothing
-from mmcore_emulator.machine.accesses import Access, BulkTransfer
 from mmcore_emulator.machine.asynchronous.events import Committed, Issued, Waited
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.memory.arrays import Array
-from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.machine.observer import Access, BulkTransfer
+from mmcore_emulator.numerics.types import Integers, Values
 
 
 def to_global(copy: BulkCopy, merge: Merge | None, execution: Execution, *operands: list[Values]) -> None:
@@ -72,7 +78,7 @@ def _write(
 
 
 def _report_written(
-    sent: Sent, number: int, transfer: BulkTransfer, target: Array, places: NDArray[np.int64], itemsize: int
+    sent: Sent, number: int, transfer: BulkTransfer, target: Array, places: Integers, itemsize: int
 ) -> None:
     """Report to observers each run of bytes that a thread's copy has written to global memory."""
     mask, places = sent.mask([number]), np.sort(places, axis=None)

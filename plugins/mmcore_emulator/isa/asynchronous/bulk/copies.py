@@ -181,11 +181,11 @@ def _take(rest: list[str], name: str) -> bool:
 
 def bulk_problems(target: Values, source: Values, size: Values) -> list[Problem]:
     """Return the misuse of addresses (uint64) and sizes (any integers, in bytes) by copies without a tensor map."""
-    found = []
+    misuses = []
     for name, values in (("target", target), ("source", source), ("size", size)):
         rest = values & values.dtype.type(BULK_ALIGNMENT - 1)
-        found.append(Problem(rest != 0, f"its {name} is no multiple of {BULK_ALIGNMENT} bytes"))
-    return first_of(found)
+        misuses.append(Problem(rest != 0, f"its {name} is no multiple of {BULK_ALIGNMENT} bytes"))
+    return first_of(misuses)
 
 
 Merge: TypeAlias = Callable[[Values, Values], Values]
@@ -219,9 +219,9 @@ def merge_of(reduction: str, kind: str, target: str = "global") -> Merge | None:
     """Return the reduction of elements of a PTX type in "global" or other memory; None for an unknown one."""
     if kind not in (_OF_GLOBAL if target == "global" else _OF_SHARED)[reduction]:
         return None
-    found = atomic_operation(frozenset((reduction, kind, *(("noftz",) if kind in ("f16", "bf16") else ()))))
-    assert found is not None
-    return partial(_merged, found.combine, found.kind)
+    atomic = atomic_operation(frozenset((reduction, kind, *(("noftz",) if kind in ("f16", "bf16") else ()))))
+    assert atomic is not None
+    return partial(_merged, atomic.combine, atomic.kind)
 
 
 def merge_of_tensor(reduction: str, kind: str) -> Merge | None:

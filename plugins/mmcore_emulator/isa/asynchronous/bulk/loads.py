@@ -12,17 +12,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.isa.asynchronous.bulk.copies import BulkCopy, Merge, bulk_problems
-from mmcore_emulator.isa.asynchronous.bulk.issue import Sent, each_of, issued, landed
-from mmcore_emulator.isa.asynchronous.bulk.placement import Placement, issue, read_global, read_shared, write_shared
+from mmcore_emulator.isa.asynchronous.bulk.placement import (
+    Placement,
+    Sent,
+    each_of,
+    issue,
+    issued,
+    landed,
+    read_global,
+    read_shared,
+    write_shared,
+)
 from mmcore_emulator.isa.asynchronous.mbarriers import complete_tx, contents, initialised
 from mmcore_emulator.isa.asynchronous.remote_stores import block_at
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.memory.arrays import RANK_BEGIN
-from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.numerics.types import Flags, Integers, Values
 
 _NO_BLOCK = "copies to the block of rank {} of its cluster, which has fewer"
-_LATE = "copies in bulk to an mbarrier whose phase is over before this has come: it was told of fewer bytes"
+_LATE = "copies in bulk to an mbarrier whose phase is over before this has come: it expects fewer bytes"
 
 
 def to_shared(copy: BulkCopy, merge: Merge | None, execution: Execution, *operands: list[Values]) -> None:
@@ -36,7 +45,7 @@ def to_shared(copy: BulkCopy, merge: Merge | None, execution: Execution, *operan
     machine, (sent, placed) = execution.machine, copies
     _report_misaligned(sent, placed)
     masks = each_of(machine, sent.lanes, named["mask"][0]) if "mask" in named else None
-    said = f"swizzle {placed.layout.swizzle}" if placed.layout else "bytes in order"
+    layout = f"swizzle {placed.layout.swizzle}" if placed.layout else "bytes in order"
     read = partial(read_global if copy.source == "global" else read_shared, sent, placed)
     delivered = 0
     for rank in (None,) if masks is None else range(16):
@@ -53,8 +62,10 @@ def to_shared(copy: BulkCopy, merge: Merge | None, execution: Execution, *operan
         if machine.observers:
             at_objects = blocks * BLOCK_BYTES + (objects & np.uint64(BLOCK_BYTES - 1)).astype(np.int64)
             origin = placed.origins(sent)[which] if copy.source == "global" else None
-            told = sent.transfer(which, blocks, writes=True, origin=origin, mbarriers=at_objects[which], layout=said)
-            land = partial(landed, land, issued(sent, which, blocks, told), machine)
+            transfer = sent.transfer(
+                which, blocks, writes=True, origin=origin, mbarriers=at_objects[which], layout=layout
+            )
+            land = partial(landed, land, issued(sent, which, blocks, transfer), machine)
         machine.in_flight.send(mbarrier & np.uint64(RANK_BEGIN - 1), sent.mask(which), land, block)
     if copy.source == "global":
         machine.observers.bulk_copy(placed.transfer("load", sent, delivered))
@@ -62,21 +73,21 @@ def to_shared(copy: BulkCopy, merge: Merge | None, execution: Execution, *operan
 
 def _report_misaligned(sent: Sent, placed: Placement) -> None:
     if placed.layout:
-        found, what = placed.layout.destination_problems(sent.shared), "copies a box to a place that cannot be: "
+        misuses, what = placed.layout.destination_problems(sent.shared), "copies a box to a place that cannot be: "
     else:
         sources = placed.begin[:, 0].astype(np.uint64)
-        found, what = bulk_problems(sent.shared, sources, sent.nbytes), "copies in bulk, and "
-    for problem in found:
+        misuses, what = bulk_problems(sent.shared, sources, sent.nbytes), "copies in bulk, and "
+    for problem in misuses:
         sent.report("misaligned", "shared", what + problem.clause, problem.lanes)
 
 
 def _land(
     sent: Sent,
-    which: NDArray[np.bool_],
+    which: Flags,
     placed: Placement,
     read: Callable[[], NDArray[np.generic]],
     merge: Merge | None,
-    block: NDArray[np.int64],
+    block: Integers,
     mbarrier: NDArray[np.uint64],
 ) -> None:
     """Write the copied data into shared memory, and complete its bytes."""

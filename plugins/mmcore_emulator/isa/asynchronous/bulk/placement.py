@@ -1,20 +1,102 @@
-"""Bulk copies that threads issue: the places of their elements, and how they read and write memory."""
+"""Bulk copies that threads issue: reports to observers, the places of their elements, and their memory accesses."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.isa.asynchronous.bulk.copies import BulkCopy, Merge
-from mmcore_emulator.isa.asynchronous.bulk.issue import Sent, each_of, sent_by
-from mmcore_emulator.machine.accesses import BulkTransfer, LaneViolation
 from mmcore_emulator.machine.asynchronous.boxes import box_elements, box_rows, widened
+from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Issued, Landed, Transfer, words_of
 from mmcore_emulator.machine.asynchronous.tensor_maps import MAP_BYTES, TensorLayout, decode
-from mmcore_emulator.machine.machine import Execution
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory.arrays import RANK_BEGIN, Array
-from mmcore_emulator.numerics.types import DType, Values
+from mmcore_emulator.machine.observer import Access, BulkTransfer, LaneViolation
+from mmcore_emulator.numerics.types import DType, Flags, Integers, Values
+from mmcore_emulator.ptx.instructions import Instruction
+
+
+@dataclass(frozen=True)
+class Sent:
+    """The copies of one instruction; arrays have an element for each issuing thread."""
+
+    machine: Machine
+    at: Instruction
+    lanes: Integers  # index of each thread along the six axes
+    block: Integers  # number of its block in the batch
+    shared: NDArray[np.uint64]  # address in shared memory
+    nbytes: Integers  # bytes of each copy
+    span: Integers  # bytes of shared memory from the first to the last of each copy
+
+    def among_lanes(self, which: Any) -> Flags:
+        """Return some of the threads, among all lanes of the batch."""
+        lanes = np.zeros(self.machine.batch.shape, np.bool_)
+        lanes[tuple(self.lanes[which].T)] = True
+        return lanes
+
+    def mask(self, which: Any) -> Mask | None:
+        """Return some of the threads as a mask."""
+        return self.machine.batch.narrow(None, self.among_lanes(which))
+
+    def transfer(self, which: Any, block: Integers, **further: Any) -> Transfer:
+        """Return some of the copies as a transfer for observers, in the shared memory of given blocks."""
+        numbers = np.ravel_multi_index(tuple(self.lanes[which].T), self.machine.batch.shape)
+        inside = (self.shared[which] & np.uint64(BLOCK_BYTES - 1)).astype(np.int64)
+        words = words_of(block[which] * BLOCK_BYTES + inside, self.span[which])
+        return Transfer(self.at, numbers[:, np.newaxis], words, **further)
+
+    def report(self, kind: str, array: str | None, text: str, which: Any = slice(None)) -> None:
+        """Report a violation by some of the threads."""
+        self.machine.observers.report(LaneViolation(kind, array, self.at, self.among_lanes(which), lambda _: text))
+
+
+def each_of(machine: Machine, lanes: Integers, values: Values) -> Values:
+    """Return the values of some lanes."""
+    return np.asarray(np.broadcast_to(values, machine.batch.shape)[tuple(lanes.T)])
+
+
+def sent_by(execution: Execution, shared: Values, nbytes: Values | int, span: int | None = None) -> Sent:
+    """Return the copies that the lanes of a mask issue, of addresses in shared memory and bytes as lanes."""
+    machine, mask, at = execution
+    lanes = np.argwhere(machine.batch.spread(mask))
+    every = np.broadcast_to(np.asarray(nbytes, np.int64), machine.batch.shape)
+    block = each_of(machine, lanes, machine.batch.block_index())
+    counts = each_of(machine, lanes, every)
+    spans = counts if span is None else np.full_like(counts, span)
+    return Sent(machine, at, lanes, block, each_of(machine, lanes, shared), counts, spans)
+
+
+def issued(sent: Sent, which: Flags, blocks: Integers, transfer: Transfer) -> Transfer:
+    """Report to observers that copies to shared memory begin."""
+    machine = sent.machine
+    address, owner = np.zeros(machine.batch.shape, np.uint64), np.zeros(machine.batch.shape, np.int64)
+    address[tuple(sent.lanes.T)] = sent.shared & np.uint64(RANK_BEGIN - 1)
+    owner[tuple(sent.lanes.T)] = blocks
+    nbytes = int(sent.span.max(initial=0))
+    machine.observers.access(
+        Access("copy", "shared", machine.memory.shared_of(owner), address, nbytes, sent.mask(which), sent.at)
+    )
+    machine.observers.event(Issued(transfer))
+    return transfer
+
+
+def landed(land: Callable[[], None], transfer: Transfer, machine: Machine) -> None:
+    """Complete copies, and report that to observers."""
+    machine.observers.event(Landed(transfer))
+    land()
+
+
+def tell_fetched(sent: Sent, mask: Mask | None) -> None:
+    """Report to observers the reads by copies from shared memory."""
+    machine, address = sent.machine, np.zeros(sent.machine.batch.shape, np.uint64)
+    address[tuple(sent.lanes.T)] = sent.shared & np.uint64(RANK_BEGIN - 1)
+    nbytes = int(sent.span.max(initial=0))
+    machine.observers.access(Access("fetch", "shared", machine.memory.spaces["shared"], address, nbytes, mask, sent.at))
 
 
 @dataclass(frozen=True)
@@ -23,12 +105,12 @@ class Placement:
 
     base: int  # address that offsets in global memory start at
     itemsize: int  # bytes of an element
-    offsets: NDArray[np.int64]  # bytes from the base to each element in the memory outside, [copies, elements]
-    inside: NDArray[np.bool_]  # elements that exist in the memory outside, [copies, elements]
-    shared: NDArray[np.int64]  # bytes from the copy's address in shared memory to each element, [copies, elements]
+    offsets: Integers  # bytes from the base to each element in the memory outside, [copies, elements]
+    inside: Flags  # elements that exist in the memory outside, [copies, elements]
+    shared: Integers  # bytes from the copy's address in shared memory to each element, [copies, elements]
     # Address and bytes of each run of neighbouring bytes outside, [copies, runs].
-    begin: NDArray[np.int64]
-    nbytes: NDArray[np.int64]
+    begin: Integers
+    nbytes: Integers
     layout: TensorLayout | None = None  # layout of the tensor; None for plain bytes
 
     def transfer(self, action: str, sent: Sent, delivered: int) -> BulkTransfer:
@@ -42,12 +124,12 @@ class Placement:
         swizzled = int(self.shared[number].max(initial=0)) + self.itemsize if self.layout else 0
         return max(int(sent.nbytes[number]), swizzled)
 
-    def origins(self, sent: Sent) -> NDArray[np.int64]:
+    def origins(self, sent: Sent) -> Integers:
         """Return the address in global memory of each 16 bytes in shared memory, [copies, chunks]; 0 for none."""
-        found = np.zeros((len(sent.lanes), -(-int(sent.span.max(initial=0)) // 16)), np.int64)
-        here = self.inside & (self.shared % 16 == 0) & (self.shared < sent.span[:, np.newaxis])
-        found[np.nonzero(here)[0], self.shared[here] // 16] = self.base + self.offsets[here]
-        return found
+        origins = np.zeros((len(sent.lanes), -(-int(sent.span.max(initial=0)) // 16)), np.int64)
+        chunks = self.inside & (self.shared % 16 == 0) & (self.shared < sent.span[:, np.newaxis])
+        origins[np.nonzero(chunks)[0], self.shared[chunks] // 16] = self.base + self.offsets[chunks]
+        return origins
 
 
 def issue(copy: BulkCopy, execution: Execution, named: dict[str, list[Values]]) -> tuple[Sent, Placement] | None:
@@ -109,9 +191,9 @@ def read_global(sent: Sent, placed: Placement) -> NDArray[np.generic]:
         text = f"copies {past} bytes past the end of {array}"
         sent.report("out-of-bounds-read", array.label, text, stray.any(axis=1))
         inside = inside & ~stray
-    found = array.view(dtype)[np.where(inside, places // itemsize, 0)]
+    elements = array.view(dtype)[np.where(inside, places // itemsize, 0)]
     fill = np.frombuffer(placed.layout.fill, dtype)[0] if placed.layout and placed.layout.nan else dtype.type(0)
-    return np.asarray(np.where(inside, found, fill))
+    return np.asarray(np.where(inside, elements, fill))
 
 
 def read_shared(sent: Sent, placed: Placement) -> NDArray[np.generic]:
@@ -119,19 +201,19 @@ def read_shared(sent: Sent, placed: Placement) -> NDArray[np.generic]:
     content = np.zeros(placed.inside.shape, _dtype(placed))
     for number, source in enumerate(placed.begin[:, 0]):
         inside = placed.inside[number]
-        found = _shared(sent, number, placed, int(source), int(sent.block[number]), "read")
-        if found is not None:
-            array, first = found
+        place = _shared(sent, number, placed, int(source), int(sent.block[number]), "read")
+        if place is not None:
+            array, first = place
             content[number, inside] = array.view(content.dtype)[(first + placed.shared[number][inside]) // 16]
     return content
 
 
 def read_shared_elements(sent: Sent, number: int, placed: Placement) -> NDArray[np.generic] | None:
     """Return what one thread copies from shared memory, the elements that the tensor has; None out of bounds."""
-    found = _shared(sent, number, placed, int(sent.shared[number]), int(sent.block[number]), "read")
-    if found is None:
+    place = _shared(sent, number, placed, int(sent.shared[number]), int(sent.block[number]), "read")
+    if place is None:
         return None
-    array, first = found
+    array, first = place
     places = first + placed.shared[number][placed.inside[number]]
     return np.asarray(array.view(_dtype(placed))[places // placed.itemsize])
 
@@ -140,10 +222,10 @@ def write_shared(
     sent: Sent, number: int, placed: Placement, content: NDArray[np.generic], merge: Merge | None, block: int
 ) -> None:
     """Write what one thread copies into the shared memory of a block."""
-    found = _shared(sent, number, placed, int(sent.shared[number]), block, "write")
-    if found is None:
+    place = _shared(sent, number, placed, int(sent.shared[number]), block, "write")
+    if place is None:
         return
-    array, first = found
+    array, first = place
     places, coming = placed.shared[number], content[number]
     if placed.layout is None:
         places, coming = places[placed.inside[number]], coming[placed.inside[number]]
@@ -169,7 +251,7 @@ def _shared(
 
 def write_global(
     sent: Sent, number: int, placed: Placement, content: NDArray[np.generic], merge: Merge | None
-) -> tuple[Array, NDArray[np.int64]] | None:
+) -> tuple[Array, Integers] | None:
     """Write what one thread copies; return the array and the places of the elements in it, None far from every one."""
     target, itemsize = sent.machine.memory.spaces["global"].at(placed.base), placed.itemsize
     if target is None:

@@ -1,0 +1,73 @@
+"""The type of an argument that names a kernel, and the options that describe a kernel in a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from mmcore.kernel_reference import KernelReference, is_file
+from mmcore.messages import say
+from mmcore.registry import registry
+
+_FACTS = "mmcore.file_facts"  # in a context's meta: values by option's name
+_LAUNCH = ("block", "configs")  # options of the launch, from which a file's launch is inferred
+
+
+class KernelParam(click.ParamType):  # type: ignore[type-arg]
+    """A registered kernel's name, or a file's path, which becomes a reference with the facts that options give.
+
+    The facts that are inferred from the file are written to stderr.
+    """
+
+    name = "kernel"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> KernelReference:
+        """Return the reference of a kernel. Raises MmcoreError if the file cannot be read as one."""
+        if not isinstance(value, str) or ctx is None or ctx.resilient_parsing:
+            reference: KernelReference = value
+            return reference
+        if not is_file(value) or value in registry().kernels:
+            refuse_file_options(f"{value} is declared by a package")
+            return value
+        launch = {name: ctx.params[name] for name in _LAUNCH if _is_given(ctx, name)}
+        facts = {"file": value, **ctx.meta.get(_FACTS, {}), **launch}
+        say(registry().files[registry().kernel(facts).name].inferred)
+        return facts
+
+
+def refuse_file_options(reason: str) -> None:
+    """Raise UsageError, which gives the reason, if an option describes a kernel in a file."""
+    for name in click.get_current_context().meta.get(_FACTS, {}):
+        raise click.UsageError(f"--{name.replace('_', '-')} is for a .cu file, and {reason}")
+
+
+def add_file_options(command: click.Command) -> None:
+    """Add plugins' options for kernels in files to a command that takes a kernel and does not have them yet."""
+    if not any(isinstance(param.type, KernelParam) for param in command.params):
+        return
+    answers = registry().hook.mmcore_file_options()
+    for options in registry().answers(answers, "mmcore_file_options", _checked):
+        known = {param.name for param in command.params}
+        for option in options:
+            if option.name not in known:
+                # Eager options are read before the kernel, wherever they are on the command line.
+                option.is_eager, option.expose_value, option.callback = True, False, _keep
+                command.params.append(option)
+
+
+def _checked(answer: Any) -> list[click.Option]:
+    options = list(answer)
+    if not all(isinstance(option, click.Option) for option in options):
+        raise TypeError("it returned something other than click options")
+    return options
+
+
+def _is_given(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
+    if _is_given(context, str(option.name)):
+        context.meta.setdefault(_FACTS, {})[option.name] = value

@@ -1,0 +1,235 @@
+"""The body of a kernel: its stores, the strides of its indexes, and the axes that its blocks follow."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from mmcore_cuda.cuda_source.program import Function
+from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, text_of, walk
+
+Term: TypeAlias = tuple[str, ...]
+"""A product of names, numbers and texts; an index is a sum of such terms."""
+
+BUILT_IN = re.compile(r"\b(blockIdx|threadIdx|blockDim|gridDim)\s*\.\s*([xyz])\b")
+_MOST_TERMS = _MOST_FACTORS = 64
+_MOST_EXPRESSIONS = 200_000
+_CASTS = ("static_cast", "int", "unsigned", "size_t")
+
+
+def _is_assignment(node: Node) -> bool:
+    return node.type == "assignment_expression" and node.children[0].type == "identifier"
+
+
+@dataclass(frozen=True)
+class Body:
+    """The variables and accesses of one kernel."""
+
+    function: Function
+
+    @functools.cached_property
+    def _nodes(self) -> list[Node]:
+        return list(walk(self.function.body))
+
+    @functools.cached_property
+    def values(self) -> dict[str, list[Node]]:
+        """The values assigned or added to each local variable, in order."""
+        assigned: dict[str, list[Node]] = {}
+        for node in self._nodes:
+            if node.type == "declaration":
+                for name, value in initializers(node):
+                    assigned.setdefault(name, []).append(value)
+            elif _is_assignment(node) and text_of(node.children[1]) in ("=", "+="):
+                assigned.setdefault(text_of(node.children[0]), []).append(node.children[2])
+        return assigned
+
+    @functools.cached_property
+    def changing(self) -> set[str]:
+        """The variables that take several values, including those of loops."""
+        names = set()
+        for node in self._nodes:
+            target = node.children[0] if node.type == "assignment_expression" else None
+            if node.type == "update_expression":
+                target = node.child_by_field_name("argument")
+            if target is not None and target.type == "identifier":
+                names.add(text_of(target))
+        return names
+
+    @functools.cached_property
+    def pointers(self) -> dict[str, str]:
+        """The pointer parameter behind each name: its own, and those of local pointers derived from it."""
+        parameters = {each.name: each.name for each in self.function.parameters if each.pointer}
+        for node in self._nodes:
+            if node.type == "declaration" and "*" in text_of(node).partition("=")[0]:
+                for name, value in initializers(node):
+                    made_of = [parameters[word] for word in identifiers(value) if word in parameters]
+                    if len(set(made_of)) == 1:
+                        parameters[name] = made_of[0]
+        return parameters
+
+    def _pointer_in(self, node: Node) -> str | None:
+        """Return the pointer parameter that an expression accesses."""
+        return next((self.pointers[word] for word in identifiers(node) if word in self.pointers), None)
+
+    @functools.cached_property
+    def stores(self) -> list[tuple[str, bool]]:
+        """The pointer parameter of each store, and whether the old value is added."""
+        stored = []
+        for node in self._nodes:
+            if node.type == "assignment_expression" and node.children[0].type != "identifier":
+                pointer = self._pointer_in(node.children[0])
+                if pointer is not None:
+                    read = any(self.pointers.get(word) == pointer for word in identifiers(node.children[2]))
+                    stored.append((pointer, read or text_of(node.children[1]) == "+="))
+            elif node.type == "call_expression" and text_of(node.children[0]).startswith("atomicAdd"):
+                pointer = self._pointer_in(node.children[1])
+                stored += [(pointer, True)] if pointer is not None else []
+        return stored
+
+    def indexes(self, pointer: str) -> Iterator[list[Term]]:
+        """Yield the index of each access through a pointer parameter, including offsets added to the pointer before."""
+        names = {name for name, parameter in self.pointers.items() if parameter == pointer}
+        moved = [term for name in sorted(names) for value in self.values.get(name, ()) for term in self.terms(value)]
+        moved = [tuple(factor for factor in term if factor not in names) for term in moved]
+        moved = [term for term in moved if term]
+        for node in self._nodes:
+            if node.type == "subscript_expression" and text_of(node.children[0]) in names:
+                indices = node.children[1].named_children
+                above = node.parent
+                row = next((each.row for each in self.function.parameters if each.name == pointer), "")
+                if row and above is not None and above.type == "subscript_expression":
+                    rows = [(*term, row) for term in self.terms(indices[0])]
+                    yield [*rows, *self.terms(above.children[1].named_children[0])]
+                elif len(indices) == 1:
+                    yield [*moved, *self.terms(indices[0])]
+            elif node.type == "pointer_expression" and text_of(node.children[0]) == "*" and self._plain(node, names):
+                yield [*moved, *(each for each in self.terms(node.children[1]) if not names & set(each))]
+
+    @staticmethod
+    def _plain(node: Node, names: set[str]) -> bool:
+        return bool(names & set(identifiers(node))) and "[" not in text_of(node)
+
+    def terms(self, node: Node, seen: frozenset[str] = frozenset()) -> list[Term]:
+        """Return an expression as a sum of products, with local variables replaced by their values."""
+        if (node.id, seen) not in self._known:
+            enough = len(self._known) > _MOST_EXPRESSIONS
+            self._known[node.id, seen] = [(text_of(node),)] if enough else self._terms(node, seen)
+        return self._known[node.id, seen]
+
+    @functools.cached_property
+    def _known(self) -> dict[tuple[int, frozenset[str]], list[Term]]:
+        return {}
+
+    def _terms(self, node: Node, seen: frozenset[str]) -> list[Term]:
+        parts = [each for each in node.named_children if each.type != "comment"]
+        terms: list[Term] = [(text_of(node),)]
+        if node.type == "parenthesized_expression" and len(parts) == 1:
+            terms = self.terms(parts[0], seen)
+        elif node.type == "cast_expression":
+            terms = self.terms(parts[1], seen)
+        elif node.type == "call_expression" and text_of(parts[0]).partition("<")[0] in _CASTS:
+            terms = self.terms(parts[1].named_children[0], seen) if len(parts[1].named_children) == 1 else terms
+        elif node.type == "binary_expression" and (sign := text_of(node.children[1])) in ("+", "-", "*"):
+            left, right = (self.terms(node.children[i], seen) for i in (0, 2))
+            products = [(*one, *other) for one in left for other in right if len(one) + len(other) <= _MOST_FACTORS]
+            terms = products if sign == "*" else [*left, *right]
+        elif node.type == "identifier" and (name := text_of(node)) in self.values.keys() - seen:
+            expanded = [term for value in self.values[name] for term in self.terms(value, seen | {name})]
+            # The variable of a loop also remains as a term.
+            terms = [(name,)] * (name in self.changing) + expanded
+        elif node.type == "identifier" or node.type == "number_literal" or BUILT_IN.fullmatch(text_of(node)):
+            pass
+        else:
+            # A quotient, a remainder, a condition: one factor that lists its parts.
+            within = " ".join(factor for term in self._within(node, seen) for factor in term)
+            terms = [(" ".join(dict.fromkeys(within.split())) or text_of(node),)]
+        terms = [term for term in terms if "0" not in term][:_MOST_TERMS]
+        return list(dict.fromkeys(terms))
+
+    def _within(self, node: Node, seen: frozenset[str]) -> list[Term]:
+        return [term for part in node.named_children for term in self.terms(part, seen)] + [(f"({text_of(node)})",)]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The mapping of a grid's blocks to C.
+
+    Attributes:
+        rows, columns: the axis of the grid ("x", "y", "z") for rows and for columns; empty if there is none.
+        height, width: the factors of a block's index that make the rows and columns of a tile, as in the source.
+        threads: the axes of the block that are used.
+        flat: whether one index counts the elements of C.
+    """
+
+    rows: str
+    columns: str
+    height: tuple[str, ...] = ()
+    width: tuple[str, ...] = ()
+    threads: frozenset[str] = frozenset()
+    flat: bool = False
+
+    def turned(self) -> Layout:
+        """Return the layout for a C that is stored by columns."""
+        return replace(self, rows=self.columns, columns=self.rows, height=self.width, width=self.height)
+
+
+def layout_of(body: Body, c: str, strides: set[str]) -> Layout | None:
+    """Return how a kernel's blocks cover C, according to the index of its stores; None if that is unclear."""
+    for terms in body.indexes(c):
+        rows = [term for term in terms if strides & set(term)]
+        columns = [term for term in terms if not strides & set(term)]
+        threads = frozenset(axis for term in terms for kind, axis in _built_in(term) if kind == "threadIdx")
+        of_rows, of_columns = ({axis: term for term in part for kind, axis in _built_in(term) if kind == "blockIdx"}
+                               for part in (rows, columns))  # fmt: skip
+        if len(of_rows) > 1 or len(of_columns) > 1:
+            continue
+        row, column = next(iter(of_rows), ""), next(iter(of_columns), "")
+        if not row and not column:
+            continue
+        height, width = (_others(part, strides) for part in (of_rows.get(row), of_columns.get(column)))
+        if row == column:
+            width = _step_of_quotient(of_columns[column])
+        if row == column or (not row and not rows):
+            return Layout(row, column, (), width, threads, flat=True)
+        return Layout(row, column, height, width, threads)
+    return None
+
+
+def _built_in(term: Term) -> list[tuple[str, str]]:
+    return [(kind, axis) for factor in term for kind, axis in BUILT_IN.findall(factor)]
+
+
+def _step_of_quotient(term: Term) -> tuple[str, ...]:
+    """Return the factor of a block's index within a remainder: ``(blockIdx.x * blockDim.x + threadIdx.x) % n``."""
+    words = next((factor for factor in term if factor.startswith("blockIdx")), "").split()
+    return tuple(word for word in words[1:2] if not word.startswith("threadIdx"))
+
+
+def _others(term: Term | None, strides: set[str]) -> tuple[str, ...]:
+    """Return the factors other than a block's index and the length of a row."""
+    return tuple(each for each in term or () if not each.startswith("blockIdx") and each not in strides)
+
+
+def strides_of(body: Body, pointer: str, sizes: set[str]) -> set[str]:
+    """Return the sizes that multiply a part of a matrix's indexes: the length of its rows."""
+    terms = [term for index in body.indexes(pointer) for term in index if len(term) > 1]
+    return {factor for term in terms for factor in term if factor in sizes}
+
+
+def stored_by_columns(body: Body, matrices: Mapping[str, str], sizes: set[str]) -> bool:
+    """Return whether a kernel reads its matrices as if they were stored by columns.
+
+    For an A stored by rows, the term with the length of a row contains a block's index, and the step along k does not.
+    For a B stored by rows it is the reverse.
+    """
+    strided = {}
+    for matrix in "AB":
+        terms = [term for each in body.indexes(matrices[matrix]) for term in each]
+        placed = [term for term in terms if any(kind == "blockIdx" for kind, _ in _built_in(term))]
+        if not placed:
+            return False
+        strided[matrix] = all(sizes & set(term) for term in placed)
+    return not strided["A"] and strided["B"]

@@ -1,0 +1,183 @@
+"""Arithmetic of a launch's values, such as ``ceil(n / bx)``, evaluated exactly and without Python's ``eval``."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from mmcore.errors import InvalidKernel
+from mmcore.kernel.configs import Config
+from mmcore.kernel.geometry import ceil_div
+from mmcore.kernel.launch import Launch
+from mmcore.kernel.problem import Problem
+from mmcore.kernel.properties import DeviceProperties
+from mmcore.messages import quoted
+
+SIZES = ("m", "n", "k", "lda", "ldb", "ldc")
+EXTENTS = {"bx": "x", "by": "y", "bz": "z"}
+_LONGEST = 500
+_LARGEST = 1 << 63
+
+_OPERATORS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: Fraction(a) / Fraction(b),
+    ast.FloorDiv: lambda a, b: a // b,
+    ast.Mod: lambda a, b: a % b,
+}
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "ceil": math.ceil,
+    "floor": math.floor,
+    "ceil_div": ceil_div,
+    "min": min,
+    "max": max,
+}
+
+
+def parse_expressions(text: str, what: str) -> tuple[ast.expr, ...]:
+    """Return the expressions in ``"ceil(n/bx), ceil(m/by)"``; raise :class:`InvalidKernel` with ``what`` if invalid."""
+    try:
+        if len(text) > _LONGEST:
+            raise SyntaxError
+        tree = ast.parse(f"({text.strip()},)", mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise InvalidKernel(f"{what} {quoted(text)} is not arithmetic such as 'ceil(n/bx), ceil(m/by)'") from None
+    assert isinstance(tree, ast.Tuple)
+    for part in tree.elts:
+        _check(part, text, what)
+    return tuple(tree.elts)
+
+
+def _check(node: ast.expr, text: str, what: str) -> None:
+    """Raise :class:`InvalidKernel` unless a node is arithmetic."""
+    match node:
+        case ast.Name():
+            return
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool) and 0 <= number < _LARGEST:
+            return
+        case ast.BinOp(left, operator, right) if type(operator) in _OPERATORS:
+            parts = [left, right]
+        case ast.UnaryOp(ast.USub() | ast.UAdd(), operand):
+            parts = [operand]
+        case ast.Call(ast.Name(name), arguments, []) if name in _FUNCTIONS and arguments:
+            parts = arguments
+        case _:
+            raise InvalidKernel(
+                f"{quoted(ast.unparse(node))} in {what} {quoted(text)} is neither a number below 2⁶³ nor a name, "
+                f"and none of + - * / // %, {', '.join(_FUNCTIONS)}"
+            )
+    for part in parts:
+        _check(part, text, what)
+
+
+def names_in(expression: ast.expr) -> set[str]:
+    """Return the names that an expression depends on."""
+    functions = {id(each.func) for each in ast.walk(expression) if isinstance(each, ast.Call)}
+    return {each.id for each in ast.walk(expression) if isinstance(each, ast.Name) and id(each) not in functions}
+
+
+def evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
+    """Return the exact value of an expression.
+
+    Raises:
+        InvalidKernel: a name has no value, or a divisor is 0.
+    """
+    match node:
+        case ast.Constant(value=int() as number):
+            return number
+        case ast.Constant(value=number):
+            return Fraction(str(number))
+        case ast.Name(name):
+            if not isinstance(values.get(name), int | float | Fraction):
+                raise InvalidKernel(f"{name!r} has no value here; there are {', '.join(values)}")
+            return values[name]
+        case ast.UnaryOp(operator, operand):
+            number = evaluate(operand, values)
+            return -number if isinstance(operator, ast.USub) else number
+        case ast.BinOp(left, operator, right):
+            one, other = evaluate(left, values), evaluate(right, values)
+            if other == 0 and isinstance(operator, ast.Div | ast.FloorDiv | ast.Mod):
+                raise InvalidKernel(f"{ast.unparse(node)} divides by 0")
+            return _OPERATORS[type(operator)](one, other)
+        case ast.Call(ast.Name(name), arguments):
+            try:
+                return _FUNCTIONS[name](*(evaluate(each, values) for each in arguments))
+            except (TypeError, ZeroDivisionError):
+                raise InvalidKernel(f"{ast.unparse(node)} cannot be evaluated") from None
+    raise InvalidKernel(f"{ast.unparse(node)} is not arithmetic")
+
+
+def launch_values(problem: Problem, config: Config) -> dict[str, Any]:
+    """Return the values of the names in an expression: sizes, extents of the block, and the config's parameters."""
+    extents = {name: getattr(config.block, axis) for name, axis in EXTENTS.items()}
+    return {
+        **{name: getattr(problem, name) for name in SIZES},
+        **extents,
+        **{k: config[k] for k in config if k != "block"},
+    }
+
+
+def python_text(node: ast.expr) -> str:
+    """Return an expression as Python code of a launch rule, with ``problem`` and ``config``."""
+
+    class Renamed(ast.NodeTransformer):
+        def visit_Call(self, call: ast.Call) -> ast.expr:
+            arguments = [self.visit(each) for each in call.args]
+            assert isinstance(call.func, ast.Name)
+            if call.func.id == "ceil" and isinstance(arguments[0], ast.BinOp) and isinstance(arguments[0].op, ast.Div):
+                return ast.Call(ast.Name("ceil_div"), [arguments[0].left, arguments[0].right], [])
+            if call.func.id in ("ceil", "floor"):
+                return ast.Call(ast.Attribute(ast.Name("math"), call.func.id), arguments, [])
+            return ast.Call(call.func, arguments, [])
+
+        def visit_Name(self, name: ast.Name) -> ast.expr:
+            if name.id in SIZES:
+                return ast.Attribute(ast.Name("problem"), name.id)
+            if name.id in EXTENTS:
+                return ast.Attribute(ast.Attribute(ast.Name("config"), "block"), EXTENTS[name.id])
+            return ast.Attribute(ast.Name("config"), name.id)
+
+    copied = ast.parse(ast.unparse(node), mode="eval").body
+    return ast.unparse(Renamed().visit(copied))
+
+
+@dataclass(frozen=True)
+class LaunchText:
+    """A launch rule as text: grid and dynamic shared memory are expressions of a launch's values."""
+
+    grid: str
+    shared_bytes: str = "0"
+    cooperative: bool = False
+
+    @functools.cached_property
+    def __doc__(self) -> str:  # type: ignore[override]
+        """The text of the rule, for ``mmcore show``."""
+        return f"grid: {self.grid}" + (f"\nshared bytes: {self.shared_bytes}" if self.shared_bytes != "0" else "")
+
+    @property
+    def parts(self) -> list[str]:
+        """The expression of each axis of the grid."""
+        return [ast.unparse(each) for each in parse_expressions(self.grid, "the grid")]
+
+    def __call__(self, problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+        values = launch_values(problem, config)
+        grid = [int(evaluate(each, values)) for each in parse_expressions(self.grid, "the grid")]
+        (shared,) = (evaluate(each, values) for each in parse_expressions(self.shared_bytes, "the shared memory"))
+        return Launch(tuple(grid), config.block, shared_bytes=int(shared), cooperative=self.cooperative)
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A block that follows from other parameters of its config: an expression for each extent."""
+
+    extents: str
+
+    def __call__(self, config: Config) -> tuple[int, ...]:
+        values = {name: config[name] for name in config}
+        return tuple(int(evaluate(each, values)) for each in parse_expressions(self.extents, "the block"))

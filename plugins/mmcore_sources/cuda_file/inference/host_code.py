@@ -1,0 +1,249 @@
+"""The launch in a file's host code, as expressions of sizes, block and config."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mmcore.errors import InvalidKernel
+from mmcore_cuda.cuda_source.program import HostLaunch, Program
+from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, walk
+from mmcore_sources.cuda_file.inference.expressions import evaluate
+
+_NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9']*\.?[0-9]*(?:[eE][-+]?\d+)?)([uUlLfF]*)")
+_SIZEOF = {"char": 1, "half": 2, "__half": 2, "__nv_bfloat16": 2, "short": 2, "int": 4, "float": 4, "double": 8}
+_FLOATS = ("float", "double")
+_FUNCTIONS = {"ceil": "ceil", "ceilf": "ceil", "floor": "floor", "floorf": "floor", "max": "max", "min": "min"}
+_OPERATORS: Mapping[str, type[ast.operator]] = {"+": ast.Add, "-": ast.Sub, "*": ast.Mult, "%": ast.Mod}
+_DEEPEST, _LONGEST = 40, 40
+
+
+class Unreadable(InvalidKernel):
+    """An expression of C that the reader does not understand."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The translation of C expressions into arithmetic.
+
+    Attributes:
+        source: the program, for its macros, constants and types.
+        names: meanings that override the source's: sizes of the product, parameters of a config.
+        scope: the host function that contains the expressions, if any.
+        line: the line of the expressions; later assignments do not count.
+    """
+
+    source: Program
+    names: Mapping[str, ast.expr] = field(default_factory=dict)
+    scope: Node | None = None
+    line: int = 0
+
+    def number(self, node: Node, depth: int = 0) -> ast.expr:
+        """Return the arithmetic of an expression; raise :class:`Unreadable` if there is none."""
+        return self._typed(node, depth)[0]
+
+    def extents(self, node: Node, depth: int = 0) -> list[ast.expr]:
+        """Return one to three extents of a ``dim3``, or of a number that becomes one."""
+        if depth > _DEEPEST:
+            raise Unreadable(text_of(node))
+        if node.type == "identifier":
+            value, name = self._dimension(text_of(node)), text_of(node)
+            if value is not None:
+                extents = self._listed(value, depth) if value.type in _LISTS else self.extents(value, depth + 1)
+                return [self._component(name, axis, each, depth) for axis, each in zip("xyz", extents, strict=False)]
+        called = node.child_by_field_name("function") if node.type == "call_expression" else None
+        listed = node.child_by_field_name("arguments") if called is not None and text_of(called) == "dim3" else None
+        if node.type == "compound_literal_expression":
+            listed = node.child_by_field_name("value")
+        if node.type == "initializer_list":
+            listed = node
+        return [self.number(node, depth + 1)] if listed is None else self._listed(listed, depth)
+
+    def _listed(self, node: Node, depth: int) -> list[ast.expr]:
+        # A dim3 of names looks like the declaration of a function, whose parameters have types and no names.
+        parts = [parse_expression(text_of(each)) for each in node.named_children if each.type != "comment"]
+        return [self.number(each, depth + 1) for each in parts] or [ast.Constant(1)]
+
+    def _dimension(self, name: str) -> Node | None:
+        """Return the initial value of a variable of type dim3."""
+        for node in walk(self.scope) if self.scope is not None else ():
+            if node.type == "declaration" and text_of(node).removeprefix("const ").startswith("dim3"):
+                for child in node.named_children:
+                    declared = child.child_by_field_name("declarator")
+                    if child.type == "identifier" and text_of(child) == name:
+                        return parse_expression("dim3(1, 1, 1)")
+                    if declared is not None and text_of(declared) == name:
+                        return child.child_by_field_name("parameters") or child.child_by_field_name("value")
+        return None
+
+    def _component(self, name: str, axis: str, usual: ast.expr, depth: int) -> ast.expr:
+        """Return an extent that is assigned separately: ``grid.x = …``."""
+        for node in reversed(list(self._assignments())):
+            if text_of(node.children[0]) == f"{name}.{axis}":
+                return self.number(node.children[2], depth + 1)
+        return usual
+
+    def _assignments(self) -> list[Node]:
+        nodes = walk(self.scope) if self.scope is not None else ()
+        assignments = [
+            each for each in nodes if each.type == "assignment_expression" and text_of(each.children[1]) == "="
+        ]
+        return [each for each in assignments if not self.line or each.start_point.row < self.line]
+
+    def _typed(self, node: Node, depth: int) -> tuple[ast.expr, bool]:
+        """Return the arithmetic, and whether C computes it in floating point."""
+        if depth > _DEEPEST:
+            raise Unreadable(text_of(node))
+        parts = [each for each in node.named_children if each.type != "comment"]
+        match node.type:
+            case "number_literal":
+                return _literal(text_of(node))
+            case "identifier" | "type_identifier":
+                return self._named(text_of(node), depth)
+            case "parenthesized_expression" if len(parts) == 1:
+                return self._typed(parts[0], depth + 1)
+            case "unary_expression" if text_of(node.children[0]) == "-":
+                number, real = self._typed(parts[0], depth + 1)
+                return ast.UnaryOp(ast.USub(), number), real
+            case "comma_expression":
+                return self._typed(parts[-1], depth + 1)
+            case "cast_expression":
+                number, real = self._typed(parts[1], depth + 1)
+                return (number, True) if text_of(parts[0]) in _FLOATS else _truncated(number, real)
+            case "sizeof_expression":
+                word = text_of(parts[0]).strip("() ")
+                if (size := _SIZEOF.get(self.source.types.get(word, word))) is not None:
+                    return ast.Constant(size), False
+            case "field_expression" if text_of(node) in self.names:
+                return self.names[text_of(node)], False
+            case "field_expression":
+                owner, _, axis = text_of(node).partition(".")
+                if axis in ("x", "y", "z") and (value := self._dimension(owner)) is not None:
+                    extents = self.extents(value, depth + 1) if value.type not in _LISTS else self._listed(value, depth)
+                    position = "xyz".index(axis)
+                    usual = extents[position] if position < len(extents) else ast.Constant(1)
+                    return self._component(owner, axis, usual, depth), False
+            case "binary_expression":
+                return self._binary(node, depth)
+            case "call_expression":
+                return self._call(node, depth)
+        raise Unreadable(text_of(node))
+
+    def _binary(self, node: Node, depth: int) -> tuple[ast.expr, bool]:
+        (left, real), (right, also) = (self._typed(node.children[i], depth + 1) for i in (0, 2))
+        sign, real = text_of(node.children[1]), real or also
+        if sign == "/":
+            return (ast.BinOp(left, ast.Div(), right), True) if real else (rounded_up(left, right), False)
+        if sign == "<<" and isinstance(right, ast.Constant) and isinstance(right.value, int) and right.value < 32:
+            return ast.BinOp(left, ast.Mult(), ast.Constant(1 << right.value)), False
+        if sign in _OPERATORS:
+            return ast.BinOp(left, _OPERATORS[sign](), right), real
+        raise Unreadable(text_of(node))
+
+    def _call(self, node: Node, depth: int) -> tuple[ast.expr, bool]:
+        name, _, template = text_of(node.children[0]).removeprefix("std::").partition("<")
+        arguments = [each for each in node.children[1].named_children if each.type != "comment"]
+        macro = self.source.macros.get(name)
+        if macro is not None and macro.parameters is not None and len(macro.parameters) == len(arguments):
+            replaced = dict(zip(macro.parameters, map(text_of, arguments), strict=True))
+            text = re.sub(
+                r"\b[A-Za-z_]\w*\b",
+                lambda word: f"({replaced[word[0]]})" if word[0] in replaced else word[0],
+                macro.text,
+            )
+            return self._typed(parse_expression(text), depth + 1)
+        typed = [self._typed(each, depth + 1) for each in arguments]
+        if name in ("static_cast", "int", "float", "double", "size_t") and len(typed) == 1:
+            cast = template.rstrip("> ") or name
+            return (typed[0][0], True) if cast in _FLOATS else _truncated(*typed[0])
+        if name in _FUNCTIONS:
+            # C rounds a quotient of whole numbers down before it calls ceil.
+            return ast.Call(ast.Name(_FUNCTIONS[name]), [number for number, _ in typed], []), any(r for _, r in typed)
+        helper = _CEILING.search(name)
+        if helper and len(typed) == 2:
+            return _ceil(typed[0][0], typed[1][0]), False
+        raise Unreadable(text_of(node))
+
+    def _named(self, name: str, depth: int) -> tuple[ast.expr, bool]:
+        if name in self.names:
+            return self.names[name], False
+        for node in reversed(self._assignments()):
+            if text_of(node.children[0]) == name:
+                return self._typed(node.children[2], depth + 1)
+        macro = self.source.macros.get(name)
+        if macro is not None and macro.parameters is None and macro.text:
+            return self._typed(parse_expression(macro.text), depth + 1)
+        for node in reversed(list(walk(self.scope)) if self.scope is not None else []):
+            before = not self.line or node.start_point.row < self.line
+            if before and node.type == "declaration" and name in (values := dict(initializers(node))):
+                return self._typed(values[name], depth + 1)
+        if name in self.source.constants:
+            return self._typed(self.source.constants[name], depth + 1)
+        raise Unreadable(name)
+
+
+_LISTS = ("parameter_list", "argument_list", "initializer_list")
+_CEILING = re.compile(r"ceil|div.?up|round.?up|i?cdiv|idiv", re.IGNORECASE)
+
+
+def parse_expression(text: str) -> Node:
+    """Return the syntax tree of one expression of C."""
+    for node in walk(parse(f"int _ = ({text});".encode())):
+        if node.type == "parenthesized_expression" and len(node.named_children) == 1:
+            return node.named_children[0]
+    raise Unreadable(text)
+
+
+def constant(expression: ast.expr) -> int | None:
+    """Return the value of an expression without names; None for others."""
+    try:
+        return int(evaluate(expression, {}))
+    except InvalidKernel:
+        return None
+
+
+def _literal(text: str) -> tuple[ast.expr, bool]:
+    match = _NUMBER.fullmatch(text)
+    if not match or not match[1] or len(text) > _LONGEST:
+        raise Unreadable(text)
+    digits = match[1].replace("'", "")
+    if digits[:2].lower() == "0x":
+        return ast.Constant(int(digits, 16)), False
+    if digits.isdigit():
+        return ast.Constant(int(digits)), "f" in match[2].lower()
+    value = float(digits)
+    if not math.isfinite(value):
+        raise Unreadable(text)
+    return ast.Constant(int(value) if value.is_integer() else value), True
+
+
+def _truncated(number: ast.expr, real: bool) -> tuple[ast.expr, bool]:
+    integral = (
+        isinstance(number, ast.Call) and isinstance(number.func, ast.Name) and number.func.id in ("ceil", "floor")
+    )
+    return (ast.Call(ast.Name("floor"), [number], []) if real and not integral else number), False
+
+
+def _ceil(number: ast.expr, step: ast.expr) -> ast.expr:
+    return ast.Call(ast.Name("ceil"), [ast.BinOp(number, ast.Div(), step)], [])
+
+
+def rounded_up(number: ast.expr, step: ast.expr) -> ast.expr:
+    """Return a quotient of whole numbers, as ``ceil(n / 16)`` if it is ``(n + 16 - 1) // 16`` or the like."""
+    plain, unit = ast.unparse(number), ast.unparse(step)
+    for node in ast.walk(number):
+        if isinstance(node, ast.Name | ast.BinOp) and node is not number:
+            text, size = ast.unparse(node), constant(step)
+            added = [f"{text} + {unit} - 1", f"{text} + ({unit} - 1)", f"{unit} + {text} - 1", f"{text} - 1 + {unit}"]
+            added += [f"{text} + {size - 1}"] if size is not None else []
+            if plain in added:
+                return _ceil(node, step)
+    return ast.BinOp(number, ast.FloorDiv(), step)
+
+
+def reader_of_launch(source: Program, launch: HostLaunch, names: Mapping[str, ast.expr]) -> Reader:
+    """Return the reader for the expressions in a launch, with ``names`` as meanings of the host's names."""
+    return Reader(source, names, launch.scope, launch.line)

@@ -1,0 +1,129 @@
+"""Template parameters, and macros that a user may define: values that a source leaves open until compilation."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mmcore.errors import InvalidKernel
+from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
+from mmcore_cuda.cuda_source.tree import text_of, walk
+from mmcore_sources.cuda_file.inference.host_code import (
+    Reader,
+    Unreadable,
+    constant,
+    parse_expression,
+    reader_of_launch,
+)
+from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.roles import ELEMENTS
+
+_CAPITALS = re.compile(r"[A-Z][A-Z0-9_]*[A-Z0-9]|[A-Z]")
+_OF_BLOCK = re.compile(r"TILE|TILE_?(WIDTH|SIZE|DIM)|BLOCK_?(SIZE|DIM|WIDTH)?|TS|BS|BLK|BLOCK_?(DIM_?)?[XYMN]?")
+_USUAL_EDGE = 16
+_NAMES = {"float32": "float", "float64": "double", "float16": "__half", "bfloat16": "__nv_bfloat16"}
+
+
+@dataclass(frozen=True)
+class Open:
+    """The choices for what a source leaves open.
+
+    Attributes:
+        values: the parameters of the config by name: whole numbers.
+        entry: the function's name expression, with ``{NAME}`` for parameters of the config.
+        types: the types that the template's type parameters stand for.
+        notes: the values that the user did not give.
+        linked: names in the launch for parameters: ``BLOCK_SIZE`` in ``kernel<BLOCK_SIZE>``.
+        undefined: names in capitals that the kernel uses and neither the source nor the user defines.
+    """
+
+    values: Mapping[str, Any]
+    entry: str
+    types: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+    linked: Mapping[str, str] = field(default_factory=dict)
+    undefined: tuple[str, ...] = ()
+
+
+def open_parameters(
+    source: Program, function: Function, launch: HostLaunch | None, given: Mapping[str, Any], entry: str, element: str
+) -> Open:
+    """Choose values: those given or in the entry (``f<32>``), else the launch's, else defaults.
+
+    Raises:
+        InvalidKernel: a value is unknown, or a given value is fixed by the source.
+    """
+    values: dict[str, Any] = {}
+    types: dict[str, str] = {}
+    linked: dict[str, str] = {}
+    notes: list[Note] = []
+    arguments: list[str] = []
+    instance = [each.strip() for each in entry.partition("<")[2].rpartition(">")[0].split(",") if each.strip()]
+    launched = instance or (launch.template if launch else ())
+    missing: list[str] = []
+    for position, each in enumerate(function.template):
+        text = launched[position] if position < len(launched) else each.default
+        where = (
+            f"as launched in line {launch.line}" if launch and position < len(launched) else "the template's default"
+        )
+        if each.type in ("typename", "class"):
+            types[each.name] = _type(text, source) or _NAMES.get(element, "float")
+            arguments.append(types[each.name])
+            continue
+        number = _value(text, source, launch) if text else None
+        if number is None and _OF_BLOCK.fullmatch(each.name):
+            number, where = _USUAL_EDGE, "nothing launches the template"
+        if each.name not in given and number is not None and not instance:
+            notes.append(Note(each.name, str(number), where, f"--config {each.name}=…", not text))
+        missing += [each.name] if each.name not in given and number is None else []
+        values[each.name] = given.get(each.name, number)
+        arguments.append(f"{{{each.name}}}")
+        if text.isidentifier():
+            linked[text] = each.name
+    if missing:
+        asked = ",".join(f"{name}=…" for name in missing)
+        raise InvalidKernel(
+            f"{function.name} is a template that nothing launches; --config {asked} chooses an instance"
+        )
+    used = {text_of(node) for node in walk(function.body) if node.type in ("identifier", "type_identifier")}
+    for name, macro in source.macros.items():
+        if macro.guarded and macro.parameters is None and _CAPITALS.fullmatch(name) and name not in given:
+            number = _value(macro.text, source, None)
+            if number is not None and (name in used or name in linked):
+                values[name] = number
+                notes.append(Note(name, str(number), f"its default in {macro.place}", f"--config {name}=…"))
+    undefined = sorted(filter(_CAPITALS.fullmatch, used - source.declared - set(given)))
+    for name in filter(_OF_BLOCK.fullmatch, undefined):
+        values[name] = _USUAL_EDGE
+        notes.append(Note(name, str(_USUAL_EDGE), "the source does not define it", f"--config {name}=…", guessed=True))
+    for name in given:
+        fixed = source.macros.get(name)
+        if fixed is not None and not fixed.guarded:
+            raise InvalidKernel(f"{fixed.place} defines {name}, so that --config and --define have no effect")
+    entry = f"{function.name}<{', '.join(arguments)}>" if arguments else function.name
+    undefined = [name for name in undefined if name not in values]
+    return Open({**values, **given}, entry, types, tuple(notes), linked, tuple(undefined))
+
+
+def _type(text: str, source: Program) -> str:
+    word = source.types.get(text, text)
+    return text if word in ELEMENTS else ""
+
+
+def _value(text: str, source: Program, launch: HostLaunch | None) -> int | None:
+    reader = Reader(source) if launch is None else reader_of_launch(source, launch, {})
+    try:
+        return constant(reader.number(parse_expression(text)))
+    except Unreadable:
+        return None
+
+
+def parameter_names(chosen: Open) -> dict[str, ast.expr]:
+    """Return the expressions for the parameters' names, and for the names linked to them."""
+    names: dict[str, ast.expr] = {
+        name: ast.Name(name) for name, value in chosen.values.items() if isinstance(value, int)
+    }
+    return {**{name: names[parameter] for name, parameter in chosen.linked.items() if parameter in names}, **names}

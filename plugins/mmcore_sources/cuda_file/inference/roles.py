@@ -1,0 +1,210 @@
+"""The roles of a kernel's parameters, such as which pointer is C, from its body or else from names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mmcore.errors import InvalidKernel
+from mmcore.kernel.arguments import Argument, Scalar
+from mmcore.kernel.signature import Parameter as Typed
+from mmcore_cuda.cuda_source.program import Function, Parameter
+from mmcore_sources.cuda_file.inference.body import Body, stored_by_columns, strides_of
+
+ELEMENTS = {
+    **dict.fromkeys(("int", "int4", "int32_t", "signed int"), "int32"),
+    **dict.fromkeys(("char", "signed char", "int8_t", "char4"), "int8"),
+    **dict.fromkeys(("unsigned char", "uint8_t", "uchar4"), "uint8"),
+    **dict.fromkeys(("float", "float2", "float3", "float4"), "float32"),
+    **dict.fromkeys(("double", "double2", "double4"), "float64"),
+    **dict.fromkeys(("half", "__half", "half2", "__half2"), "float16"),
+    **dict.fromkeys(("nv_bfloat16", "__nv_bfloat16", "__nv_bfloat162", "nv_bfloat162"), "bfloat16"),
+}
+_MATRIX = re.compile(r"(?:d|dev|device|g|gpu|h|mat|matrix|global|in|out|ptr)?_?([abc])_?(?:d|dev|device|mat|ptr|gpu)?")
+_SIDES = re.compile(r"(?:num|n)?([abc])?(rows?|cols?|columns?|widths?|heights?|w|h)(?:of)?([abc])?")
+_OF_SIDE = {
+    ("a", "r"): "m", ("a", "c"): "k", ("b", "r"): "k", ("b", "c"): "n", ("c", "r"): "m", ("c", "c"): "n",
+}  # fmt: skip
+_SIZES = ("m", "n", "k", "lda", "ldb", "ldc")
+_NAMES = ("A", "B", "C", *_SIZES, "alpha", "beta")
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The roles of the parameters.
+
+    Attributes:
+        arguments: in the order of the parameters.
+        sizes: the role of each number ("m", "n", "k", "lda", "ldb", "ldc"), by the parameter's name.
+        pointers: the parameter's name of each matrix.
+        why: the origin of the sizes.
+        by_columns: whether the source stores its matrices by columns.
+        guessed: whether the sizes follow from the order of the parameters only.
+    """
+
+    arguments: tuple[Argument, ...]
+    sizes: Mapping[str, str]
+    pointers: Mapping[str, str]
+    why: str
+    by_columns: bool = False
+    guessed: bool = False
+
+    @property
+    def square(self) -> bool:
+        """True if the sizes suffice for square matrices only."""
+        roles = set(self.sizes.values())
+        return bool(roles) and not ({"n", "k"} <= roles or {"lda", "ldb"} <= roles)
+
+
+def scalar_type(word: str) -> str:
+    """Return numpy's name of a numeric type of C; empty for others."""
+    return {"uint": "uint32", "bool": "int8"}.get(word) or ELEMENTS.get(word) or Typed("", word).scalar
+
+
+def is_product(function: Function) -> bool:
+    """Return whether a function may be a matrix product: it takes at least three pointers."""
+    return sum(parameter.pointer for parameter in function.parameters) >= 3
+
+
+def matrices_of(function: Function, body: Body) -> dict[str, str]:
+    """Return the names of the pointers that are A, B and C."""
+    pointers = [parameter for parameter in function.parameters if parameter.pointer]
+    if len(pointers) != 3:
+        listed = ", ".join(map(str, pointers)) or "none"
+        raise InvalidKernel(
+            f"{function.name} takes {len(pointers)} pointers ({listed}), not three; --args gives the role of each"
+        )
+    named = {match[1].upper(): each for each in pointers if (match := _MATRIX.fullmatch(each.name.casefold()))}
+    written = list(dict.fromkeys(pointer for pointer, _ in body.stores))
+    writable = [each for each in pointers if not each.const]
+    output = next((each for each in pointers if [each.name] == written), None) or named.get("C")
+    output = output or (writable[0] if len(writable) == 1 else pointers[-1])
+    inputs = [each for each in pointers if each is not output]
+    if len(named) == 3 and named["C"] is output:
+        inputs = [named["A"], named["B"]]
+    return {"A": inputs[0].name, "B": inputs[1].name, "C": output.name}
+
+
+def sizes_of(names: list[str], body: Body, matrices: Mapping[str, str]) -> tuple[dict[str, str], str, bool]:
+    """Return the role of each size, the reason, and whether the matrices are stored by columns."""
+    sure = {name: role for name in names if (role := _sure(name))}
+    by_columns = stored_by_columns(body, matrices, set(names))
+    if len(names) == 1:
+        return {names[0]: "n"}, "one size is that of square matrices", by_columns
+    if len(sure) == len(names):
+        return sure, "by the parameters' names", by_columns
+    a, b, c = (strides_of(body, matrices[matrix], set(names)) for matrix in "ABC")
+    by_stride, why = dict(sure), "by the parameters' names"
+    if len(a) == len(b) == 1 and a != b and not (a | b | c) & set(sure):
+        (of_a,), (of_b,) = a, b
+        if by_columns and c == a:
+            by_stride, why = {of_a: "m", of_b: "k"}, "by the lengths of the columns that the source steps by"
+        elif not by_columns and c <= b:
+            by_stride, why = {of_a: "k", of_b: "n"}, "by the lengths of the rows that the source steps by"
+    usual = {name: name.casefold() for name in names if name.casefold() in _SIZES}
+    if by_stride != sure:
+        free = [role for role in ("m", "n", "k") if role not in by_stride.values()]
+        rest = [name for name in names if name not in by_stride]
+        if len(rest) <= len(free) and not any(usual.get(name, "").startswith("ld") for name in rest):
+            by_stride |= dict(zip(rest, free, strict=False))
+            if all(usual.get(name) == role for name, role in by_stride.items()):
+                why = "by the parameters' names"
+            return by_stride, why, by_columns
+    return sure | usual, "by the parameters' names", by_columns
+
+
+def _sure(name: str) -> str:
+    """Return the role of a name that names a matrix and its rows or columns."""
+    word = name.casefold().replace("_", "")
+    if word in ("lda", "ldb", "ldc"):
+        return word
+    match = _SIDES.fullmatch(word)
+    if not match or bool(match[1]) == bool(match[3]):
+        return ""
+    return _OF_SIDE[match[1] or match[3], "r" if match[2][0] in "rh" else "c"]
+
+
+def roles_of(function: Function, body: Body) -> Roles:
+    """Return the roles of a function's parameters.
+
+    Raises:
+        InvalidKernel: one of them is a struct, or its role is unknown.
+    """
+    for parameter in function.parameters:
+        if not parameter.pointer and not scalar_type(parameter.type):
+            raise InvalidKernel(f"{function.name} takes {str(parameter)!r}, which is neither a pointer nor a number")
+    matrices = matrices_of(function, body)
+    numbers = [each for each in function.parameters if not each.pointer]
+    integers = [each.name for each in numbers if "int" in scalar_type(each.type)]
+    sizes, why, by_columns = sizes_of(integers, body, matrices)
+    guessed = False
+    if unknown := [name for name in integers if name not in sizes]:
+        free = [role for role in ("m", "n", "k") if role not in sizes.values()]
+        if len(unknown) > len(free):
+            raise InvalidKernel(
+                f"the role of {unknown[0]} in {function.name} is unknown; --args gives the role of each parameter"
+            )
+        sizes, why, guessed = sizes | dict(zip(unknown, free, strict=False)), "by the order of the parameters", True
+    of_pointer = {name: matrix for matrix, name in matrices.items()}
+    reals = [each.name for each in numbers if each.name not in sizes]
+    arguments = [of_pointer[each.name] if each.pointer else _number(each, sizes, reals) for each in function.parameters]
+    return Roles(tuple(arguments), sizes, matrices, why, by_columns, guessed)
+
+
+def adds_to_c(body: Body, roles: Roles) -> bool:
+    """Return whether every store to C adds to the old value, as a parameter beta implies."""
+    if any(isinstance(each, Scalar) and each.value == "beta" for each in roles.arguments):
+        return True
+    stores = [adds for pointer, adds in body.stores if pointer == roles.pointers["C"]]
+    return bool(stores) and all(stores)
+
+
+def _number(parameter: Parameter, sizes: Mapping[str, str], reals: list[str]) -> Argument:
+    dtype = scalar_type(parameter.type)
+    if parameter.name in sizes:
+        role = sizes[parameter.name]
+        return role if dtype == "int32" else Scalar(role, dtype)
+    word = parameter.name.casefold()
+    named = next((factor for factor in ("alpha", "beta") if factor in word), "")
+    return Scalar(named or ("alpha", "beta")[min(reals.index(parameter.name), 1)], dtype)
+
+
+def given_arguments(words: list[str], function: Function) -> tuple[Argument, ...]:
+    """Return the arguments that a user names: matrices, sizes in their parameters' types, and numbers.
+
+    Raises:
+        InvalidKernel: a word is none of these, or their number differs from the parameters'.
+    """
+    if len(words) != len(function.parameters):
+        takes = ", ".join(map(str, function.parameters))
+        raise InvalidKernel(
+            f"--args names {len(words)} arguments, but {function.name} takes {len(function.parameters)}: {takes}"
+        )
+    return tuple(_given(*pair) for pair in zip(words, function.parameters, strict=True))
+
+
+def _given(word: str, parameter: Parameter) -> Argument:
+    name = word.strip()
+    usual = {each.casefold(): each for each in _NAMES}
+    dtype = "" if parameter.pointer else scalar_type(parameter.type)
+    if (role := usual.get(name.casefold())) is not None:
+        if (role in ("A", "B", "C")) != parameter.pointer:
+            raise InvalidKernel(f"--args passes {role} as the parameter {str(parameter)!r}, which cannot hold it")
+        return role if parameter.pointer or (role in _SIZES and dtype == "int32") else Scalar(role, dtype or "float32")
+    try:
+        return Scalar(float(name) if "float" in dtype else int(name), dtype or "int32")
+    except ValueError:
+        pass
+    raise InvalidKernel(f"--args: {name!r} is none of {', '.join(_NAMES)}, and no number")
+
+
+def with_arguments(arguments: tuple[Argument, ...], function: Function) -> Roles:
+    """Return the roles according to given arguments."""
+    names = [each.value if isinstance(each, Scalar) else each for each in arguments]
+    pairs = list(zip(function.parameters, names, strict=True))
+    sizes = {parameter.name: str(role) for parameter, role in pairs if role in _SIZES}
+    pointers = {str(role): parameter.name for parameter, role in pairs if parameter.pointer}
+    if missing := {"A", "B", "C"} - pointers.keys():
+        raise InvalidKernel(f"--args leaves out {', '.join(sorted(missing))}")
+    return Roles(arguments, sizes, pointers, "as given by --args")
