@@ -139,7 +139,7 @@ def test_a_figure_that_fails_costs_no_result(tmp_path: Path, capsys: pytest.Capt
         result = measure(Cell("upc.kernel01", 8, 8, 8), open_device("emulator"))
     assert result.verified
     assert result.figures["occupancy"]  # another plugin's
-    assert "failed: ZeroDivisionError" in capsys.readouterr().err
+    assert "failed in mmcore_figures: ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_the_first_of_two_kernel_times_is_the_one_whose_caches_json_names() -> None:

@@ -147,7 +147,7 @@ def _peak_kib() -> int:
 
 
 def _waited() -> float:
-    """Return the seconds for which threads of this process were ready to run and waited for a processor."""
+    """Return the seconds that threads of this process were ready to run but waited for a processor."""
     found = Path("/proc/self/task").glob("*/schedstat")
     return sum(int(each.read_text(encoding="ascii").split()[1]) for each in found) / 1e9
 

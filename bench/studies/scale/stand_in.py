@@ -137,7 +137,7 @@ class Node:
         self._free: dict[str, float] = {}
 
     async def answer(self, name: str, request: bytes) -> bytes:
-        """Return the answer to a GPU's request, with its begin and end and the time for which the GPU was free."""
+        """Return the answer to a GPU's request, with its begin, its end and the GPU's free time before it."""
         began, asked = time.monotonic(), json.loads(request)
         if "hello" in asked:
             return self._answering.hello(name)

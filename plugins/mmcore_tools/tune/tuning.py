@@ -87,9 +87,9 @@ def run_trials(tuning: Tuning, spread: Spread, end: float, timeout: float, repor
         lanes += [0] * (spread.workers - len(lanes))  # workers may join later
         while len(pending) < len(lanes) * (1 + AHEAD):
             enough = time.monotonic() >= end or len(search.seconds) + len(pending) >= tuning.trials
-            if (enough and not search.due) or (asked := search.ask()) is None:
+            if (enough and not search.due) or (proposal := search.ask()) is None:
                 break
-            trial, id = asked
+            trial, id = proposal
             lane = lanes.index(min(lanes))
             lanes[lane] += 1
             pending[spread.add(tuning.cell(id, TRIAL, timeout=timeout), f"{tuning.label} {lane}")] = trial, lane
@@ -144,7 +144,7 @@ def run_final(tuning: Tuning, spread: Spread, timeout: float) -> None:
         why = _in_a_line("; ".join(tuning.beside.failures()) or "it could not be timed")
         search.withdraw(tuning.winner, why, late=tuning.beside.timed_out)
     reasons = "; ".join(dict.fromkeys(list(search.wrong.values())[:2])) or "no config was measured in time"
-    raise MmcoreError(f"{tuning.label}: there is no right config: {reasons}")
+    raise MmcoreError(f"{tuning.label}: no config is right: {reasons}")
 
 
 def _in_turns(tuning: Tuning, finalists: Sequence[str], spread: Spread, timeout: float) -> dict[str, float]:
