@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bench.studies.tables import sources
-from bench.studies.tables.baseline import copies, kernel_times
 from bench.studies.tables.conclusions import POZNAN, UNSA, UPC, Comparison, conclusions, still_holds
+from bench.studies.tables.lectures import copies, kernel_times
 from bench.studies.tables.methods import clock, counters, launch_cost, occupancies
 from bench.studies.tables.own_benchmarks import own_benchmarks
 from bench.studies.tables.sources import Point
