@@ -63,7 +63,7 @@ class Measuring:
             raise
         return found
 
-    def hand_out(self, cells: Mapping[str, tuple[Cell, str]], folder: Path | None) -> None:
+    def submit(self, cells: Mapping[str, tuple[Cell, str]], folder: Path | None) -> None:
         """Have cells measured, given with their groups by test; in ``folder`` lies what an interrupted run has."""
         for test, (cell, group) in cells.items():
             self._futures[test] = self._spread.add(cell, test if self._spreads else group)

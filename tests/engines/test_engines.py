@@ -793,7 +793,7 @@ def test_pytests_own_thread_tells_what_there_is_to_say(monkeypatch: pytest.Monke
     said: list[tuple[int, str]] = []
     engine = Several(failing, later=[Scripted("b")])
     measuring = measuring_on(engine, lambda text: said.append((threading.get_ident(), text)), monkeypatch)
-    measuring.hand_out({"it": (CELL, "one")}, None)
+    measuring.submit({"it": (CELL, "one")}, None)
     assert measuring.result("it", CELL).place == "b"
     measuring.close({"it", "1", "2", "3"})
     lost = "mmcore: a is left out: the worker was lost (RuntimeError: the node is gone)"
@@ -813,7 +813,7 @@ def test_without_a_worker_the_engine_is_closed(monkeypatch: pytest.MonkeyPatch) 
 def test_unread_cells_are_kept(reported: set[str], kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     measuring = measuring_on(Several(Scripted("a")), said.append, monkeypatch)
-    measuring.hand_out({str(cell.m): (cell, "one") for cell in cells(2)}, tmp_path)
+    measuring.submit({str(cell.m): (cell, "one") for cell in cells(2)}, tmp_path)
     for cell in cells(2):
         measuring.result(str(cell.m), cell)
     measuring.close(reported)
@@ -825,7 +825,7 @@ def test_the_next_run_measures_cells_without_a_worker(tmp_path: Path, monkeypatc
     dying = Scripted("a", answer=lambda asked: {} if asked["arguments"][0]["m"] == 1 else RuntimeError("gone"))
     said: list[str] = []
     measuring = measuring_on(Several(dying), said.append, monkeypatch)
-    measuring.hand_out({str(cell.m): (cell, "one") for cell in cells(3)}, tmp_path)
+    measuring.submit({str(cell.m): (cell, "one") for cell in cells(3)}, tmp_path)
     measuring.result("1", cells(1)[0])
     with pytest.raises(MmcoreError):
         measuring.result("3", cells(3)[2])
@@ -847,7 +847,7 @@ def test_who_waits_for_a_cell_is_told_how_far_the_others_are(monkeypatch: pytest
     monkeypatch.setattr("mmcore_pytest.measuring._PATIENCE_SECONDS", 0.05)
     monkeypatch.setattr("mmcore_pytest.measuring._POLL_SECONDS", 0.02)
     measuring = measuring_on(Several(worker), say, monkeypatch)
-    measuring.hand_out({str(cell.m): (cell, "one") for cell in several}, None)
+    measuring.submit({str(cell.m): (cell, "one") for cell in several}, None)
     assert measuring.result("3", several[2]).cell.m == 3
     measuring.close({"it", "1", "2", "3"})
     assert said[-1] == "mmcore: 2 of 3 cells are measured"
