@@ -72,14 +72,14 @@ def cell(
     Raises:
         MmcoreError: the arguments do not describe a product that the kernel computes.
     """
-    found = kernel if isinstance(kernel, Kernel) else referenced_kernel(kernel)
-    kernel = registry().reference(found) if not isinstance(kernel, Kernel) and is_file(kernel) else kernel
+    declaration = kernel if isinstance(kernel, Kernel) else referenced_kernel(kernel)
+    kernel = registry().reference(declaration) if not isinstance(kernel, Kernel) and is_file(kernel) else kernel
     leading = {name: further.pop(name) for name in ("lda", "ldb", "ldc") if name in further}
-    problem = found.problem(*three_sizes(size, m, n, k), **leading)  # type: ignore[arg-type]
+    problem = declaration.problem(*three_sizes(size, m, n, k), **leading)  # type: ignore[arg-type]
     parameters = parameters_of(block, config)
     further |= {name: getattr(problem, name) for name, given in leading.items() if given}
     name, nameless = (kernel.name, kernel) if isinstance(kernel, Kernel) else (kernel, None)
-    values = found.config(**parameters).to_json() if parameters else {}
+    values = declaration.config(**parameters).to_json() if parameters else {}
     return Cell(name, problem.m, problem.n, problem.k, config=values, **further), nameless
 
 

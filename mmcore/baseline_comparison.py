@@ -42,9 +42,9 @@ class BaselineComparison:
     interval: tuple[float, float] | None = None
 
     @classmethod
-    def of(cls, kernel: Kernel, own: Time, time: Time) -> BaselineComparison:
+    def of(cls, kernel: Kernel, measured: Time, time: Time) -> BaselineComparison:
         """Return the comparison of a kernel's rounds with those of another, which were measured in turns."""
-        ratios = sorted(theirs / ours for ours, theirs in zip(own.rounds, time.rounds, strict=False))
+        ratios = sorted(other / this for this, other in zip(measured.rounds, time.rounds, strict=False))
         below = _rank(len(ratios))
         interval = ratios[below] * (1 - _RESOLUTION), ratios[-1 - below] * (1 + _RESOLUTION)
         return cls(kernel.name, kernel.title, time, "", statistics.median(ratios), interval)

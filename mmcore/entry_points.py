@@ -13,7 +13,7 @@ from mmcore.files import read_bytes
 
 def plugin_distributions(group: str) -> dict[str, importlib.metadata.Distribution]:
     """Return the distributions that have entry points in a group, by name; the first on ``sys.path`` of each name."""
-    found: dict[str, importlib.metadata.Distribution | None] = {}
+    distributions: dict[str, importlib.metadata.Distribution | None] = {}
     # importlib.metadata would make an object of every distribution, which takes longer than loading all plugins.
     for folder in sys.path:
         in_folder: dict[str, importlib.metadata.Distribution | None] = {}
@@ -26,5 +26,5 @@ def plugin_distributions(group: str) -> dict[str, importlib.metadata.Distributio
                     with contextlib.suppress(OSError):
                         if f"[{group}]".encode() in read_bytes(os.path.join(path, "entry_points.txt")):
                             in_folder[name] = importlib.metadata.Distribution.at(path)
-        found = in_folder | found
-    return {each.metadata["Name"] or name: each for name, each in found.items() if each}
+        distributions = in_folder | distributions
+    return {each.metadata["Name"] or name: each for name, each in distributions.items() if each}

@@ -124,5 +124,5 @@ def error_to_json(error: Exception) -> dict[str, Any]:
 def error_from_json(values: Mapping[str, Any]) -> MmcoreError:
     """Return the error that :func:`error_to_json` wrote."""
     error: type[Any] = globals().get(values["error"], MmcoreError)
-    found: MmcoreError = error(values["kernel"], values["reasons"]) if "reasons" in values else error(values["text"])
-    return found
+    raised: MmcoreError = error(values["kernel"], values["reasons"]) if "reasons" in values else error(values["text"])
+    return raised

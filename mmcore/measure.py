@@ -155,11 +155,12 @@ def _times(cell: Cell, loaded: LoadedKernel) -> tuple[tuple[Time, ...], tuple[Ba
                     others.append(memory.enter_context(LoadedKernel(other, device, borrowed=matrices)))
                 except MmcoreError as error:
                     compared.append(BaselineComparison(kernel.name, kernel.title, reason=str(error)))
-            own, *theirs = measure_times([loaded, *others], timing)
+            measured, *their_times = measure_times([loaded, *others], timing)
             compared += [
-                BaselineComparison.of(each.plan.kernel, own, time) for each, time in zip(others, theirs, strict=True)
+                BaselineComparison.of(each.plan.kernel, measured, time)
+                for each, time in zip(others, their_times, strict=True)
             ]
-            times.append(own)
+            times.append(measured)
     return tuple(times), tuple(compared)
 
 
@@ -209,13 +210,13 @@ def launch_records(loaded: LoadedKernel) -> tuple[LaunchRecord, ...]:
 def _unverified(cell: Cell, loaded: LoadedKernel, device: Device) -> Result:
     """Return the result of a cell before its launches."""
     planned, kernel = loaded.plan, loaded.plan.kernel
-    found = registry()
+    kernels, providers, provenance = registry().kernels, registry().providers, registry().provenance
     return Result(
         cell=cell,
         kernel=kernel.name,
         distributions={
-            "kernel": found.provenance(kernel.name, found.kernels) if cell.kernel == kernel.name else "",
-            "device": found.provenance(device.name.partition(":")[0], found.providers),
+            "kernel": provenance(kernel.name, kernels) if cell.kernel == kernel.name else "",
+            "device": provenance(device.name.partition(":")[0], providers),
         },
         title=kernel.title,
         dtype=kernel.dtype,

@@ -31,8 +31,8 @@ class LaunchRecord:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> LaunchRecord:
-        own = {name: values[name] for name in cls.__dataclass_fields__}
-        return cls(**{**own, "grid": Dim3(*own["grid"]), "block": Dim3(*own["block"])})
+        record = {name: values[name] for name in cls.__dataclass_fields__}
+        return cls(**{**record, "grid": Dim3(*record["grid"]), "block": Dim3(*record["block"])})
 
 
 @dataclass(frozen=True)
@@ -155,9 +155,9 @@ class Result:
 
     def failures(self) -> list[str]:
         """Return the violations, the first wrong element, and the number of wrong elements, a line each."""
-        lines, found = [str(violation) for violation in self.violations], self.verification
-        if found and found.mismatch:
-            lines += [str(found.mismatch), found.extent]
+        lines, verification = [str(violation) for violation in self.violations], self.verification
+        if verification and verification.mismatch:
+            lines += [str(verification.mismatch), verification.extent]
         return lines
 
     def __str__(self) -> str:

@@ -60,14 +60,14 @@ def measure_times(several: Sequence[LoadedKernel], timing: Timing) -> list[Time]
         while not _done(rounds[0], spent, timing):
             # Forth and back, so that none always follows the same one.
             turns = list(zip(made, begun, rounds, strict=True))
-            for timer, (iterations, _), own in turns if len(rounds[0]) % 2 else reversed(turns):
+            for timer, (iterations, _), seconds_of_rounds in turns if len(rounds[0]) % 2 else reversed(turns):
                 seconds = timer.seconds(iterations)
                 _check(seconds, iterations)
                 spent += seconds
-                own.append(seconds / iterations)
+                seconds_of_rounds.append(seconds / iterations)
         return [
-            Time(timing, tuple(own), iterations, timer.method)
-            for timer, (iterations, _), own in zip(made, begun, rounds, strict=True)
+            Time(timing, tuple(seconds_of_rounds), iterations, timer.method)
+            for timer, (iterations, _), seconds_of_rounds in zip(made, begun, rounds, strict=True)
         ]
 
 

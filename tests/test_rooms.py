@@ -58,3 +58,11 @@ def test_a_room_begins_with_a_sentence_about_its_content(room: str) -> None:
     first = docstring.partition("\n")[0]
     assert first.endswith(".")
     assert len(first.split()) >= 5
+
+
+def test_one_module_imports_the_parser_of_cuda() -> None:
+    modules = [module for room in ROOMS for module in FOLDERS[room].rglob("*.py")]
+    importing = [
+        module for module in modules if re.search(r"^\s*(import|from) tree_sitter", module.read_text("utf-8"), re.M)
+    ]
+    assert [module.relative_to(ROOT).as_posix() for module in importing] == ["plugins/mmcore_cuda/cuda_source/tree.py"]

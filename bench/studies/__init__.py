@@ -1,1 +1,1 @@
-"""How each published figure was measured."""
+"""Programs that measured the published figures; docs/studies.md lists them."""

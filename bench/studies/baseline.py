@@ -57,7 +57,7 @@ TIMING = Timing("kernel", "warm", max_seconds=0.5)
 
 
 def main() -> None:
-    """Make the runs that are asked for."""
+    """Make the requested runs."""
     parser = argparse.ArgumentParser(prog="python -m bench.studies.baseline", description=__doc__)
     parser.add_argument("folder", type=Path, help="folder to write the results to")
     parser.add_argument("run", nargs="*", metavar="NAME", help=f"{', '.join(RUNS)} or {LIBRARIES}; all by default")

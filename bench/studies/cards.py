@@ -1,6 +1,6 @@
 """``pytest bench/`` on each of two cards alone, on both together, on a Ray of two nodes, and with one card taken away.
 
-Each run is added to the results, in the place of an earlier one of that name:
+Each run is added to the results and replaces an earlier one of that name.
 
 warm           both cards, as briefly as possible, so that everything is compiled
 first, second  one card alone
@@ -8,7 +8,7 @@ again          the first card alone, once more, for the spread of its medians fr
 both           both cards
 killed         both, and each worker process of the second card is killed once a third of the cells is measured
 ray            a Ray of two nodes on this machine, with a card each
-ray-killed     likewise, and all processes of the second node are killed once a third of the cells is measured
+ray-killed     the same, and all processes of the second node are killed once a third of the cells is measured
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SAID = "^measured | cards differ by | than the median card$| is left out: "
 
 
 def main() -> None:
-    """Make the runs that are asked for, and write the results after each."""
+    """Make the requested runs, and write the results after each."""
     parser = command_line("cards", __doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("run", nargs="+", choices=RUNS)
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def add(path: Path, name: str, options: str, made: Mapping[str, Any]) -> None:
-    """Put a run into the results, in the place of an earlier one of that name."""
+    """Add a run to the results, and remove an earlier one of that name."""
     document = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"runs": [], "cells": []}
     runs = [run for run in document["runs"] if run["run"] != name]
     figures = {key: value for key, value in made.items() if key not in ("cells", "machine_info")}

@@ -1,4 +1,4 @@
-"""The Poznań report's compute-to-global-memory-access ratios (CGMA), beside those that the emulator counts.
+"""The Poznań report's compute-to-global-memory-access ratios (CGMA) beside the emulator's.
 
 It takes some minutes, most of them for version 1, whose single block walks the whole of C.
 """

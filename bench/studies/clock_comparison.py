@@ -87,7 +87,7 @@ class CuptiTimer:
         stream: an idle stream.
         work: puts the launches on the stream that it is given.
         launches: the number of kernels in ``work``.
-        before: untimed work in front of each launch; None for none.
+        before: untimed work before each launch; None for none.
     """
 
     method = "CUPTI"

@@ -1,4 +1,4 @@
-"""How fast the emulator runs: PTX instructions per second of one core, and products of tensor cores verified."""
+"""The emulator's speed: PTX instructions per second of one core, and seconds to verify products of tensor cores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mmcore_emulator.adapter.device import EmulatedModule, Emulator
 
 @pytest.mark.parametrize(("name", "block"), [("upc.kernel01", 32), ("upc.kernel11", 32), ("poznan.v3", 16)])
 def test_emulated_instructions_per_second(
-    name: str, block: int, benchmark: BenchmarkFixture, summary: list[str]
+    name: str, block: int, benchmark: BenchmarkFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     emulator, kernel = Emulator(), kernels()[name]
     planned = plan(kernel, kernel.problem(640, 640, 640), kernel.config(block=block), emulator.properties)
@@ -33,16 +33,18 @@ def test_emulated_instructions_per_second(
         return
     rate = instructions / benchmark.stats.stats.mean
     benchmark.extra_info["thread_instructions_per_second"] = rate
-    summary.append(f"emulated {name} 640×640×640 b={block}: {rate:.2e} thread-instructions/s of one core")
+    with capsys.disabled():
+        print(f"emulated {name} 640×640×640 b={block}: {rate:.2e} thread-instructions/s of one core")
 
 
 @pytest.mark.parametrize("kernel", [tensor_kernels.MMA_SYNC, tensor_kernels.WGMMA], ids=lambda kernel: kernel.name)
 def test_seconds_to_verify_a_product_of_tensor_cores(
-    kernel: Kernel, benchmark: BenchmarkFixture, summary: list[str]
+    kernel: Kernel, benchmark: BenchmarkFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Three launches at 1024×1024×1024 and the host's comparison, compilation included."""
     benchmark.group = "emulator, 1024×1024×1024 verified: time on the host, not kernel time"
     result = benchmark.pedantic(measure, (Cell(kernel.name, 1024, 1024, 1024, device="emulator"), Emulator(), kernel))
     assert result.verified
     if benchmark.stats is not None:
-        summary.append(f"verified {kernel.name} 1024×1024×1024 in {benchmark.stats.stats.mean:.1f} s")
+        with capsys.disabled():
+            print(f"verified {kernel.name} 1024×1024×1024 in {benchmark.stats.stats.mean:.1f} s")

@@ -112,13 +112,13 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError):
         what = "the output cannot be written" if error.errno in _OF_WRITING else ""
         return ": ".join(str(each) for each in (error.filename or what, error.strerror or described(error)) if each)
-    where = f" ({found})" if (found := place(error)) else ""
+    where = f" ({file_and_line})" if (file_and_line := place(error)) else ""
     return f"{described(error)}{where}; mmcore or a plugin did not foresee it, and python -X dev -m mmcore shows where"
 
 
 def _commands() -> dict[str, str]:
     """Every command's "module:function", the core's own first."""
-    return COMMANDS | {name: found.item for name, found in sorted(registry().commands.items())}
+    return COMMANDS | {name: registered.item for name, registered in sorted(registry().commands.items())}
 
 
 class _Broken(click.Command):

@@ -44,18 +44,18 @@ def _select(kernels: list[Kernel], patterns: tuple[str, ...], reference: str | N
     for pattern in patterns:
         if not any(_matches(kernel, pattern) for kernel in kernels):
             raise MmcoreError(f"no kernel's name matches {pattern!r}; there are {families}")
-    found = [each for each in kernels if not patterns or any(_matches(each, pattern) for pattern in patterns)]
+    selected = [each for each in kernels if not patterns or any(_matches(each, pattern) for pattern in patterns)]
     if reference is not None:
         words = reference.casefold()
-        found = [each for each in found if words == _family(each) or words in each.reference.casefold()]
-        if not found:
+        selected = [each for each in selected if words == _family(each) or words in each.reference.casefold()]
+        if not selected:
             raise MmcoreError(f"no kernel's reference has {reference!r} in it; there are {families}")
     if dtype is not None:
-        name, dtypes = dtype_named(dtype).name, ", ".join(dict.fromkeys(each.dtype for each in found))
-        found = [each for each in found if each.dtype == name]
-        if not found:
+        name, dtypes = dtype_named(dtype).name, ", ".join(dict.fromkeys(each.dtype for each in selected))
+        selected = [each for each in selected if each.dtype == name]
+        if not selected:
             raise MmcoreError(f"none of these kernels takes {name}; they take {dtypes or 'nothing: there are none'}")
-    return found
+    return selected
 
 
 def _matches(kernel: Kernel, pattern: str) -> bool:
@@ -87,11 +87,11 @@ def descriptions(kernel: Kernel) -> list[str]:
 
 def configs(kernel: Kernel) -> str:
     """Return a kernel's usual configs on one line: the blocks, and the parameters that are not derived."""
-    found = kernel.usual_configs
-    names = [name for name in found[0] if name not in found[0].derived and name != "block"]
+    usual = kernel.usual_configs
+    names = [name for name in usual[0] if name not in usual[0].derived and name != "block"]
     if not names:
-        return " ".join(dict.fromkeys(str(config.block) for config in found if "block" in config)) or "a library"
-    return ", ".join(" ".join([str(each.block), *(f"{name}={each[name]}" for name in names)]) for each in found)
+        return " ".join(dict.fromkeys(str(config.block) for config in usual if "block" in config)) or "a library"
+    return ", ".join(" ".join([str(each.block), *(f"{name}={each[name]}" for name in names)]) for each in usual)
 
 
 def typed_operation(kernel: Kernel) -> str:

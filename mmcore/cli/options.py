@@ -105,12 +105,12 @@ def timeout_option(what: str) -> _Option:
 def requested_sizes(kernel: Kernel, asked: Mapping[str, Any], usual: int, config: Config | None) -> Sizes:
     """Return m, n and k as given; by default the usual size, or the next that the kernel allows."""
     size: Sizes | None = asked.get("size")
-    given = [asked[name] for name in "mnk" if asked.get(name) is not None]
-    if size is not None and given:
+    sizes = [asked[name] for name in "mnk" if asked.get(name) is not None]
+    if size is not None and sizes:
         raise InvalidProblem("give either one size or m, n and k, not both")
-    if given and len(given) < 3:
+    if sizes and len(sizes) < 3:
         raise InvalidProblem("give one size, or all of m, n and k")
-    m, n, k = size or given or [kernel.square_problem(usual, *([config] if config else [])).n] * 3
+    m, n, k = size or sizes or [kernel.square_problem(usual, *([config] if config else [])).n] * 3
     return Sizes(m, n, k)
 
 

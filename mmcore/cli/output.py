@@ -112,6 +112,6 @@ def parameters(config: Mapping[str, Any]) -> str:
 
 def in_turn(extents: list[Dim3], what: str) -> str:
     """Return the blocks or grids of the first launches, and the number of further ones."""
-    said = [f"{each} ({each.size} {what}{'' if each.size == 1 else 's'})" for each in extents[:_MOST_LAUNCHES]]
+    shown = [f"{each} ({each.size} {what}{'' if each.size == 1 else 's'})" for each in extents[:_MOST_LAUNCHES]]
     more = [f"{len(extents) - _MOST_LAUNCHES} more"] if len(extents) > _MOST_LAUNCHES else []
-    return ", then ".join([*said, *more])
+    return ", then ".join([*shown, *more])

@@ -40,13 +40,13 @@ def run(
     kernel: KernelReference, device: str, memory: str, baseline: str, quiet: bool, as_json: bool, **asked: Any
 ) -> int:
     """Run a kernel, verify its product, and time it."""
-    found = loaded_registry().kernel(kernel)
-    against = registry().source_revision(found, asked.pop("against"))
+    declaration = loaded_registry().kernel(kernel)
+    against = registry().source_revision(declaration, asked.pop("against"))
     compared = {"baseline": "" if baseline == "none" else baseline, "against": against}
-    cell = requested_cell(found, device, asked, USUAL_SIZE, timings=brief_timings(memory), **compared)
+    cell = requested_cell(declaration, device, asked, USUAL_SIZE, timings=brief_timings(memory), **compared)
     result = measure_cell(cell)
     if not result.violations:
-        answers = registry().hook.mmcore_hazards(result=result, kernel=found)
+        answers = registry().hook.mmcore_hazards(result=result, kernel=declaration)
         for hazards, violations in registry().answers(answers, "mmcore_hazards", _hazards):
             untimed: dict[str, Any] = {"times": (), "compared": ()} if violations else {}
             looked = "\n".join(filter(None, (result.hazards, hazards)))
@@ -55,7 +55,7 @@ def run(
         write_json(result.to_json())
     else:
         hints = _hints(result)
-        render(*(_answer(result, hints) if quiet else report(result, found, hints, auto=device == "auto")))
+        render(*(_answer(result, hints) if quiet else report(result, declaration, hints, auto=device == "auto")))
     return 0 if result.verified else 2 if result.timed_out else 1
 
 
@@ -95,12 +95,12 @@ def report(result: Result, kernel: Kernel, hints: Sequence[str] = (), *, auto: b
     return [f"{kernel.name}: {kernel.title}\n", fields(rows), "", *_answer(result, hints)]
 
 
-def conditions(found: Mapping[str, Any]) -> str:
+def conditions(values: Mapping[str, Any]) -> str:
     """Return the clock, power and temperature during the timing, and the reasons that lowered the clock."""
-    if not found:
+    if not values:
         return ""
-    held = f", held back by {', '.join(found['clock_reasons']).replace('_', ' ')}" if found["clock_reasons"] else ""
-    return f"{found['clock_mhz']:.0f} MHz, {found['power_w']:.0f} W, {found['temperature_c']:.0f} °C{held}"
+    held = f", held back by {', '.join(values['clock_reasons']).replace('_', ' ')}" if values["clock_reasons"] else ""
+    return f"{values['clock_mhz']:.0f} MHz, {values['power_w']:.0f} W, {values['temperature_c']:.0f} °C{held}"
 
 
 def _answer(result: Result, hints: Sequence[str]) -> list[RenderableType]:
@@ -114,10 +114,10 @@ def _answer(result: Result, hints: Sequence[str]) -> list[RenderableType]:
 
 def _config(result: Result) -> str:
     """Return the parameters except the block, and the origin of the config unless the user named it."""
-    told = parameters(result.config)
-    if not result.config_origin or not (told or result.config_origin != DEFAULT):
-        return told
-    return f"{told}\n{result.config_origin}".lstrip()
+    text = parameters(result.config)
+    if not result.config_origin or not (text or result.config_origin != DEFAULT):
+        return text
+    return f"{text}\n{result.config_origin}".lstrip()
 
 
 def _problem(result: Result, kernel: Kernel) -> str:

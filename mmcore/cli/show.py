@@ -36,35 +36,35 @@ _LANGUAGES = {".py": "python", ".ptx": "ptx"}
 def show(kernel: KernelReference, as_json: bool) -> int:
     """Show a kernel: where it comes from, its rule, its source."""
     registry = loaded_registry()
-    found = registry.kernel(kernel)
-    registered = registry.kernels.get(found.name, Registered(found, Origin(found.source.name, "no package")))
-    answers = registry.hook.mmcore_notes(kernel=found)
+    shown = registry.kernel(kernel)
+    registered = registry.kernels.get(shown.name, Registered(shown, Origin(shown.source.name, "no package")))
+    answers = registry.hook.mmcore_notes(kernel=shown)
     for note in (note for notes in registry.answers(answers, "mmcore_notes", texts) for note in notes):
         say(note)
-    source_text, rule, launched = found.source_text(), _rule(found), _entries(found)
-    declared = {"entry": found.entry, "arguments": found.arguments, "grid": found.launch or found.grid}
-    inferred = [name for name, value in declared.items() if not value and not found.call]  # read off the source
+    source_text, rule, launched = shown.source_text(), _rule(shown), _entries(shown)
+    declared = {"entry": shown.entry, "arguments": shown.arguments, "grid": shown.launch or shown.grid}
+    inferred = [name for name, value in declared.items() if not value and not shown.call]  # read off the source
     if as_json:
-        further = {"launched": launched, "inferred": inferred, "accumulator": found.accumulator}
+        further = {"launched": launched, "inferred": inferred, "accumulator": shown.accumulator}
         write_json(summary(registered) | further | {"launch_rule": rule, "source_text": source_text})
     else:
         facts = [
-            ("reference", found.reference),
-            ("operation", found.operation),
-            ("types", f"{found.dtype} in, summed in {found.accumulator}, {found.output} out"),
-            ("by columns", " ".join(found.column_major)),
-            ("C before", found.initial_c),
+            ("reference", shown.reference),
+            ("operation", shown.operation),
+            ("types", f"{shown.dtype} in, summed in {shown.accumulator}, {shown.output} out"),
+            ("by columns", " ".join(shown.column_major)),
+            ("C before", shown.initial_c),
             ("launches", "\n".join(launched)),
             ("inferred", ", ".join(inferred)),
-            ("configs", configs(found)),
-            ("needs", "\n".join(descriptions(found))),
-            ("known bugs", "\n".join(found.known_bugs)),
-            ("for example", "\n".join(examples(found))),
+            ("configs", configs(shown)),
+            ("needs", "\n".join(descriptions(shown))),
+            ("known bugs", "\n".join(shown.known_bugs)),
+            ("for example", "\n".join(examples(shown))),
             ("plugin", str(registered.origin)),
         ]
-        source = (f"\n{found.source}:\n", _listing(source_text, _LANGUAGES.get(found.source.suffix, "cuda")))
+        source = (f"\n{shown.source}:\n", _listing(source_text, _LANGUAGES.get(shown.source.suffix, "cuda")))
         listings = "\nlaunch rule:\n", _listing(rule, "python"), *(source if source_text else ())
-        render(f"{found.name}: {found.title}\n", fields(facts), *listings)
+        render(f"{shown.name}: {shown.title}\n", fields(facts), *listings)
     return 0
 
 

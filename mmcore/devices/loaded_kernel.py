@@ -140,9 +140,9 @@ class LoadedKernel:
         arguments += (np.uint64(0),) * function.null_pointers
         declared = tuple(map(_nbytes, arguments))
         if declared != function.parameter_bytes:
-            taken, given = _sizes(function.parameter_bytes), _sizes(declared)
+            taken, passed = _sizes(function.parameter_bytes), _sizes(declared)
             name = entry or function.symbol
-            raise InvalidKernel(f"{self.plan.kernel.name}: {name} takes {taken}, but is declared with {given}")
+            raise InvalidKernel(f"{self.plan.kernel.name}: {name} takes {taken}, but is declared with {passed}")
         launch = replace(launch, shared_bytes=launch.shared_bytes + function.dynamic_shared_bytes)
         return BoundLaunch(function, launch, arguments)
 

@@ -59,9 +59,9 @@ def call(device: str, target: str, arguments: list[Any], timeout: float | None, 
     module, _, function = target.partition(":")
     phases = Phases(begun)
     with phases("open"):
-        found = opened(device)
-    with found.deadline.within(timeout):
-        return getattr(importlib.import_module(module), function)(found, phases, *arguments)
+        opened_device = opened(device)
+    with opened_device.deadline.within(timeout):
+        return getattr(importlib.import_module(module), function)(opened_device, phases, *arguments)
 
 
 def serve(device: str, descriptor: int) -> None:

@@ -27,8 +27,8 @@ class WorkerProcess:
     """A worker process for a device, running until ``end()``, or until this object is deleted."""
 
     def __init__(self, device: str) -> None:
-        self._connection, theirs = socket.socketpair()
-        self._process = _started(device, theirs)
+        self._connection, far_end = socket.socketpair()
+        self._process = _started(device, far_end)
         self._lines = _lines(self._connection)
         self._patience = _START_SECONDS
         #: Ends the process at once and frees its resources.
@@ -113,20 +113,20 @@ def _end(process: subprocess.Popen[bytes], connection: socket.socket, parent: in
             process.wait(_END_SECONDS)
 
 
-def _started(device: str, theirs: socket.socket) -> subprocess.Popen[bytes]:
+def _started(device: str, far_end: socket.socket) -> subprocess.Popen[bytes]:
     """Start the process, which alone has its end of the connection."""
     # -P: the working directory is not searched for modules; the path is this process's own.
-    command = [sys.executable, "-P", "-m", "mmcore.executor", device, str(theirs.fileno())]
+    command = [sys.executable, "-P", "-m", "mmcore.executor", device, str(far_end.fileno())]
     folder = "/"
     with contextlib.suppress(FileNotFoundError):  # Python does not start in a folder that is gone
         folder = os.getcwd()
     path = os.pathsep.join(entry or folder for entry in sys.path)
-    with theirs:
+    with far_end:
         return subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=_STDERR,  # what a plugin or a kernel prints is no part of a command's output
-            pass_fds=(theirs.fileno(),),
+            pass_fds=(far_end.fileno(),),
             cwd=folder,
             # A Ctrl-C in the terminal is for the command alone: the end of the connection ends the process.
             process_group=0,

@@ -144,10 +144,10 @@ def _check_tensor_map(map: TensorMap) -> None:
     if map.swizzle not in (0, 32, 64, 128):
         raise InvalidKernel(f"a tensor map's swizzle is 0, 32, 64 or 128 bytes, not {map.swizzle!r}")
     axes = len(map.extents) or 2
-    whole = all(type(native(each)) is int and each > 0 for each in (*map.box, *map.extents, *map.strides))
-    if not whole or len(map.box) != axes or len(map.strides) != len(map.extents) or not 1 <= axes <= 5:
-        found = f"{map.box}, {map.extents} and {map.strides}"
-        raise InvalidKernel(f"a tensor map has a box, extents and strides of as many axes, 1 to 5, not {found}")
+    positive = all(type(native(each)) is int and each > 0 for each in (*map.box, *map.extents, *map.strides))
+    if not positive or len(map.box) != axes or len(map.strides) != len(map.extents) or not 1 <= axes <= 5:
+        shapes = f"{map.box}, {map.extents} and {map.strides}"
+        raise InvalidKernel(f"a tensor map has a box, extents and strides of as many axes, 1 to 5, not {shapes}")
     if map.strides and map.strides[-1] != 1:
         raise InvalidKernel(f"a tensor map's last stride is 1, not {map.strides[-1]}")
 

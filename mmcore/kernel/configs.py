@@ -215,10 +215,10 @@ class Configs:
 
     def __iter__(self) -> Iterator[Config]:
         """Yield every config, including a space's, with the parameters of all in one order."""
-        found: set[Config] = set()
+        seen: set[Config] = set()
         for config in map(resolve, itertools.chain(self._declared, self._space)):
-            if config not in found:
-                found.add(config)
+            if config not in seen:
+                seen.add(config)
                 yield Config({name: config[name] for name in self.usual[0]}, config.derived)
 
     def own(self, /, **asked: Any) -> Config:
@@ -243,9 +243,9 @@ class Configs:
         if unknown:
             raise InvalidConfig(f"there is no parameter {unknown[0]!r}; there are {', '.join(self.usual[0])}")
         wanted = {name: _value(name, self.block(value) if name == BLOCK else value) for name, value in asked.items()}
-        found = tuple(each for each in self.usual if wanted.items() <= each.items())
-        if found:
-            return found
+        configs = tuple(each for each in self.usual if wanted.items() <= each.items())
+        if configs:
+            return configs
         first = self._declared[0]
         other = resolve({**first, **{name: value for name, value in wanted.items() if not _is_derivation(first[name])}})
         return (other if wanted.items() <= other.items() else resolve({**first, **wanted}),)

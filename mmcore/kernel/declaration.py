@@ -148,8 +148,8 @@ class Kernel:
             _require(texts, f"its {name} are texts, unlike {value!r}")
             object.__setattr__(self, name, tuple(value))
         pair = self.min_compute_capability
-        whole = isinstance(pair, tuple | list) and [type(number) for number in pair] == [int, int]
-        _require(whole, f"min_compute_capability is a pair of whole numbers such as (9, 0), not {pair!r}")
+        valid = isinstance(pair, tuple | list) and [type(number) for number in pair] == [int, int]
+        _require(valid, f"min_compute_capability is a pair of whole numbers such as (9, 0), not {pair!r}")
         source, dtype = Path(self.source), dtype_named(self.dtype)
         narrow = dtype.itemsize < 4 or dtype.name == "tf32"
         accumulator = self.accumulator or ("int32" if dtype.is_integer else "float32" if narrow else dtype.name)
@@ -172,8 +172,8 @@ class Kernel:
         for argument in self.arguments:
             check_argument(argument)
         for each in self.constraints:
-            whole = isinstance(each, Constraint) and not isinstance(each, type) and callable(each.violation)
-            words = whole and isinstance(each.description, str) and each.description.strip()
+            valid = isinstance(each, Constraint) and not isinstance(each, type) and callable(each.violation)
+            words = valid and isinstance(each.description, str) and each.description.strip()
             _require(words, f"{each!r} is not a constraint: it has no description or no violation")
             _require("\n" not in each.description, f"the description of {each!r} has more than one line")
         if self.call is not None and not self.configs:
@@ -183,8 +183,8 @@ class Kernel:
             _require(rule is None or callable(rule), f"its {name} rule is not callable")
         ways = [name for name in ("launch", "grid", "build", "call") if getattr(self, name) is not None]
         _require("call" not in ways or ways == ["call"], f"a library is called or kernels are launched: {ways}")
-        told = not self.is_code or self.arguments
-        _require(told, "its code is built or compiled, so that no signature tells its arguments: arguments= must")
+        has_arguments = not self.is_code or self.arguments
+        _require(has_arguments, "its code is built or compiled and has no signature: it needs arguments=")
         alone = self.launch is None or (self.grid is None and self.over_read is None)
         _require(alone, "it has a launch rule, which says grid and over-read itself: leave out grid and over_read")
         known = self.over_read in (None, "tiles") or isinstance(self.over_read, Mapping) or callable(self.over_read)
@@ -192,8 +192,8 @@ class Kernel:
         _require(self.algorithm in ("", "strassen"), f'algorithm is "strassen" or left out, not {self.algorithm!r}')
         finite = math.isfinite(self.alpha) and math.isfinite(self.beta) and self.alpha
         _require(finite, f"alpha and beta are numbers, alpha not 0, instead of {self.alpha} and {self.beta}")
-        whole = {self.alpha, self.beta} <= {0, 1} or not dtype.is_integer
-        _require(whole, f"of whole numbers alpha is 1 and beta 0 or 1, not {self.alpha} and {self.beta}")
+        valid = {self.alpha, self.beta} <= {0, 1} or not dtype.is_integer
+        _require(valid, f"of whole numbers alpha is 1 and beta 0 or 1, not {self.alpha} and {self.beta}")
         _require(set(self.column_major) <= set("ABC"), f"column_major is such as 'B', not {self.column_major!r}")
         known = self.initial_c == "poison" or (self.initial_c == "zeros" and not self.beta)
         _require(known, f'initial_c is "poison", or "zeros" where beta is 0, not {self.initial_c!r}')
@@ -257,12 +257,12 @@ class Kernel:
         """
         if entry or self.entry or self.is_code:
             return entry or self.entry
-        found = signatures(self.source_text())
-        if len(found) != 1:
-            has = ", ".join(signature.name for signature in found) or "no __global__ function"
+        functions = signatures(self.source_text())
+        if len(functions) != 1:
+            has = ", ".join(signature.name for signature in functions) or "no __global__ function"
             raise InvalidKernel(f"{self.name}: {self.source.name} has {has}; entry= says which is launched")
-        name = found[0].name
-        if found[0].template:
+        name = functions[0].name
+        if functions[0].template:
             template = f"{self.name}: {name} in {self.source.name} is a template"
             raise InvalidKernel(f'{template}; entry= names an instance, such as "{name}<{{block.x}}>"')
         return name

@@ -105,6 +105,6 @@ def asking(what: str, about: str) -> Iterator[None]:
     except Unsupported:
         raise
     except (Exception, SystemExit) as error:
-        said = f": {error}" if isinstance(error, InvalidKernel) else f" failed: {type(error).__name__}: {error}"
+        reason = f": {error}" if isinstance(error, InvalidKernel) else f" failed: {type(error).__name__}: {error}"
         where = ", ".join(filter(None, (place(error), f"for {about}")))
-        raise InvalidKernel(f"{what}{said} ({where})") from error
+        raise InvalidKernel(f"{what}{reason} ({where})") from error

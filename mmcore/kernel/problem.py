@@ -76,8 +76,8 @@ def accumulator_named(name: str) -> DType:
 
 def terms_until_promoted(name: str, k: int) -> int:
     """Return how many of k terms are summed in that type before float32 takes over: 128 at most of "float22/128"."""
-    found = _FLOAT22.fullmatch(name)
-    return min(k, int(found[1])) if found and found[1] else k
+    match = _FLOAT22.fullmatch(name)
+    return min(k, int(match[1])) if match and match[1] else k
 
 
 @dataclass(frozen=True)

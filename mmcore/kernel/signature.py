@@ -63,18 +63,18 @@ class Signature:
 @functools.lru_cache(maxsize=256)
 def signatures(source: str) -> tuple[Signature, ...]:
     """Return the ``__global__`` functions of a source, in order, each name once."""
-    text = _NOISE.sub(lambda found: " " * len(found[0]) if found[0][0] == "/" else '""', source)
+    text = _NOISE.sub(lambda functions: " " * len(functions[0]) if functions[0][0] == "/" else '""', source)
     text = _enabled(text.replace("\\\n", " "))
-    found: dict[str, Signature] = {}
+    functions: dict[str, Signature] = {}
     for keyword in _GLOBAL.finditer(text):
         function = _FUNCTION.match(_ATTRIBUTE.sub(" ", text[keyword.end() : keyword.end() + 4000]))
         if function is None:
             continue
         name, parameters = function[1], tuple(map(_parameter, _split(function[2])))
         # A prototype before the definition need not name its parameters.
-        if name not in found or not all(parameter.name for parameter in found[name].parameters):
-            found[name] = Signature(name, parameters, _TEMPLATE.search(text[: keyword.start()]) is not None)
-    return tuple(found.values())
+        if name not in functions or not all(parameter.name for parameter in functions[name].parameters):
+            functions[name] = Signature(name, parameters, _TEMPLATE.search(text[: keyword.start()]) is not None)
+    return tuple(functions.values())
 
 
 def _enabled(text: str) -> str:
@@ -107,8 +107,8 @@ def _split(text: str) -> list[str]:
 
 def _parameter(text: str) -> Parameter:
     text = _QUALIFIER.sub(" ", text.partition("=")[0]).strip()
-    found = _NAME.fullmatch(text)
-    written, name, array = (found["type"], found["name"], found["array"]) if found else (text, "", "")
+    match = _NAME.fullmatch(text)
+    written, name, array = (match["type"], match["name"], match["array"]) if match else (text, "", "")
     if name in _SCALARS:
         written, name = text, ""
     return Parameter(name, re.sub(r"\s+", " ", written).replace(" *", "*").strip() + ("*" if array else ""))

@@ -114,9 +114,9 @@ def plan(kernel: Kernel, problem: Problem, config: Config, device: DevicePropert
         ConstraintViolation: a constraint or a device limit forbids the launch; it quotes each with its numbers.
         InvalidKernel: the rule raised, or did not return launches.
     """
-    theirs, ours = (problem.dtype, problem.output), (kernel.dtype, kernel.output)
-    if theirs != ours:
-        types = ("→".join(dict.fromkeys(each)) for each in (ours, theirs))
+    asked_types, kernel_types = (problem.dtype, problem.output), (kernel.dtype, kernel.output)
+    if asked_types != kernel_types:
+        types = ("→".join(dict.fromkeys(each)) for each in (kernel_types, asked_types))
         raise InvalidProblem(f"{kernel.name} computes {', not '.join(types)}")
     if any(getattr(problem, name) != getattr(kernel, name) for name in ("alpha", "beta", "column_major")):
         raise InvalidProblem(f"{kernel.name} computes {kernel.operation} {kernel.types}")
@@ -124,8 +124,8 @@ def plan(kernel: Kernel, problem: Problem, config: Config, device: DevicePropert
         problem = problem.packed
     if device.compute_capability < kernel.min_compute_capability:
         pairs = kernel.min_compute_capability, device.compute_capability
-        needed, found = (".".join(map(str, pair)) for pair in pairs)
-        raise ConstraintViolation(kernel.name, [f"it needs compute capability {needed}; the device has {found}"])
+        needed, available = (".".join(map(str, pair)) for pair in pairs)
+        raise ConstraintViolation(kernel.name, [f"it needs compute capability {needed}; the device has {available}"])
     reasons = launch_violations(device, Dim3(1), config.block, 0)
     if not force:
         reasons += kernel.violations(problem, config)
@@ -177,11 +177,12 @@ def launches(kernel: Kernel, problem: Problem, config: Config, device: DevicePro
     """
     with asking(f"{kernel.name}: its launch rule", f"{problem} with {config}"):
         ruled = kernel.launches(problem, config, device)
-        found = (ruled,) if isinstance(ruled, Launch) else tuple(ruled) if isinstance(ruled, Sequence) else ()
-        shown = "" if (found or kernel.call) and all(isinstance(launch, Launch) for launch in found) else repr(ruled)
+        several = (ruled,) if isinstance(ruled, Launch) else tuple(ruled) if isinstance(ruled, Sequence) else ()
+        valid = (several or kernel.call) and all(isinstance(launch, Launch) for launch in several)
+        shown = "" if valid else repr(ruled)
     if shown:
         raise InvalidKernel(f"{kernel.name}: its launch rule returned {shown}, not a Launch or several")
-    return found
+    return several
 
 
 def launch_violations(device: DeviceProperties, grid: Dim3, block: Dim3, dynamic_shared_bytes: int) -> list[str]:
@@ -214,4 +215,4 @@ def resource_violations(device: DeviceProperties, block: Dim3, registers: int, s
 
 
 def _exceeded(*limits: tuple[int, int, str]) -> list[str]:
-    return [f"{said}; the device allows {most}" for found, most, said in limits if found > most]
+    return [f"{sentence}; the device allows {most}" for amount, most, sentence in limits if amount > most]

@@ -60,8 +60,8 @@ def verify_product(
         return (_compare(problem, limit, matrices, panel, elements) for panel in panels(problem, matrices, rows))
 
     if products is not None:
-        given = given_panels(problem, matrices, products)
-        comparisons = [_compare(problem, limit, matrices, panel, elements) for panel in given]
+        computed = given_panels(problem, matrices, products)
+        comparisons = [_compare(problem, limit, matrices, panel, elements) for panel in computed]
         method = "every element against float64, computed on the GPU"
     elif problem.flops <= (FULL_REFERENCE_FLOPS if full_flops is None else full_flops) or problem.m <= SAMPLED_ROWS:
         method, comparisons = "every element against float64", list(compare(np.arange(problem.m)))

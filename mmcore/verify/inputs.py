@@ -99,8 +99,8 @@ def _random(rng: np.random.Generator, problem: Problem, matrix: str) -> NDArray[
     named, (count, length) = problem.dtype_of(matrix), problem.stored_shape(matrix)
     width = 16 if matrix == "C" else _int32_bits(problem)
     fraction, one_half = _BITS.get(named.name, (2**width - 1, 0))
-    whole = np.empty((count, problem.leading(matrix)), named.storage)
-    bits = whole.reshape(-1).view(f"u{named.itemsize}")
+    elements = np.empty((count, problem.leading(matrix)), named.storage)
+    bits = elements.reshape(-1).view(f"u{named.itemsize}")
     step = _WORDS * 8 // named.itemsize
     for start in range(0, bits.size, step):
         chunk = bits[start : start + step]
@@ -108,9 +108,9 @@ def _random(rng: np.random.Generator, problem: Problem, matrix: str) -> NDArray[
         np.bitwise_and(words.view(bits.dtype)[: chunk.size], bits.dtype.type(fraction), out=chunk)
         chunk |= bits.dtype.type(one_half)
     if named.name == "int32":
-        whole -= 2 ** (width - 1)
-    whole[:, length:] = poison((1,), named.name)
-    return _logical(problem, matrix, whole)
+        elements -= 2 ** (width - 1)
+    elements[:, length:] = poison((1,), named.name)
+    return _logical(problem, matrix, elements)
 
 
 def _int32_bits(problem: Problem) -> int:
@@ -184,22 +184,22 @@ def draw_mixed(problem: Problem, accumulator: str, seed: int, *, subnormal_bits:
     )
     rows, columns = rng.permutation(_assigned(rng, of_rows, problem.m)), _assigned(rng, of_columns, problem.n)
     numbers = _Numbers(problem, rng, subnormal_bits)
-    whole = _Whole(problem, accumulator, rng)
+    whole_numbers = _Whole(problem, accumulator, rng)
     scales = np.where(rows == Kind.WHOLE, numbers.scales(problem.m) * rng.integers(2, size=problem.m), 0)
     for kind, at in _where(rows):
         if kind != Kind.UNIFORM:
             shape = (len(at), problem.k)
-            matrices.a[at] = whole.of(shape, scales[at]) if kind == Kind.WHOLE else numbers.of(kind, shape)
+            matrices.a[at] = whole_numbers.of(shape, scales[at]) if kind == Kind.WHOLE else numbers.of(kind, shape)
     for kind, at in _where(columns):
         if kind == Kind.UNIFORM:
             bits, sign = _bits_and_sign(matrices.b[:, at[0] : at[0] + len(at) // 2])
             bits &= ~sign
         else:
             shape = (len(at), problem.k)
-            drawn = whole.sparse(shape) if kind == Kind.WHOLE else numbers.of(kind, shape)
+            drawn = whole_numbers.sparse(shape) if kind == Kind.WHOLE else numbers.of(kind, shape)
             matrices.b[:, at[0] : at[-1] + 1] = drawn.T
         if kind == Kind.WHOLE and problem.accumulate:
-            matrices.c[:, at] = whole.added(scales, len(at))
+            matrices.c[:, at] = whole_numbers.added(scales, len(at))
     return Matrices(matrices.a, matrices.b, matrices.c, rows, columns)
 
 

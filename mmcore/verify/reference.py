@@ -102,8 +102,8 @@ def suspect_rows(
             with np.errstate(over="ignore", invalid="ignore"):
                 limit = summing[number] * _norms(a) + storing * _norms(result[:, block]) + least
                 if matrices.rows is not None and matrices.columns is not None and problem.keeps_whole:
-                    whole = matrices.columns[block.start] == Kind.WHOLE
-                    limit[whole & (matrices.rows[rows] == Kind.WHOLE)] = 0
+                    exact = matrices.columns[block.start] == Kind.WHOLE
+                    limit[exact & (matrices.rows[rows] == Kind.WHOLE)] = 0
                 left = result[:, block] @ signs[block] - expected[:, number]
                 if before is not None:
                     left -= before[:, block] @ signs[block]

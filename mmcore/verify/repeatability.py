@@ -63,10 +63,10 @@ def compare_repeats(
         same = [[_as_it_is(copy, device, memory) for copy in turns[0]]]
 
         def timer(calls: tuple[Call, ...], refresh: list[list[Copy]]) -> Timer:
-            found = loaded.module.timer(calls, refresh=refresh)
-            assert found is not None, "the device supports timing"
-            memory.callback(found.close)
-            return found
+            refreshed = loaded.module.timer(calls, refresh=refresh)
+            assert refreshed is not None, "the device supports timing"
+            memory.callback(refreshed.close)
+            return refreshed
 
         pairs = ((timer(loaded.calls, each), timer((), each)) for each in (same, turns))
         message, certain = _compare(timer(loaded.calls, []), *pairs)

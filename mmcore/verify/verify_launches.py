@@ -120,8 +120,8 @@ def host_arrays(planned: Plan, matrices: Matrices) -> dict[str, HostArray]:
     views |= {label: views[label].T for label in planned.problem.column_major}
     if not planned.kernel.strided:
         return {label: np.ascontiguousarray(view).reshape(-1) for label, view in views.items()}
-    whole = {label: view if view.base is None else view.base for label, view in views.items()}
-    return {label: rows.reshape(-1)[: planned.problem.span(label)] for label, rows in whole.items()}
+    arrays = {label: view if view.base is None else view.base for label, view in views.items()}
+    return {label: rows.reshape(-1)[: planned.problem.span(label)] for label, rows in arrays.items()}
 
 
 def rows_of_product(planned: Plan, flat: HostArray) -> HostArray:
@@ -147,8 +147,8 @@ def _overwritten_gaps(planned: Plan, flat: HostArray) -> list[Violation]:
     """Return a violation if an element between C's rows (or columns), poisoned before, was written."""
     problem = planned.problem
     count, length = problem.stored_shape("C")
-    whole = flat[: (count - 1) * problem.ldc].reshape(count - 1, problem.ldc)
-    written = np.argwhere(~is_poison(whole[:, length:]))
+    lines_of_c = flat[: (count - 1) * problem.ldc].reshape(count - 1, problem.ldc)
+    written = np.argwhere(~is_poison(lines_of_c[:, length:]))
     if not written.size:
         return []
     line, behind = (int(index) for index in written[0])

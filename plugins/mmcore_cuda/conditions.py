@@ -32,13 +32,13 @@ def conditions(gpu: Device) -> Iterator[dict[str, Any]]:
     try:
         watched = system.Device(uuid=gpu.uuid if gpu.uuid.startswith("GPU-") else f"GPU-{gpu.uuid}")
         readings.append(_reading(watched))
-    except Exception:  # a driver without the library, a card that does not say
+    except Exception:  # no library, or no readings from this card
         yield seen
         return
 
     def watch() -> None:
         while not ended.wait(_PERIOD_SECONDS):
-            with suppress(Exception):  # the library has no power reading at some moments
+            with suppress(Exception):  # the power reading fails sometimes
                 readings.append(_reading(watched))
 
     thread = threading.Thread(target=watch, daemon=True)

@@ -95,7 +95,7 @@ class CudaDevice:
         self._references: dict[str, Kernel] = {}
         self.description = str(self.gpu.name)
         self.identity = f"cuda-{self.gpu.uuid}"
-        # From 9.0 on a suffix adds what only this architecture has; the code runs on nothing else anyway.
+        # From 9.0 on, the suffix enables features of this architecture only; the code runs nowhere else anyway.
         capability = "".join(map(str, self.gpu.compute_capability))
         self.architecture = f"{capability}a" if self.gpu.compute_capability >= (9, 0) else capability
 
@@ -119,7 +119,7 @@ class CudaDevice:
             tuple(self.gpu.compute_capability),
             multiprocessors=properties.multiprocessor_count,
             clock_hz=properties.clock_rate * 1e3,
-            # Two transfers in a clock of the memory, each as wide as its bus.
+            # The memory transfers the width of its bus twice per clock.
             bytes_per_second=2 * properties.memory_clock_rate * 1e3 * properties.global_memory_bus_width / 8,
             cache_bytes=properties.l2_cache_size,
         )

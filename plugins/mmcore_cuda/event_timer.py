@@ -112,5 +112,5 @@ class KernelTimer:
 
     def close(self) -> None:
         with suppress(Exception):
-            # What a lost context held is gone with it.
+            # A lost context has released everything.
             self.release()

@@ -24,7 +24,7 @@ from mmcore_cuda.guarded_memory import host_view, pinned_copy, window
 if TYPE_CHECKING:
     from mmcore_cuda.device import CudaDevice
 
-# The violations behind the driver's errors. After any of these the process can use no GPU any more.
+# The violations behind the driver's errors, after which the process cannot use a GPU any more.
 _STICKY = {
     "CUDA_ERROR_ILLEGAL_ADDRESS": ("illegal-address", "the kernel accessed memory that is not there"),
     "CUDA_ERROR_MISALIGNED_ADDRESS": ("misaligned", "the kernel accessed memory at a misaligned address"),
@@ -45,7 +45,7 @@ class CudaModule:
     def __init__(self, owner: CudaDevice, compiled: CompiledModule) -> None:
         self._owner, self._device, self._stream = owner, owner.gpu, owner.stream
         self._kernels: dict[str, Kernel] = {}
-        if not compiled.functions:  # a library contains its code
+        if not compiled.functions:  # for a library, which contains its code
             return
         if compiled.cubin:
             module = ObjectCode.from_cubin(compiled.cubin, name=compiled.source)
@@ -127,9 +127,9 @@ class CudaModule:
             attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             (error,) = driver.cuKernelSetAttribute(attribute, asked.shared_bytes, kernel.handle, self._device.device_id)
             if error != driver.CUresult.CUDA_SUCCESS:
-                raise DeviceError(f"{asked.shared_bytes} bytes of dynamic shared memory cannot be had: {error.name}")
+                raise DeviceError(f"{asked.shared_bytes} bytes of dynamic shared memory are refused: {error.name}")
         cluster = None if asked.cluster is None else tuple(asked.cluster)
-        # cuda.core counts the grid in clusters where there are any.
+        # cuda.core counts the grid in clusters, if there are any.
         grid = tuple(blocks // each for blocks, each in zip(asked.grid_dim, cluster or (1, 1, 1), strict=True))
         return LaunchConfig(
             grid=grid,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mmcore.planning.peaks import Peaks
 
-# Fused multiply-adds per clock and multiprocessor, by the fastest unit that keeps the type's precision (dense tensor
-# cores but for float32, and for float64 where they have it); 0 where there is no such unit: the CUDA C++ Programming
-# Guide's table of arithmetic throughput, and NVIDIA's architecture papers for the tensor cores.
+# Fused multiply-adds per clock and multiprocessor, by the fastest unit that keeps the type's precision; 0 if there is
+# none. That unit is the tensor cores without sparsity, except for float32 and for float64 on most cards. Sources: the
+# CUDA C++ Programming Guide's table of arithmetic throughput, and NVIDIA's architecture papers.
 _TYPES = ("float16", "bfloat16", "float32", "float64", "tf32", "float8", "int8")
 _FMAS = {
     (6, 0): (128, 64, 64, 32, 0, 0, 0),

@@ -1,8 +1,8 @@
-"""What a run benchmarks: every kernel, product, config and way of measuring that the options select."""
+"""The benchmarks of a run: every kernel, product, config and timing that the options select."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,42 +18,42 @@ from mmcore.result import Result
 from mmcore_cuda.tuned_configs.ranking import tuned_of
 from mmcore_pytest.options import Selection
 
-# Where the user names no size: the lectures' first example and a power of two on a GPU; what an emulator does fast.
+# The sizes without --mm-size: the lectures' first example and a power of two on a GPU; a fast one on an emulator.
 GPU_SIZES, EMULATED_SIZES = (640, 1024), (128,)
-
-COUNTED = "counts, no times: the device supports no timing"
 
 _WORDS = {"kernel": "kernel time, {} L2", "end-to-end": "end-to-end time, {} memory"}
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """One benchmark: a kernel, a product, a config, and what is timed."""
+    """A kernel, a product, a config and a timing: the parameter of a test."""
 
     kernel: Kernel
     problem: Problem
     config: Config
     timing: Timing
     inputs: str = "usual"
-    origin: str = ""  # where a tuned config comes from
+    origin: str = ""  # the source of a tuned config
 
     @property
     def size(self) -> str:
         return str(self.problem).replace("×", "x")
 
     @property
-    def parameters(self) -> tuple[str, str, str, str]:
-        return self.kernel.name, self.size, self.config.id, str(self.timing)
+    def parameters(self) -> dict[str, str]:
+        """The values that identify the benchmark in pytest-benchmark's files, by name."""
+        values = self.kernel.name, self.size, self.config.id, str(self.timing)
+        return dict(zip(("mm_kernel", "mm_size", "mm_config", "mm_measure"), values, strict=True))
 
     @property
     def id(self) -> str:
-        """Its test id: readable, and the same in every run that measures it."""
+        """The test id: readable, and the same in every run."""
         suffix = {"kernel-warm": "", "kernel-cold": "-cold"}.get(str(self.timing), f"-{self.timing}")
         return f"{self.kernel.name}-{self.size}-{self.config.id}{suffix}{'-wide' * (self.inputs == 'wide')}"
 
     @property
     def group(self) -> str:
-        """What it may be compared with: the same product, measured the same way."""
+        """The title of the table of comparable benchmarks: the same product, measured the same way."""
         how = _WORDS[self.timing.what].format(self.timing.how)
         how += ", wide inputs" * (self.inputs == "wide")
         return f"{self.problem} {self.kernel.operation} {self.kernel.types}, {how}"
@@ -64,19 +64,19 @@ class Benchmark:
         return Cell(name, *sizes, config=config, device=device, timings=(timing,), inputs=self.inputs, **further)
 
     def extra_info(self, result: Result) -> dict[str, Any]:
-        """What files say of a result of it, but for the rounds, which pytest-benchmark keeps itself."""
-        # The cell names its config, so that the result takes it for the user's.
+        """Return a result's JSON for pytest-benchmark's files, which already contain the rounds."""
+        # The cell names its config, so the result does not know that the config is a tuned one.
         origin = {"config_origin": self.origin} if self.origin else {}
         return {**result.to_json(), **origin, "times": None}
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a selection comes to."""
+class Collection:
+    """The benchmarks that a selection contains, and the combinations that it leaves out."""
 
-    benchmarks: Mapping[tuple[str, ...], Benchmark]  # by the parameters of their tests
-    refused: Sequence[str]  # what the kernels' constraints forbid, a sentence each
-    buggy: Sequence[str]  # kernels with known bugs that nobody asked for by name
+    benchmarks: Sequence[Benchmark]
+    refused: Sequence[str]  # a sentence for each combination that the kernels' constraints forbid
+    buggy: Sequence[str]  # kernels with known bugs that were not requested by name
 
 
 def find_benchmarks(
@@ -85,10 +85,17 @@ def find_benchmarks(
     *,
     supports_timing: bool,
     device: Callable[[], DeviceProperties] = DeviceProperties,
-) -> Found:
-    """Every combination that the kernels' constraints allow; :class:`MmcoreError` where it names what is not there.
+) -> Collection:
+    """Return every combination that the kernels' constraints allow.
 
-    ``device`` tells what tuned configs are taken for; it is asked for only where a kernel has any.
+    Args:
+        selection: the options.
+        registry: the kernels to select from.
+        supports_timing: whether the device measures device time.
+        device: returns the properties that tuned configs depend on; called only if a kernel has tuned configs.
+
+    Raises:
+        MmcoreError: an option names something that does not exist.
     """
     timings = _timings(selection, supports_timing)
     kernels, buggy = _kernels(selection, registry)
@@ -99,39 +106,40 @@ def find_benchmarks(
         pairs = [(each, config) for config in configs for each in _problems(kernel, config, selection, supports_timing)]
         return [(*pair, "") for pair in pairs] if named else tuned(kernel, pairs, device)
 
-    found: dict[tuple[str, ...], Benchmark] = {}
+    benchmarks: dict[str, Benchmark] = {}  # by id, because options may select a combination twice
     refused = []
     for kernel in kernels:
         for problem, config, origin in cases(kernel):
             try:
                 violations = kernel.violations(problem, config)
             except MmcoreError:
-                # A constraint that fails forbids nothing: the benchmark is run, and fails with what is wrong.
+                # A constraint that raises forbids nothing: the benchmark runs, and fails with the reason.
                 violations = []
             if violations:
                 refused.append(f"{kernel.name} {problem} with {config}: {'; '.join(violations)}")
-            else:
-                several = (Benchmark(kernel, problem, config, timing, selection.inputs, origin) for timing in timings)
-                found.update({benchmark.parameters: benchmark for benchmark in several})
-    return Found(found, refused, [kernel.name for kernel in buggy])
+                continue
+            for timing in timings:
+                benchmark = Benchmark(kernel, problem, config, timing, selection.inputs, origin)
+                benchmarks[benchmark.id] = benchmark
+    return Collection([*benchmarks.values()], refused, [kernel.name for kernel in buggy])
 
 
 def tuned(
     kernel: Kernel, usual: Sequence[tuple[Problem, Config]], device: Callable[[], DeviceProperties]
 ) -> Iterator[tuple[Problem, Config, str]]:
-    """Products in a kernel's usual configs, and in what is tuned: in their place where there is but one, else besides.
+    """Yield products with a kernel's usual and tuned configs, and the origin of the tuned ones.
 
-    Each with where its config comes from, if it is tuned.
+    A tuned config replaces the usual config of a kernel that has only one, and follows those of other kernels.
     """
-    found: dict[Problem, tuple[Config, str]] = {}
+    best: dict[Problem, tuple[Config, str]] = {}
     for problem in dict.fromkeys(problem for problem, _ in usual) if tuned_of(kernel) else ():
         config, origin = usual_config(kernel, problem, device())
-        found |= {problem: (config, origin)} if origin != DEFAULT else {}
+        best |= {problem: (config, origin)} if origin != DEFAULT else {}
     single = len(kernel.usual_configs) == 1
     for problem, config in usual:
-        if not (problem in found and (single or config == found[problem][0])):
+        if not (problem in best and (single or config == best[problem][0])):
             yield problem, config, ""
-    for problem, (config, origin) in found.items():
+    for problem, (config, origin) in best.items():
         yield problem, config, origin
 
 
@@ -146,28 +154,27 @@ def _timings(selection: Selection, supports_timing: bool) -> list[Timing]:
 
 
 def _kernels(selection: Selection, registry: Registry) -> tuple[list[Kernel], list[Kernel]]:
-    """The kernels asked for, in the registry's order, and those left out for their known bugs."""
+    """Return the selected kernels in the registry's order, and those left out for known bugs."""
     dtypes = selection.dtypes
-    found, buggy = (
-        [kernel for kernel in kernels if not dtypes or kernel.dtype in dtypes]
-        for kernels in registry.matching(selection.kernels)
+    kernels, buggy = (
+        [kernel for kernel in matching if not dtypes or kernel.dtype in dtypes]
+        for matching in registry.matching(selection.kernels)
     )
-    if dtypes and not found and not buggy:
+    if dtypes and not kernels and not buggy:
         raise MmcoreError(f"none of the selected kernels takes {' or '.join(dtypes)}")
-    return found, buggy
+    return kernels, buggy
 
 
 def _configs(kernel: Kernel, selection: Selection) -> list[Config]:
-    """The configs asked for: all usual ones that have the values, or one that is made with them."""
-    blocks = [{"block": block} for block in selection.blocks] or [{}]
+    """Return the selected configs: the usual ones with the given values, or a new one with them."""
     parameters = {name: value for several in selection.configs for name, value in several.items()}
     if set(parameters) - set(kernel.usual_configs[0]) and kernel.name not in selection.kernels:
-        # A pattern means those of its kernels that have the parameter.
+        # A pattern selects only the kernels that have the parameter.
         return []
     if selection.all_configs:
         return [each for each in kernel.all_configs if all(each[name] == value for name, value in parameters.items())]
-    found = (config for block in blocks for config in kernel.matching_configs(**{**parameters, **block}))
-    return list(dict.fromkeys(found))
+    blocks = [{"block": block} for block in selection.blocks] or [{}]
+    return list(dict.fromkeys(each for block in blocks for each in kernel.matching_configs(**{**parameters, **block})))
 
 
 def _problems(kernel: Kernel, config: Config, selection: Selection, supports_timing: bool) -> Iterator[Problem]:

@@ -1,11 +1,11 @@
-"""The fixture ``mm_benchmark``: a cell is measured, and pytest-benchmark told its rounds."""
+"""The fixture ``mm_benchmark``: measures a cell and passes the rounds to pytest-benchmark."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 import pytest
 
@@ -17,11 +17,9 @@ from mmcore.result import Result
 from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_pytest.collection import Benchmark
 
-Measured: TypeAlias = tuple[Benchmark, Result, dict[str, Any]]  # the dictionary is what pytest-benchmark stores
-
 
 class DeviceClock:
-    """pytest-benchmark's timer: read before and after a round, it moves on by what the device measured, in seconds."""
+    """A timer for pytest-benchmark, whose reading advances in each round by the device seconds of that round."""
 
     __name__ = "DeviceClock"  # in pytest-benchmark's results
 
@@ -29,7 +27,7 @@ class DeviceClock:
         self.replay(())
 
     def replay(self, rounds: Iterable[float]) -> None:
-        """Tell these seconds, a round each, from now on."""
+        """Start again from zero with these rounds, in seconds."""
         self._rounds = iter(rounds)
         self._value = 0.0
         self._in_round = False
@@ -43,49 +41,43 @@ class DeviceClock:
 
 @dataclass
 class CellBenchmark:
-    """The fixture: called once, it verifies and measures the cell, and hands the rounds to pytest-benchmark."""
+    """A function without arguments that verifies and measures a cell for pytest-benchmark."""
 
     benchmark: Benchmark
-    cell: Cell  # the same, with its device and for how long
-    fixture: Any  # pytest-benchmark's own, with the clock for its timer
+    cell: Cell
+    fixture: Any  # pytest-benchmark's fixture, whose timer is the clock
     clock: DeviceClock
-    keep: Callable[[Measured], None]
-    prefix: str  # of the test's line while the run goes on
+    prefix: str  # of the test's line of progress
     measure: Callable[[Cell], Result] = measure_cell
-    result: Result | None = None  # None before it is called, and where the cell cannot be measured
-    duration: float = 0.0  # host seconds of set-up, call and teardown together
+    result: Result | None = None  # None before the call, and if the cell cannot be measured
+    recorded: bool = False  # whether pytest-benchmark has the rounds
+    duration: float = 0.0  # host seconds of set-up, call and teardown
 
     def __call__(self) -> Result:
-        """Verify, measure and record; what is wrong fails the test, what the device's limits forbid is skipped."""
+        """Verify, measure and record the cell; fail a wrong one, skip one that the device's limits forbid."""
         __tracebackhide__ = True
-        reason, skipped = "", False
         try:
             result = self.result = self.measure(self.cell)
         except ConstraintViolation as violation:
-            reason, skipped = "; ".join(violation.reasons), True
+            pytest.skip(visible("; ".join(violation.reasons)))
         except Unsupported as error:
-            reason, skipped = str(error), True
+            pytest.skip(visible(str(error)))
         except MmcoreError as error:
-            reason = str(error)
-        reason = visible(reason)
-        if skipped:
-            pytest.skip(reason)
-        if reason:
-            self._fail(reason)
+            self._fail(visible(str(error)))
         if not result.verified:
             self._fail(visible(_what_is_wrong(result, self.cell.timeout)))
-        # Where there is no device time, the host's of the one launch that was verified.
+        # Without device times, record the host's time of the verified launch.
         time = result.times[0] if result.times else None
         rounds, iterations = (time.rounds, time.iterations) if time else ((result.host_seconds,), 1)
         self.clock.replay(seconds * iterations for seconds in rounds)
         self.fixture.pedantic(lambda: None, rounds=len(rounds), iterations=iterations)
-        if self.fixture.stats is not None:  # it is with --benchmark-disable
+        if self.fixture.stats is not None:  # None with --benchmark-disable
             self.fixture.extra_info.update(self.benchmark.extra_info(result))
-            self.keep((self.benchmark, result, self.fixture.extra_info))
+            self.recorded = True
         return result
 
     def _fail(self, reason: str) -> NoReturn:
-        """Fail the test, and have pytest-benchmark know that there is nothing to show or save."""
+        """Fail the test, and make pytest-benchmark neither show nor save it."""
         __tracebackhide__ = True
 
         def fail() -> None:
@@ -97,9 +89,9 @@ class CellBenchmark:
 
 
 def options_of(config: pytest.Config, marker: Mapping[str, Any], timing: Timing, max_seconds: float | None) -> Timing:
-    """How long a cell is timed, by pytest-benchmark's options and the keyword arguments of the test's mark.
+    """Return a timing with the limits of pytest-benchmark's options and of the test's mark.
 
-    ``max_seconds`` is the usual device time of all rounds together; None where the user gives one.
+    ``max_seconds`` is the default device time of all rounds; None to use ``--benchmark-max-time``.
     """
 
     def option(name: str) -> Any:
@@ -107,7 +99,7 @@ def options_of(config: pytest.Config, marker: Mapping[str, Any], timing: Timing,
 
     seconds = float(option("max_time")) if max_seconds is None or "max_time" in marker else max_seconds
     if timing.how == "cold" and "max_time" not in marker:
-        # Emptying the cache takes many times as long as a short kernel; a tenth of the rounds is enough.
+        # Emptying the cache takes many times as long as a short kernel, so a tenth of the rounds must do.
         seconds /= 10
     return Timing(
         timing.what,
@@ -123,7 +115,7 @@ def options_of(config: pytest.Config, marker: Mapping[str, Any], timing: Timing,
 
 
 def _what_is_wrong(result: Result, timeout: float | None) -> str:
-    """The report of a wrong product; or that the time limit was reached, which says nothing of it."""
+    """Return the report of a wrong result, or of a time limit that was reached."""
     cell = result.cell
     name, device = f"{result.kernel} {cell.m}×{cell.n}×{cell.k}", result.device
     if result.timed_out:

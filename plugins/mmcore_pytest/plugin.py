@@ -1,7 +1,7 @@
 """The pytest plugin: options ``--mm-…`` and the fixtures ``mm_cell`` and ``mm_benchmark``.
 
-It is loaded wherever mmcore is installed, so it costs nothing until a test asks for a cell. pytest-benchmark gets the
-rounds of cells, and stays in charge of statistics, storage and comparison.
+pytest loads it wherever mmcore is installed, so it imports nothing else until a test requests a cell. pytest-benchmark
+gets the rounds, and computes statistics, stores and compares.
 """
 
 from __future__ import annotations
@@ -19,14 +19,11 @@ from mmcore.messages import all_visible, visible
 from mmcore_pytest.options import Selection, pytest_addoption
 
 if TYPE_CHECKING:
-    from mmcore.cell import Cell
     from mmcore_pytest.collection import Benchmark
     from mmcore_pytest.fixture import CellBenchmark
     from mmcore_pytest.session import Session
 
 __all__ = ["mm_benchmark", "mm_cell", "pytest_addoption"]
-
-_PARAMETERS = ("mm_kernel", "mm_size", "mm_config", "mm_measure")
 
 COULD_NOT_RUN = 2
 """The exit status of a run whose results could not be written."""
@@ -35,7 +32,7 @@ _SESSION: pytest.StashKey[Session] = pytest.StashKey()
 
 
 def run_of(config: pytest.Config) -> Session:
-    """What there is to know of a run."""
+    """Return the state of a run."""
     if _SESSION not in config.stash:
         from mmcore_pytest.session import Session
 
@@ -44,7 +41,7 @@ def run_of(config: pytest.Config) -> Session:
 
 
 def _used(config: pytest.Config) -> Session | None:
-    """The run, where it measures a cell."""
+    """Return the state of a run that measures a cell; None for other runs."""
     session = config.stash.get(_SESSION, None)
     return session if session and session.items else None
 
@@ -62,41 +59,42 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def mm_cell(mm_kernel: str, mm_size: str, mm_config: str, mm_measure: str, request: pytest.FixtureRequest) -> Benchmark:
-    """One kernel, product, config and way of measuring; every test that asks for it is run for each selected one."""
-    return run_of(request.config).found.benchmarks[mm_kernel, mm_size, mm_config, mm_measure]
+def mm_cell(request: pytest.FixtureRequest) -> Benchmark:
+    """Return a kernel, product, config and timing; a test that uses it is run for each selected one."""
+    benchmark: Benchmark = request.param
+    return benchmark
 
 
 @pytest.fixture
 def mm_benchmark(mm_cell: Benchmark, benchmark: Any, request: pytest.FixtureRequest) -> CellBenchmark:
-    """A function without arguments that verifies the cell's kernel, measures it, and tells pytest-benchmark."""
+    """Return a function without arguments that verifies and measures the cell for pytest-benchmark."""
     session, node = run_of(request.config), request.node
     try:
         session.hold_device()
     except MmcoreError as error:
         pytest.fail(visible(str(error)), pytrace=False)
-    marker = node.get_closest_marker("benchmark")
-    return session.begin(node.nodeid, mm_cell, marker.kwargs if marker else {}, benchmark)
+    benchmark.params = mm_cell.parameters  # saved instead of pytest's own parameter, which is no JSON
+    return session.begin(node.nodeid, mm_cell, _marker_of(node), benchmark)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run every test that wants a cell once for each."""
+    """Run every test that uses ``mm_cell`` once for each benchmark."""
     if "mm_cell" not in metafunc.fixturenames:
         return
     try:
-        found = run_of(metafunc.config).found
+        collection = run_of(metafunc.config).collection
     except MmcoreError as error:
         raise pytest.Collector.CollectError(visible(str(error))) from None
-    if not found.benchmarks:
+    if not collection.benchmarks:
         what = "there is nothing to measure; the kernels' constraints forbid all that was selected:"
-        raise pytest.Collector.CollectError(visible("\n".join([what, *(f"  {each}" for each in found.refused)])))
-    ids = [benchmark.id for benchmark in found.benchmarks.values()]
-    metafunc.parametrize(_PARAMETERS, list(found.benchmarks), ids=ids)
+        raise pytest.Collector.CollectError(visible("\n".join([what, *(f"  {each}" for each in collection.refused)])))
+    ids = [benchmark.id for benchmark in collection.benchmarks]
+    metafunc.parametrize("mm_cell", collection.benchmarks, ids=ids, indirect=True)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give each cell the clock and its group."""
+    """Give each benchmark the clock and its group."""
     measured = [item for item in items if _is_measured(item)]
     if not measured:
         return
@@ -105,48 +103,46 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     session = run_of(config)
     session.items = len(measured)
     for item in measured:
-        benchmark, marker = _benchmark_of(item, session)
-        options = {"group": benchmark.group, **marker, "timer": session.clock}
+        options = {"group": _benchmark_of(item).group, **_marker_of(item), "timer": session.clock}
         item.add_marker(pytest.mark.benchmark(**options), append=False)
     prepare(config, session.unsaved.append, supports_timing=session.supports_timing)
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
-    """Say what is going to be measured, and on what."""
+    """Print the device, and the combinations that are left out."""
     if not (session := _used(config)):
         return []
     from mmcore.registry import registry
     from mmcore_cuda.tuned_configs.files import other_card
-    from mmcore_pytest.collection import COUNTED
 
-    found, quiet = session.found, config.get_verbosity() < 0
-    told = "" if session.supports_timing else f"{session.told}; {COUNTED}"
-    lines = [] if quiet else [f"mmcore: {session.device}{told}"]
-    if found.refused:
+    collection, quiet = session.collection, config.get_verbosity() < 0
+    note = "" if session.supports_timing else f"{session.findings}; counts, no times: the device supports no timing"
+    lines = [] if quiet else [f"mmcore: {session.device}{note}"]
+    if collection.refused:
         shown = config.getoption("mm_show_refused")
         hint = "" if shown else "; --mm-show-refused lists them"
-        lines.append(f"mmcore: constraints forbid {len(found.refused)} of the combinations asked for{hint}")
-        lines += [f"  refused: {refused}" for refused in found.refused if shown]
-    tuned = [benchmark.origin for benchmark in found.benchmarks.values() if benchmark.origin]
+        lines.append(f"mmcore: constraints forbid {len(collection.refused)} of the combinations asked for{hint}")
+        lines += [f"  refused: {refused}" for refused in collection.refused if shown]
+    tuned = [benchmark.origin for benchmark in collection.benchmarks if benchmark.origin]
     if tuned:
         elsewhere = "".join(f", {count} on {card}" for card, count in Counter(map(other_card, tuned)).items() if card)
         lines.append(f"mmcore: {len(tuned)} of the configs are tuned ones{elsewhere}; --mm-config names others")
     lines += [f"mmcore: warning: {warning}" for warning in registry().warnings()]
-    if found.buggy and not quiet:
-        lines.append(f"mmcore: left out for their known bugs unless named: {', '.join(found.buggy)}")
+    if collection.buggy and not quiet:
+        lines.append(f"mmcore: left out for their known bugs unless named: {', '.join(collection.buggy)}")
     return [*map(visible, lines)]
 
 
 def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> tuple[str, str, str] | None:
-    """A cell that is timed has a line of its own instead of a dot."""
+    """Print a line for each timed cell instead of a dot."""
     session = _used(config)
     used = session.benchmarks.get(report.nodeid) if session and report.when == "call" else None
     if session is None or used is None or report.skipped or config.get_verbosity() < 0 or not session.supports_timing:
         return None
     from mmcore_pytest.report import line
 
-    measured = session.results.get(report.nodeid)
-    text = visible(line(measured[1])) if measured else "not measured; the reason is below" if report.failed else ""
+    measured = used.result if used.recorded else None
+    text = visible(line(measured)) if measured else "not measured; the reason is below" if report.failed else ""
     if not text:
         return None
     short = f"{used.prefix} {used.benchmark.id}: {text}\n"
@@ -155,24 +151,26 @@ def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
-    """Start the device's worker process, so that no cell's time has that in it; hand an engine its cells."""
+    """Start the device's worker process before the first cell, or give all cells to the engine."""
     if (ours := _used(session.config)) and not session.config.option.collectonly:
-        # What goes wrong, the first cell says.
+        # The first cell reports any error.
         with contextlib.suppress(MmcoreError):
             ours.hold_device()
             if ours.engine:
-                cells = {item.nodeid: _cell_of(item, ours) for item in session.items if _is_measured(item)}
-                ours.engine.hand_out(cells, _kept_in(ours))
+                items = filter(_is_measured, session.items)
+                pairs = {item.nodeid: (_benchmark_of(item), _marker_of(item)) for item in items}
+                cells = {test: (ours.cell(*pair), pair[0].group) for test, pair in pairs.items()}
+                ours.engine.submit(cells, _journal_folder(ours))
     try:
         return (yield)
     except KeyboardInterrupt:
         if ours:
-            ours.interrupted = True  # a second one may keep pytest from saying so
+            ours.interrupted = True  # recorded here, because a second one may end pytest
         raise
 
 
-def _kept_in(session: Session) -> Path | None:
-    """The folder of what interrupted runs have measured; None where there is none."""
+def _journal_folder(session: Session) -> Path | None:
+    """Return the folder of interrupted runs' results; None if there is none."""
     cache = getattr(session.config, "cache", None)  # none with -p no:cacheprovider
     try:
         return Path(cache.mkdir("mmcore")) if cache else None
@@ -185,22 +183,20 @@ def _is_measured(item: pytest.Item) -> bool:
     return "mm_benchmark" in getattr(item, "fixturenames", ())
 
 
-def _benchmark_of(item: pytest.Item, session: Session) -> tuple[Benchmark, dict[str, Any]]:
-    """The benchmark of a test, and the keyword arguments of its mark."""
-    parameters = tuple(item.callspec.params[name] for name in _PARAMETERS)  # type: ignore[attr-defined]
+def _benchmark_of(item: pytest.Item) -> Benchmark:
+    benchmark: Benchmark = item.callspec.params["mm_cell"]  # type: ignore[attr-defined]
+    return benchmark
+
+
+def _marker_of(item: pytest.Item) -> dict[str, Any]:
+    """Return the keyword arguments of a test's mark ``benchmark``."""
     marker = item.get_closest_marker("benchmark")
-    return session.found.benchmarks[parameters], dict(marker.kwargs) if marker else {}
-
-
-def _cell_of(item: pytest.Item, session: Session) -> tuple[Cell, str]:
-    """The cell of a test, and its group."""
-    benchmark, marker = _benchmark_of(item, session)
-    return session.cell(benchmark, marker), benchmark.group
+    return dict(marker.kwargs) if marker else {}
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add up where the time goes, and know which tests have been run."""
+    """Add up the duration of each test, and record the tests that have finished."""
     report = yield
     if session := _used(item.config):
         if item.nodeid in session.benchmarks:
@@ -212,15 +208,17 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
-    """Complete what pytest-benchmark is about to save; write the CSV."""
+    """Complete the results before pytest-benchmark saves them; write the CSV."""
     config = session.config
     if not (ours := _used(config)):
         return (yield)
     from mmcore_pytest.benchmark_internals import save
-    from mmcore_pytest.report import complete, write_csv
+    from mmcore_pytest.report import percent_of_best, write_csv
 
     results = list(ours.results.values())
-    complete(results)
+    percents = percent_of_best(results)
+    for test, (benchmark, _) in ours.results.items():
+        ours.benchmarks[test].fixture.extra_info["percent_of_best"] = percents[benchmark.id]
     if (path := config.getoption("mm_csv")) and results:
         try:
             write_csv(path, results)
@@ -229,7 +227,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
     try:
         return (yield)
     finally:
-        # What an engine keeps, the run that goes on from there saves.
+        # A run that an engine can resume is saved when it has been completed.
         if results and not ours.regressed and not (ours.interrupted and ours.keeps):
             before = len(ours.unsaved)
             save(config)
@@ -246,7 +244,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> Generator[None, object, object]:
-    """Print the summary behind pytest-benchmark's tables, and last what ``--benchmark-compare-fail`` found."""
+    """Print the summary after pytest-benchmark's tables, and last the failures of ``--benchmark-compare-fail``."""
     if not (session := _used(config)):
         return (yield)
     from pytest_benchmark.session import PerformanceRegression
@@ -254,7 +252,7 @@ def pytest_terminal_summary(
     try:
         return (yield)
     except PerformanceRegression:
-        # It would end the run with a traceback; the exit code says as much.
+        # It would end the run with a traceback; the exit status is enough.
         session.regressed = True
         return None
     finally:
@@ -286,7 +284,7 @@ def _print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: dict[str, Any]) -> None:
-    """Say what was measured on."""
+    """Add the device and the versions."""
     if session := _used(config):
         from mmcore_pytest.saved_results import describe
 
@@ -303,11 +301,9 @@ def pytest_benchmark_compare_machine_info(
     compared_benchmark.update(all_visible(compared_benchmark))
     if harm := damage(compared_benchmark):
         raise pytest.UsageError(f"the results to compare with are damaged: {harm}")
-    if not is_ours(compared_benchmark):
+    if not is_ours(compared_benchmark) or config.option.collectonly:
         return
-    if config.option.collectonly:
-        return
-    try:  # nothing is collected yet, so it is here that the device is opened
+    try:  # before the collection, so this opens the device
         facts = run_of(config).described["facts"]
     except MmcoreError as error:
         raise pytest.UsageError(visible(str(error))) from None

@@ -1,12 +1,12 @@
-"""What is printed of the results, and written as CSV."""
+"""The summary of a run: tables, progress lines and CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -17,10 +17,15 @@ from mmcore.messages import visible
 from mmcore.result import Result
 from mmcore_cuda.tuned_configs.files import other_card
 from mmcore_pytest.collection import Benchmark
-from mmcore_pytest.fixture import CellBenchmark, Measured
+from mmcore_pytest.fixture import CellBenchmark
+
+Measured: TypeAlias = tuple[Benchmark, Result]
 
 _PHASES = {"compile": "compiling", "verify": "verifying", "time": "timing"}
-_NAMES_COLUMNS, _LINE_COLUMNS = 34, 30  # of a kernel's name and its config's id beside it; of a line below it
+_NAMES_COLUMNS, _LINE_COLUMNS = (
+    34,
+    30,
+)  # at most, of a kernel's name and its config's id on one line, and of a line below the name
 _CSV_COLUMNS = """
     kernel device_description m n k dtype operation block config measure caches memory
     median_ms spread_percent gflops percent_of_peak percent_of_best baseline percent_of_baseline emulation_ms
@@ -29,7 +34,7 @@ _CSV_COLUMNS = """
 
 
 def by_group(results: Iterable[Measured]) -> dict[str, list[Measured]]:
-    """The results that may be compared with each other, fastest first; small problems before large ones."""
+    """Return comparable results by the title of their table, fastest first; small problems before large ones."""
     groups: dict[str, list[Measured]] = {}
     for measured in results:
         groups.setdefault(measured[0].group, []).append(measured)
@@ -41,42 +46,42 @@ def _seconds(result: Result) -> float:
     return result.times[0].seconds if result.times else 0.0
 
 
-def complete(results: Iterable[Measured]) -> None:
-    """Say in what pytest-benchmark stores how far each result is from its group's best; None without times."""
-    for members in by_group(results).values():
-        best = _seconds(members[0][1])
-        for _, result, info in members:
-            info["percent_of_best"] = 100 * best / _seconds(result) if result.times else None
+def percent_of_best(results: Iterable[Measured]) -> dict[str, float | None]:
+    """Return how fast each benchmark is, by id, relative to the best of its table; None without times."""
+    return {
+        benchmark.id: 100 * _seconds(members[0][1]) / _seconds(result) if result.times else None
+        for members in by_group(results).values()
+        for benchmark, result in members
+    }
 
 
 def _figures(results: Iterable[Measured]) -> list[str]:
-    return list(dict.fromkeys(name for _, result, _ in results for name in result.figures))
+    return list(dict.fromkeys(name for _, result in results for name in result.figures))
 
 
 def tables(results: Iterable[Measured]) -> list[RenderableType]:
-    """A title and a table for every group."""
+    """Return a title and a table for every group."""
     parts: list[RenderableType] = []
     for group, members in by_group(results).items():
         result = members[0][1]
         title = f"{group}, on {result.device_description}" if result.times else group.split(",")[0]
-        title += f", by {result.place}" * (len({each.place for _, each, _ in members}) == 1 and result.place != "")
-        ends = [] if result.times else ["counts, no times"]
-        title += ": " + ", ".join(["verified", *ends])
+        title += f", by {result.place}" * (len({each.place for _, each in members}) == 1 and result.place != "")
+        title += ": verified" if result.times else ": verified, counts, no times"
         parts += ["", Text(visible(title), "bold"), _table(members)]
-        cards = dict.fromkeys(other_card(benchmark.origin) for benchmark, _, _ in members)
+        cards = dict.fromkeys(other_card(benchmark.origin) for benchmark, _ in members)
         parts += [Text(visible(f"configs tuned on another card: {card}"), "dim") for card in cards if card]
     return parts
 
 
 def _table(members: Sequence[Measured]) -> Table:
-    """A row for each result, in eighty columns: what does not fit beside a kernel's name stands below it."""
+    """Return a table of at most 80 columns, a row for each result; long configs are printed below the kernel's name."""
     timed = bool(members[0][1].times)
     figures = [] if timed else _figures(members)  # eighty columns hold either times or counts
-    baseline = next((f"of\n{each.baseline.label}" for _, each, _ in members if each.baseline), "")
+    baseline = next((f"of\n{each.baseline.label}" for _, each in members if each.baseline), "")
     times = ["median,\nµs", "spread", "GFLOP/s", "of\npeak", "of\nbest", baseline] if timed else []
-    long = max(len(benchmark.kernel.name + benchmark.config.id) for benchmark, _, _ in members) > _NAMES_COLUMNS
-    sampled = not all(map(_is_whole, (result for _, result, _ in members)))
-    several = len({result.place for _, result, _ in members}) > 1
+    long = max(len(benchmark.kernel.name + benchmark.config.id) for benchmark, _ in members) > _NAMES_COLUMNS
+    sampled = not all(_all_compared(result) for _, result in members)
+    several = len({result.place for _, result in members}) > 1
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in ("kernel", *(() if long else ("config",))):
         table.add_column(heading, no_wrap=True)
@@ -84,31 +89,31 @@ def _table(members: Sequence[Measured]) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for heading in ("verified",) * sampled + ("on",) * several:
         table.add_column(heading)
-    for benchmark, result, info in members:
+    best = _seconds(members[0][1])
+    for benchmark, result in members:
         config = _config(benchmark, result)
         named = [f"{result.kernel}\n{_below(config)}"] if long else [result.kernel, config]
-        numbers = _times(result, info, bool(baseline)) if timed else []
+        numbers = _times(result, best, bool(baseline)) if timed else []
         numbers += [_number(result.figures.get(name)) for name in figures]
-        ends = ["all" if _is_whole(result) else "sampled"] * sampled + [result.place] * several
+        ends = ["all" if _all_compared(result) else "sampled"] * sampled + [result.place] * several
         table.add_row(*named, *numbers, *ends)
     return table
 
 
-def _is_whole(result: Result) -> bool:
-    """Whether every element of the product was compared."""
+def _all_compared(result: Result) -> bool:
     verification = result.verification
     return verification is not None and verification.compared == result.cell.m * result.cell.n
 
 
 def _config(benchmark: Benchmark, result: Result) -> str:
-    """The config's id, and the block that was launched where that is another."""
+    """Return the config's id, followed by the launched block if it differs from the config's."""
     launched = [launch.block for launch in result.launched]
     other = launched and benchmark.config.block not in launched
     return f"{benchmark.config.id} ({launched[0]} launched)" if other else benchmark.config.id
 
 
 def _below(config: str) -> str:
-    """A config's id in lines of its own, broken where a parameter ends."""
+    """Return a config's id on indented lines, broken between parameters."""
     lines = ["  "]
     for word in config.split("-"):
         if lines[-1].strip() and len(lines[-1]) + len(word) > _LINE_COLUMNS:
@@ -117,14 +122,16 @@ def _below(config: str) -> str:
     return "\n".join(lines)[:-1]
 
 
-def _times(result: Result, info: Mapping[str, Any], compared: bool) -> list[str]:
-    times = [f"{info['median_ms'] * 1e3:.2f}", _percent(info["spread_percent"], 2), _number(info["gflops"])]
-    names = ("percent_of_peak", "percent_of_best", *(("percent_of_baseline",) if compared else ()))
-    return [*times, *(_percent(info[name]) for name in names)]
+def _times(result: Result, best: float, with_baseline: bool) -> list[str]:
+    time, values = result.times[0], result.to_json()
+    percents = [values["percent_of_peak"], 100 * best / time.seconds, values["percent_of_baseline"]]
+    rate = _number(result.gflops(time.seconds))
+    columns = [f"{time.seconds * 1e6:.2f}", _percent(100 * time.spread, 2), rate, *map(_percent, percents)]
+    return columns if with_baseline else columns[:-1]
 
 
 def line(result: Result) -> str:
-    """One timed result in a few words, for while the run goes on."""
+    """Return the text of the progress line of a timed result."""
     time = result.times[0]
     rate = _number(result.gflops(time.seconds))
     words = [f"verified, {time.seconds * 1e6:.2f} µs ±{100 * time.spread:.2f} %, {rate} GFLOP/s"]
@@ -132,7 +139,7 @@ def line(result: Result) -> str:
 
 
 def time_spent(used: Collection[CellBenchmark], missing: int) -> str:
-    """Where the run's time went, in a sentence; ``missing`` of the cells have no result."""
+    """Return a sentence on the time that each phase of the run took; ``missing`` of the cells have no result."""
     phases = [each.result.phases if each.result else {} for each in used]
     # An interrupted test has phases, but no duration.
     durations = [each.duration or sum(spent.values()) for each, spent in zip(used, phases, strict=True)]
@@ -152,16 +159,17 @@ def time_spent(used: Collection[CellBenchmark], missing: int) -> str:
 
 
 def write_csv(path: Path, results: Sequence[Measured]) -> None:
-    """Write the results as CSV, a row each, in the order of the tables; times in ms, empty where there is none."""
+    """Write the results as CSV in the order of the tables, a row each, with times in ms and empty missing values."""
     columns = [*_CSV_COLUMNS.split(), *_figures(results)]
     table = io.StringIO()
     writer = csv.writer(table)
     writer.writerow(columns)
-    for members in by_group(results).values():
-        for benchmark, _, info in members:
-            config = {"block": benchmark.config.block_text, "config": str(benchmark.config)}
-            values = {**info, **info["problem"], **config}
-            writer.writerow(["" if values.get(name) is None else values[name] for name in columns])
+    percents = percent_of_best(results)
+    for benchmark, result in (each for members in by_group(results).values() for each in members):
+        info = benchmark.extra_info(result)
+        config = {"block": benchmark.config.block_text, "config": str(benchmark.config)}
+        values = {**info, **info["problem"], **config, "percent_of_best": percents[benchmark.id]}
+        writer.writerow(["" if values.get(name) is None else values[name] for name in columns])
     write(path, table.getvalue().encode())
 
 

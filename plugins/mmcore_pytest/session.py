@@ -1,4 +1,4 @@
-"""One pytest run's benchmarks: found when the first test that wants them is collected."""
+"""The state of a pytest run: its options, device, benchmarks and results."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from mmcore.executor.choose_device import chosen, device_name, device_properties
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.messages import visible
 from mmcore.registry import registry
+from mmcore.result import Result
 from mmcore_engines.file_locks import Lock, LockFailed
 from mmcore_pytest.benchmark_internals import measures
-from mmcore_pytest.collection import Benchmark, Found, find_benchmarks
-from mmcore_pytest.fixture import CellBenchmark, DeviceClock, Measured, options_of
+from mmcore_pytest.collection import Benchmark, Collection, find_benchmarks
+from mmcore_pytest.fixture import CellBenchmark, DeviceClock, options_of
 from mmcore_pytest.options import Selection
 
 if TYPE_CHECKING:
     from mmcore_pytest.measuring import Measuring
 
-_USUAL_SECONDS = 0.7  # of device time, for all rounds of a cell, where the user gives no --benchmark-max-time
+_USUAL_SECONDS = 0.7  # device time of all rounds of a cell, without --benchmark-max-time
 
 
 @dataclass
 class Session:
-    """What the plugin knows of a run."""
+    """The state of a run."""
 
     config: pytest.Config
     clock: DeviceClock = field(default_factory=DeviceClock)  # pytest-benchmark's timer
-    items: int = 0  # how many tests measure a cell
-    results: dict[str, Measured] = field(default_factory=dict)  # by test
-    benchmarks: dict[str, CellBenchmark] = field(default_factory=dict)  # the fixtures that were used, by test
-    reported: set[str] = field(default_factory=set)  # the tests that have been run
+    items: int = 0  # number of tests that measure a cell
+    benchmarks: dict[str, CellBenchmark] = field(default_factory=dict)  # the fixtures in use, by test
+    reported: set[str] = field(default_factory=set)  # tests that have finished
     interrupted: bool = False  # by Ctrl-C
     regressed: bool = False  # a cell is slower than --benchmark-compare-fail allows
-    problems: list[str] = field(default_factory=list)  # what could not be done at the end
-    unsaved: list[str] = field(default_factory=list)  # what results could not be written, and why
-    lock: Lock | None = None  # on the device, once a cell is to be measured
+    problems: list[str] = field(default_factory=list)  # warnings for the summary
+    unsaved: list[str] = field(default_factory=list)  # reasons why results could not be written
+    lock: Lock | None = None  # on the device, taken before the first measurement
 
     @functools.cached_property
     def selection(self) -> Selection:
@@ -51,7 +51,7 @@ class Session:
 
     @functools.cached_property
     def engine(self) -> Measuring | None:
-        """What measures the cells where it is not one worker process; :class:`MmcoreError` where it has no worker."""
+        """The engine that measures the cells; None for a single worker process."""
         if not self.selection.engine:
             return None
         from mmcore_pytest.measuring import Measuring  # only a run of several workers needs engines
@@ -59,50 +59,56 @@ class Session:
         return Measuring(self.selection, self.say)
 
     @property
+    def results(self) -> dict[str, tuple[Benchmark, Result]]:
+        """The benchmarks that pytest-benchmark has recorded, with their results, by test."""
+        used = self.benchmarks.items()
+        return {test: (each.benchmark, each.result) for test, each in used if each.recorded and each.result}
+
+    @property
     def keeps(self) -> bool:
-        """Whether the same command goes on from where this run is interrupted."""
+        """True if the same command can resume this run after an interruption."""
         return bool("engine" in vars(self) and self.engine and self.engine.keeps)
 
     @functools.cached_property
     def device(self) -> str:
-        """The device's name, of several as they were asked for. :class:`NoDevice` where there is none such."""
+        """The device's name; the value of ``--mm-device`` for several devices. Raises NoDevice if it does not exist."""
         return self.engine.device if self.engine else device_name(self.selection.device)
 
     @functools.cached_property
     def supports_timing(self) -> bool:
-        """Whether the device measures device time."""
+        """True if the device measures device time."""
         if name := self._name:
             return chosen(name)[0].supports_timing
         return bool(self.described["supports_timing"])
 
     @functools.cached_property
     def _name(self) -> str:
-        """The name of this machine's device for which benchmarks are found; empty where a worker must be asked."""
+        """The name of the local device that selects configs; empty if only the workers know their devices."""
         return self.engine.local if self.engine else self.device
 
     @functools.cached_property
-    def told(self) -> str:
-        """What the device's provider says of it, in parentheses; nothing is opened."""
-        said = ""
-        with contextlib.suppress(Exception):  # a third party's may raise anything
-            said = chosen(self.device)[0].findings().get(self.device, "")
-        return f" ({said})" if said else ""
+    def findings(self) -> str:
+        """The provider's description of the device, in parentheses; the device is not opened."""
+        text = ""
+        with contextlib.suppress(Exception):  # a plugin may raise anything
+            text = chosen(self.device)[0].findings().get(self.device, "")
+        return f" ({text})" if text else ""
 
     @functools.cached_property
     def described(self) -> Mapping[str, Any]:
-        """What the device's worker process says of it; :class:`MmcoreError` where it cannot be opened."""
+        """The description of the device by its worker process. Raises MmcoreError if the device cannot be opened."""
         if self.engine:
             return self.engine.described
-        found: Mapping[str, Any] = run(self.device, "mmcore.executor.worker:describe")
-        return found
+        description: Mapping[str, Any] = run(self.device, "mmcore.executor.worker:describe")
+        return description
 
     @functools.cached_property
-    def found(self) -> Found:
-        """The benchmarks that the options select; :class:`MmcoreError` where they select nothing that is there."""
+    def collection(self) -> Collection:
+        """The benchmarks that the options select. Raises MmcoreError if an option names something unknown."""
 
         @functools.cache
         def device() -> DeviceProperties:
-            # Collecting tests opens no device, unless the workers of an engine alone know theirs.
+            # Collecting tests opens no device, unless only the engine's workers know theirs.
             if name := self._name:
                 return device_properties(name)
             return DeviceProperties.from_json(self.described["properties"])
@@ -110,32 +116,31 @@ class Session:
         return find_benchmarks(self.selection, registry(), supports_timing=self.supports_timing, device=device)
 
     def cell(self, benchmark: Benchmark, marker: Mapping[str, Any]) -> Cell:
-        """The cell of a benchmark, given the keyword arguments of its test's mark."""
+        """Return the cell of a benchmark; ``marker`` contains the keyword arguments of its test's mark."""
         config = self.config
         environment = os.environ.get("PYTEST_ADDOPTS", "").split()
         words = [*config.invocation_params.args, *config.getini("addopts"), *environment]
-        asked = any(str(word).startswith("--benchmark-max-time") for word in words)
-        timing = options_of(config, marker, benchmark.timing, None if asked else _USUAL_SECONDS)
+        limited = any(str(word).startswith("--benchmark-max-time") for word in words)
+        timing = options_of(config, marker, benchmark.timing, None if limited else _USUAL_SECONDS)
         selection = self.selection
         against = registry().source_revision(benchmark.kernel, selection.against)
         compared = {"baseline": selection.baseline, "against": against}
         return benchmark.cell(self.device, timing, timeout=selection.timeout, **compared)
 
     def begin(self, test: str, benchmark: Benchmark, marker: Mapping[str, Any], fixture: Any) -> CellBenchmark:
-        """The fixture of a test, given its mark and pytest-benchmark's fixture."""
-        # The first of a file gets a new line of its own.
+        """Create the fixture of a test from its mark's keyword arguments and pytest-benchmark's fixture."""
+        # The first test of a file starts a new line.
         last = next(reversed(self.benchmarks), "")
         begin = "" if last.partition("::")[0] == test.partition("::")[0] else "\n"
         count = len(self.benchmarks) + (test not in self.benchmarks)
         prefix = f"{begin}[{count}/{self.items}]"
-        keep = functools.partial(self.results.__setitem__, test)
         measure = functools.partial(self.engine.result, test) if self.engine else measure_cell
         cell = self.cell(benchmark, marker)
-        self.benchmarks[test] = CellBenchmark(benchmark, cell, fixture, self.clock, keep, prefix, measure)
+        self.benchmarks[test] = CellBenchmark(benchmark, cell, fixture, self.clock, prefix, measure)
         return self.benchmarks[test]
 
     def hold_device(self) -> None:
-        """Have a device that supports timing to this run alone, until it ends; wait while another run has it."""
+        """Lock a device that supports timing until the end of this run; wait while another run uses it."""
         what = f"{self.device} ({self.described['description']})"
         if self.engine or self.lock is not None or not self.supports_timing or not measures(self.config):
             return
@@ -147,7 +152,7 @@ class Session:
             self.say(f"mmcore: warning: another run on this device would go unnoticed: {error}")
 
     def say(self, text: str) -> None:
-        """Write a line to the terminal, past what captures output."""
+        """Write a line to the terminal, even while pytest captures output."""
         terminal, capture = map(self.config.pluginmanager.get_plugin, ("terminalreporter", "capturemanager"))
         if terminal is not None:
             with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
@@ -155,7 +160,7 @@ class Session:
                 terminal.flush()
 
     def close(self) -> None:
-        """Free the device for others."""
+        """End the workers, and release the device."""
         if "engine" in vars(self) and self.engine:
             self.engine.close(self.reported)
         end_workers()

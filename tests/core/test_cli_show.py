@@ -73,7 +73,7 @@ def test_the_signature_has_the_lectures_own_order_of_arguments() -> None:
 
 
 def test_the_rule_is_told_in_its_authors_words() -> None:
-    said = "The default grid: as many blocks as cover C with one tile each, columns along x, rows along y, rounded up."
+    said = "Return the default grid: blocks that cover C with one tile each, columns along x, rows along y."
     assert said in mmcore("show", "upc.kernel11").stdout
 
 

@@ -357,7 +357,7 @@ def test_only_a_function_that_takes_leading_dimensions_gets_gaps_between_rows(wr
         ({"call": print, "grid": print}, r"a library is called or kernels are launched: \['grid', 'call'\]"),
         ({"call": 3}, "its call rule is not callable"),
         ({"build": 3, "arguments": ("A",)}, "its build rule is not callable"),
-        ({"build": print}, "no signature tells its arguments: arguments= must"),
+        ({"build": print}, "has no signature: it needs arguments="),
         ({"beta": math.nan}, "alpha and beta are numbers, alpha not 0, instead of 1.0 and nan"),
         ({"alpha": 0}, "alpha and beta are numbers, alpha not 0, instead of 0.0 and 0.0"),
         ({"dtype": "int8", "beta": 0.5}, "of whole numbers alpha is 1 and beta 0 or 1, not 1.0 and 0.5"),

@@ -16,11 +16,14 @@ from mmcore.cache_directory import cache_directory
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.errors import CompileError, MmcoreError
 from mmcore.files import TEXT_BYTES
-from mmcore_cuda.nvrtc import cache, compiler, dependencies
+from mmcore.planning.plan import Plan
+from mmcore_cuda.nvrtc import cache, compiler
 from mmcore_cuda.nvrtc.compilation import compile_source
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
+from mmcore_cuda.nvrtc.dependencies import forget
 from mmcore_cuda.nvrtc.device_half import DeviceHalf
 from tests.cuda.test_compiler import SOURCE, planned
+from tests.tables import cases
 
 
 @pytest.fixture(autouse=True)
@@ -39,11 +42,6 @@ def compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[li
     forget()
     yield names
     forget()
-
-
-def forget() -> None:
-    """Forget what this process knows of files, as another process would."""
-    dependencies.forget()
 
 
 def entries() -> list[Path]:
@@ -98,25 +96,17 @@ def test_another_function_of_the_same_source_is_compiled_too(cu_file: Path, comp
     assert len(compilations) == 2
 
 
-@pytest.mark.parametrize("error", [OSError("no space"), MmcoreError("there is no home directory")])
-def test_without_a_place_for_a_cache_everything_compiles(
-    cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch, error: Exception
+@pytest.mark.parametrize(
+    ("step", "error"),
+    [("cache_directory", MmcoreError), *((name, OSError) for name in ("cache_directory", "read_bytes", "replace"))],
+)
+def test_without_a_cache_everything_compiles(
+    cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch, step: str, error: type[Exception]
 ) -> None:
-    def nowhere() -> Path:
-        raise error
-
-    monkeypatch.setattr(cache, "cache_directory", nowhere)
-    for _ in range(2):
-        assert compiled(cu_file, value="1.0f").functions
-    assert len(compilations) == 2
-
-
-@pytest.mark.parametrize("method", ["read_bytes", "replace"])
-def test_a_cache_may_fail(cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     def fail(*asked: object) -> None:
-        raise OSError("the disk is gone")
+        raise error("there is no disk")
 
-    monkeypatch.setattr(f"mmcore_cuda.nvrtc.cache.{method}", fail)
+    monkeypatch.setattr(cache, step, fail)
     for _ in range(2):
         assert compiled(cu_file, value="1.0f").functions
     assert len(compilations) == 2
@@ -124,8 +114,8 @@ def test_a_cache_may_fail(cu_file: Path, compilations: list[str], monkeypatch: p
 
 def test_the_oldest_entries_make_room(cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     compiled(cu_file, value="1.0f")
-    (first,) = entries()
-    monkeypatch.setattr(cache, "_BYTES", first.stat().st_size * 5 // 2)
+    limit = entries()[0].stat().st_size * 5 // 2
+    monkeypatch.setattr(cache, "_BYTES", limit)
     for value in ("2.0f", "1.0f", "3.0f", "1.0f"):
         compiled(cu_file, value=value)
         # As if time had passed: the file system's clock is coarse.
@@ -134,69 +124,12 @@ def test_the_oldest_entries_make_room(cu_file: Path, compilations: list[str], mo
             os.utime(entry, ns=(age, age))
     assert len(compilations) == 3
     assert len(entries()) == 2
+    for number in range(4, 8):
+        compiled(cu_file, value=f"{number}.0f")
+    assert 0 < sum(entry.stat().st_size for entry in entries()) <= limit
 
 
-NAMED = "#include <mine.cuh>"
-BESIDE = "own/mine.cuh"
-# A header, what includes it, options, and other files; "{}" is the folder of all of them.
-FOLLOWED: dict[str, tuple[str, str, tuple[str, ...], dict[str, str]]] = {
-    "option, joined": ("sub/mine.cuh", NAMED, ("-I../sub",), {}),
-    "option, joined by a sign": ("sub/mine.cuh", NAMED, ("-I=../sub",), {}),
-    "option, joined by a space": ("sub/mine.cuh", NAMED, ("-I ../sub",), {}),
-    "option, separate": ("sub/mine.cuh", NAMED, ("-I", "../sub"), {}),
-    "option, separate with a space": ("sub/mine.cuh", NAMED, ("-I", " ../sub"), {}),
-    "option, long": ("sub/mine.cuh", NAMED, ("--include-path=../sub",), {}),
-    "option, long and separate": ("sub/mine.cuh", NAMED, ("--include-path", "../sub"), {}),
-    "option, the second": ("sub/mine.cuh", NAMED, ("-I/nowhere", "-I../sub"), {}),
-    "beside the source comes last": ("sub/mine.cuh", NAMED, ("-I../sub",), {BESIDE: "#define EXTRA 9.0f"}),
-    "pre-included, here": ("cwd/mine.cuh", "", ("-include=mine.cuh", "-I../sub"), {}),
-    "pre-included, found": ("sub/mine.cuh", "", ("-include=mine.cuh", "-I../sub"), {}),
-    "pre-included by its path": ("sub/mine.cuh", "", ("--pre-include", "{}/sub/mine.cuh"), {}),
-    "pre-included here by its path": ("cwd/mine.cuh", "", ("--pre-include", "{}/cwd/mine.cuh"), {}),
-    "pre-included apart, here": ("cwd/mine.cuh", "", ("-include", "mine.cuh", "-I../sub"), {}),
-    "pre-included apart, found": ("sub/mine.cuh", "", ("-include", "mine.cuh", "-I../sub"), {}),
-    "beside": (BESIDE, '#include "mine.cuh"', (), {}),
-    "among comments": (BESIDE, '/* two\n   lines */ # /* a */ include"mine.cuh" // mine', (), {}),
-    "spliced": (BESIDE, '#inc\\\nlude "mine.cuh"', (), {}),
-    "by a digraph": (BESIDE, '%:include "mine.cuh"', (), {}),
-    "by a macro": (BESIDE, '#define H "mine.cuh"\n#include H', (), {}),
-    "asked for": (BESIDE, '#if __has_include("mine.cuh")\n#include "mine.cuh"\n#endif', (), {}),
-    "by its path": (BESIDE, '#include "{}/own/mine.cuh"', (), {}),
-    "by a macro and its folder": (BESIDE, '#define H "../own/mine.cuh"\n#include H', (), {}),
-    "without a suffix": ("own/mine", '#include "mine"', (), {}),
-    "by a macro of another folder": (
-        *(BESIDE, '#include "sub/names.h"\n#include H', (), {"own/sub/names.h": '#define H "mine.cuh"\n'}),
-    ),
-    "by the device half": (
-        *(BESIDE, '#include <vector>\n#include "mine.cuh"\nstd::vector<int> all;\nint main() { return all.size(); }'),
-        *((), {}),
-    ),
-    "behind files of the system": (
-        *(BESIDE, '#if 0\n#include "/proc/self/mem"\n#include "/dev/zero"\n#endif\n#include "mine.cuh"', (), {}),
-    ),
-    "in a neighbour": ("out/mine.cuh", '#include "../out/mine.cuh"', (), {}),
-    "in a neighbour by its path": ("out/mine.cuh", '#include "{}/out/mine.cuh"', (), {}),
-    "two steps away": ("out/mine.cuh", "#include <../../out/mine.cuh>", ("-I../sub/deep",), {"sub/deep/x": ""}),
-    "by a macro of an option": ("out/mine.cuh", "#include H", ('-DH="../out/mine.cuh"',), {}),
-    "by its path in an option": ("out/mine.cuh", "#include H", ('-DH="{}/out/mine.cuh"',), {}),
-    "of a neighbour's header": (
-        *("out/deeper/mine.cuh", '#include "../out/next.cuh"', ()),
-        {"out/next.cuh": '#include "deeper/mine.cuh"\n'},
-    ),
-    "of a header, a step up": (
-        *("out/mine.cuh", "#include <up.cuh>", ("-I../sub",), {"sub/up.cuh": '#include "../out/mine.cuh"\n'}),
-    ),
-    "of a header, beside that": (
-        *("sub/deep/inner.cuh", "#include <outer.cuh>", ("-I../sub",)),
-        {"sub/outer.cuh": '#include "deep/inner.cuh"\n'},
-    ),
-    "in a hidden folder": ("own/.hidden/mine.cuh", '#include ".hidden/mine.cuh"', (), {}),
-    "of an odd suffix": ("own/mine.csv", '#include "mine.csv"', (), {}),
-    "behind a link": ("out/mine.cuh", '#include "link/mine.cuh"', (), {}),
-}
-
-
-@pytest.mark.parametrize(("header", "declarations", "options", "others"), FOLLOWED.values(), ids=FOLLOWED)
+@cases(__file__, "followed", "header, declarations, options, others")
 def test_a_header_is_followed_wherever_it_is(
     tmp_path: Path,
     compilations: list[str],
@@ -211,6 +144,8 @@ def test_a_header_is_followed_wherever_it_is(
     source.parent.mkdir(exist_ok=True)
     if "link" in declarations:
         (tmp_path / "own" / "link").symlink_to("../out")
+    if "round" in declarations:
+        (tmp_path / "own" / "round").symlink_to(".")
     asked = [text.replace("{}", str(tmp_path)) for text in (declarations, *options)]
     check_followed(compilations, tmp_path / header, source, *asked)
 
@@ -234,22 +169,13 @@ def test_an_edit_that_keeps_size_and_time_is_seen(cu_file: Path) -> None:
 
 
 def test_a_link_that_leads_to_another_folder_is_seen(tmp_path: Path) -> None:
-    for number in (1, 2):
-        write(tmp_path / "own" / f"v{number}" / "mine.cuh", f"#define EXTRA {number}.0f\n")
-    link = tmp_path / "own" / "current"
-    codes = []
-    for number in (1, 2):
+    link, codes = tmp_path / "own" / "current", set()
+    for version in ("v1", "v2"):
+        write(tmp_path / "own" / version / "mine.cuh", f"#define EXTRA {version[1]}.0f\n")
         link.unlink(missing_ok=True)
-        link.symlink_to(f"v{number}")
-        codes.append(compiled(tmp_path / "own" / "kernel.cu", '#include "current/mine.cuh"'))
-    assert codes[0].cubin != codes[1].cubin
-
-
-def test_links_that_go_round_are_walked_once(tmp_path: Path, compilations: list[str]) -> None:
-    own = tmp_path / "own"
-    (own / "sub").mkdir(parents=True)
-    (own / "sub" / "back").symlink_to("..")
-    check_followed(compilations, own / "sub" / "mine.cuh", own / "kernel.cu", '#include "sub/back/sub/mine.cuh"')
+        link.symlink_to(version)
+        codes.add(compiled(tmp_path / "own" / "kernel.cu", '#include "current/mine.cuh"').cubin)
+    assert len(codes) == 2
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -352,13 +278,6 @@ def test_cudas_own_headers_cost_no_entry_each_time(cu_file: Path, compilations: 
     assert len(compilations) == 1
 
 
-def test_a_source_without_headers_does_not_mind_its_neighbours(tmp_path: Path, compilations: list[str]) -> None:
-    for number in range(2):
-        compiled(tmp_path / "kernel.cu", value="1.0f")
-        write(tmp_path / "other.cuh", str(number))
-    assert len(compilations) == 1
-
-
 def test_thousands_of_headers_take_an_instant(cu_file: Path, tmp_path: Path, compilations: list[str]) -> None:
     for number in range(2000):
         write(tmp_path / "library" / str(number % 50) / f"{number}.h", '#include "../x.h"\n')
@@ -382,15 +301,20 @@ def test_a_name_that_the_preprocessor_makes_leaves_the_cache_out(cu_file: Path, 
         assert entries() == []
 
 
+def header_thrice(header: Path, source: Plan) -> list[bytes]:
+    """Return the code with a header, with the same header, and with another one."""
+    codes = []
+    for text in ("1.0f", "", "2.0f"):
+        if text:
+            write(header, f"#define EXTRA {text}\n")
+        forget()
+        codes.append(compiler.compile_plan(source, "90").cubin)
+    return codes
+
+
 def test_declared_folders_are_searched_relative_to_the_source(tmp_path: Path, compilations: list[str]) -> None:
     source = write(tmp_path / "own" / "kernel.cu", f"#include <mine.cuh>\n{SOURCE}")
-    codes = []
-    for number in (1, 1, 2):
-        header = tmp_path / "own" / "sub" / "mine.cuh"
-        if number == 2 or not header.exists():
-            write(header, f"#define EXTRA {number}.0f\n")
-        forget()
-        codes.append(compiler.compile_plan(planned(source, "EXTRA", include=("sub",)), "90").cubin)
+    codes = header_thrice(tmp_path / "own" / "sub" / "mine.cuh", planned(source, "EXTRA", include=("sub",)))
     assert codes[0] == codes[1] != codes[2]
     assert len(compilations) == 2
 
@@ -443,61 +367,44 @@ def test_a_moved_source_is_another(tmp_path: Path, compilations: list[str]) -> N
     assert len(compilations) == 2
 
 
-@pytest.mark.parametrize(
-    ("environment", "folder"),
-    [
-        ({"MMCORE_CACHE_DIR": "/mine", "XDG_CACHE_HOME": "/caches"}, "/mine"),
-        ({"MMCORE_CACHE_DIR": "", "XDG_CACHE_HOME": "/caches", "HOME": "/home/u"}, "/caches/mmcore"),
-        ({"MMCORE_CACHE_DIR": "", "XDG_CACHE_HOME": "", "HOME": "/home/u"}, "/home/u/.cache/mmcore"),
-    ],
-)
+@cases(__file__, "the_caches_directory", "environment, folder")
 def test_the_caches_directory(monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], folder: str) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert cache_directory() == Path(folder)
 
 
-def test_cudas_headers_are_inputs(cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    found = cuda_headers()
-    for further in ((), ("-I/elsewhere",)):
-        monkeypatch.setattr(
-            compiler, "cuda_headers", lambda further=further: SimpleNamespace(options=(*found.options, *further))
-        )
-        compiled(cu_file, value="1.0f")
-    assert len(compilations) == 1
-    for further in ((), ("-I/elsewhere",)):
-        monkeypatch.setattr(
-            compiler, "cuda_headers", lambda further=further: SimpleNamespace(options=(*found.options, *further))
-        )
-        compiled(cu_file, "#include <cuda_fp16.h>", value="1.0f")
-    assert len(compilations) == 3
+def test_cudas_headers_are_inputs_of_what_includes_them(
+    cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = cuda_headers().options
+    for declarations, compiled_in_all in (("", 1), ("#include <cuda_fp16.h>", 3)):
+        for further in ((), ("-I/elsewhere",)):
+            headers = SimpleNamespace(options=(*usual, *further))
+            monkeypatch.setattr(compiler, "cuda_headers", lambda headers=headers: headers)
+            compiled(cu_file, declarations, value="1.0f")
+        assert len(compilations) == compiled_in_all
 
 
-@pytest.mark.parametrize("neighbour", [".git/mine.cuh", "sub/.venv/deep/other.h", "notes.txt", "sub/table.csv"])
-def test_other_neighbours_cost_no_entry_each_time(cu_file: Path, compilations: list[str], neighbour: str) -> None:
+@pytest.mark.parametrize(
+    ("neighbour", "include"),
+    [
+        *((path, True) for path in (".git/mine.cuh", "sub/.venv/deep/other.h", "notes.txt", "sub/table.csv")),
+        ("other.cuh", False),
+    ],
+)
+def test_other_neighbours_cost_no_entry_each_time(
+    cu_file: Path, compilations: list[str], neighbour: str, include: bool
+) -> None:
     write(cu_file.with_name("mine.cuh"), "#define EXTRA 1.0f\n")
     for number in range(2):
         write(cu_file.parent / neighbour, f"#define OTHER {number}\n")
-        compiled(cu_file, '#include "mine.cuh"')
+        compiled(cu_file, *(['#include "mine.cuh"'] if include else []), value="EXTRA" if include else "1.0f")
     assert len(compilations) == 1
-
-
-def test_the_cache_has_a_limit(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled(cu_file, value="1.0f")
-    one = entries()[0].stat().st_size
-    monkeypatch.setattr(cache, "_BYTES", 3 * one + one // 2)
-    for number in range(2, 7):
-        compiled(cu_file, value=f"{number}.0f")
-    assert 0 < sum(entry.stat().st_size for entry in entries()) <= 3 * one + one // 2
 
 
 def test_a_line_that_is_spliced_in_another_systems_way_may_include(cu_file: Path, compilations: list[str]) -> None:
     cu_file.write_bytes(f'#inc\\\r\nlude "mine.cuh"\r\n{SOURCE}'.encode())
-    codes: list[CompiledModule] = []
-    for value in (1, 1, 2):
-        if len(codes) != 1:
-            write(cu_file.with_name("mine.cuh"), f"#define EXTRA {value}.0f\n")
-        forget()
-        codes.append(compiler.compile_plan(planned(cu_file, "EXTRA"), "90"))
+    codes = header_thrice(cu_file.with_name("mine.cuh"), planned(cu_file, "EXTRA"))
     assert codes[0] == codes[1] != codes[2]
     assert len(compilations) == 2

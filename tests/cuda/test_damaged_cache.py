@@ -20,8 +20,9 @@ from mmcore.cache_directory import cache_directory
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.files import DATA_BYTES
 from mmcore_cuda.nvrtc import compiler
+from mmcore_cuda.nvrtc.dependencies import forget
 from tests.cache_worker import VARIANTS
-from tests.cuda.test_compile_cache import entries, forget
+from tests.cuda.test_compile_cache import entries
 from tests.cuda.test_compiler import SOURCE, planned
 
 Damage = Callable[[Path, bytes], object]
@@ -29,16 +30,32 @@ Damage = Callable[[Path, bytes], object]
 
 
 @pytest.fixture(autouse=True)
-def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A cache directory of the test's own."""
+def _fresh(tmp_path: Path, cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A source, and a cache directory of the test's own."""
     monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "cache"))
+    cu_file.write_text(SOURCE)
     forget()
     yield
     forget()
 
 
 def compiled(source: Path, value: str = "1.0f") -> CompiledModule:
+    """Return the code of the source, as another process would."""
+    forget()
     return compiler.compile_plan(planned(source, value), "90")
+
+
+@pytest.fixture
+def first(cu_file: Path) -> CompiledModule:
+    """The code of the source, whose entry is in the cache."""
+    return compiled(cu_file)
+
+
+@pytest.fixture
+def entry(first: CompiledModule) -> Path:
+    """The file of that entry."""
+    (path,) = entries()
+    return path
 
 
 def then(*steps: Callable[[Path], object]) -> Damage:
@@ -71,45 +88,33 @@ DAMAGES: dict[str, Damage] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_damaged_entry_is_compiled_again(cu_file: Path, damage: Damage) -> None:
-    cu_file.write_text(SOURCE)
-    first = compiled(cu_file)
-    (entry,) = entries()
+def test_a_damaged_entry_is_compiled_again(cu_file: Path, first: CompiledModule, entry: Path, damage: Damage) -> None:
     damage(entry, entry.read_bytes())
-    forget()
     assert compiled(cu_file) == first
 
 
-def test_an_entry_cut_short_or_changed_anywhere_is_compiled_again(cu_file: Path) -> None:
-    cu_file.write_text(SOURCE)
-    first = compiled(cu_file)
-    (entry,) = entries()
+def test_an_entry_cut_short_or_changed_anywhere_is_compiled_again(
+    cu_file: Path, first: CompiledModule, entry: Path
+) -> None:
     whole, rng = entry.read_bytes(), random.Random(1)
     for _ in range(20):
         place = rng.randrange(len(whole))
         changed = whole[:place] + bytes([whole[place] ^ 1 << rng.randrange(8)]) + whole[place + 1 :]
         entry.write_bytes(rng.choice((whole[:place], changed)))
-        forget()
         assert compiled(cu_file) == first
         assert entry.read_bytes() == whole
 
 
-def test_another_kernels_entry_is_not_taken_for_this_ones(cu_file: Path) -> None:
-    cu_file.write_text(SOURCE)
-    first = compiled(cu_file, "1.0f")
-    (one,) = entries()
+def test_another_kernels_entry_is_not_taken_for_this_ones(cu_file: Path, first: CompiledModule, entry: Path) -> None:
     other = compiled(cu_file, "2.0f")
-    (theirs,) = (entry for entry in entries() if entry != one)
-    one.write_bytes(theirs.read_bytes())
-    forget()
-    assert compiled(cu_file, "1.0f") == first != other
+    (theirs,) = (each for each in entries() if each != entry)
+    entry.write_bytes(theirs.read_bytes())
+    assert compiled(cu_file) == first != other
 
 
-def test_a_cache_whose_directory_was_removed_meanwhile_is_made_again(cu_file: Path) -> None:
-    cu_file.write_text(SOURCE)
-    first = compiled(cu_file)
+def test_a_cache_whose_directory_was_removed_meanwhile_is_made_again(cu_file: Path, first: CompiledModule) -> None:
     shutil.rmtree(cache_directory())
-    assert compiled(cu_file) == first
+    assert compiler.compile_plan(planned(cu_file), "90") == first
     assert len(entries()) == 1
 
 
@@ -128,7 +133,6 @@ def _wait_for(directory: Path, pattern: str) -> None:
 @pytest.mark.slow
 def test_killed_writers_leave_a_sound_cache(cu_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every entry they leave is whole, what they left half written is not used, and nothing waits for the dead."""
-    cu_file.write_text(SOURCE)
     rng = random.Random(1)
     workers = [worker(cu_file, rng.randrange(1000)) for _ in range(12)]
     for each in workers:
@@ -152,10 +156,16 @@ def test_killed_writers_leave_a_sound_cache(cu_file: Path, tmp_path: Path, monke
     assert found == [compiled(cu_file, f"{value}.0f") for value in range(VARIANTS)]
 
 
-def _with(*path: str, value: object) -> Callable[[dict[str, Any]], object]:
-    """Return a change of a value in an entry."""
+def write_with_checksum(entry: Path, body: bytes) -> None:
+    entry.write_bytes(hashlib.sha256(bytes.fromhex(entry.name) + body).digest() + body)
 
-    def change(entry: dict[str, Any]) -> dict[str, Any]:
+
+def _with(*path: str, value: object) -> Callable[[dict[str, Any]], object]:
+    """Return a change of a value in an entry, or of all of it."""
+
+    def change(entry: dict[str, Any]) -> object:
+        if not path:
+            return value
         place: Any = entry
         for name in path[:-1]:
             place = next(iter(place.values())) if name == "*" else place[name]
@@ -167,42 +177,29 @@ def _with(*path: str, value: object) -> Callable[[dict[str, Any]], object]:
 
 FOREIGN: tuple[object, ...] = (None, 3, [], {}, "text", {"module": {}})
 PARTS: tuple[object, ...] = (3, [3], {"a": 3})
-
-
-def _all(value: object) -> Callable[[dict[str, Any]], object]:
-    return lambda entry: value
+FIELDS = ("architecture", "source", "functions", "cubin", "ptx", "excluded_host_code", "strange")
+COUNTS = ("registers", "parameter_bytes", "spill_bytes")
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        *map(_all, FOREIGN),
+        *(_with(value=value) for value in FOREIGN),
         *(_with(name, value=value) for name in ("states", "module", "failure") for value in PARTS),
-        *(
-            _with("module", name, value=3)
-            for name in ("architecture", "source", "functions", "cubin", "ptx", "excluded_host_code", "strange")
-        ),
-        *(
-            _with("module", "functions", "*", name, value="x")
-            for name in ("registers", "parameter_bytes", "spill_bytes")
-        ),
+        *(_with("module", name, value=3) for name in FIELDS),
+        *(_with("module", "functions", "*", name, value="x") for name in COUNTS),
     ],
 )
-def test_foreign_content_is_compiled_again(cu_file: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    cu_file.write_text(SOURCE)
-    whole = compiled(cu_file)
-    (path,) = entries()
-    content = path.read_bytes()
-    body = json.dumps(change(json.loads(content[32:]))).encode()
-    path.write_bytes(hashlib.sha256(bytes.fromhex(path.name) + body).digest() + body)
-    assert compiled(cu_file) == whole
-    assert path.read_bytes() == content
+def test_foreign_content_is_compiled_again(
+    cu_file: Path, first: CompiledModule, entry: Path, change: Callable[[dict[str, Any]], object]
+) -> None:
+    content = entry.read_bytes()
+    write_with_checksum(entry, json.dumps(change(json.loads(content[32:]))).encode())
+    assert compiled(cu_file) == first
+    assert entry.read_bytes() == content
 
 
-def test_an_entry_that_is_no_json_is_compiled_again(cu_file: Path) -> None:
-    cu_file.write_text(SOURCE)
-    whole = compiled(cu_file)
-    (path,) = entries()
+def test_an_entry_that_is_no_json_is_compiled_again(cu_file: Path, first: CompiledModule, entry: Path) -> None:
     for body in (b"", b"\xff", b"[" * 100_000, b"NaN"):
-        path.write_bytes(hashlib.sha256(bytes.fromhex(path.name) + body).digest() + body)
-        assert compiled(cu_file) == whole
+        write_with_checksum(entry, body)
+        assert compiled(cu_file) == first

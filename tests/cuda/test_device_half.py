@@ -12,6 +12,7 @@ from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.device_half import DeviceHalf, ExcludedCode
 from tests.cuda.test_compiler import SOURCE, compiled, failure
 from tests.kernel_sources import kernel_source, kernel_sources
+from tests.tables import cases
 
 KERNEL = SOURCE.replace("VALUE", "1.0f")
 
@@ -30,8 +31,10 @@ PROGRAM = kernel_source("program")
 
 
 def test_a_whole_program_is_compiled_for_its_kernel(cu_file: Path) -> None:
-    whole, alone = compiled(cu_file, PROGRAM), compiled(cu_file, _blanked(17))
-    assert (whole.ptx, whole.functions) == (alone.ptx, alone.functions)
+    lines = PROGRAM.splitlines(True)
+    alone = "".join(line if number == 17 else "\n" for number, line in enumerate(lines, 1))
+    whole, alone_compiled = compiled(cu_file, PROGRAM), compiled(cu_file, alone)
+    assert (whole.ptx, whole.functions) == (alone_compiled.ptx, alone_compiled.functions)
     assert left_out(PROGRAM.replace("VALUE", "1.0f")) == {
         "string": (5, 5),
         "inputs": (8, 8),
@@ -40,11 +43,6 @@ def test_a_whole_program_is_compiled_for_its_kernel(cu_file: Path) -> None:
         "launch": (18, 18),
         "main": (19, 29),
     }
-
-
-def _blanked(line: int) -> str:
-    """The program with that line alone."""
-    return "".join(text if number == line else "\n" for number, text in enumerate(PROGRAM.splitlines(True), 1))
 
 
 def test_a_source_without_host_code_is_itself() -> None:
@@ -87,21 +85,11 @@ def test_lines_and_names_of_headers_remain(tmp_path: Path) -> None:
     assert "helper" not in wrong
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "message"),
-    [
-        (PROGRAM.replace("VALUE", "undeclared"), 17, 'identifier "undeclared" is undefined'),
-        (f"float helper(float x) {{ return x; }}\n{SOURCE}", 1, "host functions are not allowed"),
-        (f"struct P {{ flaot x; }};\nint main() {{ }}\n{SOURCE}", 1, 'identifier "flaot" is undefined'),
-        (f"template <class T> struct S {{ static const int x = 1; }};\n"
-         f"template <> struct S<float> {{ static const int x = absent; }};\nint main() {{ }}\n{SOURCE}", 2, "absent"),
-        (f"constexpr int helper(int x) {{ return absent; }}\nint main() {{ }}\n{SOURCE}", 1, "absent"),
-        (f"static_assert(sizeof(int) == 3);\nint main() {{ }}\n{SOURCE}", 1, "static assertion failed"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_in_the_device_half_is_told(cu_file: Path, text: str, line: int, message: str) -> None:
-    uses = {"helper": "helper(1)", "struct P": "((P*)A)->x", "struct S": "S<float>::x"}
-    value = next((use for word, use in uses.items() if word in text), "1.0f")
+@cases(__file__, "wrong", "text, value, line, message")
+def test_errors_in_the_device_half_name_their_line(
+    cu_file: Path, text: str, value: str, line: int, message: str
+) -> None:
+    text = text.replace("SOURCE", SOURCE).replace("PROGRAM", PROGRAM)
     begin, log = failure(cu_file, text, value=value).split("\n", 1)
     assert begin == "test.f: kernel.cu does not compile:"
     assert f"kernel.cu({line}): error:" in log
@@ -147,64 +135,9 @@ def test_a_source_that_nothing_helps_is_given_up() -> None:
 
 
 MAIN = "#include <vector>\nint main() { std::vector<float> v; f<<<1, 1>>>(0, 0, 0, 1); }\n"
-SUM = "float more = bias[n];\ns += more;\n"
-BEGIN = 'extern "C" __global__ void f(const float* A, const float* B, float* C, int n) {\nfloat s = A[n] * B[n];\n'
-END = "C[n] = s; }\n"
-OTHER = "__device__ double g(double x) { return x; }\n"
-"""A function that would take the place of another of its name."""
-
-OF_DEVICE: dict[str, tuple[dict[str, str], str]] = {
-    "a header in a kernel": ({"sum.inc": SUM}, f'{BEGIN}#include "sum.inc"\n{END}'),
-    "a syntax error in a header in a kernel": (
-        {"sum.inc": "s += bias;;\ns += ;\n"}, f'{BEGIN}#include "sum.inc"\n{END}',
-    ),
-    "a header in a header in a kernel": (
-        {"outer.inc": '#include "sum.inc"\n', "sum.inc": SUM}, f'{BEGIN}#include "outer.inc"\n{END}',
-    ),
-    "a header that a macro names": ({"sum.inc": SUM}, f'#define SUM "sum.inc"\n{BEGIN}#include SUM\n{END}'),
-    "a header in a function of a header": (
-        {"g.cuh": '__device__ float g(float s, int n) {\n#include "sum.inc"\nreturn s; }\n', "sum.inc": SUM},
-        f'#include "g.cuh"\n{BEGIN}s = g(s, n);{END}',
-    ),
-    "a kernel that headers begin and end": (
-        {"begin.inc": BEGIN, "end.inc": END}, f'#include "begin.inc"\n{SUM}#include "end.inc"\n',
-    ),
-    "a header between those": (
-        {"begin.inc": BEGIN, "sum.inc": SUM, "end.inc": END},
-        '#include "begin.inc"\n#include "sum.inc"\n#include "end.inc"\n',
-    ),
-    "the end of a kernel in a header": ({"end.inc": SUM + END}, f'{BEGIN}#include "end.inc"\n'),
-    "a kernel that macros begin and end": (
-        {}, f"#define BEGIN {' '.join(BEGIN.splitlines())}\n#define END {END}BEGIN {' '.join(SUM.splitlines())} END\n",
-    ),
-    "members in a header": (
-        {"m.inc": "bias y;\nfloat z;\n"}, f'struct P {{\n#include "m.inc"\n}};\n{BEGIN}P p; s += p.z;{END}',
-    ),
-    "an overload that a macro annotates": (
-        {}, f"#define DEVICE __device__\n{OTHER}DEVICE float g(float x) {{ return x * bias; }}\n{BEGIN}s = g(s);{END}",
-    ),
-    "an overload that a macro makes": (
-        {}, f"{OTHER}#define MAKE(T, x) __device__ T g(T y) {{ return x * y; }}\nMAKE(float, bias);\n"
-        f"{BEGIN}s = g(s);{END}",
-    ),
-    "an overload that a macro calls": (
-        {}, f"{OTHER}__device__ float g(float x) {{ return x * bias; }}\n#define G(x) g(x)\n{BEGIN}s = G(s);{END}",
-    ),
-    "an overload without its annotation": (
-        {}, f"__device__ float g(float);\n{OTHER}float g(float x) {{ return x * bias; }}\n{BEGIN}s = g(s);{END}",
-    ),
-    "an operator": (
-        {}, "struct V { float x; __device__ operator float() { return x; } };\n"
-        f"__device__ float operator*(V a, float b) {{ return bias * b; }}\n{BEGIN}V v{{s}}; s = v * 2.0f;{END}",
-    ),
-    "a type that hides another": (
-        {}, "typedef double real;\nnamespace q { typedef bias real; __device__ real g(real x) { return x / 3; } }\n"
-        f"{BEGIN}s = q::g(s);{END}",
-    ),
-}  # fmt: skip
 
 
-@pytest.mark.parametrize(("headers", "text"), OF_DEVICE.values(), ids=OF_DEVICE)
+@cases(__file__, "of_the_device", "headers, text")
 def test_nothing_is_left_out_of_a_function_of_the_device(tmp_path: Path, headers: dict[str, str], text: str) -> None:
     for name, content in headers.items():
         (tmp_path / name).write_text(content)
@@ -220,18 +153,9 @@ def test_a_header_in_a_function_of_the_host_is_left_out_with_it(tmp_path: Path) 
     assert (half.name, half.first, half.last) == ("main", 2, 4)
 
 
-def test_a_library_for_host_and_device_remains_as_it_is(tmp_path: Path) -> None:
+def test_a_library_for_host_and_device_remains_as_it_is(cu_file: Path) -> None:
     """Its unannotated functions are the device's; what its enumerators are called is no macro, with any cuda::std."""
-    (tmp_path / "library").mkdir()
-    (tmp_path / "library" / "tile.h").write_text(
-        "#pragma once\nnamespace acme {\n"
-        "enum {\nFP_NAN =\n#define FP_NAN 0\nFP_NAN,\nFP_ZERO =\n#define FP_ZERO 2\nFP_ZERO\n};\n"
-        "struct Adapter { virtual ~Adapter() = default; virtual int launch(void** arguments) const = 0; };\n"
-        "template <int N> constexpr int twice() { return 2 * N; }\n"
-        "template <class T> struct Tile { T kept; Tile(T x) : kept(x) {} T get() const { return kept; } };\n}\n"
-    )
-    source = tmp_path / "kernel.cu"
     text = f"#include <iostream>\n#include <type_traits>\n#include <tile.h>\n{SOURCE}int main() {{ std::cout << 1; }}\n"
     value = "acme::twice<3>() + acme::Tile<float>(1).get() + std::is_same<int, int>::value + FP_ZERO"
-    module = compiled(source, text, value=value, include=("library",))
+    module = compiled(cu_file, text, value=value, include=(str(Path(__file__).parents[1] / "kernels"),))
     assert [each["name"] for each in module.excluded_host_code] == ["main"]

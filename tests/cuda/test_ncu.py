@@ -233,7 +233,7 @@ def test_without_ncu_the_command_says_where_it_comes_from(monkeypatch: pytest.Mo
 def test_ncu_needs_a_gpu() -> None:
     result = command_line("ncu", "upc.kernel01", "--device", "emulator")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "ncu counts on a GPU, and emulator is none" in result.stderr
+    assert "ncu counts on a GPU, which emulator is not" in result.stderr
 
 
 def test_the_command_reports_what_was_counted(ncu: Path) -> None:

@@ -31,22 +31,16 @@ from mmcore_emulator.machine.limits import MULTIPROCESSORS, WARP, Multiprocessor
 from tests.command_line import mmcore
 from tests.conftest import DEVICES
 from tests.kernel_sources import kernel_source
+from tests.tables import cases, section_of
 
-DATA = Path(__file__).parents[1] / "data"
+DATA, KERNELS = (Path(__file__).parents[1] / name for name in ("data", "kernels"))
 # Poznań's tables 2, 7, 12, 17, 18 and 27. The tables of v1 leave the limits out.
 PUBLISHED = list(csv.DictReader((DATA / "poznan_occupancy.csv").read_text().splitlines()))
 CELLS = {
-    "threads_per_block": "threads_per_block",
-    "warps_per_block": "warps_per_block",
-    "registers_per_thread": "registers_per_thread",
-    "registers_per_block": "registers_per_block",
+    **{name: name for name in ("threads_per_block", "warps_per_block", "registers_per_thread", "registers_per_block")},
+    **{name: name for name in ("active_blocks", "active_warps", "active_threads")},
+    **{f"limit_blocks_{name}": f"limit_{name}" for name in ("warps", "registers", "shared")},
     "shared_bytes_per_block": "shared_per_block",
-    "limit_blocks_warps": "limit_warps",
-    "limit_blocks_registers": "limit_registers",
-    "limit_blocks_shared": "limit_shared",
-    "active_blocks": "active_blocks",
-    "active_warps": "active_warps",
-    "active_threads": "active_threads",
 }
 published = pytest.mark.parametrize("row", PUBLISHED, ids=lambda row: f"{row['version']} {row['block']}")
 blocks_of_any_capability = st.builds(
@@ -58,10 +52,6 @@ blocks_of_any_capability = st.builds(
 )
 
 
-def as_published(found: Occupancy) -> dict[str, float]:
-    return {cell: getattr(found, name) for cell, name in CELLS.items()} | {"occupancy_percent": 100 * found.occupancy}
-
-
 @published
 def test_claim_8_every_published_cell_but_one_follows_from_the_calculation(row: dict[str, str]) -> None:
     found = occupancy(
@@ -71,7 +61,9 @@ def test_claim_8_every_published_cell_but_one_follows_from_the_calculation(row: 
         shared_bytes=int(row["shared_bytes_per_block"]),
     )
     # v1 is a grid of a single block, which is all that a multiprocessor can get of it.
-    calculated = as_published(found.in_grid(1) if row["version"] == "v1" else found)
+    active = found.in_grid(1) if row["version"] == "v1" else found
+    calculated = {cell: getattr(active, name) for cell, name in CELLS.items()}
+    calculated["occupancy_percent"] = 100 * active.occupancy
     printed = {cell: float(row[cell]) for cell in calculated if row[cell]}
     # The document contradicts itself in this one cell: of the same 1068 bytes, v5 8×8 is printed with 10 blocks.
     if (row["version"], row["block"]) == ("v4b", "8"):
@@ -79,47 +71,19 @@ def test_claim_8_every_published_cell_but_one_follows_from_the_calculation(row: 
     assert {cell: calculated[cell] for cell in printed} == printed
 
 
-@pytest.mark.parametrize(
-    ("capability", "block", "expected"),
-    [
-        ((9, 0), (256, 32, 0), (8, 1.0, ("warps", "registers"))),
-        # 40 registers are 1280 a warp: 12 warps in each of the four partitions of 16384, 48 in all.
-        ((9, 0), (256, 40, 0), (6, 0.75, ("registers",))),
-        # A partition of 16384 registers holds 2 warps of 8160, which take 8192.
-        ((9, 0), (32, 255, 0), (8, 0.125, ("registers",))),
-        # 96 registers are 3072 a warp, of which 65536 would hold 21; but a partition holds 5, and four of them 20.
-        ((9, 0), (7 * 32, 96, 0), (2, 14 / 64, ("registers",))),
-        # 57 registers are 1824 a warp and take 2048: 8 in a partition, 32 in all; 1824 would leave room for 35.
-        ((9, 0), (11 * 32, 57, 0), (2, 22 / 64, ("registers",))),
-        # 228 KiB hold 7 blocks of 31 KiB and the 1 KiB that the system keeps.
-        ((9, 0), (128, 32, 31 << 10), (7, 7 * 4 / 64, ("shared",))),
-        # A seventh of 228 KiB is 260 units of 128 bytes, 8 of which the system keeps; one byte more takes a unit more.
-        ((9, 0), (128, 32, 252 * 128), (7, 7 * 4 / 64, ("shared",))),
-        ((9, 0), (128, 32, 252 * 128 + 1), (6, 6 * 4 / 64, ("shared",))),
-        ((9, 0), (1024, 32, 227 << 10), (1, 0.5, ("shared",))),
-        ((8, 0), (1024, 64, 163 << 10), (1, 0.5, ("registers", "shared"))),
-        # 1536 threads in 16 blocks, 24 and 24.
-        ((8, 6), (1024, 32, 0), (1, 2 / 3, ("warps",))),
-        ((8, 6), (64, 32, 0), (16, 2 / 3, ("hardware",))),
-        ((8, 9), (64, 32, 0), (24, 1.0, ("hardware", "warps"))),
-        # 1024 threads in 16 blocks, and 64 KiB of shared memory in units of 256 bytes, none of it reserved.
-        ((7, 5), (32, 32, 0), (16, 0.5, ("hardware",))),
-        ((7, 5), (64, 32, 32 << 10), (2, 0.125, ("shared",))),
-        ((7, 5), (64, 32, (32 << 10) + 1), (1, 0.0625, ("shared",))),
-        # 96 KiB: two blocks of 48 KiB. 7.0 lets one block have them all, 6.1 does not.
-        ((6, 1), (256, 32, 48 << 10), (2, 0.25, ("shared",))),
-        ((7, 0), (256, 32, 96 << 10), (1, 0.125, ("shared",))),
-        # Registers go to a block as a whole, its warps counted in pairs: 33 · 2 warps · 32, rounded up to 512.
-        ((1, 3), (32, 33, 0), (6, 6 / 32, ("registers",))),
-    ],
-)
+@cases(__file__, "hand_checked", "capability, block, expected")
 def test_hand_checked_blocks(capability: tuple[int, int], block: tuple[int, ...], expected: tuple[Any, ...]) -> None:
     found = Occupancy(MULTIPROCESSORS[capability], *block)
-    assert (found.active_blocks, found.occupancy, found.binding) == expected
+    assert (found.active_blocks, 192 * found.occupancy, found.binding) == expected
 
 
 @given(blocks_of_any_capability)
-def test_what_is_active_is_never_more_than_the_multiprocessor_holds(found: Occupancy) -> None:
+def test_the_scarcest_resource_decides_and_no_more_is_active_than_the_multiprocessor_holds(found: Occupancy) -> None:
+    limits = (found.limit_blocks, found.limit_warps, found.limit_registers, found.limit_shared)
+    named = dict(zip(("hardware", "warps", "registers", "shared"), limits, strict=True))
+    assert found.active_blocks == min(limits)
+    assert found.binding
+    assert {named[each] for each in found.binding} == {min(limits)}
     most = found.of
     assert 0 <= found.active_blocks <= most.blocks
     assert 0 <= found.active_warps <= most.warps
@@ -129,15 +93,6 @@ def test_what_is_active_is_never_more_than_the_multiprocessor_holds(found: Occup
     assert found.active_blocks * found.shared_allocated <= most.shared_bytes
     assert found.registers_per_block >= found.threads_per_block * found.registers_per_thread
     assert found.shared_allocated >= found.shared_per_block + most.shared_reserved
-
-
-@given(blocks_of_any_capability)
-def test_the_scarcest_resource_decides(found: Occupancy) -> None:
-    limits = (found.limit_blocks, found.limit_warps, found.limit_registers, found.limit_shared)
-    named = dict(zip(("hardware", "warps", "registers", "shared"), limits, strict=True))
-    assert found.active_blocks == min(limits)
-    assert found.binding
-    assert {named[each] for each in found.binding} == {min(limits)}
 
 
 @given(blocks_of_any_capability, st.integers(1, 40), st.integers(1, 4000))
@@ -172,18 +127,9 @@ def test_advice_in_a_sentence(capability: str, threads: str, registers: str, sha
     assert found.advice == advice
 
 
-def test_registers_are_checked_as_if_every_partition_had_as_many_warps() -> None:
-    # 25 warps of 2304 registers are 57600 of 65536; the check is for 28 warps, which are 64512.
-    assert occupancy((9, 0), threads=25 * 32, registers=72, shared_bytes=0).active_blocks == 1
-    # 25 of 2560 are 64000 and would fit, but 28 are 71680.
-    found = occupancy((9, 0), threads=25 * 32, registers=80, shared_bytes=0)
-    assert (found.registers_per_block, found.active_blocks, found.binding) == (64000, 0, ("registers",))
-
-
-def test_what_a_block_takes_nothing_of_allows_what_the_hardware_does_and_never_binds() -> None:
+def test_a_resource_of_which_a_block_takes_nothing_allows_what_the_hardware_does() -> None:
     found = occupancy((7, 5), threads=32, registers=0, shared_bytes=0)
     assert (found.limit_registers, found.limit_shared, found.limit_blocks) == (16, 16, 16)
-    assert found.binding == ("hardware",)
 
 
 def test_a_grid_of_fewer_blocks_than_fit_leaves_the_rest_empty() -> None:
@@ -225,33 +171,19 @@ def test_a_capabilitys_limits_are_those_of_a_device_of_it() -> None:
     assert hopper.registers_per_block == 65536
 
 
-# Compiled kernels
-
-
 def two_launches(problem: Problem, config: Config, device: DeviceProperties) -> Sequence[Launch]:
     return (Launch(grid=(4, 4), block=config.block, shared_bytes=1000), Launch(grid=(1,), block=(64,), entry="after"))
 
 
-def staged(tmp_path: Path, **declared: Any) -> Kernel:
+def staged(**declared: Any) -> Kernel:
     """Return a kernel of two launches; the first has static and dynamic shared memory."""
-    source = tmp_path / "staged.cu"
-    source.write_text(
-        'extern "C" __global__ void first(float* C) {\n'
-        "  __shared__ float tile[256];\n"
-        "  extern __shared__ float more[];\n"
-        "  tile[threadIdx.x] = more[threadIdx.x] = C[threadIdx.x];\n"
-        "  __syncthreads();\n"
-        "  C[threadIdx.x] = tile[255 - threadIdx.x] + more[0];\n"
-        "}\n"
-        'extern "C" __global__ void after(float* C) { C[threadIdx.x] = 0; }\n'
-    )
     declaration = {"entry": "first", "launch": two_launches, "configs": [{"block": (256, 1)}], **declared}
-    return Kernel(name="acme.staged", source=source, **declaration)
+    return Kernel(name="acme.staged", source=KERNELS / "two_stages.cu", **declaration)
 
 
-def test_every_launch_has_an_occupancy_of_its_static_and_dynamic_shared_memory_together(tmp_path: Path) -> None:
+def test_every_launch_has_an_occupancy_of_its_static_and_dynamic_shared_memory_together() -> None:
     target = capability_target((9, 0))
-    kernel = staged(tmp_path)
+    kernel = staged()
     planned = target_plan(kernel, kernel.problem(64, 64, 64), kernel.config(), target)
     module, (first, after) = compiled_occupancies(planned, target)
     assert (first.threads_per_block, first.shared_per_block) == (256, 2024)
@@ -260,54 +192,37 @@ def test_every_launch_has_an_occupancy_of_its_static_and_dynamic_shared_memory_t
     assert launch_occupancies(planned, module, (9, 0)) == [first, after]
 
 
-def test_several_launches_are_told_apart_by_their_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(registry().kernels, "acme.staged", Registered(staged(tmp_path), Origin("tests", "tests")))
+def test_several_launches_are_told_apart_by_their_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry().kernels, "acme.staged", Registered(staged(), Origin("tests", "tests")))
     output = mmcore("occupancy", "acme.staged", "--cc", "9.0").stdout
     assert ["function", "first", "after"] in [line.split() for line in output.splitlines()]
 
 
-def test_old_capabilities_are_compiled_for_the_oldest_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [capability_target(pair).architecture for pair in ((1, 2), (7, 0), (8, 6), (12, 0))] == [
-        *("75", "75", "86", "120")
-    ]
+def test_old_capabilities_are_compiled_for_the_oldest_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    targets = [capability_target(pair).architecture for pair in ((1, 2), (7, 0), (8, 6), (12, 0))]
+    assert targets == ["75", "75", "86", "120"]
     # CUDA 12's NVRTC knows 5.0 too.
     monkeypatch.setattr("cuda.bindings.nvrtc.nvrtcGetSupportedArchs", lambda: (None, [50, 61, 70, 75, 86, 90, 120]))
     assert capability_target((1, 2)).architecture == capability_target((7, 0)).architecture == "75"
-    newer = staged(tmp_path, min_compute_capability=(9, 0))
+    newer = staged(min_compute_capability=(9, 0))
     with pytest.raises(ConstraintViolation, match=r"it needs compute capability 9\.0; the device has 6\.1"):
         target_plan(newer, newer.problem(64, 64, 64), newer.config(), capability_target((6, 1)))
 
 
-# The figure of every result
-
-
-ONE_ELEMENT = """
-extern "C" __global__ void one(const float* A, const float* B, float* C, int n)
-{
-    EXTRA;
-    C[0] = A[0] * B[0];
-}
-"""
-
-
 @pytest.mark.parametrize(("capability", "share"), [((9, 0), 3 / 64), ((13, 0), None)])
 def test_every_result_has_the_occupancy_of_the_launch_that_keeps_the_fewest_warps_active(
-    cu_file: Path, device: Device, monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], share: float | None
+    device: Device, monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], share: float | None
 ) -> None:
     if device.name != "emulator":
         pytest.skip("another GPU has another occupancy")
-    cu_file.write_text(ONE_ELEMENT.replace("EXTRA", "extern __shared__ float more[]"))
-    monkeypatch.setattr(
-        type(device), "properties", replace(capability_properties((9, 0)), compute_capability=capability)
-    )
+    properties = replace(capability_properties((9, 0)), compute_capability=capability)
+    monkeypatch.setattr(type(device), "properties", properties)
     launches = (Launch(grid=(1,), block=(32,)), Launch(grid=(1,), block=(32,), shared_bytes=70_000))
-    kernel = Kernel(name="tests.one", source=cu_file, configs=[{"block": 32}], launch=lambda *asked: launches)
+    source = KERNELS / "one_element.cu"
+    kernel = Kernel(name="tests.one", source=source, configs=[{"block": 32}], launch=lambda *asked: launches)
     result = measure(Cell("tests.one", 1, 1, 1), device, kernel)
     assert result.verified, result.failures()
     assert result.figures["occupancy"] == share
-
-
-# The command
 
 
 @pytest.fixture(autouse=True)
@@ -341,22 +256,8 @@ def answered(*arguments: str) -> dict[str, Any]:
 def test_bare_numbers_give_the_lectures_table() -> None:
     result = mmcore("occupancy", "--registers", "12", "--shared", "2092", "--block", "16", "--cc", "1.2")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert rows(result.stdout) == {
-        "block": ["16×16"],
-        "threads per block": ["256"],
-        "warps per block": ["8"],
-        "registers per thread": ["12"],
-        "registers per block": ["3072"],
-        "shared bytes per block": ["2092"],
-        "blocks by warps": ["4"],
-        "blocks by registers": ["5"],
-        "blocks by shared memory": ["6"],
-        "blocks by hardware": ["8"],
-        "active blocks": ["4"],
-        "active warps": ["32"],
-        "active threads": ["1024"],
-        "occupancy": ["100 %"],
-    }
+    lines = section_of(__file__, "printed").strip().splitlines()
+    assert rows(result.stdout) == {name: [value] for name, value in (re.split(r" {2,}", line) for line in lines)}
     assert result.stdout.endswith("\n16×16: warps bind: all 32 warps are active, and no more can be\n")
 
 
@@ -381,15 +282,13 @@ def test_claim_8_from_the_command_line() -> None:
 def test_a_kernel_has_a_column_for_every_usual_config_the_default_first() -> None:
     found = answered("acme.tiled", "--size", "880", "--device", "emulator")
     assert (found["kernel"], found["device"]) == ("acme.tiled", "emulator")
-    assert [each["config"] for each in found["configs"]] == [
-        {"block": [edge, edge, 1], "TILE": edge} for edge in (16, 5, 22)
-    ]
+    configs = [{"block": [edge, edge, 1], "TILE": edge} for edge in (16, 5, 22)]
+    assert [each["config"] for each in found["configs"]] == configs
     assert {key: found[key] for key in found["configs"][0]} == found["configs"][0]
     assert [each["config_id"] for each in found["configs"]] == ["b16", "b5", "b22"]
     assert [each["shared_per_block"] for each in found["configs"]] == [8 * edge**2 for edge in (16, 5, 22)]
-    assert rows(mmcore("occupancy", "acme.tiled", "--cc", "9.0", "--size", "880").stdout)["block"] == [
-        *("16×16", "5×5", "22×22")
-    ]
+    output = mmcore("occupancy", "acme.tiled", "--cc", "9.0", "--size", "880").stdout
+    assert rows(output)["block"] == ["16×16", "5×5", "22×22"]
     (one,) = answered("acme.tiled", "--cc", "9.0", "--config", "TILE=5")["configs"]
     assert one["block"] == [5, 5, 1]
 

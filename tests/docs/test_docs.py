@@ -1,4 +1,4 @@
-"""What the documentation shows is what the program prints."""
+"""The documentation shows the output that the program prints."""
 
 from __future__ import annotations
 
@@ -118,6 +118,6 @@ def test_every_link_and_every_path_leads_somewhere(page: Path) -> None:
 
 
 def anchors(page: Path) -> list[str]:
-    """What GitHub calls a page's headings."""
+    """Return GitHub's names of a page's headings."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]

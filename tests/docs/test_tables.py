@@ -1,4 +1,4 @@
-"""The tables that hold the lectures' conclusions against today's measurements."""
+"""The documentation's tables: the lectures' conclusions, other benchmarks, and damaged results."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from bench.studies.tables import sources
-from bench.studies.tables.baseline import copies
 from bench.studies.tables.conclusions import POZNAN, UNSA, UPC, Comparison, conclusions, still_holds
-from bench.studies.tables.methods import occupancies
+from bench.studies.tables.lectures import copies, kernel_times
+from bench.studies.tables.methods import clock, counters, launch_cost, occupancies
 from bench.studies.tables.own_benchmarks import own_benchmarks
 from bench.studies.tables.sources import Point
+from bench.studies.tables.trust import fuzzing
 
 
 def rows(table: str) -> list[list[str]]:
@@ -89,3 +90,20 @@ def test_each_benchmark_stands_beside_the_time_that_measures_the_same(
         [*program, "mmcore, warm, after a pause", "1400.0", "100.5 %", "-"],
         [*program, "mmcore, warm", "1500.0", "93.8 %", "-"],
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", "null", '{"benchmarks": 3}', '{"benchmarks": [{}]}', "\0"])
+def test_tables_name_a_damaged_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str) -> None:
+    folder = tmp_path / "nvidia-h200"
+    folder.mkdir()
+    names = ("baseline", "clock", "launch", "counters", "fuzz")
+    for name in names:
+        (folder / f"{name}.json").write_text(content)
+    monkeypatch.setattr(sources, "RESULTS", tmp_path)
+    monkeypatch.setattr(sources, "H200", folder)
+    for make in (clock, launch_cost, counters, fuzzing):
+        with pytest.raises(ValueError, match=r"nvidia-h200.\w+\.json is damaged"):
+            make()
+    if content != "{}":  # a file without benchmarks is not one of times
+        with pytest.raises(ValueError, match=r"nvidia-h200.\w+\.json is damaged"):
+            kernel_times()

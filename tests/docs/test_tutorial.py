@@ -1,4 +1,4 @@
-"""Whoever follows docs/plugins.md word for word ends with a conforming plugin, and sees what the page shows."""
+"""Following docs/plugins.md word for word gives a conforming plugin and the output that the page shows."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.docs.test_docs import CHANGING
+from tests.docs.walkthrough import Command, Content, Reader, steps
 from tests.fresh_environment import environment_with_mmcore
-from tests.walkthrough import Command, Content, Reader, steps
 
 TUTORIAL = (Path(__file__).parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
 HOME = "/home/ada"
@@ -19,21 +19,21 @@ HOME = "/home/ada"
 # What differs from one time to the next, or from one computer to another. Nothing else may.
 SECONDS = re.compile(r"\d+(?:\.\d+)? (?=m?s\b)|(?<= in )\d+\.\d+s(?: \([\d:]+\))?")
 SAVED = re.compile(r"\w+-CPython-3\.\d+-64bit/(\d{4})_unversioned_\d{8}_\d{6}")
-# What the compiler decides: see CHANGING, and what `mmcore occupancy` says of registers.
+# Decisions of the compiler: see CHANGING, and the registers of `mmcore occupancy`.
 REGISTERS = re.compile(r"(?<=^registers per thread|^occupancy {11}) .*|(?<=^registers {8}) *\d+", re.MULTILINE)
 # In the tables of `pytest bench`: what the emulator counted, and the occupancy.
 COUNTED = re.compile(r"^(acme\.\w+ +[\w-]+)( +[\d.]+)+$", re.MULTILINE)
 
 
 def steadied(typed: str, printed: str) -> str:
-    """What a command prints, without what varies."""
+    """Return the output of a command without the parts that vary."""
     for varying in (SECONDS, CHANGING, REGISTERS):
         printed = varying.sub("N", printed)
     return COUNTED.sub(r"\1 N", SAVED.sub(r"SAVED/\1", printed)) if typed.startswith("pytest ") else printed
 
 
 def newcomer(folder: Path) -> Reader:
-    """Somebody with a home folder that is empty, and an environment that has mmcore and nothing of theirs."""
+    """Return a reader with an empty home folder, and an environment with mmcore alone."""
     python = environment_with_mmcore(folder / "environment")
     home = folder / "home"
     home.mkdir()
@@ -41,7 +41,7 @@ def newcomer(folder: Path) -> Reader:
         "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(home),
         "LANG": "C.UTF-8",
-        # The page shows what is printed where there is no GPU, and what a terminal shows: both streams in order.
+        # The page shows the output without a GPU, and both streams in the order of a terminal.
         "CUDA_VISIBLE_DEVICES": "",
         "PYTHONUNBUFFERED": "1",
         # What pip would fetch, a build backend, is here already. To pip, 0 is the value that turns isolation off.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.walkthrough import Reader
+from tests.docs.walkthrough import Reader
 
 PAGE = """\
 Write a list, `notes/list.txt`:

@@ -22,22 +22,22 @@ from mmcore.registry import registry
 from mmcore_cuda.nvrtc.compilation import compile_source
 from tests.command_line import installed, mmcore
 from tests.docs.test_docs import FILES
+from tests.docs.walkthrough import Content, steps
 from tests.fresh_environment import built
-from tests.walkthrough import Content, steps
 
 PAGE = (Path(__file__).parents[2] / "docs" / "wrapping.md").read_text(encoding="utf-8")
 # What the page shows to be read or run, and no file of the package.
 NO_FILE = re.compile(r"^```(?:cuda|console)\n.*?^```\n", re.MULTILINE | re.DOTALL)
 PACKAGE = {each.path: each.text for each in steps(NO_FILE.sub("", PAGE)) if isinstance(each, Content)}
 OTHERS = {"acme.triton": "triton.matmul_f16", "acme.cutedsl": "cutedsl.matmul", "acme.torch": "torch.float32"}
-# Names and words, and what is compared by what comes of it.
+# Names and words, and fields that are compared by their effects.
 NOT_COMPARED = {
     *("name", "title", "reference", "source", "configs", "entry", "arguments", "grid", "launch", "call"),
     *("constraints", "min_compute_capability"),
 }
 HOPPER = DeviceProperties(compute_capability=(9, 0))
 
-# Kernels with the names, parameters and tiles of those that the page declares, so that their checkouts are not needed.
+# Kernels with the names, parameters and tiles of the page's, so that no checkout is needed.
 WARP_TILES = """
 template <const int BM, const int BN, const int BK, const int WM, const int WN, const int WNITER, const int TM,
           const int TN, const int NUM_THREADS>
@@ -96,7 +96,7 @@ def site(tmp_path: Path) -> Iterator[Path]:
 
 
 def counterpart(name: str) -> tuple[Kernel, Path]:
-    """The kernel that the page's is to be like, and the source that it is to have, in the package."""
+    """Return our kernel with the page's name, and the path of its source in the package."""
     if name in KERNELS:
         public = KERNELS[name]
         return public.kernel, Path(public.repository) / public.file
@@ -111,7 +111,7 @@ def passed(arguments: tuple[Argument, ...], problem: Problem) -> list[Any]:
 
 
 def launched(kernel: Kernel, problem: Problem, config: dict[str, Any]) -> list[Any]:
-    """What a kernel launches: functions, macros, geometry and arguments."""
+    """Return the launches of a kernel: functions, macros, geometry and arguments."""
     planned = plan(kernel, problem, kernel.config(**config), HOPPER)
     return [
         (

@@ -33,10 +33,10 @@ from mmcore.timing import Time
 from mmcore.verify.outcome import Verification
 from mmcore_engines.file_locks import Holder, LockFailed
 from mmcore_pytest.benchmark_internals import save, without_counterpart
-from mmcore_pytest.collection import Found, find_benchmarks
-from mmcore_pytest.fixture import DeviceClock, Measured, _what_is_wrong, options_of
+from mmcore_pytest.collection import Collection, find_benchmarks
+from mmcore_pytest.fixture import DeviceClock, _what_is_wrong, options_of
 from mmcore_pytest.options import Selection
-from mmcore_pytest.report import by_group, complete, line, tables, time_spent, write_csv
+from mmcore_pytest.report import Measured, by_group, line, percent_of_best, tables, time_spent, write_csv
 from mmcore_pytest.session import Session
 
 USUAL = Selection(
@@ -44,12 +44,12 @@ USUAL = Selection(
 )
 
 
-def select(*, supports_timing: bool = True, **wanted: Any) -> Found:
+def select(*, supports_timing: bool = True, **wanted: Any) -> Collection:
     return find_benchmarks(Selection(**{**vars(USUAL), **wanted}), registry(), supports_timing=supports_timing)
 
 
 def ids(**wanted: Any) -> list[str]:
-    return [each.id for each in select(**wanted).benchmarks.values()]
+    return [each.id for each in select(**wanted).benchmarks]
 
 
 EVERY_OPTION = {
@@ -101,7 +101,7 @@ def test_what_is_selected_is_in_every_cell(tmp_path: Path) -> None:
     wanted = replace(USUAL, timeout=2.5, baseline="upc.*", against=str(tmp_path), inputs="wide")
     session = Session(begin_config({}))
     vars(session).update(selection=wanted, device="timed:0")
-    benchmark = next(iter(select(kernels=("upc.kernel01",), inputs="wide").benchmarks.values()))
+    benchmark = next(iter(select(kernels=("upc.kernel01",), inputs="wide").benchmarks))
     cell = session.begin("test_bench.py::test_one", benchmark, {"min_rounds": 77}, None).cell
     assert (cell.timeout, cell.baseline, cell.inputs) == (2.5, "upc.*", "wide")
     assert cell.against == str(tmp_path / "kernel01.cu")
@@ -209,13 +209,13 @@ def test_every_kernel_without_known_bugs_has_a_cell_for_each_of_its_configs_by_d
     kernels = {name: each.item for name, each in registry().kernels.items() if not each.item.variant_of}
     assert set(found.buggy) == {name for name, kernel in kernels.items() if kernel.known_bugs}
     assert not found.refused
-    assert {(each.kernel.name, each.config) for each in found.benchmarks.values()} == {
+    assert {(each.kernel.name, each.config) for each in found.benchmarks} == {
         (name, config) for name, kernel in kernels.items() if name not in found.buggy for config in kernel.usual_configs
     }
 
 
 def test_an_emulator_is_given_smaller_problems() -> None:
-    largest = [max(each.problem.n for each in select(supports_timing=t).benchmarks.values()) for t in (True, False)]
+    largest = [max(each.problem.n for each in select(supports_timing=t).benchmarks) for t in (True, False)]
     assert largest[0] > 1000 > 260 > largest[1]
 
 
@@ -227,7 +227,7 @@ def test_a_variant_with_known_bugs_is_measured_when_it_is_named() -> None:
 
 def test_sizes_that_a_constraint_forbids_are_listed_with_its_reason() -> None:
     found = select(kernels=("poznan.v3", "upc.kernel01"), blocks=("16",), sizes=(Sizes(65, 65, 65),))
-    assert [each.id for each in found.benchmarks.values()] == ["upc.kernel01-65x65x65-b16"]
+    assert [each.id for each in found.benchmarks] == ["upc.kernel01-65x65x65-b16"]
     assert found.refused == ["poznan.v3 65×65×65 with block=16x16: n = 65 is not a multiple of block.x = 16"]
 
 
@@ -276,7 +276,7 @@ def test_kernels_are_chosen_by_type() -> None:
     theirs, ours = {"lezione9.kernel1", "lezione9.kernel2"}, {"mmcore.kernel1_columns", "mmcore.kernel2_columns"}
     ours |= {"ladder.f64.01_tiles", "ladder.f64.02_dmma", "ladder.f64.03_ring"}
     libraries = {"cublas.float64", "cublas.float64_heuristic", "torch.float64"}
-    assert {each.kernel.name for each in found.benchmarks.values()} == theirs | ours | libraries
+    assert {each.kernel.name for each in found.benchmarks} == theirs | ours | libraries
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_kernels_that_are_left_out_for_their_bugs_are_not_nothing() -> None:
 
 
 def test_the_usual_sizes_are_those_that_the_config_allows() -> None:
-    found = select(kernels=("poznan.v3",), blocks=("22", "16")).benchmarks.values()
+    found = select(kernels=("poznan.v3",), blocks=("22", "16")).benchmarks
     assert [(each.config.block.x, each.problem.n) for each in found] == [(22, 660), (22, 1034), (16, 640), (16, 1024)]
 
 
@@ -374,7 +374,7 @@ def test_the_usual_time_is_for_who_gives_none(monkeypatch: pytest.MonkeyPatch, w
     monkeypatch.setenv("PYTEST_ADDOPTS", "-v --benchmark-max-time=2.0" if where == "PYTEST_ADDOPTS" else "-v")
     session = Session(begin_config(words))
     vars(session).update(selection=USUAL, device="timed:0")
-    benchmark = next(iter(select(kernels=("upc.kernel01",)).benchmarks.values()))
+    benchmark = next(iter(select(kernels=("upc.kernel01",)).benchmarks))
     begun = session.begin("test_bench.py::test_one", benchmark, {}, None)
     assert begun.cell.timings[0].max_seconds == (2.0 if where else 0.7)
     assert (begun.cell.device, begun.cell.timeout, begun.cell.kernel) == ("timed:0", 60, "upc.kernel01")
@@ -402,14 +402,14 @@ def test_a_clock_moves_on_by_each_round_and_begins_anew() -> None:
 
 def done(name: str, n: int, *, times: tuple[float, ...] = (), compared: int | None = None, **more: Any) -> Measured:
     """A cell of a registered kernel that was measured, with made-up times."""
-    (benchmark, *_) = select(kernels=(name,), sizes=(Sizes(n, n, n),)).benchmarks.values()
+    (benchmark, *_) = select(kernels=(name,), sizes=(Sizes(n, n, n),)).benchmarks
     verification = Verification(True, 0.0, None, "made up", 0, n * n if compared is None else compared)
     told = tuple(Time(Timing(), (seconds,), 1, "made up") for seconds in times)
     launched = more.pop("launched", (LaunchRecord("f", Dim3(1), benchmark.config.block, 8, 0),))
     cell = benchmark.cell("timed:0", Timing(), timeout=60)
     more["compared"] = more.pop("compared_with", ())
     result = Result(cell, name, verification=verification, times=told, launched=launched, **more)
-    return benchmark, result, result.to_json()
+    return benchmark, result
 
 
 def test_small_problems_come_first_and_in_each_the_fastest_and_all_are_compared_with_that() -> None:
@@ -419,14 +419,13 @@ def test_small_problems_come_first_and_in_each_the_fastest_and_all_are_compared_
         done("upc.kernel01", 64, times=(2e-3,)),
     ]
     groups = list(by_group(results).values())
-    assert [[result.kernel for _, result, _ in members] for members in groups] == [
+    assert [[result.kernel for _, result in members] for members in groups] == [
         ["upc.kernel01"],
         ["upc.kernel00", "upc.kernel01"],
     ]
-    complete(results)
-    assert [info["percent_of_best"] for _, _, info in results] == [25.0, 100.0, 100.0]
-    complete(counts := [done("upc.kernel01", 32)])
-    assert counts[0][2]["percent_of_best"] is None
+    percents = percent_of_best(results)
+    assert [percents[benchmark.id] for benchmark, _ in results] == [25.0, 100.0, 100.0]
+    assert list(percent_of_best([done("upc.kernel01", 32)]).values()) == [None]
 
 
 def test_the_table_says_which_products_were_sampled_and_what_block_was_launched() -> None:
@@ -454,7 +453,6 @@ def test_the_table_and_the_csv_have_the_fastest_baseline(tmp_path: Path) -> None
         done("upc.kernel01", 64, times=(2e-3,), compared_with=with_two, peak_flops=1e12),
         done("upc.kernel00", 64, times=(4e-3,)),
     ]
-    complete(results)
     _, _, above, heading, *rows = rendered(*tables(results), terminal=False).splitlines()
     assert above.split() == ["median,", "of", "of", "of"]
     assert heading.split() == ["kernel", "config", "µs", "spread", "GFLOP/s", "peak", "best", "acme.fast"]
@@ -471,7 +469,7 @@ def test_the_table_and_the_csv_have_the_fastest_baseline(tmp_path: Path) -> None
 
 def test_a_line_says_what_the_kernel_was_compared_with_and_not_what_it_was_not() -> None:
     with_two = (beside("acme.fast", 1e-3, 0.5), BaselineComparison("acme.lost", "", reason="it is lost"))
-    _, result, _ = done("upc.kernel01", 64, times=(2e-3,), compared_with=with_two)
+    _, result = done("upc.kernel01", 64, times=(2e-3,), compared_with=with_two)
     assert line(result) == ("verified, 2000.00 µs ±0.00 %, 0.262 GFLOP/s, 50.0 % of acme.fast (50.0–50.0 %)")
 
 
@@ -592,7 +590,7 @@ def test_csv_has_zeros_and_leaves_out_what_is_not_there(tmp_path: Path) -> None:
     ("seconds", "rate"), [(2e-3, "0.0328"), (6.5536e-8, "1000"), (5.30841e-9, "12346"), (6.5601e-8, "999")]
 )
 def test_a_number_has_three_digits_or_all_before_the_point(seconds: float, rate: str) -> None:
-    _, result, _ = done("upc.kernel01", 32, times=(seconds,))
+    _, result = done("upc.kernel01", 32, times=(seconds,))
     assert line(result).endswith(f" µs ±0.00 %, {rate} GFLOP/s")
 
 
@@ -609,7 +607,7 @@ def test_a_number_has_three_digits_or_all_before_the_point(seconds: float, rate:
     ],
 )
 def test_a_failure_has_a_name(violations: tuple[Violation, ...], verification: Verification | None, said: str) -> None:
-    _, result, _ = done("upc.kernel01", 32)
+    _, result = done("upc.kernel01", 32)
     text = _what_is_wrong(replace(result, violations=violations, verification=verification), 2.5)
     first, second, *more = text.splitlines()
     assert first.startswith(f"upc.kernel01 32×32×32 {said}")
@@ -632,5 +630,5 @@ def test_a_constraint_that_fails_forbids_nothing(tiled: str, monkeypatch: pytest
     monkeypatch.setitem(registry().kernels, tiled, Registered(kernel, Origin("acme", "acme")))
     for sizes, found in (((), [640, 1024]), ((Sizes(7, 7, 7),), [7])):
         selected = select(kernels=(tiled,), sizes=sizes)
-        assert [each.problem.n for each in selected.benchmarks.values()] == found
+        assert [each.problem.n for each in selected.benchmarks] == found
         assert selected.refused == []

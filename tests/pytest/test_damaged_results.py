@@ -15,10 +15,6 @@ from packaging.version import Version
 from pytest_benchmark.logger import PytestBenchmarkWarning
 
 import mmcore
-from bench.studies.tables import sources
-from bench.studies.tables.baseline import kernel_times
-from bench.studies.tables.methods import clock, counters, launch_cost
-from bench.studies.tables.trust import fuzzing
 from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
 from mmcore_pytest.saved_results import damage, describe, other_device
 
@@ -218,26 +214,6 @@ def test_a_name_that_is_no_pattern_of_saved_results_is_refused(pytester: pytest.
     result = pytester.runpytest(*OPTIONS, "--benchmark-compare=/dev/zero")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: --benchmark-compare: '/dev/zero' isn't an existing file or *"])
-
-
-# The readers of committed results, which make the documentation's tables.
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", "null", '{"benchmarks": 3}', '{"benchmarks": [{}]}', "\0"])
-def test_tables_name_a_damaged_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str) -> None:
-    folder = tmp_path / "nvidia-h200"
-    folder.mkdir()
-    names = ("baseline", "clock", "launch", "counters", "fuzz")
-    for name in names:
-        (folder / f"{name}.json").write_text(content)
-    monkeypatch.setattr(sources, "RESULTS", tmp_path)
-    monkeypatch.setattr(sources, "H200", folder)
-    for make in (clock, launch_cost, counters, fuzzing):
-        with pytest.raises(ValueError, match=r"nvidia-h200.\w+\.json is damaged"):
-            make()
-    if content != "{}":  # a file without benchmarks is not one of times
-        with pytest.raises(ValueError, match=r"nvidia-h200.\w+\.json is damaged"):
-            kernel_times()
 
 
 def test_what_only_names_the_host_is_not_saved_and_what_was_measured_on_is() -> None:

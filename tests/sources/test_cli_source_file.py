@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 
 import mmcore
 from mmcore.cell import Cell
@@ -20,10 +21,9 @@ from tests.command_line import install
 from tests.command_line import mmcore as command
 from tests.kernel_sources import kernel_source
 from tests.sources.test_source_file import NAIVE
+from tests.tables import cases
 
-RIGHT = kernel_source("guarded")
-
-TILED = kernel_source("tiled_16")
+RIGHT, TILED, COOPERATIVE = map(kernel_source, ("guarded", "tiled_16", "waits_for_the_grid"))
 
 
 @pytest.fixture(autouse=True)
@@ -36,31 +36,31 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def emulated(arguments: str, *further: str) -> Result:
+    """Run a command on the emulator."""
+    return command(*shlex.split(arguments), *further, "--device", "emulator")
+
+
 def test_a_file_is_run_and_what_nobody_said_is_told_with_the_option_that_says_otherwise() -> None:
-    result = command("run", "my.cu", "--size", "20x30x40", "--device", "emulator")
+    result = emulated("run my.cu --size 20x30x40")
     assert result.exit_code == 0, result.output
     assert "file.my: mul of my.cu" in result.stdout
     assert result.stdout.rstrip().endswith("TEST PASS")
-    for option in ("--entry", "--args", "--block", "--grid"):
-        assert option in result.stderr
+    assert all(option in result.stderr for option in ("--entry", "--args", "--block", "--grid"))
 
 
-def test_what_is_said_is_not_inferred() -> None:
-    said = ["--entry", "mul", "--args", "A,B,C,m,n,k", "--block", "8x4", "--grid", "ceil(n/8), ceil(m/4)"]
-    result = command("run", "my.cu", "--size", "20x30x40", "--quiet", *said)
+def test_given_options_are_not_inferred() -> None:
+    given = "--entry mul --args A,B,C,m,n,k --block 8x4 --grid 'ceil(n/8), ceil(m/4)'"
+    result = command(*shlex.split(f"run my.cu --size 20x30x40 --quiet {given}"))
     assert (result.exit_code, result.stdout, result.stderr.strip()) == (0, "TEST PASS\n", "")
 
 
-FLAT = kernel_source("flat_blocks")
-
-
 def test_what_a_report_prints_can_be_given_back(folder: Path) -> None:
-    (folder / "flat.cu").write_text(FLAT)
+    (folder / "flat.cu").write_text(kernel_source("flat_blocks"))
     asked = ("run", "flat.cu", "--size", "20×30×40", "--seed", "1", "--device", "emulator", "--inputs", "wide")
     result = command(*asked)
-    notes = {
-        cells[4]: cells[2] for cells in (re.split("  +", line) for line in result.stderr.splitlines()) if cells[4:]
-    }
+    rows = [re.split("  +", line) for line in result.stderr.splitlines()]
+    notes = {cells[4]: cells[2] for cells in rows if cells[4:]}
     facts = dict(re.split("  +", line, maxsplit=1) for line in result.stdout.splitlines() if "  " in line)
     assert notes.keys() >= {"--args", "--block", "--grid", "--shared"}
     assert facts["inputs"] == "wide"
@@ -71,67 +71,57 @@ def test_what_a_report_prints_can_be_given_back(folder: Path) -> None:
 
 
 def test_a_wrong_product_fails_with_a_hint_where_another_grid_makes_it_right() -> None:
-    swapped = ["--grid", "ceil(m/bx), ceil(n/by)"]
-    result = command("run", "my.cu", "--size", "20x50x30", "--quiet", "--device", "emulator", *swapped)
+    result = emulated("run my.cu --size 20x50x30 --quiet --grid 'ceil(m/bx), ceil(n/by)'")
     assert result.exit_code == 1
     assert "hint: with --grid 'ceil(n / bx), ceil(m / by)' the product is right at 20×50×30\n" in result.stdout
 
 
-def test_a_factor_of_0_and_no_matrix_by_columns_are_said_like_anything_else(folder: Path) -> None:
+def test_a_factor_may_be_0_and_no_matrix_by_columns(folder: Path) -> None:
     scaled = RIGHT.replace("int k)", "int k, float beta)").replace("= sum", "= sum + beta * C[row * n + col]")
     (folder / "scaled.cu").write_text(scaled)
-    said = ["--quiet", "--device", "emulator", "--beta", "0"]
-    result = command("run", "scaled.cu", "--size", "20x30x40", *said)
+    result = emulated("run scaled.cu --size 20x30x40 --quiet --beta 0")
     assert result.exit_code == 1
     assert "got NaN" in result.stdout  # 0·NaN, which C holds where nobody is to read it
     assert "operation" not in result.stderr
-    (folder / "columns.cu").write_text(
-        RIGHT.replace("A[row * k + i] * B[i * n + col]", "A[row + i * m] * B[i + col * k]").replace(
-            "C[row * n + col]", "C[row + col * m]"
-        )
-    )
+    product, by_columns = "A[row * k + i] * B[i * n + col]", "A[row + i * m] * B[i + col * k]"
+    columns = RIGHT.replace(product, by_columns).replace("C[row * n + col]", "C[row + col * m]")
+    (folder / "columns.cu").write_text(columns)
     assert "--column-major ''" in command("run", "columns.cu", "--size", "20x30x40", "--quiet").stderr
-    by_rows = ["--column-major", "", "--block", "16x16"]
-    result = command("run", "columns.cu", "--size", "20x30x40", "--quiet", *by_rows)
+    result = command(*shlex.split("run columns.cu --size 20x30x40 --quiet --column-major '' --block 16x16"))
     assert result.exit_code == 1
     assert "hint: with --column-major 'ABC' the product is right" in result.stdout
 
 
 def test_a_right_product_is_passed_with_a_note_where_it_is_wrong_beside_whole_tiles() -> None:
-    result = command("run", "tiled.cu", "--size", "32", "--quiet", "--device", "emulator")
+    result = emulated("run tiled.cu --size 32 --quiet")
     again = "mmcore run tiled.cu -m 65 -n 66 -k 67 --device emulator"
     assert result.stdout == f"note: at 65×66×67, which whole tiles do not cover, it is wrong: {again}\nTEST PASS\n"
     assert command(*shlex.split(again)[1:]).exit_code == 1
-    assert command("run", "my.cu", "--size", "32", "--quiet", "--device", "emulator").stdout == "TEST PASS\n"
+    assert emulated("run my.cu --size 32 --quiet").stdout == "TEST PASS\n"
 
 
 def test_a_race_is_not_a_pass(folder: Path) -> None:
     text = TILED.replace("    __syncthreads();  // until all have read\n", "")
     (folder / "race.cu").write_text(text)
     (folder / "tiles.cu").write_text(TILED)
-    result = command("run", "race.cu", "--size", "65", "--quiet", "--device", "emulator")
+    result = emulated("run race.cu --size 65 --quiet")
     again = "mmcore check race.cu -m 65 -n 65 -k 65 --device emulator"
     line = text[: text.index("a[threadIdx.y][threadIdx.x] =")].count("\n") + 1
     race, *_, answer = result.stdout.splitlines()
     assert race.startswith("shared-race: thread (0, 0) of block (0, 0) writes element 0 of a, which thread (1, 0)")
     assert f"at race.cu:{line}" in race
     assert (answer, result.exit_code) == ("TEST FAIL", 1)
-    assert again in command("run", "race.cu", "--size", "65", "--device", "emulator").stdout
+    assert again in emulated("run race.cu --size 65").stdout
     assert command(*shlex.split(again)[1:]).exit_code == 1
-    assert command("run", "tiles.cu", "--size", "65", "--quiet", "--device", "emulator").stdout == "TEST PASS\n"
-
-
-PADDED = kernel_source("vectors_of_four")
+    assert emulated("run tiles.cu --size 65 --quiet").stdout == "TEST PASS\n"
 
 
 @pytest.mark.parametrize("size", ["70x33x45", "350x97x45"])
 def test_rows_remain_aligned_where_a_right_product_is_tried_at_a_small_size(size: str, folder: Path) -> None:
-    (folder / "padded.cu").write_text(PADDED)
-    padded = ["--grid", "ceil(n/16),ceil(m/16)", "--block", "16x16", "--args", "A,B,C,m,n,k,lda,ldb,ldc"]
-    result = command("run", "padded.cu", "--size", size, "--lda", "48", "--quiet", "--device", "emulator", *padded)
-    assert result.stdout == "TEST PASS\n"
-    result = command("run", "padded.cu", "--size", size, "--lda", "47", "--quiet", "--device", "emulator", *padded)
-    assert "misaligned" in result.stdout
+    (folder / "padded.cu").write_text(kernel_source("vectors_of_four"))
+    given = "--grid 'ceil(n/16),ceil(m/16)' --block 16x16 --args A,B,C,m,n,k,lda,ldb,ldc --quiet"
+    assert emulated(f"run padded.cu --size {size} {given} --lda 48").stdout == "TEST PASS\n"
+    assert "misaligned" in emulated(f"run padded.cu --size {size} {given} --lda 47").stdout
 
 
 @pytest.mark.parametrize("name", ["check", "profile", "show", "occupancy", "conform"])
@@ -143,24 +133,12 @@ def test_every_command_that_takes_a_kernel_takes_a_file(name: str) -> None:
 
 
 def test_a_file_that_does_not_conform_is_shown_with_a_command_that_shows_it_again() -> None:
-    result = command("conform", "tiled.cu", "--device", "emulator")
+    result = emulated("conform tiled.cu")
     assert result.exit_code == 1
     assert "$ mmcore run tiled.cu -m 1 -n 1 -k 1 --block 16x16 --device emulator --seed" in result.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        ("run no.cu", "there is no file no.cu"),
-        ("run ./", "is a folder, not a .cu file"),
-        ("run latin.cu", "latin.cu cannot be read: it is not UTF-8 text"),
-        ("run my.cu --define 3=4", "--define '3=4' is not NAME=VALUE"),
-        ("run upc.kernel11 --entry f", "--entry is for a .cu file, and upc.kernel11 is declared by a package"),
-        ("occupancy --entry f --registers 3 --block 8", "--entry is for a .cu file, and none is named"),
-        ("run my.cu --grid n/0", "its launch rule: n / 0 divides by 0"),
-        ("run deep.cu", "deep.cu cannot be read: its expressions are nested too deeply"),
-    ],
-)
+@cases(__file__, "what_cannot_be_exits_with_2_and_one_sentence", "arguments, reason")
 def test_what_cannot_be_exits_with_2_and_one_sentence(arguments: str, reason: str, folder: Path) -> None:
     (folder / "latin.cu").write_bytes(b"// \xe9\n")
     (folder / "deep.cu").write_text(RIGHT.replace("int row =", f"int row = {'(' * 3000}1{')' * 3000} +"))
@@ -170,12 +148,11 @@ def test_what_cannot_be_exits_with_2_and_one_sentence(arguments: str, reason: st
 
 
 def test_a_header_beside_a_file_gives_values_to_names(folder: Path) -> None:
-    (folder / "sizes.h").write_text(
-        "#pragma once\nconstexpr int STEP = 4;\n#ifndef EDGE\n#define EDGE (2 * STEP)\n#endif\n"
-    )
+    sizes = "#pragma once\nconstexpr int STEP = 4;\n#ifndef EDGE\n#define EDGE (2 * STEP)\n#endif\n"
+    (folder / "sizes.h").write_text(sizes)
     text = '#include "sizes.h"\n' + RIGHT.replace("blockDim.x", "EDGE").replace("blockDim.y", "EDGE")
     (folder / "edge.cu").write_text(text)
-    result = command("run", "edge.cu", "--size", "20", "--device", "emulator")
+    result = emulated("run edge.cu --size 20")
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "TEST PASS"), result.output
     assert "(its default in line 4 of sizes.h)" in result.stderr
     (folder / "sizes.h").write_text("enum { EDGE = 16 };\n")
@@ -184,32 +161,25 @@ def test_a_header_beside_a_file_gives_values_to_names(folder: Path) -> None:
 
 def test_a_name_that_nvrtc_lacks_can_be_defined_and_one_of_cudas_need_not(folder: Path) -> None:
     (folder / "steps.cu").write_text(RIGHT.replace("i < k", "i < k * STEPS"))
-    result = command("run", "steps.cu", "--size", "16", "--device", "emulator")
+    result = emulated("run steps.cu --size 16")
     assert result.exit_code == 2
     assert "steps.cu does not compile (--define NAME=VALUE or defines= would define STEPS):" in result.stderr
     own = "#include <math_constants.h>\ntemplate <class T> struct SM { enum { LAST = 1 }; };\n"
-    text = RIGHT.replace("float sum = 0", "float sum = 0 * CUDART_PI_F * CHAR_BIT").replace(
-        "i < k", "i < k && SM<int>::LAST"
-    )
+    text = RIGHT.replace("sum = 0", "sum = 0 * CUDART_PI_F * CHAR_BIT").replace("i < k", "i < k && SM<int>::LAST")
     (folder / "own.cu").write_text(own + text)
-    assert command("run", "own.cu", "--size", "16", "--device", "emulator").exit_code == 0
-
-
-COOPERATIVE = kernel_source("waits_for_the_grid")
+    assert emulated("run own.cu --size 16").exit_code == 0
 
 
 def test_blocks_that_wait_for_the_whole_grid_are_launched_together(folder: Path) -> None:
     (folder / "grid.cu").write_text(COOPERATIVE)
     (folder / "apart.cu").write_text(COOPERATIVE.replace("cooperative_groups::this_grid().sync();", ""))
-    selected = ("--size", "40", "--device", "emulator")
-    for tool in ("run", "check"):
-        assert command(tool, "grid.cu", *selected).exit_code == 0
-    assert "global-race of C" in command("check", "apart.cu", *selected).stdout
+    assert [emulated(f"{tool} grid.cu --size 24").exit_code for tool in ("run", "check")] == [0, 0]
+    assert "global-race of C" in emulated("check apart.cu --size 24").stdout
     (folder / "said.cu").write_text(RIGHT.replace("    float sum", "    // no this_grid() here\n    float sum"))
     assert not referenced_kernel("said.cu").launch.cooperative  # type: ignore[union-attr]
     assert referenced_kernel("grid.cu").launch.cooperative  # type: ignore[union-attr]
     # As many blocks as run at once on a GPU.
-    refused = command("run", "grid.cu", "--size", "1000", "--device", "emulator")
+    refused = emulated("run grid.cu --size 1000")
     assert refused.exit_code == 2
     assert "3969 blocks cannot wait for each other: the device has room for 1056 at once" in refused.stderr
     assert command("new-plugin", "acme.grid", "--from", "grid.cu", "--dir", "made").exit_code == 0
@@ -217,22 +187,19 @@ def test_blocks_that_wait_for_the_whole_grid_are_launched_together(folder: Path)
 
 
 def test_a_barrier_of_the_grid_wants_a_cooperative_launch_and_every_block(folder: Path) -> None:
-    partly = COOPERATIVE.replace(
-        "cooperative_groups::this_grid()", "auto all = cooperative_groups::this_grid();\n    if (blockIdx.x) all"
-    )
-    (folder / "partly.cu").write_text(partly)
-    assert "deadlock" in command("check", "partly.cu", "--size", "40", "--device", "emulator").stdout
+    grid = "cooperative_groups::this_grid()"
+    (folder / "partly.cu").write_text(COOPERATIVE.replace(grid, f"auto all = {grid};\n    if (blockIdx.x) all"))
+    assert "deadlock" in emulated("check partly.cu --size 24").stdout
     (folder / "plain.cu").write_text(COOPERATIVE)
     kernel = mmcore.Kernel(name="tests.plain", source=folder / "plain.cu", entry="mul", configs=[{"block": (16, 16)}])
-    result = mmcore.run(kernel, 40, device="emulator")
+    result = mmcore.run(kernel, 24, device="emulator")
     assert [each.kind for each in result.violations] == ["trap"]
 
 
 def test_a_files_name_may_have_any_characters(folder: Path) -> None:
     path = folder / 'it\'s "ü" #1.cu'
     path.write_text(RIGHT)
-    result = command("run", str(path), "--size", "16")
-    assert result.exit_code == 0, result.output
+    assert command("run", str(path), "--size", "16").exit_code == 0
 
 
 def test_files_of_one_name_are_told_apart_by_their_folders(folder: Path) -> None:
@@ -265,9 +232,8 @@ def test_benchmarks_take_files_beside_names(folder: Path, pytester: pytest.Pytes
 
 def test_a_package_is_made_of_a_file_with_the_headers_that_it_includes(folder: Path) -> None:
     (folder / "step.cuh").write_text("__device__ float step(float a, float b) { return a * b; }\n")
-    source = '#include "step.cuh"\n' + NAIVE.replace(
-        "A[row * N + i] * B[i * N + col]", "step(A[row * N + i], B[i * N + col])"
-    )
+    stepped = NAIVE.replace("A[row * N + i] * B[i * N + col]", "step(A[row * N + i], B[i * N + col])")
+    source = f'#include "step.cuh"\n{stepped}'
     (folder / "mine.cu").write_text(source)
     result = command("new-plugin", "acme.mine", "--from", "mine.cu", "--dir", "made", "--shared", "4*bx")
     assert result.exit_code == 0, result.output
@@ -294,38 +260,22 @@ def test_kernels_that_were_written_for_declarations_are_read_as_they_are_declare
 def test_a_plugin_whose_options_fail_costs_only_its_own_options(folder: Path) -> None:
     failing = "from mmcore import hookimpl\n@hookimpl\ndef mmcore_file_options():\n    return 1 // 0\n"
     install(folder / "site", "failing", "failing.command", failing)
-    result = command("run", "my.cu", "--entry", "mul", "--size", "32", "--device", "emulator", site=folder / "site")
+    result = command(*shlex.split("run my.cu --entry mul --size 32 --device emulator"), site=folder / "site")
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "TEST PASS"), result.output
     assert "failed in mmcore_file_options: ZeroDivisionError" in result.stderr
 
 
-PROGRAM = """#include <vector>
-#include "timing.h"
-__device__ float twice(float x) { return 2 * x; }
-HOSTint check(const std::vector<float> &found) {
-    return found.empty();
-}
-
-int main() {
-    mul<<<dim3(2, 2), dim3(16, 16)>>>(nullptr, nullptr, nullptr, 32, 32, 32);
-    return check({});
-}
-"""
-
-
 def test_what_is_left_out_of_a_program_is_listed(folder: Path) -> None:
-    text = PROGRAM.replace("HOST", RIGHT)
+    text = kernel_source("checked_by_the_host").replace("KERNEL", RIGHT)
     first = text.splitlines().index("int check(const std::vector<float> &found) {") + 1
     (folder / "program.cu").write_text(text)
     (folder / "timing.h").write_text("#include <chrono>\ninline double now() {\n    return 0;\n}\n")
-    ran = command("run", "program.cu", "--size", "32", "--device", "emulator", "--quiet")
+    ran = emulated("run program.cu --size 32 --quiet")
     assert ran.exit_code == 0, ran.output
     lines = f"lines {first}-{first + 7}"
-    said = f"left out of program.cu, as the host's half: main, check ({lines}); now (timing.h, lines 2-4)\n"
+    said = f"excluded from program.cu as host code: main, check ({lines}); now (timing.h, lines 2-4)\n"
     assert ran.stdout == f"{said}TEST PASS\n"
-    listed = json.loads(command("run", "program.cu", "--size", "32", "--device", "emulator", "--json").stdout)[
-        "left_out"
-    ]
+    listed = json.loads(emulated("run program.cu --size 32 --json").stdout)["left_out"]
     assert [(each["name"], Path(each["path"]).name, each["first"], each["last"]) for each in listed] == [
         ("check", "program.cu", first, first + 2),
         ("main", "program.cu", first + 4, first + 7),
@@ -334,64 +284,52 @@ def test_what_is_left_out_of_a_program_is_listed(folder: Path) -> None:
     assert "not allowed in JIT mode" in listed[0]["reason"]
     shown = command("show", "program.cu")
     assert (
-        "left out of program.cu, as the host's half:\n"
+        "excluded from program.cu as host code:\n"
         f"  check  lines {first}-{first + 2}\n"
         f"  main   lines {first + 4}-{first + 7}\n"
         "  now    timing.h:2-4\n\n"
     ) in shown.stderr
-    assert "left out" not in shown.stdout
+    assert "excluded from" not in shown.stdout
     assert json.loads(command("show", "program.cu", "--json").stdout)["source_text"] == text
 
 
 @pytest.mark.parametrize("name", ["run", "show"])
 def test_nothing_is_said_of_a_file_that_is_taken_as_a_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # nothing has to be compiled for it
-    monkeypatch.setattr(
-        "mmcore_sources.cuda_file.excluded_host_code.executor", None
-    )  # nothing has to be compiled for it
+    # Nothing has to be compiled for it.
+    monkeypatch.setattr("mmcore_sources.cuda_file.excluded_host_code.executor", None)
     result = command(name, "my.cu", *(["--size", "32", "--device", "emulator"] if name == "run" else []))
     assert result.exit_code == 0, result.output
-    assert "left out" not in result.output
+    assert "excluded from" not in result.output
 
 
 def test_what_is_left_out_of_a_file_that_does_not_compile_is_not_known(folder: Path) -> None:
     (folder / "broken.cu").write_text(RIGHT.replace("sum +=", "sum + =") + "int main() {}\n")
-    assert (
-        "what is left out of broken.cu is not known: file.broken: broken.cu does not"
-        in command("show", "broken.cu").stderr
-    )
+    said = "the host code in broken.cu is unknown: file.broken: broken.cu does not"
+    assert said in command("show", "broken.cu").stderr
     ran = command("run", "broken.cu", "--size", "32")
     assert ran.exit_code == 2
     assert ran.stderr.count("does not compile") == 1
-    assert "left out" not in ran.stderr
+    assert "excluded from" not in ran.stderr
 
 
 def test_many_things_that_are_left_out_are_counted(tmp_path: Path) -> None:
     source = tmp_path / "many.cu"
     many = [asdict(ExcludedCode(f"f{line}", str(source), line, line, "")) for line in range(10, 60, 10)]
     assert in_a_line(source, many) == (
-        "left out of many.cu, as the host's half: f10, f20, f30 and 2 more (5 places between lines 10 and 50)"
+        "excluded from many.cu as host code: f10, f20, f30 and 2 more (5 places between lines 10 and 50)"
     )
-    assert in_a_line(source, many[:1]) == "left out of many.cu, as the host's half: f10 (line 10)"
-    assert in_a_line(source, many[:2]) == "left out of many.cu, as the host's half: f10, f20 (lines 10, 20)"
+    assert in_a_line(source, many[:1]) == "excluded from many.cu as host code: f10 (line 10)"
+    assert in_a_line(source, many[:2]) == "excluded from many.cu as host code: f10, f20 (lines 10, 20)"
     library = asdict(ExcludedCode("thrust", "thrust/sort.h", 0, 0, ""))
-    assert in_a_line(source, [library]) == "left out of many.cu, as the host's half: thrust (sort.h)"
+    assert in_a_line(source, [library]) == "excluded from many.cu as host code: thrust (sort.h)"
     headers = [asdict(ExcludedCode("h", f"{each}.h", 1, 1, "")) for each in "abcde"]
     assert in_a_line(source, headers).endswith("; h (c.h, line 1); and some of 2 more headers")
     assert in_a_list(source, [library]).endswith("  thrust  thrust/sort.h\n")
     assert (in_a_line(source, []), in_a_list(source, [])) == ("", "")
 
 
-@pytest.mark.parametrize(
-    ("text", "may"),
-    [
-        (RIGHT, False),
-        ("#include <cuda_fp16.h>\n#define TILE 16\nusing namespace std;\n" + RIGHT, False),
-        ('#include "mine.h"\n' + RIGHT, True),
-        (RIGHT + "int main() { return 0; }", True),
-        (RIGHT + "static int count;", True),
-        ("}}} what is this", True),
-    ],
-)
-def test_a_file_is_compiled_beforehand_where_something_may_be_the_hosts(text: str, may: bool) -> None:
-    assert may_have_a_host_half(text) is may
+def test_a_file_is_compiled_beforehand_where_something_may_be_the_hosts() -> None:
+    headers = "#include <cuda_fp16.h>\n#define TILE 16\nusing namespace std;\n"
+    assert not any(map(may_have_a_host_half, (RIGHT, headers + RIGHT)))
+    programs = '#include "mine.h"\nRIGHT', "RIGHTint main() { return 0; }", "RIGHTstatic int count;", "}}} what is this"
+    assert all(may_have_a_host_half(text.replace("RIGHT", RIGHT)) for text in programs)

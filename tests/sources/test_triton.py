@@ -151,7 +151,7 @@ def test_configs_may_be_a_space_and_hold_any_option_of_triton() -> None:
         ({"arguments": ARGUMENTS[:-1]}, "arguments= has nothing for ldc, a parameter of matmul"),
         ({"arguments": (*ARGUMENTS, "m")}, "arguments= has 'm', for which matmul has no parameter"),
         ({"configs": [{"BM": 32, "BN": 32}]}, "BK, a tl.constexpr of matmul, is in no config"),
-        ({"configs": [{**SMALL, "num_ctas": 2}]}, "num_ctas is 1: mmcore does not launch Triton's clusters"),
+        ({"configs": [{**SMALL, "num_ctas": 2}]}, "num_ctas must be 1: mmcore does not launch Triton's clusters"),
     ],
 )
 def test_a_declaration_that_does_not_fit_the_function_is_told(further: dict[str, Any], said: str) -> None:

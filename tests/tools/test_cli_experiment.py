@@ -25,6 +25,7 @@ from mmcore_engines.file_locks import Lock
 from mmcore_tools.experiments import Preset
 from mmcore_tools.experiments.preset import presets
 from tests.command_line import install, mmcore
+from tests.tables import cases
 from tests.timed_emulator import TimedProvider
 from tests.tools.test_presets import preset, preset_plugin
 
@@ -224,16 +225,7 @@ def test_what_was_measured_without_a_baseline_does_not_stand_in(declare: Any, tm
     assert [measured_before(tmp_path), measured_before(tmp_path)] == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("baseline", "reason"),
-    [
-        ("upc.kernel10", "upc.kernel01 45×45×45 b16: upc.kernel10: m = n = k = 45 is not a multiple of block.x = 32\n"),
-        (
-            "acme.*",
-            "upc.kernel01 45×45×45 b16: there is no other kernel 'acme.*' of its types and layouts (and 1 more)\n",
-        ),
-    ],
-)
+@cases(__file__, "why_a_kernel_was_not_compared_is_said", "baseline, reason")
 def test_why_a_kernel_was_not_compared_is_said(baseline: str, reason: str, declare: Any, tmp_path: Path) -> None:
     declare(sizes=(45, 46), blocks=(16,), baseline=baseline)
     result = run(tmp_path)
@@ -296,13 +288,7 @@ def test_other_code_is_measured_again(declare: Any, tmp_path: Path, monkeypatch:
     assert measured_before(tmp_path) == 0
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "reason"),
-    [
-        ("column < n", "column < n - 1", "0:31: expected"),
-        ("column < n", "column < nothing", 'error: identifier "nothing" is undefined'),
-    ],
-)
+@cases(__file__, "a_cell_that_fails_is_reported_and_tried_again", "old, new, reason")
 def test_a_cell_that_fails_is_reported_and_tried_again(
     old: str, new: str, reason: str, declare: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -472,13 +458,7 @@ def test_what_is_wrong_with_a_plugins_presets_is_a_warning(declare: Any) -> None
     assert error.startswith("Error: preset 'upc-sizes' is brought by ")
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"kernels": ("upc.kernel12",)}, "there is no kernel 'upc.kernel12'; did you mean upc.kernel1"),
-        ({"configs": ({"BM": 128},)}, "upc.kernel01: there is no parameter 'BM'; there are block"),
-    ],
-)
+@cases(__file__, "unknown_names_are_refused", "changes, reason")
 def test_unknown_names_are_refused(changes: dict[str, Any], reason: str, declare: Any, tmp_path: Path) -> None:
     declare(**changes)
     result = run(tmp_path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import json
 import re
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from mmcore.registry import registry
 from tests.command_line import mmcore
 from tests.made_up_results import DEVICE, EMULATOR, MACHINE, benchmark, document, emulated
 from tests.strategies import JSON, put_anywhere
+from tests.tables import cases
 from tests.timed_emulator import TimedEmulator, TimedProvider
 
 KERNEL, OTHER = "upc.kernel11", "upc.kernel01"
@@ -53,6 +53,14 @@ def saved(
     return path
 
 
+def side_by_side(folder: Path, **hosts: float) -> Path:
+    """Save a run of each host on five days, with its time in ms; return the folder."""
+    for day in range(1, 6):
+        for host, ms in hosts.items():
+            saved(folder, day, timed(ms), host=host, machine_info={"mmcore": MACHINE, "node": "container"})
+    return folder
+
+
 def runs(folder: Path, *times: float, **more: Any) -> Path:
     """A run on each day with these times, in ms; the folder."""
     for day, ms in enumerate(times, 1):
@@ -71,6 +79,12 @@ def series(folder: Path, *options: str, exit_code: int = 0) -> dict[str, Any]:
     (found,) = history(folder, *options, exit_code=exit_code)["series"]
     assert isinstance(found, dict)
     return found
+
+
+@pytest.fixture
+def odd() -> dict[str, Any]:
+    """A result of the other kernel at a size that is no square."""
+    return timed(1.0, kernel=OTHER, problem={"m": 64, "n": 65, "k": 66})
 
 
 def shown(folder: Path, *options: str) -> Result:
@@ -109,22 +123,7 @@ def test_what_some_run_of_the_reference_had_is_no_difference(tmp_path: Path) -> 
     assert series(tmp_path, exit_code=1)["differences"] == []
 
 
-@pytest.mark.parametrize(
-    ("times", "state", "why"),
-    [
-        ((*STEADY, 1.0299), "unchanged", "3 % are allowed"),
-        ((*STEADY, 1.0301), "slower", "more are not"),
-        ((1.0, 1.0, 1.0, 1.03), "unchanged", "rounding makes no more of them"),
-        ((1.0, 1.0, 1.0, 0.97), "unchanged", "nor of 3 % less"),
-        ((*STEADY, 0.9), "faster", "an improvement is no regression"),
-        ((1.0, 1.1, 0.9, 1.05, 0.95, 1.12), "unchanged", "it is within the noise"),
-        ((1.0, 1.0, 1.5, 1.001, 0.999, 1.05), "slower", "one odd run makes no noise"),
-        ((*STEADY, 1.5, 1.0), "unchanged", "an odd run before the newest"),
-        ((1.0, 1.0, 1.0, 1.04), "slower", "three runs are a reference"),
-        ((1.0, 1.0, 1.04), "new", "two are none"),
-        ((1.0,), "new", "nothing is before it"),
-    ],
-)
+@cases(__file__, "states", "times, state, why")
 def test_slower_exceeds_limit_and_noise(times: tuple[float, ...], state: str, why: str, tmp_path: Path) -> None:
     assert series(runs(tmp_path, *times), exit_code=int(state == "slower"))["state"] == state, why
 
@@ -177,20 +176,14 @@ def test_another_clock_and_a_clock_held_back_are_told(tmp_path: Path) -> None:
 
 
 def test_a_host_that_is_always_slow_is_named_and_is_no_regression(tmp_path: Path) -> None:
-    for day in range(1, 6):
-        for host, ms in (("a", 1.0), ("b", 1.002), ("c", 1.08)):
-            saved(tmp_path, day, timed(ms), host=host)
-    result = shown(tmp_path)
+    result = shown(side_by_side(tmp_path, a=1.0, b=1.002, c=1.08))
     assert result.exit_code == 0
     assert "\nhost c is 7.8 % slower than the median of 3 hosts, 2001-02-01 to 2001-02-05\n" in result.stdout
     assert result.stdout.count("host ") == 1
 
 
 def test_a_host_that_differs_by_what_is_no_change_is_not_named(tmp_path: Path) -> None:
-    for day in range(1, 6):
-        for host, ms in (("a", 1.0), ("b", 1.03)):
-            saved(tmp_path, day, timed(ms), host=host)
-    assert history(tmp_path)["hosts"] == []
+    assert history(side_by_side(tmp_path, a=1.0, b=1.03))["hosts"] == []
 
 
 def test_of_two_hosts_the_slower_one_is_named_and_hosts_of_other_days_are_not_compared(tmp_path: Path) -> None:
@@ -201,10 +194,7 @@ def test_of_two_hosts_the_slower_one_is_named_and_hosts_of_other_days_are_not_co
 
 
 def test_a_host_is_known_by_its_folder_whatever_name_the_machine_gives_itself(tmp_path: Path) -> None:
-    for day in range(1, 6):
-        for host, ms in (("a", 1.0), ("b", 1.5)):
-            saved(tmp_path, day, timed(ms), host=host, machine_info={"mmcore": MACHINE, "node": "container"})
-    found = series(tmp_path)
+    found = series(side_by_side(tmp_path, a=1.0, b=1.5))
     assert (found["runs"], [each["newest"]["host"] for each in found["hosts"]]) == (10, ["a", "b"])
 
 
@@ -230,15 +220,7 @@ def test_every_hosts_newest_run_is_judged_whichever_ran_last(tmp_path: Path) -> 
     assert hosts == [("gpu02", "slower"), ("gpu01", "slower"), ("gpu03", "unchanged")]
 
 
-@pytest.mark.parametrize(
-    ("slow", "named"),
-    [
-        (("gpu02",), "gpu02"),
-        (("gpu01", "gpu03"), "gpu01, gpu03"),
-        (("gpu01", "gpu02", "gpu03"), "3 hosts"),
-        (("gpu01", "gpu02", "gpu03", "gpu04"), "gpu01, gpu02 and 2 more"),
-    ],
-)
+@cases(__file__, "a_row_names_the_hosts", "slow, named")
 def test_a_row_names_the_hosts(slow: tuple[str, ...], named: str, tmp_path: Path) -> None:
     nightly(tmp_path, dict.fromkeys(slow, 1.5))
     if "gpu04" in slow:
@@ -286,12 +268,8 @@ def test_what_is_not_verified_in_its_newest_run_is_named_and_is_no_success(tmp_p
     saved(tmp_path, 7, timed(1.0), host="b")
     found = history(tmp_path, exit_code=1)
     (wrong,) = found["not_verified"]
-    assert (wrong["kernel"], wrong["problem"]["n"], wrong["host"], wrong["date"][:10]) == (
-        KERNEL,
-        1024,
-        "a",
-        "2001-02-06",
-    )
+    where = (wrong["kernel"], wrong["problem"]["n"], wrong["host"], wrong["date"][:10])
+    assert where == (KERNEL, 1024, "a", "2001-02-06")
     assert found["slower"] == 0
     result = shown(tmp_path)
     assert f"\nnot verified in the newest run: 1\n  {KERNEL} 1024 b32 (a, 2001-02-06)\n" in result.stdout
@@ -305,28 +283,26 @@ def test_of_many_that_are_not_verified_a_few_are_named(tmp_path: Path) -> None:
     assert "  and 3 more\n" in result.stdout
 
 
-@pytest.mark.parametrize("days", [(1, 2), (1, *range(3, 10))])
-def test_what_was_verified_since_or_is_measured_no_longer_is_not_wrong(days: tuple[int, ...], tmp_path: Path) -> None:
-    for day in days:
-        if day == 1:
-            saved(tmp_path, day, timed(1.0, verified=False))
-        else:
-            saved(tmp_path, day, timed(1.0, kernel=KERNEL if day == 2 else OTHER))
+@pytest.mark.parametrize(
+    "later",
+    [{2: timed(1.0)}, {day: timed(1.0, kernel=OTHER) for day in range(3, 10)}],
+    ids=["verified since", "measured no longer"],
+)
+def test_what_was_wrong_before_is_not_wrong(later: dict[int, Any], tmp_path: Path) -> None:
+    saved(tmp_path, 1, timed(1.0, verified=False))
+    for day, result in later.items():
+        saved(tmp_path, day, result)
     assert history(tmp_path)["not_verified"] == []
 
 
 def test_the_emulators_wrong_products_are_not_of_this_history(tmp_path: Path) -> None:
-    saved(tmp_path, 1, timed(1.0))
-    saved(tmp_path, 2, emulated(KERNEL, 64, 16), machine=EMULATOR)
+    saved(runs(tmp_path, 1.0), 2, emulated(KERNEL, 64, 16), machine=EMULATOR)
     assert history(tmp_path)["not_verified"] == []
 
 
 @pytest.mark.parametrize("schema", [99, "2", None])
 def test_results_of_an_unknown_version_are_left_out(schema: Any, tmp_path: Path) -> None:
-    runs(tmp_path, 1.0)
-    newer = timed(9.0)
-    newer["extra_info"]["schema"] = schema
-    saved(tmp_path, 2, newer)
+    saved(runs(tmp_path, 1.0), 2, timed(9.0, schema=schema))
     assert history(tmp_path)["left_out"] == {"of a version that this mmcore does not read": 1}
 
 
@@ -336,32 +312,18 @@ def test_tests_of_something_else_in_the_same_session_are_no_damage(tmp_path: Pat
     assert (len(found["series"]), found["problems"]) == (1, [])
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"", "is damaged, or no JSON"),
-        (b"\xff\xfe", "is damaged, or no JSON"),
-        (b"[" * 100_000, "is damaged, or no JSON"),
-        (b'{"benchmarks": [NaN]}', "NaN is not a number"),
-        (b"[1]", "holds no results: pytest-benchmark did not save it"),
-        (b'{"benchmarks": [], "machine_info": {"node": "x"}}', "holds no results of mmcore's"),
-        (b'{"benchmarks": [], "machine_info": {"mmcore": 3}}', "is damaged: it is not in the form of mmcore's results"),
-        (b'{"benchmarks": [], "machine_info": {"mmcore": {"name": "x"}}}', "is damaged: it has no 'datetime'"),
-        (
-            b'{"benchmarks": [], "machine_info": {"mmcore": {"name": "x"}}, "datetime": "yesterday"}',
-            "is damaged: Invalid isoformat string: 'yesterday'",
-        ),
-    ],
-)
-def test_a_damaged_file_costs_one_sentence(content: bytes, said: str, tmp_path: Path) -> None:
+@cases(__file__, "damaged_files", "content, said")
+def test_a_damaged_file_costs_one_sentence(content: str, said: str, tmp_path: Path) -> None:
     damaged = runs(tmp_path, *STEADY, 1.2) / "0000_damaged.json"
-    damaged.write_bytes(content)
-    result = shown(tmp_path)
-    assert result.exit_code == 1
-    assert "1 series in 6 files: 1 slower" in result.stdout
-    (line,) = result.stderr.splitlines()
-    assert line.startswith(f"warning: {damaged} ")
-    assert said in line
+    # An empty file is as damaged as one of other bytes, or of too many brackets.
+    for data in (content.encode(), *((b"\xff\xfe", b"[" * 100_000) if not content else ())):
+        damaged.write_bytes(data)
+        result = shown(tmp_path)
+        assert result.exit_code == 1
+        assert "1 series in 6 files: 1 slower" in result.stdout
+        (line,) = result.stderr.splitlines()
+        assert line.startswith(f"warning: {damaged} ")
+        assert said in line
 
 
 def test_a_run_dated_in_the_future_is_told_and_is_not_the_newest(tmp_path: Path) -> None:
@@ -374,21 +336,10 @@ def test_a_run_dated_in_the_future_is_told_and_is_not_the_newest(tmp_path: Path)
     assert found["series"][0]["newest"]["median_ms"] == 1.2, "a clock may be ahead by a time zone"
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "said"),
-    [
-        ("median_ms", 0, "'median_ms' is not a positive number that can be measured"),
-        ("median_ms", "1", "'median_ms' is not a positive number that can be measured"),
-        ("measure", "sideways", "'measure' is not 'kernel' or 'end-to-end'"),
-        ("problem", {"m": 1, "n": 2}, "it has no 'k'"),
-        ("problem", {"m": 1, "n": 2, "k": 0}, "'k' is not a whole number from 1"),
-        ("kernel", None, "'kernel' is not a text"),
-        ("conditions", 3, "it is not in the form of mmcore's results"),
-    ],
-)
-def test_a_damaged_benchmark_is_left_out(name: str, value: object, said: str, tmp_path: Path) -> None:
+@cases(__file__, "damaged_benchmarks", "name, value, said")
+def test_a_damaged_benchmark_is_left_out(name: str, value: str, said: str, tmp_path: Path) -> None:
     damaged = timed(1.0, kernel=OTHER)
-    damaged["extra_info"][name] = value
+    damaged["extra_info"][name] = json.loads(value)
     path = saved(tmp_path, 1, timed(1.0), damaged)
     found = history(tmp_path)
     assert [each["kernel"] for each in found["series"]] == [KERNEL]
@@ -411,25 +362,10 @@ def test_any_value_is_handled(value: Any, data: st.DataObject, tmp_path_factory:
     assert KERNEL in {each["kernel"] for each in found["series"]}
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--kernel", "nobody.*"), f"there are {OTHER}, {KERNEL}; 1024, 64×65×66; {DEVICE}"),
-        (("--card", "H100"), "there are no results of these kernels, sizes and cards together"),
-        (("--kernel", OTHER, "--size", "1024"), "there are no results of these kernels, sizes and cards together"),
-        (("--size", "4x5"), "'4x5' is not a size: give N, or all of MxNxK"),
-        (("--fail", "nan"), "'nan' is not a number from 0"),
-        (("--fail", "-1"), "'-1' is not a number from 0"),
-        (("--window", "0"), "'0' is not a whole number from 1"),
-        (("-o", "out.pdf"), "'out.pdf' does not end in .png or .svg"),
-        (("-o", "no/such/folder/out.svg"), "cannot be written: No such file or directory"),
-    ],
-)
-def test_what_cannot_be_done_is_refused(options: tuple[str, ...], said: str, tmp_path: Path) -> None:
-    odd = timed(1.0, kernel=OTHER)
-    odd["extra_info"]["problem"] = {"m": 64, "n": 65, "k": 66}
+@cases(__file__, "refused", "options, said")
+def test_impossible_requests_are_refused(options: str, said: str, odd: dict[str, Any], tmp_path: Path) -> None:
     saved(tmp_path, 1, timed(1.0), odd)
-    result = shown(tmp_path, *options)
+    result = shown(tmp_path, *options.split())
     assert (result.exit_code, result.stdout) == (2, "")
     assert said in result.stderr.splitlines()[-1]
 
@@ -445,9 +381,7 @@ def test_a_folder_without_times_is_refused(tmp_path: Path, monkeypatch: pytest.M
     assert "'untimed' holds no device times of verified products; left out: 1 result not verified" in result.stderr
 
 
-def test_kernels_sizes_and_cards_can_be_chosen(tmp_path: Path) -> None:
-    odd = timed(1.0, kernel=OTHER)
-    odd["extra_info"]["problem"] = {"m": 64, "n": 65, "k": 66}
+def test_kernels_sizes_and_cards_can_be_chosen(odd: dict[str, Any], tmp_path: Path) -> None:
     saved(tmp_path, 1, timed(1.0), odd, timed(1.0, n=512))
     assert series(tmp_path, "--size", "64x65x66")["kernel"] == OTHER
     assert series(tmp_path, "--size", "512")["problem"] == {"m": 512, "n": 512, "k": 512}
@@ -531,17 +465,9 @@ def test_a_figure_of_many_series_is_of_the_worst_in_percent(tmp_path: Path) -> N
     assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_without_matplotlib_a_figure_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    imported = builtins.__import__
-
-    def without(name: str, *others: Any) -> Any:
-        if name.partition(".")[0] == "matplotlib":
-            raise ImportError(name)
-        return imported(name, *others)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    runs(tmp_path, 1.0)
-    assert shown(tmp_path).exit_code == 0
+@pytest.mark.usefixtures("without_matplotlib")
+def test_without_matplotlib_a_figure_is_refused(tmp_path: Path) -> None:
+    assert shown(runs(tmp_path, 1.0)).exit_code == 0
     result = shown(tmp_path, "-o", str(tmp_path / "out.svg"))
     assert result.exit_code == 2
     assert "figures are drawn with matplotlib, which is not installed: python -m pip install" in result.stderr

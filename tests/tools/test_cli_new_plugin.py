@@ -28,6 +28,7 @@ from mmcore.registry import Registry, registry
 from tests.command_line import mmcore
 from tests.fresh_environment import fresh_environment, run, wheel_of_mmcore
 from tests.lectures import lecture_kernels
+from tests.tables import cases
 
 SIZES = ((5, 100, 33), (64, 128, 192), (96, 96, 96), (100, 100, 100))
 LECTURES = sorted(lecture_kernels())
@@ -216,19 +217,7 @@ def test_a_copy_has_the_headers_beside_the_module_and_what_the_original_depends_
     assert settings(document)["project"]["dependencies"] == ["mmcore-cuda>=0.3,<0.4", "numpy"]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "reason"),
-    [
-        ('"stranger.by2"', '"stranger.by" + str(2)', "no text of its module is the name acme.mine, which replaces the"),
-        ("import numpy", "from stranger import common; import numpy", "without the rest of its package: its module im"),
-        (
-            "return Kernel(",
-            "yield Kernel(name='stranger.by3', configs=[{'block': 32}])\n    yield Kernel(",
-            "other ker",
-        ),
-        ('"columns.cuda"', '"../stranger/columns.cuda"', "its source is not in one folder with its module"),
-    ],
-)
+@cases(__file__, "only_complete_modules_are_copied", "old, new, reason")
 def test_only_complete_modules_are_copied(old: str, new: str, reason: str, stranger: Path, here: Path) -> None:
     module = stranger / "variants.py"
     module.write_text(module.read_text().replace(old, new))

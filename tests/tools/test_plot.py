@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import copy
 import json
 import re
 import struct
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -45,6 +45,7 @@ from tests.made_up_results import (
     write,
 )
 from tests.strategies import JSON, put_anywhere
+from tests.tables import cases
 
 SVG = "{http://www.w3.org/2000/svg}"
 KIND_OF = {
@@ -58,26 +59,24 @@ KIND_OF = {
 }
 # Rungs of two types, and the share of the library's rate that each has.
 RUNGS = {
-    **{
-        f"made.f32.{name}": ("float32", share)
-        for name, share in (("02_naive", 0.01), ("01_tiles", 0.5), ("03_all", 2.0))
-    },
+    "made.f32.02_naive": ("float32", 0.01),
+    "made.f32.01_tiles": ("float32", 0.5),
+    "made.f32.03_all": ("float32", 2.0),
     "made.f64.01_all": ("float64", 0.9),
 }
-LADDER = document(
-    [beside(benchmark(name, 512, 16), share, dtype) for name, (dtype, share) in RUNGS.items()],
-    "made-ladder",
-    baseline="cublas.*",
-)
-LADDER_SIZES = document(
-    [
-        beside(benchmark(name, n, 16), share, dtype)
-        for name, (dtype, share) in RUNGS.items()
-        for n in (512, 1000, 1024, 2048)
-    ],
-    "made-ladder",
-    baseline="cublas.*",
-)
+
+
+def ladder(benchmarks: Iterable[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    """A ladder's results beside cuBLAS."""
+    return document([*benchmarks], "made-ladder", baseline="cublas.*", **more)
+
+
+def rungs(*sizes: int) -> dict[str, Any]:
+    """The results of all rungs at these sizes."""
+    return ladder(beside(benchmark(name, n, 16), share, dtype) for name, (dtype, share) in RUNGS.items() for n in sizes)
+
+
+LADDER, LADDER_SIZES = rungs(512), rungs(512, 1000, 1024, 2048)
 PLAIN = document([*sweep(UPC, (640, 641, 1024), (16, 32)), benchmark("poznan.v5", 1024, 16)])
 FIRST_RUN = document([emulated(kernel, 64, b) for kernel in UPC for b in (8, 16)], machine=EMULATOR)
 
@@ -96,10 +95,15 @@ def written(drawing: Drawing) -> str:
     return " ".join(" ".join(texts(drawing.svg())).split())
 
 
-def drawn(drawing: Drawing, panel: str) -> dict[str, dict[int, float]]:
-    """The points of each line in a panel, by its label."""
+def axes_of(drawing: Drawing, panel: str) -> Any:
     axes = Figure().subplots()
     drawing.panels[panel](axes)
+    return axes
+
+
+def drawn(drawing: Drawing, panel: str) -> dict[str, dict[int, float]]:
+    """The points of each line in a panel, by its label."""
+    axes = axes_of(drawing, panel)
     return {str(line.get_label()): dict(np.asarray(line.get_xydata()).tolist()) for line in axes.lines}
 
 
@@ -108,7 +112,8 @@ def test_each_experiment_gets_its_figure_with_title_series_units_device_and_date
     found = results(tmp_path, EXPERIMENTS[name])
     drawing = figure(found)
     svg = drawing.svg()
-    words = " ".join(" ".join(texts(svg)).split())
+    assert svg == figure(found).svg(), "it is the same every time"
+    words = written(drawing)
     assert usual_kind(found) == KIND_OF[name]
     assert drawing.title.startswith(TITLE)
     assert f"{DEVICE} (100 multiprocessors, up to 1000 MHz), {DAY}" in words
@@ -118,11 +123,6 @@ def test_each_experiment_gets_its_figure_with_title_series_units_device_and_date
     assert all(entry.kernel in words for entry in found.entries)
     assert len(svg) < 100_000
     assert "<dc:date>" not in svg, "it says nothing of the day it was drawn on"
-
-
-def test_a_figure_is_the_same_every_time(tmp_path: Path) -> None:
-    found = results(tmp_path, EXPERIMENTS["poznan-first"])
-    assert figure(found).svg() == figure(found).svg()
 
 
 def test_a_figure_has_a_light_background_of_its_own(tmp_path: Path) -> None:
@@ -148,12 +148,9 @@ def test_an_emulators_counts_are_never_drawn_as_speed(content: dict[str, Any], t
     assert not re.search(r"GFLOP/s|\bms\b|GeForce|better", words)
 
 
-def test_the_heading_of_a_reduced_experiment_is_of_what_was_measured(tmp_path: Path) -> None:
+def test_the_heading_of_a_part_of_an_experiment_is_of_that_part(tmp_path: Path) -> None:
     quick = document(sweep(UPC, range(30, 40), (8,)), "upc-remainders", quick=True)
     assert figure(results(tmp_path, quick)).title == "GFLOP/s at every n from 30 to 39"
-
-
-def test_the_heading_of_chosen_results_is_of_what_was_chosen(tmp_path: Path) -> None:
     found = results(tmp_path, EXPERIMENTS["poznan-first"])
     assert figure(chosen(found, ["poznan.v3"], [])).title == "GFLOP/s against n from 176 to 528"
 
@@ -186,14 +183,12 @@ def test_a_ladder_has_a_panel_for_each_type_with_rungs_in_their_order(tmp_path: 
     assert usual_kind(found) == "ladder"
     drawing = figure(found)
     assert list(drawing.panels) == ["float32, made.f32.*", "float64, made.f64.*"]
-    axes = Figure().subplots()
-    drawing.panels["float32, made.f32.*"](axes)
+    axes = axes_of(drawing, "float32, made.f32.*")
     assert [label.get_text() for label in axes.get_yticklabels()] == ["02_naive", "01_tiles", "03_all"]
     low, high = axes.get_ylim()
     assert low > high, "the first rung is on top"
     rates = [rate(name, 512, 16) / 1e3 for name, (dtype, _) in RUNGS.items() if dtype == "float32"]
-    bars: Any = axes.patches
-    assert [bar.get_width() for bar in bars] == pytest.approx(rates)
+    assert [bar.get_width() for bar in axes.patches] == pytest.approx(rates)
     words = [text.get_text() for text in axes.texts]
     assert [text.partition(" ")[2] for text in words[:3]] == ["(1.0 %)", "(50 %)", "(200 %)"]
 
@@ -204,19 +199,15 @@ def test_a_ladder_at_one_of_several_sizes_is_headed_by_it(tmp_path: Path) -> Non
 
 
 def test_a_ladders_line_is_the_median_of_the_librarys_rates(tmp_path: Path) -> None:
-    shares = (0.5, 0.25, 2.0)
-    content = [
-        beside(benchmark(f"made.up{index}", 512, 16, gflops=lambda *_: 1000.0), share)
-        for index, share in enumerate(shares)
-    ]
-    lines = drawn(figure(results(tmp_path, document(content, "made-ladder")), "ladder"), "float32, made.*")
+    shares = {"made.up0": 0.5, "made.up1": 0.25, "made.up2": 2.0}
+    made = [beside(benchmark(name, 512, 16, gflops=lambda *_: 1000.0), share) for name, share in shares.items()]
+    lines = drawn(figure(results(tmp_path, document(made, "made-ladder")), "ladder"), "float32, made.*")
     (line,) = lines.values()
     assert list(line) == pytest.approx([2.0]), "TFLOP/s, of 2, 4 and 0.5"
 
 
 def test_a_ladder_without_the_library_has_no_line_and_no_percents(tmp_path: Path) -> None:
-    content = document([benchmark(name, 512, 16) for name in RUNGS], "made-ladder", baseline="cublas.*")
-    found = results(tmp_path, content)
+    found = results(tmp_path, ladder(benchmark(name, 512, 16) for name in RUNGS))
     assert usual_kind(found) == "ladder"
     words = written(figure(found))
     assert "%" not in words
@@ -224,10 +215,9 @@ def test_a_ladder_without_the_library_has_no_line_and_no_percents(tmp_path: Path
 
 
 def test_an_emulated_ladder_shows_counts_in_the_rungs_order(tmp_path: Path) -> None:
-    content = [emulated(name, 64, 16) for name in ("made.up2", "made.up1")]
-    drawing = figure(results(tmp_path, document(content, "made-ladder", machine=EMULATOR, baseline="cublas.*")))
-    axes = Figure().subplots()
-    drawing.panels["float32, made.*"](axes)
+    content = ladder([emulated(name, 64, 16) for name in ("made.up2", "made.up1")], machine=EMULATOR)
+    drawing = figure(results(tmp_path, content))
+    axes = axes_of(drawing, "float32, made.*")
     assert [label.get_text() for label in axes.get_yticklabels()] == ["up2", "up1"]
     assert "Counted, not timed" in drawing.title
     assert "as emulated" in axes.get_xlabel()
@@ -243,34 +233,21 @@ def test_sizes_beside_a_library_have_a_panel_for_each_type_with_its_line(tmp_pat
     assert lines["cuBLAS"][512] == pytest.approx(lines["made.f64.01_all"][512] / 0.9)
     assert [list(points) for name, points in lines.items() if name.startswith("_")] == [[1000], [1000]]
     assert "n that is no multiple of 16" in drawing.text
-    aligned = results(tmp_path, chosen_sizes(LADDER_SIZES, {512, 1024}))
-    assert "multiple of 16" not in figure(aligned).text
+    assert "multiple of 16" not in figure(results(tmp_path, rungs(512, 1024))).text
 
 
 def test_a_kernel_tuned_for_each_size_is_one_line(tmp_path: Path) -> None:
     made = [beside(benchmark("made.up", n, b), 0.5) for n, b in ((512, 8), (1024, 16), (2048, 32))]
-    once = drawn(figure(results(tmp_path, document(made, "made-ladder", baseline="cublas.*"))), "float32")
+    once = drawn(figure(results(tmp_path, ladder(made))), "float32")
     assert list(once["made.up"]) == [512, 1024, 2048]
     twice = [*made, beside(benchmark("made.up", 512, 32), 0.5)]
-    both = drawn(figure(results(tmp_path, document(twice, "made-ladder", baseline="cublas.*"))), "float32")
+    both = drawn(figure(results(tmp_path, ladder(twice))), "float32")
     assert list(both["made.up, b=32"]) == [512, 2048]
-
-
-def test_too_many_lines_beside_a_library_are_refused_too(tmp_path: Path) -> None:
-    made = [beside(benchmark(f"made.up{i}", n, 8), 0.5) for i in range(21) for n in (64, 128)]
-    with pytest.raises(InvalidResults, match="21 series are too many for one figure"):
-        figure(results(tmp_path, document(made, "made-ladder", baseline="cublas.*")), "sizes")
-
-
-def chosen_sizes(content: dict[str, Any], sizes: set[int]) -> dict[str, Any]:
-    """The benchmarks at some sizes only."""
-    kept = [each for each in content["benchmarks"] if each["extra_info"]["problem"]["n"] in sizes]
-    return {**content, "benchmarks": kept}
 
 
 def test_sizes_one_apart_beside_a_library_are_sizes_and_no_remainders(tmp_path: Path) -> None:
     content = [beside(benchmark("made.up", n, 16), 0.5) for n in (512, 513)]
-    assert usual_kind(results(tmp_path, document(content, "made-ladder", baseline="cublas.*"))) == "sizes"
+    assert usual_kind(results(tmp_path, ladder(content))) == "sizes"
 
 
 def test_remainders_get_a_panel_for_each_kernel_and_config(tmp_path: Path) -> None:
@@ -318,8 +295,7 @@ def test_a_roofline_places_kernels_by_their_counts_under_their_gpus_ceilings(tmp
     assert "first-level caches: 12.8 TB/s" in words, "100 × 1 GHz × 128 bytes"
     assert all(f"{kernel}, b=32" in words for kernel in kernels)
     assert "useful flop (2·m·n·k) per byte of global sectors, as counted" in words
-    axes = Figure().subplots()
-    drawing.panels[""](axes)
+    axes = axes_of(drawing, "")
     points = [line for line in axes.lines if line.get_marker() != "None"]
     assert len({(line.get_color(), line.get_marker()) for line in points}) == len(kernels), "told by the legend"
 
@@ -337,30 +313,18 @@ def test_a_roofline_counts_at_a_smaller_size_with_the_same_remainders(n: int, co
     assert (n - counted) % 32 == 0
 
 
-@pytest.mark.parametrize(
-    ("kind", "size", "said"),
-    [
-        ("pie", None, "there is no figure 'pie'; there are sizes, remainders"),
-        ("bars", 5, "there are no kernel results at n = 5; there are some at 640, 641, 1024"),
-        ("sizes", 640, "a figure of sizes is not of one size; leave --size out"),
-        ("blocks", None, "takes results of several square blocks at one size"),
-        ("transfers", None, "takes kernel times and end-to-end times of the same products"),
-    ],
-)
-def test_a_figure_that_cannot_be_made_is_refused(kind: str, size: int | None, said: str, tmp_path: Path) -> None:
+@cases(__file__, "no_such_figures", "kind, size, said")
+def test_a_figure_that_cannot_be_made_is_refused(kind: str, size: int, said: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidResults, match=re.escape(said)):
-        figure(results(tmp_path, PLAIN), kind, size)
-
-
-def test_a_roofline_of_counts_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidResults, match="a roofline takes measured rates, and the emulator measures no time"):
-        figure(results(tmp_path, FIRST_RUN), "roofline")
+        figure(results(tmp_path, FIRST_RUN if kind == "roofline" else PLAIN), kind, size or None)
 
 
 def test_lines_that_nobody_could_tell_apart_are_refused(tmp_path: Path) -> None:
     found = results(tmp_path, document(sweep([f"made.up{i}" for i in range(7)], (64, 128), (8, 16, 32))))
-    with pytest.raises(InvalidResults, match="21 series are too many for one figure; choose some with --kernel"):
-        figure(found, "sizes")
+    beside_a_library = ladder(beside(benchmark(f"made.up{i}", n, 8), 0.5) for i in range(21) for n in (64, 128))
+    for several in (found, results(tmp_path, beside_a_library)):
+        with pytest.raises(InvalidResults, match="21 series are too many for one figure; choose some with --kernel"):
+            figure(several, "sizes")
     assert figure(chosen(found, ["made.up[012]"], ["b=8", "b=16"]), "sizes").panels
 
 
@@ -397,46 +361,18 @@ def test_published_figures_are_those_of_the_lectures() -> None:
     assert {figure.measure for figure in published()} == {"kernel", "end-to-end"}
 
 
-# Damage of a results file: a value, its place, and the message.
-INFO = ("benchmarks", "0", "extra_info")
-NOTHING = object()
-
-
-@pytest.mark.parametrize(
-    ("value", "where", "said"),
-    [
-        (NOTHING, ("benchmarks",), "holds no results: pytest-benchmark did not save it"),
-        ([], ("benchmarks",), "holds no results: nothing was measured in that run"),
-        (NOTHING, ("machine_info", "mmcore"), "is not a result of mmcore's: it has no 'mmcore'"),
-        (3, INFO, "is damaged: it is not in the form of mmcore's results"),
-        (NOTHING, (*INFO, "kernel"), "benchmark 1 is not a result of mmcore's: it has no 'kernel'"),
-        (0, (*INFO, "problem", "n"), "64×0×64 is not a product"),
-        ("many", (*INFO, "problem", "n"), "'n' is not a number from 0"),
-        ([16, 16, 1, 1], (*INFO, "config", "block"), "(16, 16, 1, 1) is not a block shape"),
-        ("speed", (*INFO, "measure"), "'measure' is not 'kernel' or 'end-to-end'"),
-        ("hot", (*INFO, "caches"), "'caches' is not 'warm' or 'cold'"),
-        ("fast", (*INFO, "median_ms"), "'median_ms' is not a number from 0"),
-        (None, (*INFO, "gflops"), "neither a kernel time nor counts"),
-        ("acme.best", (*INFO, "baseline"), "is not a result of mmcore's: it has no 'acme.best'"),
-        (-1, (*INFO, "percent_of_baseline"), "'percent_of_baseline' is not a number from 0"),
-        ([0], (*INFO, "compared", "0", "time", "rounds"), "cublas.best takes no time"),
-        ([], (*INFO, "compared", "0", "time", "rounds"), "is damaged: no median for empty data"),
-        (None, (*INFO, "compared", "0", "time"), "'time' is not a number from 0"),
-        ([{"kernel": "upc.kernel01"}], ("mmcore", "refused"), "is not a result of mmcore's: it has no 'problem'"),
-    ],
-)
-def test_a_damaged_or_foreign_file_is_told_by_one_sentence(
-    value: Any, where: tuple[str, ...], said: str, tmp_path: Path
-) -> None:
+@cases(__file__, "damaged", "value, where, said")
+def test_a_damaged_or_foreign_file_is_one_sentence(value: str, where: str, said: str, tmp_path: Path) -> None:
     made = beside(benchmark("upc.kernel01", 64, 8), 0.5)
     content = copy.deepcopy(document([made], "made-up", refused=[refusal("a.b", 3, 2)]))
     place: Any = content
-    for key in where[:-1]:
+    *outer, last = where.replace("INFO", "benchmarks 0 extra_info").split()
+    for key in outer:
         place = place[int(key)] if key.isdecimal() else place[key]
-    if value is NOTHING:
-        del place[where[-1]]
+    if value:
+        place[last] = json.loads(value)
     else:
-        place[where[-1]] = value
+        del place[last]
     path = write(tmp_path / "damaged.json", content)
     result = mmcore("plot", str(path), "-o", str(tmp_path / "out.svg"))
     assert (result.exit_code, result.stdout) == (2, "")
@@ -498,16 +434,7 @@ def test_json_says_what_was_written(tmp_path: Path) -> None:
     assert said == {"file": str(out), "bytes": out.stat().st_size, "cells": 7, "devices": [DEVICE]}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("-o", "out.pdf"), "'out.pdf' does not end in .png, .svg or .html"),
-        (("-o", "out.html", "--figure", "bars"), "a page holds all figures; leave --figure and --size out"),
-        (("-o", "no/such/folder/out.svg"), "cannot be written: No such file or directory"),
-        (("-o", "out.svg", "--kernel", "nobody.*"), "there are no results of these kernels and configs"),
-        (("none.json", "-o", "out.svg"), "none.json cannot be read: No such file"),
-    ],
-)
+@cases(__file__, "what_cannot_be_done_is_refused", "arguments, said")
 def test_what_cannot_be_done_is_refused(
     arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -526,15 +453,8 @@ def test_a_picture_is_of_one_experiment(tmp_path: Path) -> None:
     assert "these files are of 2 experiments or devices, and a picture is of one; a .html has all" in result.stderr
 
 
-def test_without_matplotlib_one_sentence_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import_module = builtins.__import__
-
-    def no_matplotlib(name: str, *rest: Any, **more: Any) -> Any:
-        if name.startswith("matplotlib"):
-            raise ModuleNotFoundError(name)
-        return import_module(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", no_matplotlib)
+@pytest.mark.usefixtures("without_matplotlib")
+def test_without_matplotlib_one_sentence_says_how_to_get_it(tmp_path: Path) -> None:
     result = mmcore("plot", str(write(tmp_path / "r.json", PLAIN)), "-o", str(tmp_path / "out.svg"))
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1] == (

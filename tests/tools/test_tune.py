@@ -30,6 +30,7 @@ from tests import landscape
 from tests.command_line import installed
 from tests.command_line import mmcore as command
 from tests.core.test_result import RESULT
+from tests.tables import cases
 from tests.timed_emulator import TimedEmulator
 
 optuna = pytest.importorskip("optuna", reason="the extra 'tune' is not installed")
@@ -127,7 +128,7 @@ def test_what_would_be_replaced_has_to_be_beaten(tmp_path: Path) -> None:
 def test_a_kernel_without_a_right_config_does_not_stop_the_others() -> None:
     result = command(*TUNE, "--size", "16", "--size", "24", "--trials", "3", "--timeout", "0.001", "--json")
     assert (result.exit_code, json.loads(result.stdout)) == (2, [])
-    assert result.stderr.count("there is no right config: timeout") == 2
+    assert result.stderr.count("no config is right: timeout") == 2
 
 
 @pytest.mark.slow
@@ -365,17 +366,7 @@ def test_several_sizes_are_one_file_with_an_entry_each(tmp_path: Path) -> None:
     assert all(Tuned(**each).seconds > 0 for each in tuned)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("tune", "acme.valley", "--size", "16", "--device", "emulator"), "supports no timing, so no config is faster"),
-        (("tune", "acme.hill", "--size", "16", "--device", "landscape"), "did you mean acme.valley"),
-        (("tune", "upc.kernel10", "--size", "17", "--device", "landscape"), "none of the 3 configs can be launched"),
-        (("tune", "acme.valley", "--device", "landscape"), "Missing option '--size'"),
-        (("tune", "acme.valley", "--size", "16", "--plot", "x.pdf"), "'x.pdf' does not end in .png or .svg"),
-        (("tune", "acme.valley", "--size", "16", "--budget", "long"), "'long' is not a number of seconds above 0"),
-    ],
-)
+@cases(__file__, "what_cannot_be_tuned_is_told_in_a_sentence", "arguments, said")
 def test_what_cannot_be_tuned_is_told_in_a_sentence(arguments: tuple[str, ...], said: str) -> None:
     result = command(*arguments)
     assert result.exit_code == 2
@@ -397,7 +388,7 @@ def test_without_optuna_the_message_names_the_extra(monkeypatch: pytest.MonkeyPa
 def test_a_kernel_without_a_right_config_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     result = command("tune", "acme.valley", "--size", "16", "--device", "landscape", "--timeout", "0.001")
     assert result.exit_code == 2
-    assert "there is no right config" in result.stderr
+    assert "no config is right" in result.stderr
 
 
 def test_bench_takes_what_was_tuned(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -206,7 +206,7 @@ def stored(case: Case, reading: Reading) -> Bytes:
 
 
 def drawn(random: np.random.Generator, rank: int, seed: int, *, store: bool = False) -> Case:
-    """Draw a case that the driver takes; of a store nothing but its last pixels and channels lies outside."""
+    """Draw a case that the driver takes; only the last pixels and channels of a store may be outside."""
     kind = str(random.choice(list(SIZES)))
     unit = 16 // SIZES[kind]
     swizzle = int(random.choice(list(_SWIZZLES)))

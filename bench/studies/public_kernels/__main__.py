@@ -68,7 +68,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _selected(asked: argparse.Namespace) -> list[PublicKernel]:
-    """Return the kernels that are asked for and have a checkout."""
+    """Return the requested kernels that have a checkout."""
     found = [
         each
         for each in KERNELS.values()

@@ -53,7 +53,7 @@ class PublicKernel:
         file: path of its source in the checkout.
         family: its instructions: "simt", "wmma", "mma.sync" or "wgmma".
         kernel: the declaration, whose source is that path.
-        sizes: the products that a GPU measures unless others are asked for; see :meth:`measured_sizes`.
+        sizes: the default products on a GPU; see :meth:`measured_sizes`.
         wrong: the reason why its product is wrong, by reading the source; empty for a right kernel.
         unsupported: the reason why mmcore cannot judge it; empty where it can.
     """
@@ -71,7 +71,7 @@ class PublicKernel:
             raise ValueError(f"{self.kernel.name} is of the family {self.family!r}; there are {', '.join(FAMILIES)}")
 
     def measured_sizes(self, asked: Sequence[int], *, timed: bool) -> list[Sizes]:
-        """Return the products to measure: the kernel's own, or square ones near the edges that are asked for.
+        """Return the products to measure: the kernel's own, or square ones near the requested edges.
 
         By default the edges are 1024 and 4096 on a GPU (``timed``), and 64 on the emulator. Each is rounded up until
         the constraints allow it.

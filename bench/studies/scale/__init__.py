@@ -1,5 +1,5 @@
 """The cost of spreading cells over many workers, for the process that hands them out, the head.
 
-It is measured on one machine without a GPU: workers of the engines ``processes`` and ``ray`` with a function that
-returns at once, and stand-ins for GPUs, which sleep as long as cells take on an H200.
+It is measured on one machine without a GPU. Workers of the engines ``processes`` and ``ray`` return at once. Stand-ins
+for GPUs sleep as long as cells take on an H200.
 """

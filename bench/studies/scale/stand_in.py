@@ -19,7 +19,7 @@ from mmcore.executor.choose_device import open_device
 from mmcore.measure import Phases, measure
 from mmcore.timing import Time
 from mmcore_engines import Request
-from mmcore_engines.place import identity
+from mmcore_engines.device_worker import identity
 
 ROUNDS = 1000
 USUAL_ROUNDS = 330  # about what the kernels of phases.json had
@@ -137,7 +137,7 @@ class Node:
         self._free: dict[str, float] = {}
 
     async def answer(self, name: str, request: bytes) -> bytes:
-        """Return the answer to a GPU's request, with its begin and end and the time for which the GPU was free."""
+        """Return the answer to a GPU's request, with its begin, its end and the GPU's free time before it."""
         began, asked = time.monotonic(), json.loads(request)
         if "hello" in asked:
             return self._answering.hello(name)

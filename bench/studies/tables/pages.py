@@ -6,11 +6,21 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-from bench.studies.tables.baseline import best_kernel_times, copies, end_to_end_times, kernel_times, then_and_now
 from bench.studies.tables.conclusions import POZNAN, UNSA, UPC, conclusions
-from bench.studies.tables.instructions import instructions
+from bench.studies.tables.emulator import emulated_bits, independent_models, instructions, planted_faults, tensor_cores
 from bench.studies.tables.ladder import busy, rows_of_any_length, rungs
 from bench.studies.tables.ladder import sizes as ladder_sizes
+from bench.studies.tables.lectures import (
+    best_kernel_times,
+    coalescing,
+    copies,
+    end_to_end_times,
+    kernel_times,
+    remainders,
+    sizes,
+    then_and_now,
+    transfers,
+)
 from bench.studies.tables.methods import (
     cgma,
     clock,
@@ -23,15 +33,12 @@ from bench.studies.tables.methods import (
     themselves,
 )
 from bench.studies.tables.own_benchmarks import own_benchmarks
-from bench.studies.tables.presets import coalescing, remainders, sizes, transfers
 from bench.studies.tables.public_kernels import public_kernels
 from bench.studies.tables.scale import cards, head, limits, predictions, pytest_head, searches, similar_card, stand_ins
 from bench.studies.tables.scale import sizes as message_sizes
 from bench.studies.tables.sources import H100, H200
 from bench.studies.tables.studies import PAGE, studies
-from bench.studies.tables.tensor_cores import emulated_bits, independent_models, planted_faults, tensor_cores
-from bench.studies.tables.trust import fuzzing, fuzzing_by_kernel, zoo
-from bench.studies.tables.types import float22, terms_that_show, types
+from bench.studies.tables.trust import float22, fuzzing, fuzzing_by_kernel, terms_that_show, types, zoo
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"kernel times": best_kernel_times},

@@ -62,7 +62,7 @@ def main(results: Path, vectors: Path) -> None:
 
 
 def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the number of dot products of each instruction, and of those that differ from the emulator's."""
+    """Return the number of dot products of each instruction, and how many differ from the emulator's."""
     found = []
     for row in rows:
         counts = {"dot products": 0, "differ": 0, "signs of zeros": 0, "bits of NaN": 0}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,38 +60,21 @@ class Case:
         return f"{self.instruction} {self.shape} {self.types}{'.satfinite' if self.saturate else ''}"
 
 
-CASES = (
-    Case("mma", "f16", "f16", "f32", 16),
-    Case("mma", "f16", "f16", "f32", 8),
-    Case("mma", "f16", "f16", "f16", 16),
-    Case("mma", "f16", "f16", "f16", 8),
-    Case("mma", "bf16", "bf16", "f32", 16),
-    Case("mma", "bf16", "bf16", "f32", 8),
-    Case("mma", "tf32", "tf32", "f32", 8),
-    Case("mma", "tf32", "tf32", "f32", 4),
-    Case("mma", "e4m3", "e4m3", "f32", 32),
-    Case("mma", "e5m2", "e5m2", "f32", 32),
-    Case("mma", "e4m3", "e5m2", "f32", 16),
-    Case("mma", "e4m3", "e4m3", "f16", 32),
-    Case("mma", "e5m2", "e5m2", "f16", 16),
-    Case("mma", "s8", "s8", "s32", 32),
-    Case("mma", "u8", "u8", "s32", 32),
-    Case("mma", "s8", "u8", "s32", 16),
-    Case("mma", "s8", "s8", "s32", 32, saturate=True),
-    Case("mma", "f64", "f64", "f64", 4),
-    Case("wgmma", "f16", "f16", "f32", 16),
-    Case("wgmma", "f16", "f16", "f16", 16),
-    Case("wgmma", "bf16", "bf16", "f32", 16),
-    Case("wgmma", "tf32", "tf32", "f32", 8),
-    Case("wgmma", "e4m3", "e4m3", "f32", 32),
-    Case("wgmma", "e5m2", "e5m2", "f32", 32),
-    Case("wgmma", "e4m3", "e5m2", "f32", 32),
-    Case("wgmma", "e4m3", "e4m3", "f16", 32),
-    Case("wgmma", "e5m2", "e5m2", "f16", 32),
-    Case("wgmma", "s8", "s8", "s32", 32),
-    Case("wgmma", "u8", "u8", "s32", 32),
-    Case("wgmma", "s8", "s8", "s32", 32, saturate=True),
-)
+_MMA = """f16 f16 f32 16; f16 f16 f32 8; f16 f16 f16 16; f16 f16 f16 8; bf16 bf16 f32 16; bf16 bf16 f32 8;
+tf32 tf32 f32 8; tf32 tf32 f32 4; e4m3 e4m3 f32 32; e5m2 e5m2 f32 32; e4m3 e5m2 f32 16; e4m3 e4m3 f16 32;
+e5m2 e5m2 f16 16; s8 s8 s32 32; u8 u8 s32 32; s8 u8 s32 16; s8 s8 s32 32 satfinite; f64 f64 f64 4"""
+_WGMMA = """f16 f16 f32 16; f16 f16 f16 16; bf16 bf16 f32 16; tf32 tf32 f32 8; e4m3 e4m3 f32 32; e5m2 e5m2 f32 32;
+e4m3 e5m2 f32 32; e4m3 e4m3 f16 32; e5m2 e5m2 f16 32; s8 s8 s32 32; u8 u8 s32 32; s8 s8 s32 32 satfinite"""
+
+
+def _cases(instruction: str, table: str) -> Iterator[Case]:
+    """Yield the cases of a table: types of A, B and the result, and k."""
+    for row in table.split(";"):
+        a, b, result, k, *saturate = row.split()
+        yield Case(instruction, a, b, result, int(k), bool(saturate))
+
+
+CASES = (*_cases("mma", _MMA), *_cases("wgmma", _WGMMA))
 
 
 class Draw:

@@ -16,7 +16,7 @@ def machine_code(ptx: str, architecture: str) -> bytes:
 
     try:
         with warnings.catch_warnings():
-            # cuda.core warns where it takes the driver for want of nvJitLink, which is as good for a single PTX.
+            # Without nvJitLink cuda.core warns and uses the driver, which suffices for a single PTX.
             warnings.simplefilter("ignore", RuntimeWarning)
             linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=LinkerOptions(arch=f"sm_{architecture}"))
         return bytes(linker.link("cubin").code)

@@ -67,7 +67,7 @@ def check_by_compute_sanitizer(cell: Cell) -> Check:
         raise NoDevice("compute-sanitizer is not on the PATH; it comes with the CUDA toolkit")
     placed = cell.on(device_name("cuda" if cell.device == "auto" else cell.device))
     if not chosen(placed.device)[0].supports_timing:
-        raise NoDevice(f"compute-sanitizer watches a GPU, and {placed.device} is none")
+        raise NoDevice(f"compute-sanitizer watches a GPU, which {placed.device} is not")
     all_violations: list[Violation] = []
     for name, options in TOOLS.items():
         launched, output = _watched([tool, "--tool", name, "--print-limit", "10000", *options], name, placed)

@@ -95,7 +95,7 @@ def profiles_by_ncu(cells: Sequence[Cell], further: str = "") -> list[Profile]:
     placed = [cell.on(device_name("cuda" if cell.device == "auto" else cell.device)) for cell in cells]
     for cell in placed:
         if not chosen(cell.device)[0].supports_timing:
-            raise NoDevice(f"ncu counts on a GPU, and {cell.device} is none")
+            raise NoDevice(f"ncu counts on a GPU, which {cell.device} is not")
     limits = [cell.timeout for cell in cells if cell.timeout is not None]
     launched, counts = _count(placed, max(limits, default=None), further)
     profiles = []

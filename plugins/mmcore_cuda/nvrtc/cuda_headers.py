@@ -108,7 +108,7 @@ def _located(library: str) -> str | None:
 def _unpacked() -> str:
     try:
         return str(cache_directory() / "cuda-headers")
-    except MmcoreError:  # the user has no home
+    except MmcoreError:  # no home directory
         return ""
 
 

@@ -90,7 +90,7 @@ class Tuned:
         return sum(abs(math.log2(measured / asked)) for measured, asked in pairs)
 
     def far(self, problem: Problem) -> float:
-        """Return the distance of a product for which the config was not tuned; 0 if it is near."""
+        """Return the distance of a product if it is far from the measured one; 0 if it is near."""
         return distance if (distance := self.distance(problem)) > _NEAR else 0.0
 
 

@@ -1,6 +1,6 @@
 """The order of tuned configs for a product on a card.
 
-Where none is tuned on the card, those that were tuned on the most similar card of the same compute capability count.
+If none is tuned on the card, the configs of the most similar card with the same compute capability are used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mmcore_cuda.tuned_configs.files import OWN, STRANGE, Tuned, all_tuned
 
 
 def tuned_of(kernel: Kernel) -> list[Tuned]:
-    """Return what is tuned of a kernel, or of one that differs from it only in layout or type."""
+    """Return the tuned configs of a kernel and of its variants in layout or type."""
     return _by_family().get(_family(kernel), [])
 
 
@@ -47,7 +47,7 @@ def best_kernels(problem: Problem, device: DeviceProperties) -> Iterator[Choice]
 
 
 def _by_family() -> dict[str, list[Tuned]]:
-    """Return what is tuned, by the name of the kernel whose variants differ only in layout or type."""
+    """Return the tuned configs by the common name of kernels that differ only in layout or type."""
     kernels, families = registry().kernels, dict[str, list[Tuned]]()
     for tuned in all_tuned():
         if tuned.kernel in kernels:

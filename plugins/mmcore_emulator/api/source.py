@@ -21,6 +21,9 @@ _PTX = re.compile(r"(?>\s+|//[^\n]*|/\*.*?\*/)*+\.version\b", re.DOTALL)
 _TARGET = re.compile(r"^\s*\.target\s+sm_(\d+[af]?)", re.MULTILINE)
 _A_PATH = re.compile(r"\s*[^\n{;]*\.(?:cu|ptx)\s*")
 _NAMELESS = ("_INTERNAL_", "_GLOBAL__N_")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_NAME = re.compile(r"(\w+)\s*(?:\[[^\]]*\])?\s*(?:=.*)?$", re.DOTALL)
+_CLOSED_BY = {"(": ")", "<": ">", "[": "]", "{": "}"}
 
 
 @dataclass(frozen=True)
@@ -130,11 +133,6 @@ def plain_name(symbol: str) -> str:
         if not mangled[1]:
             break
     return "::".join(name for name in names if not name.startswith(_NAMELESS)) or symbol
-
-
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_NAME = re.compile(r"(\w+)\s*(?:\[[^\]]*\])?\s*(?:=.*)?$", re.DOTALL)
-_CLOSED_BY = {"(": ")", "<": ">", "[": "]", "{": "}"}
 
 
 def parameter_names(source: str, kernel: str) -> tuple[str, ...]:

@@ -24,6 +24,10 @@ from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.declarations import Variable
 from mmcore_emulator.ptx.instructions import Function, Instruction
 
+# The driver's memory for each cooperative launch, as cooperative_groups.h uses it: its size, and a counter.
+_GRID_BARRIER = Variable("the grid's barrier", "global", 8, 8, bytes(8))
+_KEYWORDS = {"global": "__device__", "const": "__constant__"}
+
 
 def to_stderr(text: str) -> None:
     """Write to the standard error stream, which also receives the printf of a GPU."""
@@ -149,11 +153,6 @@ def parameter_bytes(translation: Translation, values: Sequence[bytes]) -> NDArra
     for offset, value in zip(translation.layout.parameters.values(), values, strict=True):
         content[offset : offset + len(value)] = np.frombuffer(value, np.uint8)
     return content
-
-
-# The driver's memory for each cooperative launch, as cooperative_groups.h uses it: its size, and a counter.
-_GRID_BARRIER = Variable("the grid's barrier", "global", 8, 8, bytes(8))
-_KEYWORDS = {"global": "__device__", "const": "__constant__"}
 
 
 class ModuleMemory:

@@ -10,6 +10,11 @@ from itertools import accumulate
 
 WIDTH = 80
 """Columns of a terminal that every text fits into."""
+_CHARACTER, _HEIGHT, _MARGIN, _GAP = 7.3, 20, 16, 28
+_TITLE = 100  # characters of a line of a title or note
+_SHADES = ("#dbeafe", "#dcfce7", "#fef3c7", "#fae8ff", "#cffafe", "#e0e7ff", "#ecfccb", "#f5f5f4")
+_CONFLICT = "#fca5a5"
+_FONT = "font-family='ui-monospace, Menlo, Consolas, monospace' font-size='12'"
 
 
 @dataclass(frozen=True)
@@ -82,13 +87,6 @@ class Picture:
             lines.append((heading, [str(self.cells.get((row, column), "")).rjust(width) for column in columns]))
         for heading, cells in lines:
             yield " ".join([heading.ljust(self.label_width), *cells]).rstrip()
-
-
-_CHARACTER, _HEIGHT, _MARGIN, _GAP = 7.3, 20, 16, 28
-_TITLE = 100  # characters of a line of a title or note
-_SHADES = ("#dbeafe", "#dcfce7", "#fef3c7", "#fae8ff", "#cffafe", "#e0e7ff", "#ecfccb", "#f5f5f4")
-_CONFLICT = "#fca5a5"
-_FONT = "font-family='ui-monospace, Menlo, Consolas, monospace' font-size='12'"
 
 
 def svg_of(pictures: Sequence[Picture]) -> str:

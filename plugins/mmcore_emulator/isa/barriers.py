@@ -29,6 +29,8 @@ _FINDINGS: dict[tuple[str, str], Function] = {
     ("or", "pred"): lambda votes, present: (votes & present).any(THREAD_AXES, keepdims=True),
     ("and", "pred"): lambda votes, present: (votes | ~present).all(THREAD_AXES, keepdims=True),
 }
+_SCOPES = {"cta": "cta", "cluster": "gpu", "gpu": "gpu", "gl": "gpu", "sys": "gpu"}
+_RESTRICTED = r"sync_restrict::shared::(cta|cluster)\.cluster"
 
 
 def _kinds() -> dict[tuple[str, ...], BarrierKind]:
@@ -76,10 +78,6 @@ FAMILY = Family(
     ),
     since=(CLUSTER_SPACE,),
 )
-
-
-_SCOPES = {"cta": "cta", "cluster": "gpu", "gpu": "gpu", "gl": "gpu", "sys": "gpu"}
-_RESTRICTED = r"sync_restrict::shared::(cta|cluster)\.cluster"
 
 
 def _fence(opcode: Opcode) -> Execute:

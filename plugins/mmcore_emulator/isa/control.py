@@ -28,6 +28,7 @@ LONGEST = 1 << 16
 
 Texts: TypeAlias = Values
 """A string for each lane, along all axes in full; None for a lane without one."""
+_NO_FORMAT = -1
 
 
 def texts(machine: Machine, address: Values, mask: Mask | None, at: Instruction) -> Texts:
@@ -63,9 +64,6 @@ def _read(array: Array, places: NDArray[np.uint64], lanes: Flags, strings: Texts
     endless = np.zeros(places.shape, np.bool_)
     endless[lanes] = [each for _, each in read]
     return endless
-
-
-_NO_FORMAT = -1
 
 
 def _stop(text: str) -> Execute:

@@ -15,6 +15,9 @@ from mmcore_emulator.machine.memory.arrays import Space
 from mmcore_emulator.numerics.types import Integers, Values
 from mmcore_emulator.ptx.instructions import Block, Instruction
 
+_NONE: Values = np.zeros((1,) * 6, np.uint32)
+_MEMORIES = frozenset(("global", "const", "shared", "local", "param", "generic"))
+
 
 @dataclass(slots=True)
 class Access:
@@ -60,10 +63,6 @@ class LaneViolation:
 def always(text: str) -> Callable[[tuple[int, ...]], str]:
     """Return a function that returns ``text`` for every lane."""
     return lambda _: text
-
-
-_NONE: Values = np.zeros((1,) * 6, np.uint32)
-_MEMORIES = frozenset(("global", "const", "shared", "local", "param", "generic"))
 
 
 class Observer:

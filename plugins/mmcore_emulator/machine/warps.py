@@ -26,6 +26,7 @@ BIT = np.uint32(1) << np.arange(WARP, dtype=np.uint32)
 PerWarp: TypeAlias = Values
 """A value for each lane of each warp of a batch: one row per warp."""
 Collectively: TypeAlias = Callable[..., Sequence[PerWarp]]
+_UNIT = 8  # the allocation unit of a thread's registers
 
 
 class Warps:
@@ -93,9 +94,6 @@ class Gathering:
 def groups(lanes: PerWarp, named: PerWarp) -> list[PerWarp]:
     """Return the lanes that name the same mask, for each mask."""
     return [lanes & (named == mask) for mask in np.unique(named[lanes])]
-
-
-_UNIT = 8  # the allocation unit of a thread's registers
 
 
 class RegisterPool:

@@ -29,6 +29,11 @@ _HALF_WARP = 16
 _SEGMENT_BITS = {1: 5, 2: 6}
 _LARGE_SEGMENT_BITS = 7
 _NONE = np.uint64(2**64 - 1)
+# A shift of all addresses by this many bytes leaves the cost of an access as it is: whole segments of global memory,
+# and whole words of shared memory, whose banks are only permuted.
+PERIODS = {"global": 128, "shared": 4}
+_LARGEST = np.uint64(2**64 - 1)
+_Cost = TypeVar("_Cost")
 
 
 def by_warp(batch: Batch, address: Values, mask: Mask | None) -> tuple[Rows, Active, int]:
@@ -124,13 +129,6 @@ def _distinct(values: Rows, active: Active) -> Rows:
 
 def _count(values: Rows, active: Active) -> int:
     return int((_distinct(values, active) != _NONE).sum())
-
-
-# A shift of all addresses by this many bytes leaves the cost of an access as it is: whole segments of global memory,
-# and whole words of shared memory, whose banks are only permuted.
-PERIODS = {"global": 128, "shared": 4}
-_LARGEST = np.uint64(2**64 - 1)
-_Cost = TypeVar("_Cost")
 
 
 class Extent(NamedTuple):

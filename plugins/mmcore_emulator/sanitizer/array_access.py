@@ -23,6 +23,7 @@ from mmcore_emulator.sanitizer.shadow import Accesses, LastAccess, Shadow
 
 Text: TypeAlias = str | Callable[[int], str]
 """A text on an entry, perhaps made from its number."""
+_ACCESSES = ("load", "store", "atomic", "remote store", "fragment move", "bulk copy", "mbarrier")
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,6 @@ class ArrayAccess:
 def verb(at: Instruction) -> str:
     """Return the verb for an instruction's effect on memory."""
     return effect(at).verb or "writes"
-
-
-_ACCESSES = ("load", "store", "atomic", "remote store", "fragment move", "bulk copy", "mbarrier")
 
 
 def least_access_bytes(function: Function) -> int:

@@ -26,6 +26,19 @@ _Line: TypeAlias = tuple[str | None, int | None]
 _Key: TypeAlias = tuple[str, str | None, _Line, _Line | None]
 
 
+WARNINGS = (
+    "overwritten-output",
+    "skipped-barrier",
+    "split-barrier",
+    "phase-waited-twice",
+    "unawaited-copy",
+    "unfenced-mbarrier",
+    "misplaced-array",
+)
+
+"""Kinds of violations that are warnings."""
+
+
 class Recorder:
     """The violations of all launches and batches: of each key the first one, and the number of threads."""
 
@@ -111,18 +124,6 @@ class SharedReport:
 def at_line(at: Instruction | None) -> str:
     """Return the place of an instruction as the end of a clause; an empty string if it has no line."""
     return f" at {at.source}:{at.line}" if at is not None and at.line else ""
-
-
-WARNINGS = (
-    "overwritten-output",
-    "skipped-barrier",
-    "split-barrier",
-    "phase-waited-twice",
-    "unawaited-copy",
-    "unfenced-mbarrier",
-    "misplaced-array",
-)
-"""Kinds of violations that are warnings."""
 
 
 class _Violation(Protocol):

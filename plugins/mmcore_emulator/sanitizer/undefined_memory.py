@@ -19,6 +19,10 @@ from mmcore_emulator.machine.observer import LaneViolation, always
 from mmcore_emulator.numerics.types import DType, Values
 from mmcore_emulator.ptx.instructions import Instruction
 
+_BRANCHES = "branches by a value that depends on one that was never set"
+_STORES = "stores to {} a value that depends on one that was never set"
+_STORES_LATER = "reads a value that was never set, and stores to {}{} one that depends on it"
+
 
 def bits_of(dtype: DType) -> DType:
     """Return the type of the mask of a type's undefined bits."""
@@ -39,11 +43,6 @@ def known(shadow: Values) -> Shadow:
 def resized(shadow: Shadow, dtype: DType) -> Values:
     """Return a mask of a type's size."""
     return np.zeros((1,) * 6, bits_of(dtype)) if shadow is None else shadow.astype(bits_of(dtype), copy=False)
-
-
-_BRANCHES = "branches by a value that depends on one that was never set"
-_STORES = "stores to {} a value that depends on one that was never set"
-_STORES_LATER = "reads a value that was never set, and stores to {}{} one that depends on it"
 
 
 @dataclass

@@ -1,10 +1,8 @@
 """Kernels in .cu files that no package declares: ``mmcore run my.cu``.
 
-- ``inference`` declares a kernel from a program in ``mmcore_cuda.cuda_source``, with ``entry``, ``roles`` of
-  parameters, ``parameters`` of templates and macros, and ``geometry``.
-- ``body`` reads a kernel's indexes, and ``host_code`` its launch.
-- ``expressions`` evaluates grids written as text. ``hints`` tries other readings of a file. ``excluded_host_code``
-  lists the host code that was removed. ``revisions`` finds another version of a source.
+- ``inference`` declares a kernel from a file's text; ``files`` and ``options`` connect it with the command line.
+- ``hints`` tries other readings of a file. ``excluded_host_code`` lists the host code that was removed.
+- ``package`` writes the declaration as a module. ``revisions`` finds another version of a source.
 """
 
 from __future__ import annotations

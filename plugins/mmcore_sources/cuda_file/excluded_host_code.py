@@ -41,7 +41,7 @@ def for_show(kernel: Kernel) -> str:
     except MmcoreError as error:
         if kernel.name not in registry().files:
             return ""  # show itself reports why a declared kernel cannot be planned
-        return f"what is left out of {kernel.source.name} is not known: {str(error).splitlines()[0]}\n"
+        return f"the host code in {kernel.source.name} is unknown: {str(error).splitlines()[0]}\n"
     return in_a_list(kernel.source, listed)
 
 
@@ -73,7 +73,7 @@ def in_a_line(source: Path, listed: Sequence[Mapping[str, Any]]) -> str:
         parts.append(f"{named} ({', '.join(filter(None, (file, _lines(group))))})")
     more = len(parts) - _MOST_PLACES
     parts = [*parts[:_MOST_PLACES], *([f"and some of {more} more headers"] if more > 0 else [])]
-    return f"left out of {source.name}, as the host's half: {'; '.join(parts)}" if parts else ""
+    return f"excluded from {source.name} as host code: {'; '.join(parts)}" if parts else ""
 
 
 def in_a_list(source: Path, listed: Sequence[Mapping[str, Any]]) -> str:
@@ -81,7 +81,7 @@ def in_a_list(source: Path, listed: Sequence[Mapping[str, Any]]) -> str:
     rows = [(each.name, _place(source, each)) for each in _ordered(source, listed)]
     width = max((len(name) for name, _ in rows), default=0)
     lines = [f"  {name:{width}}  {place}".rstrip() for name, place in rows]
-    return "\n".join([f"left out of {source.name}, as the host's half:", *lines, ""]) if rows else ""
+    return "\n".join([f"excluded from {source.name} as host code:", *lines, ""]) if rows else ""
 
 
 def _ordered(source: Path, listed: Sequence[Mapping[str, Any]]) -> list[ExcludedCode]:

@@ -16,8 +16,8 @@ from mmcore.kernel_reference import FileKernel
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore_emulator.adapter.launch_facts import launch_command
-from mmcore_sources.cuda_file.expressions import LaunchText
 from mmcore_sources.cuda_file.files import inferred_of
+from mmcore_sources.cuda_file.inference.expressions import LaunchText
 
 _SMALL = 64
 _SECONDS = 10.0

@@ -30,7 +30,7 @@ _OPTIONS = {
 _SEVERAL = ("define", "option")
 _REAL = ("alpha", "beta")
 _EXTENTS = re.compile("[1-9][0-9]*([x×][1-9][0-9]*){1,2}")
-_LARGEST_FACTOR = 1e30  # a product of float32 must have room
+_LARGEST_FACTOR = 1e30  # keeps products within float32
 
 
 def file_options() -> Iterator[click.Option]:
@@ -52,7 +52,7 @@ def words_of(reference: Mapping[str, Any]) -> list[str]:
 
 
 def normalised(reference: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a reference without its file, in the terms of :func:`~mmcore_sources.cuda_file.inference.infer`.
+    """Return a reference without its file, in the terms of :func:`~mmcore_sources.cuda_file.inference.infer.infer`.
 
     ``args`` become a list, ``define`` and ``option`` attributes of a kernel, ``configs`` parameters and a block.
 

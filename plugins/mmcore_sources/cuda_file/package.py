@@ -11,10 +11,10 @@ from mmcore.files import read_text
 from mmcore.kernel.arguments import Scalar
 from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.constraints import Constraint
-from mmcore_sources.cuda_file.expressions import Derived, LaunchText, parse_expressions, python_text
 from mmcore_sources.cuda_file.files import headers_of, inferred_of
-from mmcore_sources.cuda_file.fixed_sizes import FixedSizes
-from mmcore_sources.cuda_file.inference import Inferred
+from mmcore_sources.cuda_file.inference.expressions import Derived, LaunchText, parse_expressions, python_text
+from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
+from mmcore_sources.cuda_file.inference.infer import Inferred
 
 _OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", "defines", "options")
 _USUAL = {"dtype": "float32", "output": "float32", "alpha": 1.0}

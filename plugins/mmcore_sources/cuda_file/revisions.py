@@ -43,7 +43,7 @@ def source_revision(kernel: Kernel, version: str) -> str:
     commit = _object(folder_of_source, f"{version}^{{commit}}", InvalidKernel(unknown))
     tree = _object(folder_of_source, f"{commit}:./", absent)
     try:
-        # Git does not check objects against their names: those of another repository may have other contents.
+        # The key has the folder, because Git does not verify that an object matches its name.
         folder = cache_directory() / "revisions" / hashlib.sha256(f"{folder_of_source}\0{tree}".encode()).hexdigest()
         if not folder.is_dir():
             _unpack(folder_of_source, tree, folder)
@@ -62,7 +62,7 @@ def _object(folder: Path, name: str, unknown: InvalidKernel) -> str:
         digits = _git(folder, "rev-parse", "--verify", "--quiet", name).decode().strip()
     except (OSError, ValueError, subprocess.SubprocessError):
         raise unknown from None
-    if not re.fullmatch("[0-9a-f]{40,64}", digits):  # the name is an option
+    if not re.fullmatch("[0-9a-f]{40,64}", digits):  # Git took the name as an option
         raise unknown
     return digits
 
@@ -76,7 +76,7 @@ def _unpack(repository: Path, tree: str, folder: Path) -> None:
     ):
         listed = _git(repository, "ls-tree", "-r", "-z", "-l", "--full-tree", tree).split(b"\0")[:-1]
         rows = [(*about.split(), path) for about, _, path in (row.partition(b"\t") for row in listed)]
-        # Submodules are left out, and files that are too large to be compiled.
+        # Skip submodules, and files that are too large to compile.
         rows = [row for row in rows if row[1] == b"blob" and not (row[3].isdigit() and int(row[3]) > DATA_BYTES)]
         _git(repository, "cat-file", "--batch", given=b"".join(row[2] + b"\n" for row in rows), output=blobs)
         blobs.seek(0)

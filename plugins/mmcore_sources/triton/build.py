@@ -102,7 +102,7 @@ class TritonBuild:
         if getattr(compiled.metadata, "global_scratch_size", 0):
             raise InvalidKernel("it needs device memory of Triton's own (global scratch), which mmcore does not give")
         if getattr(compiled.metadata, "num_ctas", 1) != 1:
-            raise InvalidKernel("num_ctas is 1: mmcore does not launch Triton's clusters")
+            raise InvalidKernel("num_ctas must be 1: mmcore does not launch Triton's clusters")
         ptx = compiled.asm["ptx"]
         (function,) = read_ptx(ptx).functions.values()
         # After the declared parameters come pointers to memory for instrumentation and scratch.

@@ -17,6 +17,6 @@ def matmul(A, B, C, m, n, k, lda, ldb, ldc, BM: tl.constexpr, BN: tl.constexpr, 
         inside = begin + depth < k
         a = tl.load(A + rows[:, None] * lda + (begin + depth), mask=(rows[:, None] < m) & inside, other=0.0)
         b = tl.load(B + (begin + depth)[:, None] * ldb + columns, mask=inside[:, None] & (columns < n), other=0.0)
-        # "ieee" keeps float32 inputs whole; Triton's default rounds them to tf32.
+        # "ieee" keeps the precision of float32 inputs, which Triton rounds to tf32 by default.
         total = tl.dot(a, b, total, input_precision="ieee")
     tl.store(C + rows[:, None] * ldc + columns, total, mask=(rows[:, None] < m) & (columns < n))

@@ -144,10 +144,10 @@ class _Tests:
 
     def find_cases(self) -> Cases:
         """Return the test cases. Raises InvalidKernel or ConstraintViolation if there are none."""
-        asked = {"kernel": self.reference, "device": self.device, "seed": self.seed, "timings": ()}
+        common = {"kernel": self.reference, "device": self.device, "seed": self.seed, "timings": ()}
         found = self._ask(self.device, "found_cases", self.reference)
         for name in ("allowed", "violating"):
-            found[name] = tuple(Case(**{**each, "cell": Cell(**each["cell"] | asked)}) for each in found[name])
+            found[name] = tuple(Case(**{**each, "cell": Cell(**each["cell"] | common)}) for each in found[name])
         return Cases(**found)
 
     def steps(self, cases: Cases, outcomes: Sequence[Outcome]) -> Iterator[tuple[str, Iterator[Outcome]]]:
@@ -214,7 +214,7 @@ class _Tests:
             what = f"over-read of {matrix}, declared in {len(looked)} cases"
             declared, read, case = max(looked, key=lambda each: each[1] - each[0])
             past = f"{declared} elements past the end of {matrix} are declared for {case}"
-            reason = f"{past}, of which {read or 'none'} are read; no case needs all that it declares"
+            reason = f"{past}, and {read or 'none'} of them are read; no case needs all of its over-read"
             yield Outcome("over-read", what, *((PASSED,) if read >= declared else (FAILED, reason)))
 
     def _fit(self, what: str, cases: Sequence[Case], capability: str) -> Iterator[Outcome]:

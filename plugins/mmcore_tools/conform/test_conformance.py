@@ -35,7 +35,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         raise pytest.Collector.CollectError(str(error)) from None
     names = [kernel.name for kernel in kernels if kernel.dtype in (selection.dtypes or (kernel.dtype,))]
     if not names:
-        raise pytest.Collector.CollectError("there is nothing to test; kernels with known bugs must be named")
+        raise pytest.Collector.CollectError("no kernel is selected; kernels with known bugs must be named")
     pairs = [(name, tested) for name in names for tested in PROPERTIES]
     metafunc.parametrize(("name", "tested"), pairs, ids=[f"{name}-{tested}" for name, tested in pairs])
 

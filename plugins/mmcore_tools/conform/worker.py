@@ -78,7 +78,7 @@ def run_case(device: Device, phases: Phases, values: CellJson) -> Findings:
     except SharedMemoryExceeded as error:
         return [("product", SKIPPED, str(error))]
     except ConstraintViolation as error:
-        return [("geometry", FAILED, f"its constraints allow what is refused: {error}")]
+        return [("geometry", FAILED, f"its constraints allow a launch that is refused: {error}")]
     # These are failures of the kernel; other errors are this machine's.
     except (InvalidKernel, CompileError, errors.DeviceError, errors.KernelError) as error:
         return [("product", FAILED, str(error))]
@@ -118,12 +118,12 @@ def launch_failures(device: Device, phases: Phases, cells: Sequence[CellJson]) -
             first, *others = [(each.launches, each.entries, made) for each, made in zip(plans, inputs, strict=True)]
             answers.setdefault(plans[0].config.id, {})[plans[0].problem] = first
             if any(answer != first for answer in others):
-                reason = "asked 3 times for the same launch, its rule does not give the same one"
+                reason = "its launch rule returned different launches for the same product and config"
                 failures[plans[0].config.id] = reason
     for one, other in itertools.combinations(answers, 2):
         common = answers[one].keys() & answers[other].keys()
         if common and all(answers[one][problem] == answers[other][problem] for problem in common):
-            failures[other] = f"it is launched in the same way with {one} and with {other}, as which both are measured"
+            failures[other] = f"{one} and {other} have the same launches, so they are not different configs"
     return list(failures.items())
 
 

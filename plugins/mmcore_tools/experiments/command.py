@@ -20,14 +20,14 @@ from mmcore_tools.experiments.preset import presets
 @click.option("-o", "--dir", "folder", type=Path, metavar="DIR", help="By default experiments/ and the device.")
 @click.option("--fresh", is_flag=True, help="Measure every cell again.")
 @json_option
-def experiment(name: str | None, lists: bool, as_json: bool, **asked: Any) -> int:
+def experiment(name: str | None, lists: bool, as_json: bool, **options: Any) -> int:
     """Run a lecture's experiment, as a preset declares it.
 
     Every kernel is measured at every size in every config. Results are kept: after an interruption the same command
     continues.
     """
-    if lists and (name is not None or any(asked.values())):
-        raise click.UsageError("--list goes alone, or with --json")
+    if lists and (name is not None or any(options.values())):
+        raise click.UsageError("--list takes no other option than --json")
     if name is None and not lists:
         raise click.UsageError("name a preset; mmcore experiment --list shows them all")
     registry = loaded_registry()
@@ -42,6 +42,6 @@ def experiment(name: str | None, lists: bool, as_json: bool, **asked: Any) -> in
     preset = found.named(name, registry.failed)
     from mmcore_tools.experiments.running import run_preset
 
-    finished = run_preset(preset, **{**asked, "device": asked["device"] or "auto"})
+    finished = run_preset(preset, **{**options, "device": options["device"] or "auto"})
     write_json(outcome(*finished)) if as_json else render(*report(*finished))
     return 1 if finished[0]["mmcore"]["failed"] else 0

@@ -38,7 +38,7 @@ def benchmark_record(benchmark: Benchmark, result: Result, key: str) -> Record:
         "group": f"{benchmark.group}, on {result.device_description}",
         "name": f"test_cell[{benchmark.id}]",
         "fullname": f"test_cells.py::test_cell[{benchmark.id}]",
-        "params": dict(zip(("mm_kernel", "mm_size", "mm_config", "mm_measure"), benchmark.parameters, strict=True)),
+        "params": benchmark.parameters,
         "param": benchmark.id,
         "extra_info": {**benchmark.extra_info(result), _CELL_KEY: key},
         "options": {"max_time": benchmark.timing.max_seconds, "min_rounds": benchmark.timing.min_rounds},

@@ -98,10 +98,10 @@ def _benchmarks(preset: Preset, properties: DeviceProperties) -> Iterator[Benchm
     length: dict[str, Any] = {"max_seconds": preset.max_time, "min_rounds": preset.min_rounds}
     timings = [Timing(what, how, **length) for what, _, how in (each.rpartition("-") for each in preset.measures)]
     for kernel in map(registry().kernel, preset.kernels):
-        asked = [config for each in preset.parameters for config in kernel.matching_configs(**each)]
-        configs = dict.fromkeys(asked or kernel.usual_configs)
+        declared = [config for each in preset.parameters for config in kernel.matching_configs(**each)]
+        configs = dict.fromkeys(declared or kernel.usual_configs)
         pairs = [(kernel.problem(*sizes), config) for config, sizes in itertools.product(configs, preset.problems)]
-        several = [(*pair, "") for pair in pairs] if asked else tuned(kernel, pairs, lambda: properties)
+        several = [(*pair, "") for pair in pairs] if declared else tuned(kernel, pairs, lambda: properties)
         for (problem, config, origin), timing in itertools.product(several, timings):
             yield Benchmark(kernel, problem, config, timing, origin=origin)
 

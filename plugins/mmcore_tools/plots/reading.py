@@ -77,7 +77,7 @@ def _entry(info: Mapping[str, Any]) -> Entry:
     if sectors := numbers.get("global_sectors"):
         numbers["flop_per_byte"] = 2 * cell.m * cell.n * cell.k / (SECTOR_BYTES * sectors)
     elif "median_ms" not in numbers:
-        raise ValueError("it has neither a kernel time nor counts, so that there is nothing to draw")
+        raise ValueError("it has neither a kernel time nor counts")
     baseline, compared = _baseline(info, cell) if "median_ms" in numbers else ("", {})
     return replace(
         cell,

@@ -35,7 +35,7 @@ def sizes(results: Results) -> Drawing:
     look = looks_of(ours)
     then = [each for each in _kernel_times(results) if each.entry.label in ours]
     then = [each for each in then if min(ours[each.entry.label]) <= each.n <= max(ours[each.entry.label])]
-    theirs = curves_of([each.entry for each in then], RATE)
+    lecture = curves_of([each.entry for each in then], RATE)
     draw = partial(draw_lines, look=look, x="n", y=quantity.label)
 
     def with_points(axes: Axes) -> None:
@@ -46,9 +46,9 @@ def sizes(results: Results) -> Drawing:
 
     text = f"m = n = k; b is the edge of the square block. {quantity.text}"
     # Curves can be compared where there are so many sizes that both have.
-    if any(len(points.keys() & ours[label].keys()) > 2 for label, points in theirs.items()):
+    if any(len(points.keys() & ours[label].keys()) > 2 for label, points in lecture.items()):
         text += " Each GPU has a scale of its own: what can be compared is which variant leads, and by how much."
-        panels = _beside(results, partial(draw, curves=ours), then, partial(draw, curves=theirs))
+        panels = _beside(results, partial(draw, curves=ours), then, partial(draw, curves=lecture))
     else:
         text += " Hollow and half-filled markers are what the lecture published." if then else ""
         panels = {"": with_points}
@@ -139,7 +139,7 @@ def blocks(results: Results) -> Drawing:
         if edge and each.size == str(n):
             skipped.setdefault(name, []).append(edge)
     then = [each for each in _kernel_times(results) if each.n == n and each.kernel in curves]
-    theirs = curves_of([each.entry for each in then], TIME, _variant)
+    lecture = curves_of([each.entry for each in then], TIME, _variant)
     look = looks({name: (name, "") for name in sorted(curves.keys() | skipped.keys())})
     draw = partial(draw_lines, look=look, x="b, edge of the block", y=quantity.label)
 
@@ -153,7 +153,7 @@ def blocks(results: Results) -> Drawing:
         results.heading(f"{quantity.name} against the block's edge, n = {n}"),
         f"Blocks of b×b threads. {quantity.text}{_text(results.skipped) if skipped else ''}",
         results.caption,
-        _beside(results, ours, then, partial(draw, curves=theirs)) if then else {"": ours},
+        _beside(results, ours, then, partial(draw, curves=lecture)) if then else {"": ours},
     )
 
 
@@ -174,7 +174,7 @@ def _kernel_times(results: Results) -> list[Published]:
     return [] if results.emulated else [each for each in published() if each.measure == "kernel"]
 
 
-def _beside(results: Results, ours: Draw, then: Iterable[Published], theirs: Draw) -> dict[str, Draw]:
+def _beside(results: Results, ours: Draw, then: Iterable[Published], lecture: Draw) -> dict[str, Draw]:
     """Return panels of the published times and of our results."""
     gpus = " and ".join(sorted({each.gpu for each in then}))
-    return {f"{gpus}, as published": theirs, results.device: ours}
+    return {f"{gpus}, as published": lecture, results.device: ours}

@@ -76,16 +76,16 @@ def tune(
             raise click.UsageError(f"there is no folder {plot.parent} for --plot")
         require_matplotlib()  # before the search, not after it
     selected, _ = loaded_registry().matching(kernels)
-    from mmcore_engines import Request, Spread, connect
-    from mmcore_engines.spread import NotMeasured
+    from mmcore_engines import Request, Scheduler, connect
+    from mmcore_engines.scheduler import NotMeasured
     from mmcore_tools.tune import search as searching
     from mmcore_tools.tune.report import document, table
     from mmcore_tools.tune.tuning import card_of, run_final, run_trials, tuned, writable, write
 
     folder = output or own_folder()
-    kept = searching.storage(storage, folder)
-    spread = Spread(connect(engine, Request(device, engine_address)), say)
-    begun: list[Tuning] = []
+    studies = searching.storage(storage, folder)
+    spread = Scheduler(connect(engine, Request(device, engine_address)), say)
+    started: list[Tuning] = []
     tunings: list[Tuning] = []  # the successful ones
     failed = False
     paths: list[Path] = []
@@ -98,8 +98,8 @@ def tune(
         for kernel, size in itertools.product(selected, sizes):
             try:
                 limit = None if exhaustive else trials or 0
-                tuning = _tuning(kernel, size, described, written, kept, (sampler, seed), limit)
-                begun.append(tuning)
+                tuning = _tuning(kernel, size, described, written, studies, (sampler, seed), limit)
+                started.append(tuning)
                 end = time.monotonic() + (math.inf if exhaustive else budget)
                 with _progress(end) as report:
                     run_trials(tuning, spread, end, timeout, report)
@@ -117,7 +117,7 @@ def tune(
                 paths.append(write(tuned(tuning, described), folder))
                 tunings.append(tuning)
     except KeyboardInterrupt:
-        count = sum(len(each.search.seconds) for each in begun)
+        count = sum(len(each.search.seconds) for each in started)
         say(f"interrupted: {count} configs are measured and kept; the same command continues")
         raise
     finally:
@@ -138,7 +138,7 @@ def _tuning(
     size: tuple[int, int, int],
     described: Mapping[str, Any],
     written: Sequence[Tuned],
-    kept: Any,
+    studies: Any,
     sampler: tuple[str, int | None],
     trials: int | None,
 ) -> Tuning:
@@ -157,7 +157,7 @@ def _tuning(
     identity = json.dumps([facts, package, kernel.source_text(), sorted(space.configs)], sort_keys=True, default=str)
     digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
     name = f"{kernel.name} {problem} {described['description']} {digest}"
-    return Tuning(kernel, problem, Search(name, space, kept, *sampler), min(most, count))
+    return Tuning(kernel, problem, Search(name, space, studies, *sampler), min(most, count))
 
 
 @contextmanager

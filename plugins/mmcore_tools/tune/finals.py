@@ -28,8 +28,8 @@ def turns(
 
     The first is the cell's own, compared with itself. The others must have been verified.
     """
-    asked = Cell.from_json(cell)
-    with prepared_cell(asked, device, phases=phases) as loaded, ExitStack() as memory:
+    request = Cell.from_json(cell)
+    with prepared_cell(request, device, phases=phases) as loaded, ExitStack() as memory:
         kernel, problem = loaded.plan.kernel, loaded.plan.problem
         matrices = {matrix: loaded.buffers[matrix] for matrix in MATRICES}
         several = [loaded]

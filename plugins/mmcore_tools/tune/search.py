@@ -60,7 +60,7 @@ class Search:
     Args:
         name: the study's name; a study with this name in the storage is continued.
         space: the configs to search.
-        kept: Optuna's storage.
+        studies: Optuna's storage.
         sampler: "tpe" or "random".
         seed: the sampler's seed.
 
@@ -70,12 +70,14 @@ class Search:
         before: the number of configs that earlier runs measured.
     """
 
-    def __init__(self, name: str, space: SearchSpace, kept: Any, sampler: str = "tpe", seed: int | None = None) -> None:
+    def __init__(
+        self, name: str, space: SearchSpace, studies: Any, sampler: str = "tpe", seed: int | None = None
+    ) -> None:
         self.space = space
         self._random = random.Random(seed)
         self._startup = min(max(_STARTUP[0], len(space.configs) // 16), _STARTUP[1])
         self._study = optuna.create_study(
-            study_name=name, storage=kept, sampler=_sampler(sampler, self._startup, seed), load_if_exists=True
+            study_name=name, storage=studies, sampler=_sampler(sampler, self._startup, seed), load_if_exists=True
         )
         # The sampler sees an ordered parameter as a position, so that it learns from neighbouring values.
         self._ordered = {name for name, values in space.parameters.items() if isinstance(values[-1], int | float)}

@@ -22,10 +22,10 @@ from mmcore.kernel.problem import Problem
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore_cuda.tuned_configs.files import PROPERTIES, SCHEMA, Tuned, file_of, read
-from mmcore_engines import Spread
+from mmcore_engines import Scheduler
+from mmcore_engines.device_worker import AHEAD
 from mmcore_engines.file_locks import Lock
-from mmcore_engines.place import AHEAD
-from mmcore_engines.spread import NotMeasured
+from mmcore_engines.scheduler import NotMeasured
 from mmcore_tools.tune.finals import FINAL, TURNS
 from mmcore_tools.tune.search import Search
 
@@ -66,7 +66,7 @@ class Tuning:
         return Cell(name, *sizes, config=config, timings=(timing,), **further)
 
 
-def run_trials(tuning: Tuning, spread: Spread, end: float, timeout: float, report: Callable[[Tuning], None]) -> None:
+def run_trials(tuning: Tuning, spread: Scheduler, end: float, timeout: float, report: Callable[[Tuning], None]) -> None:
     """Measure configs on the workers until ``end`` or until ``tuning.trials`` have been tried.
 
     Args:
@@ -87,9 +87,9 @@ def run_trials(tuning: Tuning, spread: Spread, end: float, timeout: float, repor
         lanes += [0] * (spread.workers - len(lanes))  # workers may join later
         while len(pending) < len(lanes) * (1 + AHEAD):
             enough = time.monotonic() >= end or len(search.seconds) + len(pending) >= tuning.trials
-            if (enough and not search.due) or (asked := search.ask()) is None:
+            if (enough and not search.due) or (proposal := search.ask()) is None:
                 break
-            trial, id = asked
+            trial, id = proposal
             lane = lanes.index(min(lanes))
             lanes[lane] += 1
             pending[spread.add(tuning.cell(id, TRIAL, timeout=timeout), f"{tuning.label} {lane}")] = trial, lane
@@ -126,7 +126,7 @@ def _in_a_line(text: str) -> str:
     return f"{first} {rest[0].strip()}" if first.endswith(":") and rest else first
 
 
-def run_final(tuning: Tuning, spread: Spread, timeout: float) -> None:
+def run_final(tuning: Tuning, spread: Scheduler, timeout: float) -> None:
     """Time the fastest configs in turns, then verify the winner again and time it in turns with the library.
 
     A winner that turns out to be wrong is withdrawn, and the final is repeated. Raises MmcoreError if none is right.
@@ -144,10 +144,10 @@ def run_final(tuning: Tuning, spread: Spread, timeout: float) -> None:
         why = _in_a_line("; ".join(tuning.beside.failures()) or "it could not be timed")
         search.withdraw(tuning.winner, why, late=tuning.beside.timed_out)
     reasons = "; ".join(dict.fromkeys(list(search.wrong.values())[:2])) or "no config was measured in time"
-    raise MmcoreError(f"{tuning.label}: there is no right config: {reasons}")
+    raise MmcoreError(f"{tuning.label}: no config is right: {reasons}")
 
 
-def _in_turns(tuning: Tuning, finalists: Sequence[str], spread: Spread, timeout: float) -> dict[str, float]:
+def _in_turns(tuning: Tuning, finalists: Sequence[str], spread: Scheduler, timeout: float) -> dict[str, float]:
     """Return the seconds of the finalists, the fastest first; those of their trials if one of them fails."""
     first, *others = finalists
     configs = [tuning.search.space.configs[id].to_json() for id in others]

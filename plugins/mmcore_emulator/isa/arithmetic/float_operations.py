@@ -37,6 +37,12 @@ _FORMS = {
 }
 _OPERANDS = {"fma": 3, "mad": 3, "rcp": 1, "sqrt": 1, "neg": 1, "abs": 1, "testp": 1}
 _LEAST_HALF = np.float16(2.0**-14)
+Exact: TypeAlias = Callable[..., tuple[Values, Values]]
+# From here on, 24 bits with an unbounded exponent round up to 2^-126; a bounded one does so from 2^-126 - 2^-150 on.
+_LEAST_ROUNDED_UP = 2.0**-126 - 2.0**-151
+# Beyond this, numbers round up to 2^-126 in the other rounding modes.
+_LARGEST_BELOW = 2.0**-126 - 2.0**-150
+_NOTHING = np.zeros(())
 
 
 def float_operation(name: str, modifiers: tuple[str, ...]) -> Compute | None:
@@ -185,28 +191,6 @@ def in_halves(compute: Function, dtype: DType, *sources: Values) -> Values:
     )
 
 
-FAMILY = Family(
-    "Floating-point arithmetic",
-    (Entry("|".join(_FORMS), lambda opcode: float_operation(opcode[0], opcode[1:])),),
-    since=(
-        ((9, 0), r"(add|sub|mul)\..*bf16.*|fma\..*\.oob\..*"),
-        ((8, 6), r"(min|max)\..*xorsign\.abs.*"),
-        ((8, 0), r"(fma|neg|abs|min|max)\..*bf16.*|fma\..*relu.*|(min|max)\.(ftz\.)?(NaN\..*|f16(x2)?)"),
-    ),
-    passes=("abs", "add", "sub"),
-    flops={"fma": 2, "mad": 2, **dict.fromkeys(("add", "sub", "mul", "div", "rcp", "sqrt"), 1)},
-)
-
-
-Exact: TypeAlias = Callable[..., tuple[Values, Values]]
-
-# From here on, 24 bits with an unbounded exponent round up to 2^-126; a bounded one does so from 2^-126 - 2^-150 on.
-_LEAST_ROUNDED_UP = 2.0**-126 - 2.0**-151
-# Beyond this, numbers round up to 2^-126 in the other rounding modes.
-_LARGEST_BELOW = 2.0**-126 - 2.0**-150
-_NOTHING = np.zeros(())
-
-
 def flushing(name: str, plain: Compute, *, nearest: bool = True) -> Compute | None:
     """Return the semantics of ``name`` with .ftz, from ``plain`` without; None if there is no such instruction.
 
@@ -247,3 +231,16 @@ _FLUSHING: dict[str, Exact | None] = {
     **{name: EXACT[name] for name in ("mul", "fma", "mad", "div", "rcp")},
     "cvt": lambda a: (a, _NOTHING),
 }
+
+
+FAMILY = Family(
+    "Floating-point arithmetic",
+    (Entry("|".join(_FORMS), lambda opcode: float_operation(opcode[0], opcode[1:])),),
+    since=(
+        ((9, 0), r"(add|sub|mul)\..*bf16.*|fma\..*\.oob\..*"),
+        ((8, 6), r"(min|max)\..*xorsign\.abs.*"),
+        ((8, 0), r"(fma|neg|abs|min|max)\..*bf16.*|fma\..*relu.*|(min|max)\.(ftz\.)?(NaN\..*|f16(x2)?)"),
+    ),
+    passes=("abs", "add", "sub"),
+    flops={"fma": 2, "mad": 2, **dict.fromkeys(("add", "sub", "mul", "div", "rcp", "sqrt"), 1)},
+)

@@ -16,6 +16,7 @@ from mmcore_emulator.ptx.instructions import Instruction
 
 Read: TypeAlias = Callable[[], Callable[[], None]]
 """A function that reads the copied data and returns a function that writes it."""
+_WORD = np.dtype(np.uint32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,9 +126,6 @@ class BulkGroups:
     def _of(self, mask: Mask | None, lanes: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
         spread = self._batch.spread(mask)
         return [lane for lane in lanes if spread[lane]]
-
-
-_WORD = np.dtype(np.uint32)
 
 
 @dataclass(frozen=True)

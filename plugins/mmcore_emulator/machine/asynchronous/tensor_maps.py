@@ -24,6 +24,20 @@ _LINE_BIT, _CHUNK_BIT = 7, 4
 _CHANGING = {0: 0, 32: 0b001 << _CHUNK_BIT, 64: 0b011 << _CHUNK_BIT, 128: 0b111 << _CHUNK_BIT}
 SPANS = tuple(_CHANGING)
 """Spans in bytes within which chunks change places; 0 for no swizzle."""
+MAP_BYTES = 128
+DESTINATION_ALIGNMENT = 128
+"""Alignment in bytes of the address of a box in shared memory, with any swizzle."""
+MOST_AXES = 5
+_BY_SIZE = {1: ("uint8",), 2: ("uint16", "float16", "bfloat16"), 4: ("uint32", "int32", "float32")}
+_BY_SIZE[8] = ("uint64", "int64", "float64")
+KINDS = {kind: size for size, kinds in _BY_SIZE.items() for kind in kinds}
+"""Bytes of each element type, by numpy's name or "bfloat16"."""
+_NAN = {kind: "7ff7" * (KINDS[kind] // 2) for kind in ("float16", "bfloat16", "float32", "float64")}
+"""The NaN that hardware writes for elements out of bounds, as on an H100."""
+_CORNER_LIMITS = {3: 2**15, 4: 2**7, 5: 2**4}
+_MAGIC = b"mmcoreTM"
+_CONTENT = struct.Struct("<8sQ4B5I5Q5H5B6h")
+_CHECKSUM = struct.Struct("<I")
 
 
 def swizzled(address: Values, span: int, first_line: Values | int = 0) -> Values:
@@ -38,23 +52,6 @@ def swizzled(address: Values, span: int, first_line: Values | int = 0) -> Values
     kind = address.dtype.type
     line = (address >> kind(_LINE_BIT)) + (8 - np.asarray(first_line)).astype(kind)
     return np.asarray(address ^ ((line << kind(_CHUNK_BIT)) & kind(_CHANGING[span])))
-
-
-MAP_BYTES = 128
-DESTINATION_ALIGNMENT = 128
-"""Alignment in bytes of the address of a box in shared memory, with any swizzle."""
-MOST_AXES = 5
-
-_BY_SIZE = {1: ("uint8",), 2: ("uint16", "float16", "bfloat16"), 4: ("uint32", "int32", "float32")}
-_BY_SIZE[8] = ("uint64", "int64", "float64")
-KINDS = {kind: size for size, kinds in _BY_SIZE.items() for kind in kinds}
-"""Bytes of each element type, by numpy's name or "bfloat16"."""
-_NAN = {kind: "7ff7" * (KINDS[kind] // 2) for kind in ("float16", "bfloat16", "float32", "float64")}
-"""The NaN that hardware writes for elements out of bounds, as on an H100."""
-_CORNER_LIMITS = {3: 2**15, 4: 2**7, 5: 2**4}
-_MAGIC = b"mmcoreTM"
-_CONTENT = struct.Struct("<8sQ4B5I5Q5H5B6h")
-_CHECKSUM = struct.Struct("<I")
 
 
 @dataclass(frozen=True)

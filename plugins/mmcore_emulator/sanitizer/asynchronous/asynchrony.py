@@ -26,6 +26,10 @@ _UNFENCED_MBARRIER = (
     "fence.proxy.async behind"
 )
 
+_TWICE = "waits for a phase of the mbarrier {} for which it has waited already: what it waits for may be the next one"
+_LEFT = "accesses shared memory of block {}, which may have ended by then: a cluster barrier behind it is missing"
+_REMOTE = ("remote", 0)
+
 
 class Proxies:
     """The latest write by threads to each word of the shared memory of a batch's blocks, and the fences after it."""
@@ -79,11 +83,6 @@ class Proxies:
         written = np.where(words >= 0, self._written[words], 0)
         ordered = np.maximum(self._fenced[self._writer[words]], self._fenced_until[words // BLOCK_WORDS])
         return np.asarray((written > 0) & (ordered < written))
-
-
-_TWICE = "waits for a phase of the mbarrier {} for which it has waited already: what it waits for may be the next one"
-_LEFT = "accesses shared memory of block {}, which may have ended by then: a cluster barrier behind it is missing"
-_REMOTE = ("remote", 0)
 
 
 class Asynchrony(Observer):

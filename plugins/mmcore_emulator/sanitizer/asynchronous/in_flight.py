@@ -47,7 +47,9 @@ _UNAWAITED_STORE = (
     "begins a bulk copy of shared memory, and its block may end while that still reads it: "
     "cp.async.bulk.wait_group.read is missing"
 )
+
 _UNAWAITED = "begins a bulk copy that no thread waits for: its block may have ended, or use the memory, before it lands"
+_CHUNK_WORDS = 4  # The 16 bytes that a descriptor or a swizzle moves at least.
 
 
 class _Readers(NamedTuple):
@@ -237,9 +239,6 @@ class InFlight:
 
     def _named(self, text: str, words: Integers) -> str:
         return text.format(self._report.name(int(words[words >= 0][0])))
-
-
-_CHUNK_WORDS = 4  # The 16 bytes that a descriptor or a swizzle moves at least.
 
 
 class Origins:

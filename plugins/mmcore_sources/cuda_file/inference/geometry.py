@@ -12,10 +12,16 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import text_of, walk
-from mmcore_sources.cuda_file.body import BUILT_IN, Body, Layout
-from mmcore_sources.cuda_file.expressions import EXTENTS, evaluate, names_in
-from mmcore_sources.cuda_file.host_code import Reader, Unreadable, constant, parse_expression, reader_of_launch
-from mmcore_sources.cuda_file.roles import Roles
+from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body, Layout
+from mmcore_sources.cuda_file.inference.expressions import EXTENTS, evaluate, names_in
+from mmcore_sources.cuda_file.inference.host_code import (
+    Reader,
+    Unreadable,
+    constant,
+    parse_expression,
+    reader_of_launch,
+)
+from mmcore_sources.cuda_file.inference.roles import Roles
 
 _MOST_THREADS = 1024
 _AXIS = {axis: name for name, axis in EXTENTS.items()}
@@ -65,7 +71,7 @@ def launched(
             extents.append(found["xyz".index(axis)] if "xyz".index(axis) < len(found) else ast.Constant(1))
         grid = Geometry(_trimmed(extents), where)
         if roles.sizes and not any(names_in(each) & {*roles.sizes.values(), "m"} for each in grid.extents):
-            grid = None  # numbers alone fit one size alone
+            grid = None  # a grid of numbers fits only one size
     shared = None
     with contextlib.suppress(Unreadable, IndexError):
         shared = reader_of_launch(source, launch, names).number(launch.geometry[2])

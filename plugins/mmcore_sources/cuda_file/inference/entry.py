@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
-from mmcore_sources.cuda_file.notes import Note
-from mmcore_sources.cuda_file.roles import is_product
+from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.roles import is_product
 
 
 def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, HostLaunch | None, tuple[Note, ...]]:
@@ -16,7 +16,7 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
     """
     functions = {function.name: function for function in source.functions}
     if not functions:
-        where = f"; it ceases to be CUDA C++ in line {source.error_line}" if source.error_line else ""
+        where = f"; line {source.error_line} is not CUDA C++" if source.error_line else ""
         raise InvalidKernel(f"{file} has no __global__ function with a body{where}")
     word = entry.partition("<")[0].strip()
     if word:

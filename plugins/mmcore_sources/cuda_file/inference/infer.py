@@ -17,10 +17,10 @@ from mmcore_cuda.cuda_source.includes import has_quoted_includes
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program, read_program
 from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import identifiers
-from mmcore_sources.cuda_file import geometry
-from mmcore_sources.cuda_file.body import Body, layout_of
-from mmcore_sources.cuda_file.entry import chosen_function
-from mmcore_sources.cuda_file.expressions import (
+from mmcore_sources.cuda_file.inference import geometry
+from mmcore_sources.cuda_file.inference.body import Body, layout_of
+from mmcore_sources.cuda_file.inference.entry import chosen_function
+from mmcore_sources.cuda_file.inference.expressions import (
     EXTENTS,
     SIZES,
     Derived,
@@ -29,12 +29,19 @@ from mmcore_sources.cuda_file.expressions import (
     names_in,
     parse_expressions,
 )
-from mmcore_sources.cuda_file.fixed_sizes import fixed_sizes
-from mmcore_sources.cuda_file.geometry import Geometry
-from mmcore_sources.cuda_file.host_code import constant
-from mmcore_sources.cuda_file.notes import Note
-from mmcore_sources.cuda_file.parameters import Open, open_parameters, parameter_names
-from mmcore_sources.cuda_file.roles import ELEMENTS, Roles, adds_to_c, given_arguments, roles_of, with_arguments
+from mmcore_sources.cuda_file.inference.fixed_sizes import fixed_sizes
+from mmcore_sources.cuda_file.inference.geometry import Geometry
+from mmcore_sources.cuda_file.inference.host_code import constant
+from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.parameters import Open, open_parameters, parameter_names
+from mmcore_sources.cuda_file.inference.roles import (
+    ELEMENTS,
+    Roles,
+    adds_to_c,
+    given_arguments,
+    roles_of,
+    with_arguments,
+)
 
 _NARROW = {f"{name}{width}" for name in ("__hfma", "__hadd", "__hmul", "hfma", "hadd") for width in ("", "2")}
 
@@ -72,7 +79,7 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     for name in parameters:
         if name not in words(text.encode()) and not has_quoted_includes(text.encode()):
             raise InvalidKernel(f"{path.name} has no {name} for --config to set")
-    # A macro that is a number is a parameter, which block and grid may follow from.
+    # A macro that is a number becomes a parameter that block and grid may depend on.
     numbers = [name for name, value in defines.items() if name.isupper() and value.isdecimal()]
     parameters |= {name: int(defines.pop(name)) for name in numbers}
     given = {**given, "parameters": parameters, "defines": defines}

@@ -1,4 +1,4 @@
-"""The emulator beside GPUs: bits of instructions and of whole kernels, and the faults that it finds."""
+"""The emulator: its instructions, its bits beside those of GPUs, and the faults that it finds."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Any
 from bench.studies.tables import sources
 from bench.studies.tables.markdown import markdown
 from bench.studies.tables.sources import results
+from mmcore_emulator.isa.entries import Family
+from mmcore_emulator.isa.table import FAMILIES, REFUSED
 
 
 def tensor_cores() -> str:
-    """Return the dot products of each instruction that were compared on two cards, and those that differ."""
+    """Return the number of compared and of differing dot products of each instruction, on two cards."""
     header, columns = "instruction", []
     for card, folder in (("H200", sources.H200), ("H100", sources.H100)):
         header += f" | dot products, {card} | differ | NaN of other bits"
@@ -77,3 +79,24 @@ def planted_faults() -> str:
     header = "fault | kernels | mmcore check | compute-sanitizer | had not ended there"
     names = ("faults", "check", "sanitizer", "not_ended")
     return markdown(header, [[kind, *(str(count[name]) for name in names)] for kind, count in counts.items()])
+
+
+def instructions() -> str:
+    """Return a table of the families, their instructions, and from which compute capability some of them exist."""
+    rows = [[family.title, ", ".join(map(_code, _names(family)))] for family in FAMILIES]
+    return markdown("family | instructions", [*rows, ["not supported", ", ".join(map(_code, REFUSED))]])
+
+
+def _names(family: Family) -> list[str]:
+    """Return the instructions of a family as PTX writes them, without what only modifies them."""
+    names = []
+    for entry in family.entries:
+        word, dot, rest = entry.name.partition(".")
+        names += [f"{each}{dot}{rest}" for each in word.split("|")]
+    names += [opcode.partition(".")[0] for opcode, _ in family.exact()]
+    # The emulator's names for functions of the driver.
+    return [name for name in dict.fromkeys(names) if name not in ("assertfail", "vprintf")]
+
+
+def _code(name: str) -> str:
+    return f"`{name}`"

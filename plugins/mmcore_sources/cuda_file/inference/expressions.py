@@ -47,7 +47,7 @@ def parse_expressions(text: str, what: str) -> tuple[ast.expr, ...]:
             raise SyntaxError
         tree = ast.parse(f"({text.strip()},)", mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise InvalidKernel(f"{what} {quoted(text)} is no arithmetic such as 'ceil(n/bx), ceil(m/by)'") from None
+        raise InvalidKernel(f"{what} {quoted(text)} is not arithmetic such as 'ceil(n/bx), ceil(m/by)'") from None
     assert isinstance(tree, ast.Tuple)
     for part in tree.elts:
         _check(part, text, what)
@@ -109,8 +109,8 @@ def evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
             try:
                 return _FUNCTIONS[name](*(evaluate(each, values) for each in arguments))
             except (TypeError, ZeroDivisionError):
-                raise InvalidKernel(f"{ast.unparse(node)} cannot be worked out") from None
-    raise InvalidKernel(f"{ast.unparse(node)} is no arithmetic")
+                raise InvalidKernel(f"{ast.unparse(node)} cannot be evaluated") from None
+    raise InvalidKernel(f"{ast.unparse(node)} is not arithmetic")
 
 
 def launch_values(problem: Problem, config: Config) -> dict[str, Any]:

@@ -1,13 +1,11 @@
-"""A tutorial as a reader follows it: what it says to type is typed, what it says to write is written.
+"""A tutorial, followed as a reader would: commands are typed, files are written.
 
-What a page says, and how it says it:
+A page has these blocks:
 
-- a ``console`` block: each line that begins with ``$`` is a command, the lines below it what it prints. A command that
-  fails is followed by ``$ echo $?``; every other one succeeds.
-- a block after a line that ends in a file's name and a colon: the file's content.
-- a ``diff`` block after such a line: the lines to take out of the file and to put in; ``@@`` stands for what lies
-  between two changes.
-- a ``text`` block is to be read only.
+- ``console``: each line that begins with ``$`` is a command, and the lines below it are its output. A command that
+fails   is followed by ``$ echo $?``; every other one succeeds. - a block after a line that ends in a file's name and a
+colon: the file's content. - ``diff`` after such a line: the lines to remove from the file and to add; ``@@`` separates
+two changes. - ``text``: nothing to do.
 """
 
 from __future__ import annotations
@@ -90,13 +88,13 @@ def _side(hunk: str, sign: str) -> str:
 
 @dataclass
 class Reader:
-    """Somebody who follows a page in a shell.
+    """A reader that follows a page in a shell.
 
     Attributes:
-        folder: where the shell is.
-        environment: its variables.
-        steadied: makes of what a command prints, given both, the part that is the same every time.
-        status: the last command's.
+        folder: the shell's working folder.
+        environment: the shell's variables.
+        steadied: returns the part of a command's output that is the same every time, given both.
+        status: the last command's exit status.
     """
 
     folder: Path
@@ -105,7 +103,7 @@ class Reader:
     status: int = 0
 
     def follow(self, page: str) -> None:
-        """Do what a page says; raise AssertionError where something else comes out."""
+        """Follow a page; raise AssertionError at another outcome than the page shows."""
         for step in steps(page):
             if isinstance(step, Command):
                 self._type(step)
@@ -116,7 +114,7 @@ class Reader:
 
     def print_of(self, typed: str) -> str:
         """Type a command, and return what it prints."""
-        # Each command has a shell of its own, which is told how the last one ended, and says last where it is now.
+        # Each command has a new shell, which gets the last exit status and prints its folder at the end.
         script = f"(exit {self.status}); {typed}\nstatus=$?\nprintf '\\0%s' \"$PWD\"\nexit $status\n"
         result = subprocess.run(
             ["sh", "-c", script],

@@ -1,4 +1,4 @@
-"""The page on the emulator's launch: its examples print what it shows."""
+"""The examples of docs/emulate-any-kernel.md print the output that the page shows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.profiler.counters import NAMES
 
-PAGE = (Path(__file__).parents[3] / "docs" / "emulate-any-kernel.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "emulate-any-kernel.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```(?:\n\n```text\n(.*?)^```)?", PAGE, re.MULTILINE | re.DOTALL)
 # The counts of a report change from one release of the compiler to the next.
 COUNTS = re.compile(r"(?<=^  )(\w.*\S) +[\d,]+$", re.MULTILINE)

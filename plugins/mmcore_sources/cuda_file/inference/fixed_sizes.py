@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from mmcore.kernel.configs import Config
 from mmcore.kernel.problem import Problem
 from mmcore_cuda.cuda_source.program import Program
-from mmcore_sources.cuda_file.body import Body, strides_of
-from mmcore_sources.cuda_file.host_code import Reader, Unreadable, constant, parse_expression
+from mmcore_sources.cuda_file.inference.body import Body, strides_of
+from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, constant, parse_expression
 
 
 @dataclass(frozen=True)

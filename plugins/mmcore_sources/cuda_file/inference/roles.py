@@ -10,7 +10,7 @@ from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import Argument, Scalar
 from mmcore.kernel.signature import Parameter as Typed
 from mmcore_cuda.cuda_source.program import Function, Parameter
-from mmcore_sources.cuda_file.body import Body, stored_by_columns, strides_of
+from mmcore_sources.cuda_file.inference.body import Body, stored_by_columns, strides_of
 
 ELEMENTS = {
     **dict.fromkeys(("int", "int4", "int32_t", "signed int"), "int32"),
