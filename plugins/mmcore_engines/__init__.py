@@ -1,8 +1,8 @@
-"""Engines: what measures many cells at a time, on all cards of this machine or on other hosts.
+"""Engines, which measure many cells in parallel, on all cards of this machine or on other hosts.
 
-An engine has workers, each of which measures one cell at a time on one device; :class:`Scheduler` gives them the cells.
-Plugins bring more engines by the hook ``mmcore_engines``. What is exported is imported when it is asked for: listing
-kernels loads this module.
+Each worker of an engine measures one cell at a time on one device. :class:`Scheduler` assigns cells to workers.
+Plugins provide engines through the hook ``mmcore_engines``. Names are imported on first use, because listing kernels
+loads this module.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def __getattr__(name: str) -> Any:
 
 @hookspec
 def mmcore_engines() -> Mapping[str, str]:  # type: ignore[empty-body]
-    """Return engines by name, each as "module:function": ``(Request) -> Engine``, imported when it is asked for."""
+    """Return engines by name, each as "module:function": ``(Request) -> Engine``. It is imported on first use."""
 
 
 @hookimpl(specname="mmcore_engines")
-def own_engines() -> Mapping[str, str]:
-    """``--mm-engine processes``."""
+def local_engines() -> Mapping[str, str]:
+    """Return the engine of ``--mm-engine processes``."""
     return {"processes": "mmcore_engines.processes:Processes"}

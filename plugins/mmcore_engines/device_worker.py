@@ -1,4 +1,4 @@
-"""A place: one device of this host, with a process that measures on it and one that compiles ahead."""
+"""A worker for one device of this host, with a process that measures and processes that compile ahead."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from mmcore.registry import registry
 from mmcore_engines.file_locks import Lock, LockFailed
 
 AHEAD = 4
-"""Cells that a worker compiles while it measures another, each in a process of its own where there are processors."""
+"""The number of cells that a worker compiles ahead while it measures another."""
 
 _COMPILERS = max(1, min(AHEAD, (os.cpu_count() or 1) // 4))
-_COMPILING = "emulator"  # the device of the process that compiles ahead: it holds nothing of the card
+_COMPILING = "emulator"  # the device of the processes that compile ahead, so that they use no GPU memory
 
 
 def identity() -> dict[str, str]:
-    """What the head and its workers must have in common: each plugin's distribution by version and content."""
-    found = registry()
-    return {name: f"{version} {found.content(name)}" for name, version in found.distributions.items()}
+    """Return the version and content digest of each plugin's distribution; they must be equal on all hosts."""
+    plugins = registry()
+    return {name: f"{version} {plugins.content(name)}" for name, version in plugins.distributions.items()}
 
 
 def describe(device: Device, phases: Phases) -> dict[str, Any]:
-    """What :func:`mmcore.executor.worker.describe` says, and what a process without the device compiles for."""
+    """Return :func:`mmcore.executor.worker.describe`, and the architecture that compiling ahead needs."""
     return {**describe_device(device, phases), "architecture": device.architecture}
 
 
@@ -49,35 +49,36 @@ def compile_ahead(
 
 
 class DeviceWorker:
-    """Answers requests on a device, one at a time.
+    """A worker that answers requests on one device, one at a time.
 
     Args:
         device: its name on this host, such as "cuda:0".
+
     """
 
     def __init__(self, device: str) -> None:
         self.device = device
         self._process: WorkerProcess | None = None
         self._lock: Lock | None = None
-        self._ahead = _Ahead()
+        self._ahead = AheadCompiler()
 
     def answer(self, request: bytes) -> bytes:
-        """The answer to a request, both JSON; whatever goes wrong is an answer too.
+        """Return the answer to a request, both as JSON; errors are answers too.
 
-        A request is ``{"hello": true}``, or a function as :func:`mmcore.executor.run` takes it, whose first argument
-        is a cell: ``{"target", "arguments", "timeout", "ahead"}``, ``ahead`` being cells that come next. An answer has
-        "result"; or "error" and "text", as :func:`mmcore.errors.error_to_json` has them; or "busy", with who else holds
-        the device.
+        A request is ``{"hello": true}``, or ``{"target", "arguments", "timeout", "ahead"}``: a function as for
+        :func:`mmcore.executor.run`, its arguments with the cell first, and the cells to compile ahead. An answer
+        contains "result", or "error" and "text" from :func:`mmcore.errors.error_to_json`, or "busy" with the process
+        that holds the device.
         """
-        asked = json.loads(request)
+        message = json.loads(request)
         try:
-            answer = self._hello() if asked.get("hello") else {"result": self._result(asked)}
+            answer = self._hello() if message.get("hello") else {"result": self._result(message)}
         except MmcoreError as error:
             answer = error_to_json(error)
         return json.dumps(answer).encode()
 
     def _hello(self) -> dict[str, Any]:
-        """What there is here, once the device is this run's alone."""
+        """Lock the device and return its description, or the process that holds it."""
         described = self._ask("mmcore_engines.device_worker:describe", [], None)
         self._ahead.described = described
         if described["supports_timing"] and self._lock is None:
@@ -85,18 +86,18 @@ class DeviceWorker:
             try:
                 if holder := lock.try_to_take():
                     return {"busy": str(holder)}
-            except LockFailed:  # another run on this device would go unnoticed
+            except LockFailed:  # measure without detecting other runs on this device
                 pass
             self._lock = lock
         common = {"host": socket.gethostname(), "process": os.getpid(), "identity": identity()}
         return {"result": {**common, "device": described}}
 
-    def _result(self, asked: Mapping[str, Any]) -> Any:
-        timeout, ahead = asked.get("timeout"), asked.get("ahead", ())
+    def _result(self, message: Mapping[str, Any]) -> Any:
+        timeout, ahead = message.get("timeout"), message.get("ahead", ())
         self._ahead.compile(ahead, timeout)
-        for cell in asked["arguments"][:1]:
+        for cell in message["arguments"][:1]:
             self._ahead.wait_for(cell)
-        return self._ask(asked["target"], asked["arguments"], timeout)
+        return self._ask(message["target"], message["arguments"], timeout)
 
     def _ask(self, target: str, arguments: list[Any], timeout: float | None) -> Any:
         if self._process is None or not self._process.alive:
@@ -104,7 +105,7 @@ class DeviceWorker:
         return self._process.ask(target, arguments, timeout)
 
     def end(self) -> None:
-        """End its processes, and free the device for others."""
+        """End the processes, and unlock the device."""
         self._ahead.end()
         if self._process is not None:
             self._process.end()
@@ -112,8 +113,8 @@ class DeviceWorker:
             self._lock.release()
 
 
-class _Ahead:
-    """Compiles what is asked for next in processes of its own, so that it is in the cache when its turn comes."""
+class AheadCompiler:
+    """A compiler that fills the cache with the next cells' kernels, in separate processes."""
 
     def __init__(self) -> None:
         self.described: Mapping[str, Any] = {}
@@ -123,13 +124,13 @@ class _Ahead:
         self._ended = False
 
     def compile(self, cells: Sequence[Mapping[str, Any]], timeout: float | None) -> None:
-        """Have these compiled, each once; nothing for a device without device time."""
+        """Start compiling the cells, each once; do nothing for a device that does not support timing."""
         for cell in cells if self.described.get("supports_timing") else ():
             if (key := _key(cell)) not in self._begun:
                 self._begun[key] = self._threads.submit(self._compile, cell, timeout)
 
     def wait_for(self, cell: Mapping[str, Any]) -> None:
-        """Wait while a cell that is to be measured now is being compiled; what has not begun is left to the device."""
+        """Wait for a cell that is being compiled; cancel the compilation if it has not begun."""
         compiled = self._begun.get(_key(cell))
         if compiled is not None and not compiled.cancel():
             compiled.result()
@@ -140,13 +141,13 @@ class _Ahead:
         except queue.Empty:
             process = WorkerProcess(_COMPILING)
         properties = [self.described["properties"], self.described["architecture"]]
-        with contextlib.suppress(MmcoreError):  # what is wrong with a cell, it says itself
+        with contextlib.suppress(MmcoreError):  # measuring the cell reports its errors
             process.ask("mmcore_engines.device_worker:compile_ahead", [cell, *properties], timeout)
         if process.alive and not self._ended:
             self._idle.put(process)
 
     def end(self) -> None:
-        """Compile nothing more; a process that is compiling ends when it has."""
+        """Start no more compilations; those in progress complete."""
         self._ended = True
         self._threads.shutdown(wait=False, cancel_futures=True)
 

@@ -1,4 +1,4 @@
-"""What an engine is, and how one is found by its name."""
+"""Protocols of engines and workers, and the connection to an engine by its name."""
 
 from __future__ import annotations
 
@@ -14,96 +14,105 @@ from mmcore.plugins import imported, named_target
 from mmcore.registry import registry
 
 ALL = "all"
-"""The word for every card."""
+"""The value of ``--mm-device`` that selects every card."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What an engine is asked for.
+    """The devices that an engine should use, and its address.
 
     Attributes:
-        device: as the user says it: "all", "auto", or names such as "cuda:0,cuda:1".
-        address: where the engine's own service is, as the user says it; empty for the usual.
+        device: the user's words: "all", "auto", or names such as "cuda:0,cuda:1".
+        address: the user's address of the engine's service; empty for the default.
+
     """
 
     device: str = ALL
     address: str = ""
 
     def local_devices(self) -> list[str]:
-        """The devices of this machine that are meant, by name; a name given twice stands for two workers.
+        """Return the names of the requested devices of this machine; a repeated name requests two workers.
 
         Raises:
-            NoDevice: there is none such, or a card is named twice.
+            NoDevice: a device does not exist, or a card is named twice.
+
         """
         words = [word.strip() for word in self.device.split(",")]
-        found: list[str] = []
+        names: list[str] = []
         for word in words:
             if word != ALL:
-                found.append(device_name(word))
+                names.append(device_name(word))
                 continue
             first = device_name("auto")
             provider, _ = chosen(first)
-            found += [device_name(f"{provider.name}:{index}") for index in range(max(1, provider.count()))]
-        twice = [name for name in found if found.count(name) > 1 and chosen(name)[0].supports_timing]
-        if twice:
-            raise NoDevice(f"{twice[0]} is named twice, and a card measures one cell at a time")
-        return found
+            names += [device_name(f"{provider.name}:{index}") for index in range(max(1, provider.count()))]
+        repeated = [name for name in names if names.count(name) > 1 and chosen(name)[0].supports_timing]
+        if repeated:
+            raise NoDevice(f"{repeated[0]} is named twice, and a card measures one cell at a time")
+        return names
 
 
 class Worker(Protocol):
     """A process, thread or actor that measures one cell at a time on one device.
 
     Attributes:
-        name: no other worker's: "cuda:1", "node7 cuda:0".
+        name: a unique name, such as "cuda:1" or "node7 cuda:0".
+
     """
 
     @property
     def name(self) -> str: ...
 
     def submit(self, request: bytes) -> Future[bytes]:
-        """Return the future answer of :meth:`DeviceWorker.answer`; it has an exception if the worker is gone."""
+        """Return the future answer of :meth:`DeviceWorker.answer`; it raises an exception if the worker is gone."""
 
     def end(self) -> None:
-        """End it and what it runs; it may be gone already."""
+        """End the worker and its processes; it may be gone already."""
 
 
 class Engine(Protocol):
-    """Where cells are measured.
+    """A source of workers.
 
-    What makes one may have an attribute ``local``: True says that its workers have the devices of this machine that
-    :meth:`Request.local_devices` names. Then pytest asks no worker what it is before the first test begins.
+    An engine's factory may have an attribute ``local``. True means that its workers use the devices of this machine
+    that :meth:`Request.local_devices` names. Then pytest does not need a worker before the first test begins.
     """
 
     def workers(self) -> Sequence[Worker]:
-        """The workers that are there and have not been given yet; it is asked again and again.
+        """Return the workers that exist now; it is called repeatedly, and workers returned before are ignored.
 
-        So hosts may join, and a worker may replace one that is gone. The first call returns one at least.
+        So hosts may join, and a worker may replace one that is gone. The first call returns at least one worker.
         """
 
     def close(self) -> None:
-        """Free what it holds; its workers have been ended."""
+        """Release the engine's resources; its workers have been ended."""
 
 
 def engine_named(name: str) -> Callable[[Request], Engine]:
-    """Return what makes the engine of that name.
+    """Return the factory of the engine of that name.
 
     Raises:
-        UnknownName: no plugin brings one of that name.
-        MmcoreError: it needs what is not installed.
+        UnknownName: no plugin provides an engine of that name.
+        MmcoreError: the engine needs a package that is not installed.
+
     """
-    found: PluginTable[str] = PluginTable("engine")
+    table: PluginTable[str] = PluginTable("engine")
     for item, origin in registry().collected("mmcore_engines", named_target):
-        name_of, target_of = item
-        found.enter(name_of, target_of, origin)
-    make: Callable[[Request], Engine] = imported(f"the engine {name!r}", found.named(name, registry().failed))
-    return make
+        engine_name, target = item
+        table.enter(engine_name, target, origin)
+    factory: Callable[[Request], Engine] = imported(f"the engine {name!r}", table.named(name, registry().failed))
+    return factory
 
 
 def connect(name: str, request: Request) -> Engine:
-    """Return the engine of that name; :class:`MmcoreError` as for :func:`engine_named`, or if it cannot be reached."""
-    make = engine_named(name)
+    """Return the engine of that name.
+
+    Raises:
+        MmcoreError: there is no such engine, or it cannot be used or reached.
+
+    """
+    factory = engine_named(name)
     try:
-        return make(request)
+        return factory(request)
     except MmcoreError:
         raise
     except (Exception, SystemExit) as error:  # an engine may raise anything

@@ -1,4 +1,7 @@
-"""Locks between processes. The operating system frees one when its holder ends; a holder's children may use it too."""
+"""Locks between processes. The operating system releases a lock when its holder ends.
+
+A holder's child processes may use its locks too.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +26,11 @@ _ANCESTORS = "MMCORE_LOCK_HOLDERS"
 
 
 class LockFailed(MmcoreError):
-    """A lock between processes cannot be kept on this machine."""
+    """An error: files cannot be locked on this machine."""
 
 
 class Holder(NamedTuple):
-    """The process that holds a lock: its number, empty while it has not written it yet, and its command."""
+    """The process that holds a lock: its process id, empty until the holder has written it, and its command."""
 
     pid: str
     command: str
@@ -37,28 +40,33 @@ class Holder(NamedTuple):
 
 
 class Lock:
-    """The lock of what every process knows by one name: a device's identity, a file's path; raises LockFailed."""
+    """A lock on a name that all processes share, such as a device's identity or a file's path.
+
+    Raises:
+        LockFailed: there is no folder for locks, or files in it cannot be locked.
+
+    """
 
     def __init__(self, name: str) -> None:
-        path = _placed(hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest() + ".lock")
+        path = _lock_file(hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest() + ".lock")
         self._lock = filelock.FileLock(path, mode=0o600, thread_local=False)
-        # A file of its own: some versions of filelock truncate the lock's as they open it.
+        # A separate file, because some versions of filelock truncate the lock file when they open it.
         self._holder = path.with_suffix(".holder")
 
     def try_to_take(self) -> Holder | None:
-        """Take the lock, unless somebody else holds it, who is then returned."""
+        """Take the lock and return None, or return the other process that holds it."""
         ancestors = os.environ.get(_ANCESTORS, "").split()
         try:
             if not self._lock.is_locked:
                 self._lock.acquire(blocking=False)
-                with contextlib.suppress(OSError):  # on a full disk a lock is held without a name
+                with contextlib.suppress(OSError):  # on a full disk, the lock is held without a name
                     self._holder.unlink(missing_ok=True)
                     replace(self._holder, f"{os.getpid()} {_command()}".encode(errors="replace"))
                 os.environ[_ANCESTORS] = " ".join({*ancestors, str(os.getpid())})
             return None
         except filelock.Timeout:
             text = " "
-            with contextlib.suppress(OSError):  # it has not been written yet
+            with contextlib.suppress(OSError):  # the holder has not written it yet
                 text = read_text(self._holder, "replace")
             holder = Holder(*text.partition(" ")[::2])
             return None if holder.pid in ancestors else holder
@@ -66,31 +74,31 @@ class Lock:
             raise LockFailed(f"files cannot be locked under {self._holder.parent}: {error}") from None
 
     def take(self, busy: Callable[[Holder], None]) -> None:
-        """Take the lock; where somebody else holds it, tell ``busy`` who does, once, and wait."""
+        """Take the lock; if another process holds it, call ``busy`` with the holder once, and wait."""
         if holder := self.try_to_take():
             busy(holder)
             while self.try_to_take():
                 time.sleep(0.2)
 
     def release(self) -> None:
-        """Give the lock back, if it was taken."""
+        """Release the lock, if it was taken."""
         if self._lock.is_locked:
             with contextlib.suppress(OSError):
                 self._holder.unlink()
             self._lock.release()
 
 
-def _placed(file: str) -> Path:
-    """A file in a folder that is the user's alone: with the cache, or with temporary files where that cannot be."""
-    for parent, name in ((cache_directory, "locks"), (tempfile.gettempdir, f"mmcore-locks-{os.getuid()}")):
+def _lock_file(name: str) -> Path:
+    """Return a file in a private folder of the user: in the cache directory, or else among temporary files."""
+    for parent, folder_name in ((cache_directory, "locks"), (tempfile.gettempdir, f"mmcore-locks-{os.getuid()}")):
         try:
-            folder = Path(parent(), name)
+            folder = Path(parent(), folder_name)
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if folder.is_symlink() or folder.stat().st_uid != os.getuid():
                 raise PermissionError(f"{folder} is a link, or another user's")
             folder.chmod(0o700)
-            os.close(os.open(folder / file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600))
-            return folder / file
+            os.close(os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600))
+            return folder / name
         except (OSError, MmcoreError) as error:
             reason = error
     raise LockFailed(f"there is no folder for locks: {reason}; MMCORE_CACHE_DIR can name one")

@@ -1,4 +1,4 @@
-"""A journal of results, so that a run that is interrupted is gone on with."""
+"""A journal of results, so that an interrupted run can be resumed."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from mmcore_engines.file_locks import Lock, LockFailed
 
 
 class Journal:
-    """The results of a run, a line of JSON each, in a file that is there only until the run has ended.
+    """A file with a run's results, a line of JSON each. It is removed when the run is complete.
 
-    A result is taken for a cell that is the same, of the same plugins by content, on a device of the same facts.
+    A result is reused only for the same cell, with the same plugins by content, on a device with the same facts.
 
     Args:
-        path: of the file, whose folder is made.
-        common: what plugins there are, as :func:`~mmcore_engines.device_worker.identity` tells.
+        path: the file, whose folder is created.
+        common: the plugins, from :func:`~mmcore_engines.device_worker.identity`.
 
     Raises:
-        LockFailed: another run has it, or files cannot be locked.
-        OSError: it cannot be read or written.
+        LockFailed: another run uses the file, or files cannot be locked.
+        OSError: the file cannot be read or written.
+
     """
 
     def __init__(self, path: Path, common: Mapping[str, str]) -> None:
@@ -36,7 +37,7 @@ class Journal:
         line = b""
         with contextlib.suppress(FileNotFoundError):
             for line in read_lines(path):
-                with contextlib.suppress(ValueError, KeyError, TypeError):  # the last may be cut off
+                with contextlib.suppress(ValueError, KeyError, TypeError):  # the last line may be cut off
                     entry = json.loads(line)
                     self._known[entry["key"]] = entry["result"]
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -45,35 +46,36 @@ class Journal:
             self._file.write("\n")
 
     def result(self, cell: Cell, facts: Mapping[str, Any]) -> Any:
-        """The JSON of a result that was kept; None where there is none."""
+        """Return the JSON of a result in the journal; None if there is none."""
         return self._known.get(self._key(cell, facts)) if self._known else None
 
-    def keep(self, cell: Cell, facts: Mapping[str, Any], result: Any) -> None:
-        """Write a result down at once."""
+    def record(self, cell: Cell, facts: Mapping[str, Any], result: Any) -> None:
+        """Write a result to the file at once."""
         self._file.write(json.dumps({"key": self._key(cell, facts), "result": result}) + "\n")
         self._file.flush()
 
-    def close(self, *, whole: bool) -> None:
-        """End it; remove the file of a run that is whole."""
-        with contextlib.suppress(OSError):  # of a full disk, for what is still to be written
+    def close(self, *, complete: bool) -> None:
+        """Close the file, and remove it if the run is complete."""
+        with contextlib.suppress(OSError):  # closing writes buffered lines, which fails on a full disk
             self._file.close()
-        if whole:
+        if complete:
             self.path.unlink(missing_ok=True)
         self._lock.release()
 
     def _key(self, cell: Cell, facts: Mapping[str, Any]) -> str:
-        known_by = [cell.on("").to_json(), sources(cell), self._common, dict(facts)]
-        return hashlib.sha256(json.dumps(known_by, sort_keys=True).encode()).hexdigest()
+        inputs = [cell.on("").to_json(), source_digests(cell), self._common, dict(facts)]
+        return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
-def sources(cell: Cell) -> dict[str, str]:
-    """Digests of the files that a cell names, by path; of kernels that plugins bring, the plugins tell."""
-    named = [] if isinstance(cell.kernel, str) and "/" not in cell.kernel else [cell.kernel]
-    paths = [each if isinstance(each, str) else str(each["file"]) for each in named] + [cell.against] * bool(
-        cell.against
-    )
-    found = {}
+def source_digests(cell: Cell) -> dict[str, str]:
+    """Return digests of the files that a cell names, by path; the plugins' digests cover registered kernels."""
+    paths = [cell.against] if cell.against else []
+    if not isinstance(cell.kernel, str):
+        paths.append(str(cell.kernel["file"]))
+    elif "/" in cell.kernel:
+        paths.append(cell.kernel)
+    digests = {}
     for path in paths:
         with contextlib.suppress(OSError):
-            found[path] = hashlib.sha256(read_bytes(path)).hexdigest()
-    return found
+            digests[path] = hashlib.sha256(read_bytes(path)).hexdigest()
+    return digests

@@ -1,4 +1,4 @@
-"""The engine of this machine: a worker process for each of its cards, each asked by a thread of its own."""
+"""The engine ``processes``: a worker process and a thread for each card of this machine."""
 
 from __future__ import annotations
 
@@ -11,23 +11,26 @@ from mmcore_engines.engine import Request
 
 
 class LocalWorker:
-    """A device of this machine."""
+    """A worker for a device of this machine."""
 
     def __init__(self, name: str, device: str) -> None:
         self.name = name
-        self._place = DeviceWorker(device)
+        self._device_worker = DeviceWorker(device)
         self._thread = ThreadPoolExecutor(1, name)
 
     def submit(self, request: bytes) -> Future[bytes]:
-        return self._thread.submit(self._place.answer, request)
+        return self._thread.submit(self._device_worker.answer, request)
 
     def end(self) -> None:
-        self._place.end()
+        self._device_worker.end()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
 class Processes:
-    """All cards of this machine, or those that are named; a device without device time may be named several times."""
+    """An engine for all cards of this machine, or for the named ones.
+
+    A device that does not support timing may be named several times.
+    """
 
     local = True
 
@@ -39,8 +42,8 @@ class Processes:
         self._new = [LocalWorker(f"{device} #{count + 1}" if count else device, device) for device, count in numbered]
 
     def workers(self) -> Sequence[LocalWorker]:
-        found, self._new = self._new, []
-        return found
+        new, self._new = self._new, []
+        return new
 
     def close(self) -> None:
         pass

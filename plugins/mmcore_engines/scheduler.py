@@ -1,4 +1,4 @@
-"""Spreading cells over an engine's workers: each is measured once, whatever becomes of the worker that has it."""
+"""The scheduler of cells on an engine's workers: it measures each cell once, even if workers are lost."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ from mmcore_engines.journal import Journal
 from mmcore_engines.tasks import MEASURE, Task, Tasks
 from mmcore_engines.worker_pool import ATTEMPTS, WorkerPool, WorkerState, failed
 
-_POLL_SECONDS = 1.0  # how often the engine is asked for more workers, and a busy device for its release
-_NAMED = 8  # workers at most whose counts are told one by one
-_SILENCE_SECONDS = 10.0  # after which the user is told what is waited for
-_END_SECONDS = 10.0  # that an engine may take to end
+_POLL_SECONDS = 1.0  # between two checks for new workers and released devices
+_NAMED = 8  # at most, of workers with one count each in the report
+_SILENCE_SECONDS = 10.0  # without an answer, until the user gets a message
+_END_SECONDS = 10.0  # time limit of ending the workers and the engine
 
 
 class NotMeasured(NoDevice):
-    """A cell has not been measured, through no fault of its own: no worker is left, or the run has ended."""
+    """An error: a cell was not measured, because no worker is left or the run has ended."""
 
 
 class Scheduler:
-    """Gives cells to the workers of an engine, those of one group to one worker, as workers become free.
+    """A scheduler that assigns cells to an engine's idle workers; one worker measures all cells of a group.
 
-    The cell of a worker that fails is measured by another, :data:`ATTEMPTS` times in all.
+    If a worker fails, another measures its cell. A cell is begun :data:`ATTEMPTS` times at most.
 
     Args:
-        engine: where the workers are.
-        say: is told what the user should know, a sentence each.
-        reference: what each card that supports timing measures first, so that cards can be compared.
+        engine: the source of workers.
+        say: called with each message for the user.
+        reference: the cell that each card with timing measures first, so that cards can be compared.
+
     """
 
     def __init__(self, engine: Engine, say: Callable[[str], None], reference: Cell | None = None) -> None:
@@ -49,27 +50,31 @@ class Scheduler:
         self._journal: Journal | None = None
         self._events: queue.SimpleQueue[tuple[WorkerState, Future[bytes]] | None] = queue.SimpleQueue()
         self._tasks = Tasks()
-        self._crew = WorkerPool(
+        self._pool = WorkerPool(
             engine,
             self._common,
             reference,
-            answered=lambda seat, future: self._events.put((seat, future)),
-            said=say,
-            released=self._tasks.release,
+            on_answer=lambda worker, future: self._events.put((worker, future)),
+            say=say,
+            on_release=self._tasks.release,
         )
-        self._measured: Counter[str] = Counter()  # cells by worker
-        self._remembered = 0  # cells of the journal
+        self._measured: Counter[str] = Counter()  # number of cells by worker
+        self._resumed = 0  # number of cells from the journal
         self._begun = self._closed = False
-        self._thread = threading.Thread(target=self._run, name="spread", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
 
     def add(self, cell: Cell, group: str, target: str = MEASURE, further: Sequence[Any] = ()) -> Future[Any]:
-        """Have a cell measured; the future has its result, or a MmcoreError where it cannot be measured, which is
-        :class:`NotMeasured` where nobody has tried.
+        """Queue a cell, and return the future of its result.
+
+        The future raises :class:`NotMeasured` if no worker is left, or another MmcoreError if the cell cannot be
+        measured.
 
         Args:
-            cell: its device is the worker's, whatever it says.
-            group: cells of one group go to one worker, in order.
-            target: a function as :func:`mmcore.executor.run` takes it, called with the cell's JSON and ``further``.
+            cell: the cell; its device is replaced by the worker's.
+            group: cells of one group are measured by one worker, in order.
+            target: a function as for :func:`mmcore.executor.run`, called with the cell's JSON and ``further``.
+            further: further arguments of ``target``.
+
         """
         task = Task(cell, group, target, further)
         self._tasks.add(task)
@@ -79,76 +84,76 @@ class Scheduler:
         return task.future
 
     def start(self) -> Future[Mapping[str, Any]]:
-        """Meet the workers; what the first one's device is, described, or a MmcoreError if there is none."""
+        """Start the workers, and return the future of the first one's device, or of a MmcoreError if there is none."""
         if self._thread.ident is None:
             self._thread.start()
-        return self._crew.first
+        return self._pool.first
 
     def begin(self, journal: Path | None = None) -> None:
-        """Begin to measure, with the group that is largest now; ``journal`` is the file of a :class:`Journal`."""
+        """Begin to measure, with the largest group first; ``journal`` is the file of a :class:`Journal`."""
         if journal is not None:
             try:
                 self._journal = Journal(journal, self._common)
             except (LockFailed, OSError) as error:
-                self._say(f"nothing of this run is kept if it is interrupted: {error}")
+                self._say(f"this run cannot be resumed after an interruption: {error}")
         self._begun = True
         self._events.put(None)
 
     @property
-    def keeps(self) -> bool:
-        """Whether the next run goes on from where this one is interrupted."""
+    def can_resume(self) -> bool:
+        """True if the next run can resume this one after an interruption."""
         return self._journal is not None
 
     @property
     def workers(self) -> int:
-        """How many workers have been taken in and are there."""
-        return sum(bool(seat.device) for seat in self._crew.seats)
+        """The number of admitted workers."""
+        return sum(bool(worker.device) for worker in self._pool.workers)
 
-    def close(self, *, whole: bool = True) -> None:
-        """End all workers at once; what is not measured fails. The journal of a run that is not ``whole`` stays."""
+    def close(self, *, complete: bool = True) -> None:
+        """End all workers at once, and fail unmeasured cells; keep the journal if the run is not complete."""
         self._closed = True
         self._events.put(None)
-        # Neither an engine that does not return nor a worker that does not end may hold up what is measured.
+        # Engines and workers that do not end must not delay the results.
         if self._thread.is_alive():
             self._thread.join(_END_SECONDS)
-        ending = threading.Thread(target=self._crew.end, name="end", daemon=True)
+        ending = threading.Thread(target=self._pool.end, name="end", daemon=True)
         ending.start()
         ending.join(_END_SECONDS)
         if self._journal is not None:
-            self._journal.close(whole=whole)
+            self._journal.close(complete=complete)
 
     def report(self) -> list[str]:
-        """What each worker measured, what was taken from the journal, and how much the cards differ."""
+        """Return sentences on the cells of each worker and of the journal, and on how much the cards differ."""
         counts = [f"{count} by {name}" for name, count in sorted(self._measured.items())]
         if len(counts) > _NAMED:
-            several = self._measured.values()
-            counts = [f"{sum(several)} by {len(several)} workers ({min(several)} to {max(several)} by each)"]
-        counts += [f"{self._remembered} before the interruption"] if self._remembered else []
-        return [f"measured {', '.join(counts)}", *self._crew.compared()]
+            by_worker = self._measured.values()
+            counts = [f"{sum(by_worker)} by {len(by_worker)} workers ({min(by_worker)} to {max(by_worker)} by each)"]
+        counts += [f"{self._resumed} before the interruption"] if self._resumed else []
+        return [f"measured {', '.join(counts)}", *self._pool.card_differences()]
 
-    # The rest runs in the spread's own thread, which alone changes what is above.
+    # The methods below run in the scheduler's thread.
 
     def _run(self) -> None:
         error = MmcoreError("it was not measured: the run has ended")
         try:
             self._loop()
-        except NoDevice as none:
-            error = none
-        except BaseException as failure:  # of an engine, which may raise anything
-            error = MmcoreError(f"the cells can no longer be spread: {type(failure).__name__}: {failure}")
+        except NoDevice as no_device:
+            error = no_device
+        except BaseException as failure:  # an engine may raise anything
+            error = MmcoreError(f"cells can no longer be scheduled: {type(failure).__name__}: {failure}")
         finally:
             self._closed = True
             self._fail(error)
 
     def _loop(self) -> None:
-        began, asked, silent = time.monotonic(), float("-inf"), True
+        began, updated, silent = time.monotonic(), -math.inf, True
         while not self._closed:
-            if time.monotonic() > asked + _POLL_SECONDS:
-                self._crew.take_in()
-                for seat in self._crew.late():
-                    self._events.put((seat, failed(TimeoutError("it does not answer"))))
-                asked = time.monotonic()
-            if silent and not self._crew.first.done() and time.monotonic() > began + _SILENCE_SECONDS:
+            if time.monotonic() > updated + _POLL_SECONDS:
+                self._pool.update()
+                for worker in self._pool.lost():
+                    self._events.put((worker, failed(TimeoutError("it does not answer"))))
+                updated = time.monotonic()
+            if silent and not self._pool.first.done() and time.monotonic() > began + _SILENCE_SECONDS:
                 silent = False
                 self._say("no worker has answered yet; waiting for the first")
             try:
@@ -156,108 +161,109 @@ class Scheduler:
             except queue.Empty:
                 continue
             if event is not None and not event[0].left_out:
-                self._answered(*event)
+                self._receive(*event)
             if self._begun:
                 self._tasks.receive()
-                self._give()
+                self._assign()
 
-    def _answered(self, seat: WorkerState, future: Future[bytes]) -> None:
-        """Take a worker's answer: to its hello, of the reference cell, or of a task."""
-        task, seat.current, seat.due = seat.current, None, math.inf
-        what, answer, outcome = "the worker was lost", {}, None
+    def _receive(self, worker: WorkerState, future: Future[bytes]) -> None:
+        """Process a worker's answer: to its hello, for the reference cell, or for a task."""
+        task, worker.current, worker.due = worker.current, None, math.inf
+        failure, answer, outcome = "the worker was lost", {}, None
         try:
             content = future.result()
-            what = "its answer is none"
+            failure = "its answer is not valid"
             answer = json.loads(content)
             if task is None:
-                self._crew.heard(seat, answer)
+                self._pool.receive(worker, answer)
             else:
-                outcome = task.outcome(answer, seat.worker.name)
+                outcome = task.outcome(answer, worker.name)
         except BaseException as error:
-            lost = f"{what} ({type(error).__name__}: {error}".splitlines()[0] + ")"
-            self._crew.leave_out(seat, lost)
+            reason = f"{failure} ({type(error).__name__}: {error}".splitlines()[0] + ")"
+            self._pool.leave_out(worker, reason)
             if task is not None:
-                self._again(task, lost)
+                self._retry(task, reason)
             return
         if task is not None:
-            self._finish(seat, task, answer, outcome)
+            self._finish(worker, task, answer, outcome)
 
-    def _finish(self, seat: WorkerState, task: Task, answer: Mapping[str, Any], outcome: Any) -> None:
-        """Hand over what came of a task; have it measured again where its device's process died."""
+    def _finish(self, worker: WorkerState, task: Task, answer: Mapping[str, Any], outcome: Any) -> None:
+        """Settle a task, or retry it if its device's process died."""
         error = answer.get("error")
         if is_doubtful(answer):
-            self._crew.doubt(seat)
+            self._pool.recheck(worker)
         else:
-            self._crew.idle.append(seat)
+            self._pool.idle.append(worker)
         if error in (DeviceLost.__name__, NoDevice.__name__):
-            self._again(task, answer["text"])
+            self._retry(task, answer["text"])
             return
-        self._measured[seat.worker.name] += 1
+        self._measured[worker.name] += 1
         if error is None:
-            self._keep(task, outcome)
+            self._record(task, outcome)
         _settle(task, outcome)
 
-    def _keep(self, task: Task, outcome: Any) -> None:
-        """Enter a result in the journal, while that can be written."""
+    def _record(self, task: Task, outcome: Any) -> None:
+        """Write a result to the journal; close the journal if this fails."""
         if self._journal is None:
             return
         try:
-            self._journal.keep(task.cell, self._crew.first.result()["facts"], task.to_json(outcome))
+            self._journal.record(task.cell, self._pool.first.result()["facts"], task.to_json(outcome))
         except OSError as error:
-            self._say(f"nothing more of this run is kept if it is interrupted: {error.strerror}")
-            self._journal.close(whole=False)
+            self._say(f"no further results are kept for resuming this run: {error.strerror}")
+            self._journal.close(complete=False)
             self._journal = None
 
-    def _again(self, task: Task, why: str) -> None:
-        """Have a cell measured elsewhere, or say that it takes every worker down."""
+    def _retry(self, task: Task, reason: str) -> None:
+        """Queue a cell again, or fail it if every attempt lost its worker."""
         if len(task.begun) < ATTEMPTS:
             self._tasks.retry(task)
         else:
-            _settle(task, task.unfinished(DeviceLost(f"{why}; so it went {ATTEMPTS} times")))
+            _settle(task, task.unfinished(DeviceLost(f"{reason}; this happened {ATTEMPTS} times")))
 
-    def _give(self) -> None:
-        """Give each worker that is free its next cell."""
-        idle, self._crew.idle = self._crew.idle, []
-        for seat in idle:
-            if seat.left_out:
+    def _assign(self) -> None:
+        """Send each idle worker its next cell."""
+        idle, self._pool.idle = self._pool.idle, []
+        for worker in idle:
+            if worker.left_out:
                 continue
-            task = self._next(seat)
+            task = self._next(worker)
             if task is None:
-                self._crew.idle.append(seat)
+                self._pool.idle.append(worker)
                 continue
-            seat.current = task
-            task.begun.append(seat.worker.name)
-            ahead = [each.cell.to_json() for each in self._tasks.following(seat.worker.name, AHEAD)]
-            task.cell = cell = task.cell.on(seat.device["name"])
-            asked = {"target": task.target, "arguments": [cell.to_json(), *task.further], "timeout": cell.timeout}
-            self._crew.ask(seat, {**asked, "ahead": ahead}, f"for {task.label}", cell.timeout)
+            worker.current = task
+            task.begun.append(worker.name)
+            following = self._tasks.following(worker.name, AHEAD)
+            ahead = [next_task.cell.to_json() for next_task in following]
+            task.cell = cell = task.cell.on(worker.device["name"])
+            request = {"target": task.target, "arguments": [cell.to_json(), *task.further], "timeout": cell.timeout}
+            self._pool.ask(worker, {**request, "ahead": ahead}, f"for {task.label}", cell.timeout)
 
-    def _next(self, seat: WorkerState) -> Task | None:
-        """The next cell for a worker that is not in the journal."""
-        while task := self._tasks.next(seat.worker.name, lambda: self._crew.others(seat)):
-            known = self._journal and self._journal.result(task.cell, self._crew.first.result()["facts"])
+    def _next(self, worker: WorkerState) -> Task | None:
+        """Return the next task for a worker; settle tasks whose result is in the journal."""
+        while task := self._tasks.next(worker.name, lambda: self._pool.others(worker)):
+            recorded = self._journal and self._journal.result(task.cell, self._pool.first.result()["facts"])
             try:
-                outcome = None if known is None else task.from_json(known)
-            except Exception:  # of a line that was damaged
+                outcome = None if recorded is None else task.from_json(recorded)
+            except Exception:  # the line is damaged
                 outcome = None
             if outcome is None:
                 break
-            self._remembered += 1
+            self._resumed += 1
             task.future.set_result(outcome)
         return task
 
     def _fail(self, error: MmcoreError) -> None:
-        """Give everything that is not measured an error."""
-        if not self._crew.first.done():
-            self._crew.first.set_exception(error)
-        left = [*self._tasks.left(), *(seat.current for seat in self._crew.seats if seat.current is not None)]
-        for task in left:
+        """Fail every unmeasured task."""
+        if not self._pool.first.done():
+            self._pool.first.set_exception(error)
+        current = [worker.current for worker in self._pool.workers if worker.current is not None]
+        for task in [*self._tasks.waiting(), *current]:
             if not task.future.done():
                 task.future.set_exception(NotMeasured(str(error)))
 
 
 def _settle(task: Task, outcome: Any) -> None:
-    """Give a task's future what came of it."""
+    """Set the result or the exception of a task's future."""
     if isinstance(outcome, MmcoreError):
         task.future.set_exception(outcome)
     else:

@@ -1,8 +1,8 @@
-"""What mmcore asks of pytest-benchmark's own session: saved runs, comparisons, columns.
+"""Access to pytest-benchmark's session: saved runs, comparisons and columns.
 
-Its attributes are not public; as no hook says or does the same, they are used here, and nowhere else. A run is saved
-without being told to, so that ``--benchmark-compare`` finds it next time; but neither an empty run nor one that
-``--benchmark-compare-fail`` found too slow, which would pass as the measure of the next.
+The session's attributes are not public. Only this module uses them, because no hook offers the same. Every run is
+saved by default, so that ``--benchmark-compare`` can find it. A run without results is not saved, nor one that
+``--benchmark-compare-fail`` rejects, because the next run would be compared with it.
 """
 
 from __future__ import annotations
@@ -21,40 +21,41 @@ from mmcore.files import write
 
 _COLUMNS = ["median", "iqr", "rounds"]  # readable in 80 columns; all of pytest-benchmark's take 200
 _ALL_COLUMNS = 10
-_WITHOUT_MEANING = {"cprofile": "kernels run in a process of their own", "timer": "times are device seconds"}
-_USUAL_TIMER = "time.perf_counter"
+_UNSUPPORTED = {"cprofile": "kernels run in a separate process", "timer": "times are device seconds"}
+_DEFAULT_TIMER = "time.perf_counter"
 
 
 def session_of(config: pytest.Config) -> Any:
-    """pytest-benchmark's session, or None where it is switched off."""
+    """Return pytest-benchmark's session, or None if the plugin is disabled."""
     return config.pluginmanager.get_plugin("pytest-benchmark")
 
 
 def measures(config: pytest.Config) -> bool:
-    """Whether pytest-benchmark measures: it does not with ``--benchmark-disable``, nor in pytest-xdist's workers."""
+    """Return True unless ``--benchmark-disable`` or pytest-xdist disables pytest-benchmark."""
     benchmarks = session_of(config)
     return benchmarks is not None and not benchmarks.disabled
 
 
 def refuse_unreadable(config: pytest.Config) -> None:
-    """Refuse to compare with pipes and devices, which pytest-benchmark would read to an end that they do not have."""
-    compare, where = (config.getoption(f"benchmark_{name}", None) for name in ("compare", "storage"))
-    if not compare or not str(where).startswith("file://"):
+    """Raise UsageError if ``--benchmark-compare`` selects a pipe or a device, which may have no end."""
+    compare, location = (config.getoption(f"benchmark_{name}", None) for name in ("compare", "storage"))
+    if not compare or not str(location).startswith("file://"):
         return
-    storage = FileStorage(str(where).removeprefix("file://"), None, get_machine_id())
+    storage = FileStorage(str(location).removeprefix("file://"), None, get_machine_id())
     try:
-        found = storage.query("[0-9][0-9][0-9][0-9]_" if compare is True else compare)
+        paths = storage.query("[0-9][0-9][0-9][0-9]_" if compare is True else compare)
     except ValueError as error:
         raise pytest.UsageError(f"--benchmark-compare: {error}") from None
-    for path in found:
+    for path in paths:
         if path.exists() and not path.is_file():
             raise pytest.UsageError(f"--benchmark-compare: {path} is not a regular file")
 
 
-def prepare(config: pytest.Config, told: Callable[[str], None], *, supports_timing: bool) -> None:
-    """Show pytest-benchmark's table for comparisons only, and narrow; refuse options that can only mislead.
+def prepare(config: pytest.Config, warn: Callable[[str], None], *, supports_timing: bool) -> None:
+    """Set up pytest-benchmark's session, and refuse options that would mislead.
 
-    ``told`` is called with a sentence when results cannot be saved.
+    Its table is narrow, and is printed only for comparisons. ``warn`` is called with a sentence if results cannot be
+    saved.
     """
     benchmarks = session_of(config)
     if benchmarks is None:
@@ -63,29 +64,29 @@ def prepare(config: pytest.Config, told: Callable[[str], None], *, supports_timi
         benchmarks.columns = _COLUMNS
     if benchmarks.disabled:
         return
-    # mmcore's own table says what this one does, and more; what an emulation takes is no kernel's time.
+    # mmcore's table contains more than pytest-benchmark's; and an emulation's time is not a kernel's time.
     if not supports_timing or not (benchmarks.compare or benchmarks.verbose or benchmarks.histogram):
         benchmarks.quiet = True
-    for option, why in _WITHOUT_MEANING.items():
-        if config.getoption(f"benchmark_{option}", None) not in (None, False, _USUAL_TIMER):
-            raise pytest.UsageError(f"--benchmark-{option} means nothing here: {why}")
+    for option, reason in _UNSUPPORTED.items():
+        if config.getoption(f"benchmark_{option}", None) not in (None, False, _DEFAULT_TIMER):
+            raise pytest.UsageError(f"--benchmark-{option} means nothing here: {reason}")
     _refuse_unwritable(config.getoption("benchmark_json"), benchmarks.storage)
-    _write_whole_files(benchmarks, told)
+    _write_atomically(benchmarks, warn)
     if isinstance(benchmarks.compare, str) and not benchmarks.compared_mapping:
-        what = "there are no results of that name that can be read, neither as a file nor in"
-        raise pytest.UsageError(f"--benchmark-compare={benchmarks.compare}: {what} {benchmarks.storage}")
+        reason = f"no readable results of that name exist, neither as a file nor in {benchmarks.storage}"
+        raise pytest.UsageError(f"--benchmark-compare={benchmarks.compare}: {reason}")
     if benchmarks.compare_fail and not supports_timing:
-        why = "emulation times say nothing about a kernel's speed"
-        raise pytest.UsageError(f"{why}, so --benchmark-compare-fail needs a GPU")
+        reason = "emulation times say nothing about a kernel's speed"
+        raise pytest.UsageError(f"{reason}, so --benchmark-compare-fail needs a GPU")
     if benchmarks.compare_fail and not benchmarks.compared_mapping:
         raise pytest.UsageError(
-            "--benchmark-compare-fail has nothing to compare with: give --benchmark-compare too, and measure once "
-            "without either before, to have a run saved"
+            "--benchmark-compare-fail has nothing to compare with: first measure once without it to save a run, then "
+            "add --benchmark-compare"
         )
 
 
 def _refuse_unwritable(json_file: object, storage: object) -> None:
-    """Find out before anything is measured that results could not be kept."""
+    """Raise UsageError before the first measurement if results cannot be saved."""
     if isinstance(json_file, Path):
         existed = json_file.exists()
         try:
@@ -94,22 +95,22 @@ def _refuse_unwritable(json_file: object, storage: object) -> None:
                 json_file.unlink()
         except OSError as error:
             raise pytest.UsageError(f"--benchmark-json: {json_file} cannot be written: {error.strerror}") from None
-    if isinstance(storage, FileStorage) and not _is_nowhere(storage):
+    if isinstance(storage, FileStorage) and not _is_null(storage):
         folder = storage.get("results").parent
         if not folder.is_dir() or not os.access(folder, os.W_OK):
             raise pytest.UsageError(f"results cannot be saved in {folder}; --benchmark-storage names another folder")
 
 
-def _write_whole_files(benchmarks: Any, told: Callable[[str], None]) -> None:
-    """Have pytest-benchmark write each file beside its place, and go on where it cannot."""
+def _write_atomically(benchmarks: Any, warn: Callable[[str], None]) -> None:
+    """Make pytest-benchmark replace files atomically, and warn instead of failing if it cannot."""
 
-    def write_json(what: str, path: Path, document: Any) -> None:
+    def write_json(verb: str, path: Path, document: Any) -> None:
         try:
             write(path, safe_dumps(document, ensure_ascii=True, indent=4).encode())
         except OSError as error:
-            told(f"results are not saved: {path} cannot be written: {error.strerror}")
+            warn(f"results are not saved: {path} cannot be written: {error.strerror}")
         else:
-            benchmarks.logger.info(f"{what} benchmark data in: {path}")
+            benchmarks.logger.info(f"{verb} benchmark data in: {path}")
 
     if isinstance(benchmarks.json, Path):
         benchmarks.save_json = partial(write_json, "Wrote", benchmarks.json)
@@ -120,22 +121,22 @@ def _write_whole_files(benchmarks: Any, told: Callable[[str], None]) -> None:
         )
 
 
-def _is_nowhere(storage: object) -> bool:
-    """Whether the user wants nothing saved: the storage is /dev/null."""
+def _is_null(storage: object) -> bool:
+    """Return True if the storage is /dev/null, which saves nothing."""
     return isinstance(storage, FileStorage) and storage.path == Path(os.devnull)
 
 
 def save(config: pytest.Config) -> None:
-    """Save the run as ``--benchmark-autosave`` would, unless the user had it saved in a way of their own."""
+    """Save the run like ``--benchmark-autosave``, unless other options save it or disable saving."""
     benchmarks = session_of(config)
-    if benchmarks is None or benchmarks.save or benchmarks.autosave or _is_nowhere(benchmarks.storage):
+    if benchmarks is None or benchmarks.save or benchmarks.autosave or _is_null(benchmarks.storage):
         return
-    # The JSON that --benchmark-json asks for is written already.
+    # The file of --benchmark-json has been written already.
     benchmarks.autosave, benchmarks.json = get_tag(), None
     benchmarks.handle_saving()
 
 
 def without_counterpart(config: pytest.Config, tests: Iterable[str]) -> list[str]:
-    """Tests that the results compared with know nothing of; none where nothing is compared."""
+    """Return the tests that the compared results do not contain; none without a comparison."""
     compared = getattr(session_of(config), "compared_mapping", None) or {}
     return [test for test in tests if compared and not any(test in names for names in compared.values())]

@@ -96,6 +96,7 @@ def find_benchmarks(
 
     Raises:
         MmcoreError: an option names something that does not exist.
+
     """
     timings = _timings(selection, supports_timing)
     kernels, buggy = _kernels(selection, registry)
@@ -129,7 +130,7 @@ def tuned(
 ) -> Iterator[tuple[Problem, Config, str]]:
     """Yield products with a kernel's usual and tuned configs, and the origin of the tuned ones.
 
-    A tuned config replaces the usual config of a kernel that has only one, and follows those of other kernels.
+    A tuned config replaces the usual config of a kernel with only one usual config. For other kernels it comes last.
     """
     best: dict[Problem, tuple[Config, str]] = {}
     for problem in dict.fromkeys(problem for problem, _ in usual) if tuned_of(kernel) else ():
@@ -147,14 +148,13 @@ def _timings(selection: Selection, supports_timing: bool) -> list[Timing]:
     hows = {"kernel": selection.caches, "end-to-end": selection.memories}
     timings = [Timing(what, how) for what in WAYS if what in selection.measures for how in hows[what]]
     if not supports_timing and [*map(str, timings)] != ["kernel-warm"]:
-        what = "there are neither end-to-end times nor cold caches to measure"
-        advice = "leave --mm-measure, --mm-memory and --mm-cold out"
-        raise MmcoreError(f"{selection.device} supports no timing, so {what}; {advice}")
+        reason = f"{selection.device} supports no timing, so it has neither end-to-end times nor cold caches"
+        raise MmcoreError(f"{reason}; leave out --mm-measure, --mm-memory and --mm-cold")
     return timings
 
 
 def _kernels(selection: Selection, registry: Registry) -> tuple[list[Kernel], list[Kernel]]:
-    """Return the selected kernels in the registry's order, and those left out for known bugs."""
+    """Return the selected kernels in the registry's order, and the kernels left out for known bugs."""
     dtypes = selection.dtypes
     kernels, buggy = (
         [kernel for kernel in matching if not dtypes or kernel.dtype in dtypes]

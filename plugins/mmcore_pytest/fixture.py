@@ -19,7 +19,7 @@ from mmcore_pytest.collection import Benchmark
 
 
 class DeviceClock:
-    """A timer for pytest-benchmark, whose reading advances in each round by the device seconds of that round."""
+    """A timer for pytest-benchmark that advances in each round by the device seconds of that round."""
 
     __name__ = "DeviceClock"  # in pytest-benchmark's results
 
@@ -50,7 +50,7 @@ class CellBenchmark:
     prefix: str  # of the test's line of progress
     measure: Callable[[Cell], Result] = measure_cell
     result: Result | None = None  # None before the call, and if the cell cannot be measured
-    recorded: bool = False  # whether pytest-benchmark has the rounds
+    recorded: bool = False  # True if pytest-benchmark has the rounds
     duration: float = 0.0  # host seconds of set-up, call and teardown
 
     def __call__(self) -> Result:
@@ -99,7 +99,7 @@ def options_of(config: pytest.Config, marker: Mapping[str, Any], timing: Timing,
 
     seconds = float(option("max_time")) if max_seconds is None or "max_time" in marker else max_seconds
     if timing.how == "cold" and "max_time" not in marker:
-        # Emptying the cache takes many times as long as a short kernel, so a tenth of the rounds must do.
+        # Emptying the cache takes many times as long as a short kernel, so measure a tenth of the time.
         seconds /= 10
     return Timing(
         timing.what,

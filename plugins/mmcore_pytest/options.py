@@ -1,4 +1,4 @@
-"""What a run was asked to measure: the ``--mm-`` options, read and checked."""
+"""The ``--mm-`` options, and the selection that they make."""
 
 from __future__ import annotations
 
@@ -24,37 +24,40 @@ ALL_CONFIGS = "all"
 
 @dataclass(frozen=True)
 class Selection:
-    """What to measure. An empty tuple stands for the usual: all kernels, their usual configs, the device's sizes."""
+    """The selected kernels, sizes and measurements.
+
+    An empty tuple selects the default: all kernels, their usual configs, the device's sizes.
+    """
 
     kernels: tuple[str, ...]  # names, or patterns with *, ? and []
     sizes: tuple[Sizes, ...]
     blocks: tuple[str, ...]
     configs: tuple[Mapping[str, Any], ...]  # parameters by name
-    all_configs: bool  # every config of a space
+    all_configs: bool  # True to measure every config
     dtypes: tuple[str, ...]  # element types of A and B
-    device: str  # as the user calls it
+    device: str  # the value of --mm-device
     measures: tuple[str, ...]  # "kernel", "end-to-end" or both
     memories: tuple[str, ...]  # host memory of the copies of end-to-end times
     caches: tuple[str, ...]  # "warm", "cold" or both, for kernel times
-    timeout: float  # seconds that a cell may take
-    baseline: str  # name or pattern of what takes turns with each kernel; empty for none
-    against: str  # a revision or folder whose version of each source takes turns with it; empty for none
+    timeout: float  # seconds, for each cell
+    baseline: str  # name or pattern of the kernels to compare with; empty for none
+    against: str  # a revision or folder with other versions of the sources to compare with; empty for none
     inputs: str  # "usual" or "wide"
-    engine: str  # what measures the cells; empty for one worker process
+    engine: str  # the engine's name; empty for a single worker process
     engine_address: str
-    spread: bool  # whether cells that are compared with each other may be measured on several cards
+    spread: bool  # True if cells of one table may be measured on several cards
 
     @classmethod
     def of(cls, config: pytest.Config) -> Selection:
-        """The selection that a run's options make."""
+        """Return the selection of a run's options."""
 
         def each(name: str) -> tuple[Any, ...]:
             return tuple(dict.fromkeys(value for values in config.getoption(name) or () for value in values))
 
-        several = config.getoption("mm_device") == "all" or "," in config.getoption("mm_device")
-        engine = config.getoption("mm_engine") or ("processes" if several else "")
-        for option, given in (("--mm-engine-address", "mm_engine_address"), ("--mm-spread", "mm_spread")):
-            if config.getoption(given) and not engine:
+        many_devices = config.getoption("mm_device") == "all" or "," in config.getoption("mm_device")
+        engine = config.getoption("mm_engine") or ("processes" if many_devices else "")
+        for option, name in (("--mm-engine-address", "mm_engine_address"), ("--mm-spread", "mm_spread")):
+            if config.getoption(name) and not engine:
                 raise MmcoreError(f"{option} is for several workers; add --mm-device all or --mm-engine")
         measures, configs = each("mm_measure") or ("kernel",), config.getoption("mm_config") or ()
         if config.getoption("mm_memory") and "end-to-end" not in measures:
@@ -83,7 +86,7 @@ class Selection:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options."""
+    """Add the options to pytest's parser."""
     group = parser.getgroup("mmcore", "mmcore: benchmarks of CUDA matrix-product kernels")
 
     def option(name: str, metavar: str, read: Callable[[str], Any], text: str, **further: Any) -> None:
@@ -96,35 +99,44 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         further = further or {"action": "append"}
         group.addoption(f"--mm-{name}", type=reader, metavar=metavar, help=text, **further)
 
-    what, where = tuple(WAYS), WAYS["end-to-end"]
-    option("kernel", "GLOB", _words, "Only kernels of this name or pattern, such as 'upc.*' (repeatable).")
+    measures, memories = tuple(WAYS), WAYS["end-to-end"]
+    option("kernel", "GLOB", _words, "Only kernels that match this name or pattern, such as 'upc.*' (repeatable).")
     option("size", "SPEC", parse_sizes, "Sizes: 640, 512x256x128 (MxNxK), 128:3200:32 (start:stop:step), comma lists.")
-    option("block", "SPEC", _blocks, "Thread blocks instead of the kernels' own: 16, 32x8, comma lists.")
-    option("config", "NAME=VALUE", _config, "Only configs with this value: BM=128, comma lists; or all there are: all.")
-    option("dtype", "T", _dtypes, "Only kernels of this element type: float32, or f32 for short.")
-    option("measure", "WHAT", _among(what), "kernel (the default), end-to-end (copies in, kernel, copy out), or both.")
-    option("memory", "WHERE", _among(where), "Host memory of the copies: pageable (the default), pinned, or both.")
-    text = "auto (the default), cuda, cuda:1, emulator, ...; all, or a comma list, for a worker on each."
+    option("block", "SPEC", _blocks, "Thread blocks instead of the kernels' defaults: 16, 32x8, comma lists.")
+    option(
+        "config", "NAME=VALUE", _config, "Only configs with this value: BM=128, comma lists; or all for every config."
+    )
+    option("dtype", "T", _dtypes, "Only kernels with this element type: float32, or f32 for short.")
+    option(
+        "measure", "WHAT", _among(measures), "kernel (the default), end-to-end (copies in, kernel, copy out), or both."
+    )
+    option("memory", "WHERE", _among(memories), "Host memory of the copies: pageable (the default), pinned, or both.")
+    text = "auto (the default), cuda, cuda:1, emulator, ...; all or a comma list starts a worker on each device."
     option("device", "D", str, text, default="auto")
-    text = "What measures the cells: processes (a worker for each card of this machine), ray, or a plugin's."
+    text = "Engine that measures the cells: processes (a worker for each card of this machine), ray, or a plugin's."
     option("engine", "NAME", str, text, default="")
-    text = "Where the engine is; of Ray: auto, HOST:PORT or ray://HOST:PORT."
+    text = "Address of the engine. For Ray: auto, HOST:PORT or ray://HOST:PORT."
     option("engine-address", "WHERE", str, text, default="")
-    text = "Let cells that are compared with each other be measured on several cards."
+    text = "Allow cells of one table to be measured on several cards."
     group.addoption("--mm-spread", action="store_true", help=text)
-    for name, text in (("cold", "with an empty L2 cache."), ("warm", "as the launch before left the cache (default).")):
+    for name, text in (
+        ("cold", "with an empty L2 cache."),
+        ("warm", "with the cache as the previous launch left it (default)."),
+    ):
         group.addoption(f"--mm-{name}", dest="mm_cache", action="append_const", const=name, help=f"Kernel times {text}")
-    limit = f"Seconds that each cell may take, from planning to its last launch ({USUAL_SECONDS:g})."
+    limit = f"Time limit of each cell in seconds, from planning to its last launch (default {USUAL_SECONDS:g})."
     option("timeout", "S", parse_seconds, limit, default=USUAL_SECONDS)
-    text = f"Library to take turns with: {LIBRARY} (the default), a pattern of kernels' names, or none."
+    text = f"Baseline to alternate with: {LIBRARY} (the default), a pattern of kernels' names, or none."
     option("baseline", "GLOB", str, text, default=LIBRARY)
-    text = "Version of the kernels' sources to take turns with: a Git revision, or a folder."
+    text = "Version of the kernels' sources to alternate with: a Git revision or a folder."
     option("against", "REV|DIR", str, text, default="")
-    group.addoption("--mm-inputs", choices=INPUTS, default="usual", help="Numbers of usual or of all exponents.")
-    option("csv", "FILE", _writable, "Write the summary as CSV, too.", default=None)
-    text = "List what the kernels' constraints forbid, and why."
+    group.addoption(
+        "--mm-inputs", choices=INPUTS, default="usual", help="Inputs of usual magnitude, or with all exponents."
+    )
+    option("csv", "FILE", _writable, "Also write the summary as CSV.", default=None)
+    text = "List the combinations that the kernels' constraints forbid, and why."
     group.addoption("--mm-show-refused", action="store_true", help=text)
-    text = "Let --benchmark-compare compare with results of another device."
+    text = "Allow --benchmark-compare to use results of another device."
     group.addoption("--mm-allow-other-device", action="store_true", help=text)
 
 

@@ -1,7 +1,7 @@
 """The pytest plugin: options ``--mm-…`` and the fixtures ``mm_cell`` and ``mm_benchmark``.
 
-pytest loads it wherever mmcore is installed, so it imports nothing else until a test requests a cell. pytest-benchmark
-gets the rounds, and computes statistics, stores and compares.
+pytest loads it wherever mmcore is installed, so it imports other modules only when a test requests a cell.
+pytest-benchmark receives the rounds of each cell; it computes statistics, and saves and compares results.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def mm_benchmark(mm_cell: Benchmark, benchmark: Any, request: pytest.FixtureRequ
         session.hold_device()
     except MmcoreError as error:
         pytest.fail(visible(str(error)), pytrace=False)
-    benchmark.params = mm_cell.parameters  # saved instead of pytest's own parameter, which is no JSON
+    benchmark.params = mm_cell.parameters  # saved instead of pytest's parameter, which is not JSON
     return session.begin(node.nodeid, mm_cell, _marker_of(node), benchmark)
 
 
@@ -86,8 +86,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     except MmcoreError as error:
         raise pytest.Collector.CollectError(visible(str(error))) from None
     if not collection.benchmarks:
-        what = "there is nothing to measure; the kernels' constraints forbid all that was selected:"
-        raise pytest.Collector.CollectError(visible("\n".join([what, *(f"  {each}" for each in collection.refused)])))
+        lines = ["there is nothing to measure; the kernels' constraints forbid every selected combination:"]
+        lines += [f"  {combination}" for combination in collection.refused]
+        raise pytest.Collector.CollectError(visible("\n".join(lines)))
     ids = [benchmark.id for benchmark in collection.benchmarks]
     metafunc.parametrize("mm_cell", collection.benchmarks, ids=ids, indirect=True)
 
@@ -121,12 +122,12 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     if collection.refused:
         shown = config.getoption("mm_show_refused")
         hint = "" if shown else "; --mm-show-refused lists them"
-        lines.append(f"mmcore: constraints forbid {len(collection.refused)} of the combinations asked for{hint}")
+        lines.append(f"mmcore: constraints forbid {len(collection.refused)} of the selected combinations{hint}")
         lines += [f"  refused: {refused}" for refused in collection.refused if shown]
     tuned = [benchmark.origin for benchmark in collection.benchmarks if benchmark.origin]
     if tuned:
         elsewhere = "".join(f", {count} on {card}" for card, count in Counter(map(other_card, tuned)).items() if card)
-        lines.append(f"mmcore: {len(tuned)} of the configs are tuned ones{elsewhere}; --mm-config names others")
+        lines.append(f"mmcore: {len(tuned)} of the configs are tuned{elsewhere}; --mm-config selects others")
     lines += [f"mmcore: warning: {warning}" for warning in registry().warnings()]
     if collection.buggy and not quiet:
         lines.append(f"mmcore: left out for their known bugs unless named: {', '.join(collection.buggy)}")
@@ -165,7 +166,7 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
         return (yield)
     except KeyboardInterrupt:
         if ours:
-            ours.interrupted = True  # recorded here, because a second one may end pytest
+            ours.interrupted = True  # recorded here, because a second Ctrl-C may end pytest
         raise
 
 
@@ -175,7 +176,7 @@ def _journal_folder(session: Session) -> Path | None:
     try:
         return Path(cache.mkdir("mmcore")) if cache else None
     except OSError as error:
-        session.problems.append(f"nothing of this run is kept if it is interrupted: {error}")
+        session.problems.append(f"this run cannot be resumed after an interruption: {error}")
         return None
 
 
@@ -196,7 +197,7 @@ def _marker_of(item: pytest.Item) -> dict[str, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add up the duration of each test, and record the tests that have finished."""
+    """Add up the duration of each test, and record finished tests."""
     report = yield
     if session := _used(item.config):
         if item.nodeid in session.benchmarks:
@@ -228,7 +229,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
         return (yield)
     finally:
         # A run that an engine can resume is saved when it has been completed.
-        if results and not ours.regressed and not (ours.interrupted and ours.keeps):
+        if results and not ours.regressed and not (ours.interrupted and ours.can_resume):
             before = len(ours.unsaved)
             save(config)
             for problem in ours.unsaved[before:]:  # the summary has been printed
@@ -249,6 +250,8 @@ def pytest_terminal_summary(
         return (yield)
     from pytest_benchmark.session import PerformanceRegression
 
+    from mmcore_pytest.report import print_summary
+
     try:
         return (yield)
     except PerformanceRegression:
@@ -256,30 +259,7 @@ def pytest_terminal_summary(
         session.regressed = True
         return None
     finally:
-        _print_summary(terminalreporter, session)
-
-
-def _print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
-    from mmcore_pytest.benchmark_internals import session_of, without_counterpart
-
-    if session.results and session.config.get_verbosity() >= 0:
-        from mmcore.cli.output import on_terminal, rendered
-        from mmcore_pytest.report import tables, time_spent
-
-        terminal.section("mmcore", sep="-", bold=True)
-        spent = time_spent(session.benchmarks.values(), len(session.benchmarks) - len(session.results))
-        notes = session.engine.report() if session.engine else []
-        for line in rendered(*tables(session.results.values()), "", spent, *notes, terminal=on_terminal()).split("\n"):
-            terminal.write_line(line)
-    for problem in (*session.problems, *session.unsaved):
-        terminal.write_line(visible(f"mmcore: {problem}"), red=True)
-    if alone := without_counterpart(session.config, session.results):
-        what = f"{len(alone)} of {len(session.results)} cells have no counterpart in the results compared with"
-        terminal.write_line(f"mmcore: {what}", yellow=True)
-    if session.regressed:
-        terminal.write_line("mmcore: not saved, as it is slower than --benchmark-compare-fail allows:", red=True)
-        for name, reason in session_of(session.config).performance_regressions:
-            terminal.write_line(visible(f"  {name}: {reason}"), red=True)
+        print_summary(terminalreporter, session)
 
 
 @pytest.hookimpl(optionalhook=True)

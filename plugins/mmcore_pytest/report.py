@@ -1,4 +1,4 @@
-"""The summary of a run: tables, progress lines and CSV."""
+"""The report of a run: progress lines, the summary with its tables, and CSV."""
 
 from __future__ import annotations
 
@@ -6,31 +6,54 @@ import csv
 import io
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+import pytest
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from mmcore.cli.output import on_terminal, rendered
 from mmcore.files import write
 from mmcore.messages import visible
 from mmcore.result import Result
 from mmcore_cuda.tuned_configs.files import other_card
+from mmcore_pytest.benchmark_internals import session_of, without_counterpart
 from mmcore_pytest.collection import Benchmark
 from mmcore_pytest.fixture import CellBenchmark
+
+if TYPE_CHECKING:
+    from mmcore_pytest.session import Session
 
 Measured: TypeAlias = tuple[Benchmark, Result]
 
 _PHASES = {"compile": "compiling", "verify": "verifying", "time": "timing"}
-_NAMES_COLUMNS, _LINE_COLUMNS = (
-    34,
-    30,
-)  # at most, of a kernel's name and its config's id on one line, and of a line below the name
+_NAMES_COLUMNS = 34  # at most, of a kernel's name and its config's id on one line
+_LINE_COLUMNS = 30  # at most, of a config's line below the kernel's name
 _CSV_COLUMNS = """
     kernel device_description m n k dtype operation block config measure caches memory
     median_ms spread_percent gflops percent_of_peak percent_of_best baseline percent_of_baseline emulation_ms
     registers shared_bytes verified verification clock
 """
+
+
+def print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
+    """Print the tables, the time spent, warnings, and the regressions of ``--benchmark-compare-fail``."""
+    if session.results and session.config.get_verbosity() >= 0:
+        terminal.section("mmcore", sep="-", bold=True)
+        spent = time_spent(session.benchmarks.values(), len(session.benchmarks) - len(session.results))
+        notes = session.engine.report() if session.engine else []
+        for line in rendered(*tables(session.results.values()), "", spent, *notes, terminal=on_terminal()).split("\n"):
+            terminal.write_line(line)
+    for problem in (*session.problems, *session.unsaved):
+        terminal.write_line(visible(f"mmcore: {problem}"), red=True)
+    if alone := without_counterpart(session.config, session.results):
+        count = f"{len(alone)} of {len(session.results)} cells"
+        terminal.write_line(f"mmcore: {count} have no counterpart in the compared results", yellow=True)
+    if session.regressed:
+        terminal.write_line("mmcore: not saved, because it is slower than --benchmark-compare-fail allows:", red=True)
+        for name, reason in session_of(session.config).performance_regressions:
+            terminal.write_line(visible(f"  {name}: {reason}"), red=True)
 
 
 def by_group(results: Iterable[Measured]) -> dict[str, list[Measured]]:

@@ -1,4 +1,4 @@
-"""Saved results: pytest-benchmark's documents, and what they are filed with."""
+"""Saved results: pytest-benchmark's documents, and the device that they contain."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from mmcore.compile.compiler import compiler_versions
 from mmcore.files import read_bytes
 from mmcore.registry import registry
 
-# How many there are at most, as each takes more memory than text; 64 MiB of results have a hundred thousand.
+# At most, of lists and objects in a file, because they need more memory than text; 64 MiB of results have 100,000.
 _MOST_PARTS = 1 << 20
-KEY = "mmcore"  # where machine_info says what was measured on
-# What pytest-benchmark's tables and --benchmark-compare-fail take from each saved benchmark.
+KEY = "mmcore"  # the entry of machine_info with the device and the versions
+# The statistics that pytest-benchmark's tables and --benchmark-compare-fail need.
 _NUMBERS = ("min", "max", "mean", "median", "stddev", "iqr", "rounds", "iterations", "ops")
-# What only names the host, or changes from one minute to the next: pytest-benchmark would warn at each comparison.
-_OF_THE_HOST = ("node", "release", "cpu", "python_build", "python_compiler")
-# What tells one device from another; the rest of its facts may be just what is compared.
+# Entries that name the host or change all the time: pytest-benchmark would warn at each comparison.
+_HOST_ENTRIES = ("node", "release", "cpu", "python_build", "python_compiler")
+# The facts that identify a device; the others, such as the driver, may differ between compared runs.
 _IDENTITY = ("name", "compute_capability", "multiprocessors", "clock_mhz")
 
 
@@ -28,8 +28,10 @@ def read_document(path: Path) -> Any:
     """Return the JSON of a file of results.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError, RecursionError: it is no JSON, or not of results.
+        OSError: the file cannot be read.
+        ValueError: it does not contain JSON, or not results.
+        RecursionError: its lists and objects are nested too deeply.
+
     """
     content = read_bytes(path)
     if content.count(b"[") + content.count(b"{") > _MOST_PARTS:
@@ -42,8 +44,8 @@ def _no_constant(name: str) -> None:
 
 
 def describe(machine_info: dict[str, Any], facts: Mapping[str, Any]) -> None:
-    """Say in pytest-benchmark's ``machine_info`` what was measured on, given a device's facts."""
-    for name in _OF_THE_HOST:
+    """Add a device's facts and the versions to pytest-benchmark's ``machine_info``."""
+    for name in _HOST_ENTRIES:
         machine_info.pop(name, None)
     machine_info[KEY] = {
         **facts,
@@ -54,7 +56,7 @@ def describe(machine_info: dict[str, Any], facts: Mapping[str, Any]) -> None:
 
 
 def other_device(now: Mapping[str, Any], saved: Mapping[str, Any]) -> str:
-    """Why two ``machine_info``, this run's and a saved one, are of different devices; empty where they are not."""
+    """Return how the devices of this run's and a saved ``machine_info`` differ; empty if they do not."""
     here, there = now[KEY], saved[KEY]
     different = [name for name in _IDENTITY if here.get(name) != there.get(name)]
     if not different:
@@ -66,21 +68,21 @@ def other_device(now: Mapping[str, Any], saved: Mapping[str, Any]) -> str:
 
 
 def is_ours(saved: Mapping[str, Any]) -> bool:
-    """Whether mmcore has said there what was measured on."""
+    """Return True if mmcore added a device to the document."""
     machine = saved.get("machine_info")
     return isinstance(machine, dict) and KEY in machine
 
 
 def damage(saved: Mapping[str, Any]) -> str:
-    """Why nothing can be compared with a document of pytest-benchmark's, in a clause; empty where it can."""
+    """Return the reason why a document of pytest-benchmark cannot be compared with; empty if it can."""
     if not isinstance(saved.get("machine_info"), dict):
-        return "they do not say what machine they are of"
+        return "they do not name their machine"
     if not is_ours(saved):
         return ""
     if not isinstance(saved["machine_info"][KEY], dict):
-        return "they do not say what device they are of"
+        return "they do not name their device"
     if not isinstance(saved["benchmarks"], list):
-        return "they are no list of benchmarks"
+        return "their benchmarks are not a list"
     return next(filter(None, map(_damage_of, saved["benchmarks"])), "")
 
 

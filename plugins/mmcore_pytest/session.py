@@ -65,9 +65,9 @@ class Session:
         return {test: (each.benchmark, each.result) for test, each in used if each.recorded and each.result}
 
     @property
-    def keeps(self) -> bool:
+    def can_resume(self) -> bool:
         """True if the same command can resume this run after an interruption."""
-        return bool("engine" in vars(self) and self.engine and self.engine.keeps)
+        return bool("engine" in vars(self) and self.engine and self.engine.can_resume)
 
     @functools.cached_property
     def device(self) -> str:

@@ -24,8 +24,8 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError, NoDevice, TimeLimit, UnknownKernel
 from mmcore.result import Result
 from mmcore_engines import Request, Scheduler, connect
-from mmcore_engines.cards import compared_cards
-from mmcore_engines.device_worker import DeviceWorker, _Ahead, identity
+from mmcore_engines.cards import card_differences
+from mmcore_engines.device_worker import AheadCompiler, DeviceWorker, identity
 from mmcore_engines.journal import Journal
 from mmcore_engines.processes import Processes
 from mmcore_engines.tasks import Task, Tasks
@@ -172,7 +172,7 @@ def test_a_cell_whose_workers_die_is_begun_three_times_and_then_blamed() -> None
     assert max(worker.sizes.count(3) for worker in workers) == 1
     (violation,) = found[2].violations
     assert (violation.kind, found[2].verified) == ("process-death", False)
-    assert "killed by SIGKILL; so it went 3 times" in violation.message
+    assert "killed by SIGKILL; this happened 3 times" in violation.message
     assert [result.verified for result in found] == [True, True, False, True, True]
 
 
@@ -190,9 +190,9 @@ OF_ANOTHER = json.dumps({"result": replace(RESULT, cell=replace(CELL, m=99)).to_
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (b"{}", "its answer is none (KeyError: 'result')"),
-        (b"<html>", "its answer is none (JSONDecodeError: "),
-        (OF_ANOTHER, "its answer is none (ValueError: it is another cell's)"),
+        (b"{}", "its answer is not valid (KeyError: 'result')"),
+        (b"<html>", "its answer is not valid (JSONDecodeError: "),
+        (OF_ANOTHER, "its answer is not valid (ValueError: it is another cell's)"),
         (None, "the worker was lost (AttributeError: "),
     ],
 )
@@ -286,7 +286,7 @@ def test_an_engine_may_tell_of_the_same_workers_again() -> None:
     ("name", "why"),
     [
         ("b", "another worker has its name"),
-        *((odd, "its name is no line of text") for odd in (5, None, "", "a\nb", ["a"])),
+        *((odd, "its name is not a line of text") for odd in (5, None, "", "a\nb", ["a"])),
     ],
 )
 def test_a_worker_without_a_name_of_its_own_is_left_out(name: Any, why: str) -> None:
@@ -320,12 +320,12 @@ def test_a_journal_that_cannot_be_written_costs_only_itself(tmp_path: Path, monk
     def fail(self: Journal, *of: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Journal, "keep", fail)
+    monkeypatch.setattr(Journal, "record", fail)
     said: list[str] = []
     found = spread(Scripted("a"), said=said)
     assert len(results(found, {"one": cells(5)}, journal=tmp_path / "run.jsonl")) == 5
-    assert said == ["nothing more of this run is kept if it is interrupted: No space left on device"]
-    assert not found.keeps
+    assert said == ["no further results are kept for resuming this run: No space left on device"]
+    assert not found.can_resume
 
 
 def test_a_damaged_result_of_a_journal_is_measured_again(tmp_path: Path) -> None:
@@ -333,8 +333,8 @@ def test_a_damaged_result_of_a_journal_is_measured_again(tmp_path: Path) -> None
     first = spread(Scripted("a"))
     results(first, {"one": []}, journal=path)
     journal = Journal(path, identity())
-    journal.keep(CELL, FACTS, {"schema": 2})
-    journal.close(whole=False)
+    journal.record(CELL, FACTS, {"schema": 2})
+    journal.close(complete=False)
     worker = Scripted("a")
     assert len(results(spread(worker), {"one": [CELL]}, journal=path)) == 1
     assert worker.sizes == [CELL.m]
@@ -407,8 +407,8 @@ def test_errors_and_time_limits_are_the_cells_own() -> None:
             "node7 has another acme-tiled than this host: 1.1 s",
         ),
         ({"common": {}}, "node7 has another mmcore-cuda than this host: none there"),
-        ({"facts": {**FACTS, "driver": "570.9"}}, "its driver is 570.9, that of the first worker 580.1"),
-        ({"facts": {**FACTS, "name": "Test GPU XL"}}, "its name is Test GPU XL, that of the first worker Test GPU"),
+        ({"facts": {**FACTS, "driver": "570.9"}}, "its driver is 570.9, but the first worker's is 580.1"),
+        ({"facts": {**FACTS, "name": "Test GPU XL"}}, "its name is Test GPU XL, but the first worker's is Test GPU"),
     ],
 )
 def test_a_worker_whose_results_would_not_compare_is_left_out(changed: dict[str, Any], reason: str) -> None:
@@ -460,7 +460,7 @@ def test_what_is_not_measured_when_a_run_ends_says_so() -> None:
 
 
 def test_cards_differ_by_the_fastest_and_the_slowest() -> None:
-    assert compared_cards({"a": 0.9, "b": 1.0, "c": 1.0}, CELL)[0].startswith("3 cards differ by 11.1 % ")
+    assert card_differences({"a": 0.9, "b": 1.0, "c": 1.0}, CELL)[0].startswith("3 cards differ by 11.1 % ")
 
 
 def test_cards_are_compared_by_the_time_of_a_reference_kernel() -> None:
@@ -533,7 +533,7 @@ def test_an_interrupted_run_is_gone_on_with(tmp_path: Path) -> None:
     found.start().result()
     found.begin(journal)
     assert [future.result(10).cell.m for future in futures[:3]] == [1, 2, 3]
-    found.close(whole=False)
+    found.close(complete=False)
     journal.write_text(journal.read_text() + '{"key": "cut o')
 
     again = Scripted("b")
@@ -550,18 +550,18 @@ def test_a_journal_has_each_result_at_once_and_goes_on_behind_a_line_that_was_cu
 
     def kept() -> list[Any]:
         journal = Journal(path, {})
-        journal.close(whole=False)
+        journal.close(complete=False)
         return [journal.result(cell, FACTS) for cell in several]
 
     journal = Journal(path, {})
-    journal.keep(several[0], FACTS, "one")
+    journal.record(several[0], FACTS, "one")
     assert kept() == ["one", None, None]
-    journal.close(whole=False)
+    journal.close(complete=False)
     path.write_text(path.read_text() + '{"key": "cut o')
     journal = Journal(path, {})
     for cell, result in zip(several[1:], ("two", "three"), strict=True):
-        journal.keep(cell, FACTS, result)
-    journal.close(whole=False)
+        journal.record(cell, FACTS, result)
+    journal.close(complete=False)
     assert kept() == ["one", "two", "three"]
 
 
@@ -576,7 +576,7 @@ def test_what_was_measured_of_other_code_or_another_device_is_measured_again(tmp
         found.start().result()
         found.begin(tmp_path / "run.jsonl")
         future.result(10)
-        found.close(whole=False)
+        found.close(complete=False)
         return len(worker.asked)
 
     assert [measured(Scripted("a")) for _ in range(2)] == [1, 0]
@@ -610,7 +610,7 @@ def test_a_place_answers_with_results_and_with_errors() -> None:
 
 
 def test_each_config_is_compiled_ahead_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    ahead = _Ahead()
+    ahead = AheadCompiler()
     ahead.described = {"supports_timing": True}
     compiled: list[int] = []
     monkeypatch.setattr(ahead, "_compile", lambda cell, timeout: compiled.append(cell["config"]["P"]))
@@ -671,7 +671,7 @@ def test_a_worker_process_that_is_killed_loses_nothing_and_its_device_goes_on() 
     found.start().result()
     found.begin()
     futures[4].result(60)
-    process = workers[0]._place._process
+    process = workers[0]._device_worker._process
     assert process is not None
     process._process.kill()
     results = [future.result(60) for future in futures]
@@ -755,9 +755,9 @@ def test_an_interrupted_run_is_continued(bench: Callable[..., pytest.RunResult],
     )
     interrupted = bench()
     assert interrupted.ret == pytest.ExitCode.INTERRUPTED
-    told = "*mmcore: * of 12 cells are measured; the same command goes on from there*"
+    told = "*mmcore: * of 12 cells are measured; the same command resumes from there*"
     interrupted.stdout.fnmatch_lines([told])
-    assert not list(pytester.path.glob(".benchmarks/**/*.json")), "the run that goes on from there saves it"
+    assert not list(pytester.path.glob(".benchmarks/**/*.json")), "the run that resumes it saves it"
     (pytester.path / "conftest.py").unlink()
     result = bench()
     result.assert_outcomes(passed=12)
@@ -776,8 +776,8 @@ def test_two_runs_of_the_same_do_not_share_a_journal(tmp_path: Path) -> None:
         found = spread(Scripted("a"), said=said)
         assert len(results(found, {"one": cells(2)}, journal=path)) == 2
         other.communicate()
-    assert said == [f"nothing of this run is kept if it is interrupted: process {other.pid} (-c) is measuring the same"]
-    assert not found.keeps
+    assert said == [f"this run cannot be resumed after an interruption: process {other.pid} (-c) is measuring the same"]
+    assert not found.can_resume
 
 
 def measuring_on(engine: Several, say: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> Measuring:
@@ -818,7 +818,7 @@ def test_unread_cells_are_kept(reported: set[str], kept: bool, tmp_path: Path, m
         measuring.result(str(cell.m), cell)
     measuring.close(reported)
     assert bool([*tmp_path.glob("*.jsonl")]) == kept
-    assert said == ["mmcore: 2 of 2 cells are measured; the same command goes on from there"] * kept
+    assert said == ["mmcore: 2 of 2 cells are measured; the same command resumes from there"] * kept
 
 
 def test_the_next_run_measures_cells_without_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -830,7 +830,7 @@ def test_the_next_run_measures_cells_without_a_worker(tmp_path: Path, monkeypatc
     with pytest.raises(MmcoreError):
         measuring.result("3", cells(3)[2])
     measuring.close({"1", "2", "3"})
-    assert said[-1] == "mmcore: 1 of 3 cells are measured; the same command goes on from there"
+    assert said[-1] == "mmcore: 1 of 3 cells are measured; the same command resumes from there"
     assert [*tmp_path.glob("*.jsonl")]
 
 

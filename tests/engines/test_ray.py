@@ -95,7 +95,7 @@ def test_pytest_bench_on_ray(cluster: Any, pytester: pytest.Pytester, monkeypatc
 
 @pytest.mark.usefixtures("cluster")
 def test_what_ray_cannot_give_is_told(cluster: Any) -> None:
-    for device, said in (("cuda", "the Ray cluster has no GPU"), ("cuda:0,cuda:1", "Ray hands the cards out itself")):
+    for device, said in (("cuda", "the Ray cluster has no GPU"), ("cuda:0,cuda:1", "Ray assigns the cards itself")):
         with pytest.raises(NoDevice, match=said):
             connect("ray", Request(device, cluster.address))
     ray.shutdown()

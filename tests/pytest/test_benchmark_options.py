@@ -295,7 +295,7 @@ def test_a_selection_of_nothing_is_refused(wanted: dict[str, Any], reason: str) 
 
 @pytest.mark.parametrize("wanted", [{"measures": ("end-to-end",)}, {"caches": ("cold",)}])
 def test_a_device_without_timing_measures_neither_copies_nor_caches(wanted: dict[str, Any]) -> None:
-    with pytest.raises(MmcoreError, match="supports no timing, so there are neither"):
+    with pytest.raises(MmcoreError, match="supports no timing, so it has neither"):
         select(supports_timing=False, **wanted)
 
 

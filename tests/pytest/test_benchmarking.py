@@ -239,7 +239,7 @@ def test_the_second_run_is_compared_with_the_first(pytester: pytest.Pytester, us
     assert slower.ret == pytest.ExitCode.TESTS_FAILED
     slower.stdout.fnmatch_lines([
         "upc.kernel01 *132.00*",
-        "mmcore: not saved, as it is slower than --benchmark-compare-fail allows:",
+        "mmcore: not saved, because it is slower than --benchmark-compare-fail allows:",
         "  test_kernel[[]upc.kernel01-32x32x32-b16[]]*'median' has failed PercentageRegressionCheck: *10.* > 5.*",
     ])  # fmt: skip
     assert slower.stdout.str().partition("compare-fail allows:")[2].count("RegressionCheck") == 1
@@ -251,7 +251,7 @@ def test_the_second_run_is_compared_with_the_first(pytester: pytest.Pytester, us
 def test_cells_without_a_counterpart_are_counted(pytester: pytest.Pytester) -> None:
     run(pytester, "--mm-kernel", "upc.kernel01", *SMALL)
     result = run(pytester, "--mm-kernel", "upc.kernel01,upc.kernel10", *SMALL, "--benchmark-compare")
-    result.stdout.fnmatch_lines(["mmcore: 1 of 2 cells have no counterpart in the results compared with"])
+    result.stdout.fnmatch_lines(["mmcore: 1 of 2 cells have no counterpart in the compared results"])
     result = run(pytester, "--mm-kernel", "upc.kernel01", *SMALL, "--benchmark-compare")
     result.stdout.no_fnmatch_line("*no counterpart*")
 
@@ -402,7 +402,7 @@ def test_refused_combinations_are_listed_on_request(pytester: pytest.Pytester) -
     reason = "  refused: poznan.v3 33×33×33 with block=16x16: n = 33 is not a multiple of block.x = 16"
     run(pytester, *options, "--mm-show-refused").stdout.fnmatch_lines([reason])
     without = run(pytester, *options)
-    without.stdout.fnmatch_lines(["mmcore: constraints forbid 1 of the combinations*; --mm-show-refused lists them"])
+    without.stdout.fnmatch_lines(["mmcore: constraints forbid 1 of the selected combinations; --mm-show-refused lists them"])
     without.stdout.no_fnmatch_line("*refused: poznan*")
 
 
@@ -433,7 +433,7 @@ def test_options_that_make_no_sense_stop_the_run(pytester: pytest.Pytester, opti
         (["--mm-kernel", "upc.kernel12"], "there is no kernel 'upc.kernel12'; did you mean *"),
         (
             ["--mm-kernel", "poznan.v3", "--mm-size", "7"],
-            "there is nothing to measure; the kernels' constraints forbid all that was selected:",
+            "there is nothing to measure; the kernels' constraints forbid every selected combination:",
         ),
     ],
 )
@@ -562,7 +562,7 @@ def test_collecting_opens_no_device_and_starts_no_process_for_tuned_configs(
     options = ("--mm-kernel", KERNEL, "--mm-size", "32", *engine, "--collect-only", "-v", "--benchmark-compare")
     result = run(pytester, *options, device=device)
     assert result.ret == pytest.ExitCode.OK
-    assert ("1 of the configs are tuned ones" in result.stdout.str()) == tuned
+    assert ("1 of the configs are tuned" in result.stdout.str()) == tuned
 
 
 def test_configs_name_the_card_they_are_tuned_on(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -577,7 +577,7 @@ def test_configs_name_the_card_they_are_tuned_on(pytester: pytest.Pytester, monk
     (pytester.path / "large-gpu.json").write_text(json.dumps({**document, "tuned": [{**entry, "provenance": {}}]}))
     result = run(pytester, "--mm-kernel", KERNEL, "--mm-size", "32")
     result.stdout.fnmatch_lines([
-        "mmcore: 1 of the configs are tuned ones, 1 on Large GPU; --mm-config names others",
+        "mmcore: 1 of the configs are tuned, 1 on Large GPU; --mm-config selects others",
         "upc.kernel01 *b8 *",
         "configs tuned on another card: Large GPU",
     ])  # fmt: skip
@@ -605,7 +605,7 @@ def test_a_time_limit_reached_is_no_wrong_product(pytester: pytest.Pytester) -> 
 @pytest.mark.parametrize(
     ("option", "reason"),
     [
-        ("--benchmark-cprofile=tottime", "kernels run in a process of their own"),
+        ("--benchmark-cprofile=tottime", "kernels run in a separate process"),
         ("--benchmark-timer=time.process_time", "times are device seconds"),
     ],
 )

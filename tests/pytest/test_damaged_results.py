@@ -51,9 +51,9 @@ def changed(change: Change) -> dict[str, Any]:
 @pytest.mark.parametrize("value", STRANGE[:5], ids=repr)
 def test_results_without_machine_or_device_are_damaged(value: object) -> None:
     machine = changed(lambda document: document.update(machine_info=value))
-    assert damage(machine) == ("" if value == {} else "they do not say what machine they are of")
+    assert damage(machine) == ("" if value == {} else "they do not name their machine")
     device = changed(lambda document: document["machine_info"].update(mmcore=value))
-    assert damage(device) == ("" if value == {} else "they do not say what device they are of")
+    assert damage(device) == ("" if value == {} else "they do not name their device")
 
 
 @pytest.mark.parametrize("value", [value for value in STRANGE if value not in (3, True)], ids=repr)
@@ -77,8 +77,8 @@ def test_another_programs_results_are_left_to_pytest_benchmark() -> None:
 
 
 REFUSED: dict[str, tuple[Change, str]] = {
-    "no machine": (lambda document: document.pop("machine_info"), "damaged: they do not say what machine they are of"),
-    "no device": (lambda document: document["machine_info"].update(mmcore=3), "damaged: *what device they are of"),
+    "no machine": (lambda document: document.pop("machine_info"), "damaged: they do not name their machine"),
+    "no device": (lambda document: document["machine_info"].update(mmcore=3), "damaged: they do not name their device"),
     "odd device": (
         lambda document: document["machine_info"]["mmcore"].update(name=None),
         "of another device: they were measured on None, and this run is on emulator;*",
@@ -121,7 +121,7 @@ def test_results_that_cannot_be_read_are_refused(bench: Callable[[str], pytest.R
     with pytest.warns(PytestBenchmarkWarning, match="Failed to load .*old.json"):
         result = bench(content)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: --benchmark-compare=old.json: there are no results of that name *"])
+    result.stderr.fnmatch_lines(["ERROR: --benchmark-compare=old.json: no readable results of that name exist*"])
 
 
 @pytest.mark.filterwarnings("ignore:Can't compare")

@@ -398,7 +398,7 @@ def test_bench_takes_what_was_tuned(pytester: pytest.Pytester, monkeypatch: pyte
     assert "[acme.valley-16x16x16-b8-P0-Q1-R0]" in pytester.runpytest_inprocess(*options, "-v").stdout.str()
     best = document("--trials", "9")["config"]
     tuned = pytester.runpytest_inprocess(*options, "-v").stdout.str()
-    assert "mmcore: 1 of the configs are tuned ones; --mm-config names others" in tuned
+    assert "mmcore: 1 of the configs are tuned; --mm-config selects others" in tuned
     assert f"[acme.valley-16x16x16-b8-P{best['P']}-Q{best['Q']}-R{best['R']}]" in tuned
     *_, last = sorted(pytester.path.glob(".benchmarks/*/*.json"))
     (saved,) = json.loads(last.read_text())["benchmarks"]

@@ -1,4 +1,4 @@
-"""Ray as an engine: a worker for each GPU of a cluster, or of this machine's own Ray (``--mm-engine ray``)."""
+"""The engine ``ray``: a worker for each GPU of a Ray cluster, or of a Ray that is started on this machine."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from mmcore import hookimpl
 
 @hookimpl
 def mmcore_engines() -> Mapping[str, str]:
-    """``ray``, which takes the extra ``mmcore-cuda[ray]``."""
+    """Return the engine of ``--mm-engine ray``, which needs the extra ``mmcore-cuda[ray]``."""
     return {"ray": "mmcore_engines.ray.engine:RayEngine"}
