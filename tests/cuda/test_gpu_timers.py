@@ -267,11 +267,15 @@ def test_libraries_get_the_stream(monkeypatch: pytest.MonkeyPatch, gpu: Any, str
 def test_launches_are_bound_to_a_graph(
     monkeypatch: pytest.MonkeyPatch, gpu: Any, stream: Any, module: CudaModule
 ) -> None:
+    def bind(*asked: Any) -> Callable[[Any], None]:
+        bound.append(asked)
+        return launching(0.004)
+
     bound: list[Any] = []
     kernel, function = object(), CompiledFunction("f", 8, 0, 0)
     launch = BoundLaunch(function, Launch((2,), (32,)), (np.int32(3),))
     module._kernels["f"] = kernel
-    monkeypatch.setattr(cuda_module, "bind", lambda *asked: (bound.append(asked), launching(0.004))[1])
+    monkeypatch.setattr(cuda_module, "bind", bind)
     monkeypatch.setattr(CudaModule, "_config", lambda self, *asked: ("shape", *asked))
     assert module.timer((launch,)).seconds(3) == pytest.approx(12e-6)
     assert bound == [(gpu, stream, kernel, ("shape", launch, kernel), launch.arguments)]
