@@ -1,6 +1,6 @@
 """Engines: what measures many cells at a time, on all cards of this machine or on other hosts.
 
-An engine has workers, each of which measures one cell at a time on one device; :class:`Spread` gives them the cells.
+An engine has workers, each of which measures one cell at a time on one device; :class:`Scheduler` gives them the cells.
 Plugins bring more engines by the hook ``mmcore_engines``. What is exported is imported when it is asked for: listing
 kernels loads this module.
 """
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from mmcore.hookspecs import hookimpl, hookspec
 
 if TYPE_CHECKING:
+    from mmcore_engines.device_worker import DeviceWorker
     from mmcore_engines.engine import Engine, Request, Worker, connect
-    from mmcore_engines.place import Place
-    from mmcore_engines.spread import Spread
+    from mmcore_engines.scheduler import Scheduler
 
-__all__ = ["Engine", "Place", "Request", "Spread", "Worker", "connect", "mmcore_engines"]
+__all__ = ["DeviceWorker", "Engine", "Request", "Scheduler", "Worker", "connect", "mmcore_engines"]
 
-_MODULES = {"Place": "place", "Spread": "spread"}
+_MODULES = {"DeviceWorker": "device_worker", "Scheduler": "scheduler"}
 
 
 def __getattr__(name: str) -> Any:

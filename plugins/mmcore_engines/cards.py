@@ -22,7 +22,7 @@ def stranger(found: Mapping[str, Any], common: Mapping[str, str], first: Mapping
 
     Args:
         found: the worker's answer to its hello.
-        common: the head's :func:`~mmcore_engines.place.identity`.
+        common: the head's :func:`~mmcore_engines.device_worker.identity`.
         first: the device of the run's first worker; None for the first itself.
     """
     theirs = found["identity"]

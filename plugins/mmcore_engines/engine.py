@@ -61,7 +61,7 @@ class Worker(Protocol):
     def name(self) -> str: ...
 
     def submit(self, request: bytes) -> Future[bytes]:
-        """What :meth:`Place.answer` returns for the request; the future has an exception if the worker is gone."""
+        """Return the future answer of :meth:`DeviceWorker.answer`; it has an exception if the worker is gone."""
 
     def end(self) -> None:
         """End it and what it runs; it may be gone already."""

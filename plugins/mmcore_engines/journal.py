@@ -21,7 +21,7 @@ class Journal:
 
     Args:
         path: of the file, whose folder is made.
-        common: what plugins there are, as :func:`~mmcore_engines.place.identity` tells.
+        common: what plugins there are, as :func:`~mmcore_engines.device_worker.identity` tells.
 
     Raises:
         LockFailed: another run has it, or files cannot be locked.

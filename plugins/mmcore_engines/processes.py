@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from mmcore.errors import MmcoreError
+from mmcore_engines.device_worker import DeviceWorker
 from mmcore_engines.engine import Request
-from mmcore_engines.place import Place
 
 
 class LocalWorker:
@@ -15,7 +15,7 @@ class LocalWorker:
 
     def __init__(self, name: str, device: str) -> None:
         self.name = name
-        self._place = Place(device)
+        self._place = DeviceWorker(device)
         self._thread = ThreadPoolExecutor(1, name)
 
     def submit(self, request: bytes) -> Future[bytes]:

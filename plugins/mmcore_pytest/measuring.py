@@ -13,9 +13,9 @@ from typing import Any
 
 from mmcore.cell import Cell, Timing
 from mmcore.result import Result
-from mmcore_engines import Request, Spread, connect
+from mmcore_engines import Request, Scheduler, connect
 from mmcore_engines.engine import engine_named
-from mmcore_engines.spread import NotMeasured
+from mmcore_engines.scheduler import NotMeasured
 from mmcore_pytest.options import Selection
 
 REFERENCE = Cell("upc.kernel11", 2048, 2048, 2048, timings=(Timing(max_seconds=0.2),), timeout=60)
@@ -50,8 +50,8 @@ class Measuring:
         self._told, self._last = 0, time.monotonic()
 
     @functools.cached_property
-    def _spread(self) -> Spread:
-        return Spread(connect(self._engine, self._request), self._said.put, REFERENCE)
+    def _spread(self) -> Scheduler:
+        return Scheduler(connect(self._engine, self._request), self._said.put, REFERENCE)
 
     @functools.cached_property
     def described(self) -> Mapping[str, Any]:

@@ -23,10 +23,10 @@ from mmcore.cell import Cell, Timing
 from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError, NoDevice, TimeLimit, UnknownKernel
 from mmcore.result import Result
-from mmcore_engines import Request, Spread, connect
+from mmcore_engines import Request, Scheduler, connect
 from mmcore_engines.cards import compared_cards
+from mmcore_engines.device_worker import DeviceWorker, _Ahead, identity
 from mmcore_engines.journal import Journal
-from mmcore_engines.place import Place, _Ahead, identity
 from mmcore_engines.processes import Processes
 from mmcore_engines.tasks import Task, Tasks
 from mmcore_pytest.measuring import Measuring
@@ -99,16 +99,16 @@ class Several:
         self.closed = True
 
 
-def spread(*workers: Scripted, said: list[str] | None = None, **options: Any) -> Spread:
+def spread(*workers: Scripted, said: list[str] | None = None, **options: Any) -> Scheduler:
     later = options.pop("later", ())
-    return Spread(Several(*workers, later=later), (said if said is not None else []).append, **options)
+    return Scheduler(Several(*workers, later=later), (said if said is not None else []).append, **options)
 
 
 def cells(count: int, first: int = 1) -> list[Cell]:
     return [replace(CELL, m=size) for size in range(first, first + count)]
 
 
-def results(found: Spread, groups: Mapping[str, Sequence[Cell]], **options: Any) -> list[Any]:
+def results(found: Scheduler, groups: Mapping[str, Sequence[Cell]], **options: Any) -> list[Any]:
     """Return the results of cells, or errors."""
     futures = [found.add(cell, group) for group, several in groups.items() for cell in several]
     try:
@@ -124,7 +124,7 @@ def _as_users_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let workers have processes, and ask engines for more of them often."""
     monkeypatch.delenv("MMCORE_IN_PROCESS")
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # a worker of pytest-xdist times nothing
-    monkeypatch.setattr("mmcore_engines.spread._POLL_SECONDS", 0.02)
+    monkeypatch.setattr("mmcore_engines.scheduler._POLL_SECONDS", 0.02)
 
 
 def test_every_cell_is_measured_once_and_its_result_says_where() -> None:
@@ -228,11 +228,11 @@ def test_an_engine_that_cannot_end_loses_nothing() -> None:
     worker = Scripted("a")
     engine = Several(worker)
     worker.end = engine.close = fail  # type: ignore[method-assign]
-    assert len(results(Spread(engine, print), {"one": cells(3)})) == 3
+    assert len(results(Scheduler(engine, print), {"one": cells(3)})) == 3
 
 
 def test_a_worker_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore_engines.crew._LATE_SECONDS", 0.0)
+    monkeypatch.setattr("mmcore_engines.worker_pool._LATE_SECONDS", 0.0)
     told = threading.Event()
     slow = Scripted("a", answer=lambda asked: {} if told.wait(10) else {"error": ""})
 
@@ -248,7 +248,7 @@ def test_a_worker_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_worker_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_LATE_SECONDS", "_LOST_SECONDS"):
-        monkeypatch.setattr(f"mmcore_engines.crew.{name}", 0.0)
+        monkeypatch.setattr(f"mmcore_engines.worker_pool.{name}", 0.0)
     ended, said = threading.Event(), list[str]()
     mute = Scripted("a", answer=lambda asked: {} if ended.wait(10) else {"error": ""})
     found = spread(mute, later=[Scripted("b")], said=said)
@@ -266,7 +266,7 @@ def test_an_engine_that_fails_later_costs_those_that_would_join() -> None:
             raise ConnectionError("a hiccup")
 
     said: list[str] = []
-    found = Spread(Failing(Scripted("a", answer=slowly)), said.append)
+    found = Scheduler(Failing(Scripted("a", answer=slowly)), said.append)
     assert [each.place for each in results(found, {"one": cells(20)})] == ["a"] * 20
     assert said == ["no further workers can join: ConnectionError: a hiccup"]
 
@@ -277,7 +277,7 @@ def test_an_engine_may_tell_of_the_same_workers_again() -> None:
             return self.new[0]
 
     said: list[str] = []
-    found = Spread(Telling(Scripted("a", answer=slowly), Scripted("b", answer=slowly)), said.append)
+    found = Scheduler(Telling(Scripted("a", answer=slowly), Scripted("b", answer=slowly)), said.append)
     assert len(results(found, {"one": cells(10), "two": cells(10, 20)})) == 20
     assert (said, found.report()) == ([], ["measured 10 by a, 10 by b"])
 
@@ -589,7 +589,7 @@ def test_what_was_measured_of_other_code_or_another_device_is_measured_again(tmp
 
 
 def test_a_place_answers_with_results_and_with_errors() -> None:
-    place = Place("emulator")
+    place = DeviceWorker("emulator")
     try:
         hello = json.loads(place.answer(b'{"hello": true}'))["result"]
         assert (hello["device"]["name"], hello["identity"]) == ("emulator", identity())
@@ -643,7 +643,7 @@ def test_a_place_waits_for_its_device_and_frees_it(tmp_path: Path, monkeypatch: 
         return process, process.stdout.readline().strip()
 
     with installed(tmp_path):
-        place = Place("fragile:0")
+        place = DeviceWorker("fragile:0")
         process, said = another()
         assert said == "taken"
         for _ in range(2):
@@ -665,7 +665,7 @@ def test_a_worker_process_that_is_killed_loses_nothing_and_its_device_goes_on() 
     workers = list(engine.workers())
     engine._new = workers[:]
     said: list[str] = []
-    found = Spread(engine, said.append)
+    found = Scheduler(engine, said.append)
     asked = [replace(CELL, kernel="upc.kernel01", m=32 + index, n=64, k=64, timeout=60) for index in range(150)]
     futures = [found.add(cell, str(cell.m)) for cell in asked]
     found.start().result()

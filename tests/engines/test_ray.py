@@ -13,7 +13,7 @@ import pytest
 
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError, NoDevice
-from mmcore_engines import Request, Spread, connect
+from mmcore_engines import Request, Scheduler, connect
 
 ray = pytest.importorskip("ray", reason="the extra 'ray' is not installed")
 pytestmark = [
@@ -45,7 +45,7 @@ def cells(count: int) -> list[Cell]:
 def test_a_node_that_is_killed_loses_nothing(cluster: Any) -> None:
     second = cluster.add_node(num_cpus=1)
     said: list[str] = []
-    spread = Spread(connect("ray", Request("emulator", cluster.address)), said.append)
+    spread = Scheduler(connect("ray", Request("emulator", cluster.address)), said.append)
     futures = [spread.add(cell, f"group {index % 6}") for index, cell in enumerate(cells(90))]
     spread.start().result()
     spread.begin()

@@ -17,7 +17,7 @@ from typing import Any
 from bench.studies.scale import stand_in
 from bench.studies.study import ROOT
 from mmcore.result import Result
-from mmcore_engines import Engine, Request, Spread, connect
+from mmcore_engines import Engine, Request, Scheduler, connect
 from mmcore_engines.tasks import MEASURE
 from tests.command_line import install
 
@@ -41,7 +41,7 @@ def of_engine(case: Mapping[str, Any]) -> dict[str, Any]:
             numbers of workers and cells; the number of cells in a group, which one worker measures.
     """
     engine, target = _engine(case)
-    spread = Spread(engine, lambda text: print(text, file=sys.stderr))
+    spread = Scheduler(engine, lambda text: print(text, file=sys.stderr))
     spread.start().result()
     while spread.workers < case["workers"]:
         time.sleep(0.01)

@@ -1,7 +1,8 @@
 """A run of many cells on many GPUs, simulated event by event.
 
 The head is one thread. It takes answers in the order of their arrival, and gives each free worker its next cell as
-:class:`mmcore_engines.Spread` does. The next cell is a lost worker's, one of the same group, or one of the next group.
+:class:`mmcore_engines.Scheduler` does. The next cell is a lost worker's, one of the same group, or one of the next
+group.
 """
 
 from __future__ import annotations

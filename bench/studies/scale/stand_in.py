@@ -19,7 +19,7 @@ from mmcore.executor.choose_device import open_device
 from mmcore.measure import Phases, measure
 from mmcore.timing import Time
 from mmcore_engines import Request
-from mmcore_engines.place import identity
+from mmcore_engines.device_worker import identity
 
 ROUNDS = 1000
 USUAL_ROUNDS = 330  # about what the kernels of phases.json had

@@ -12,7 +12,7 @@ from typing import Any
 
 from mmcore.errors import MmcoreError, NoDevice
 from mmcore.executor.choose_device import chosen
-from mmcore_engines import Place, Request
+from mmcore_engines import DeviceWorker, Request
 from mmcore_engines.engine import ALL
 
 try:
@@ -47,7 +47,7 @@ class RayWorker:
             "scheduling_strategy": NodeAffinitySchedulingStrategy(node, soft=False),
         }
         # Ray shows the actor's process one GPU, which is the first there.
-        self._actor: Any = ray.remote(Place).options(**options).remote("cuda:0" if gpus else device)
+        self._actor: Any = ray.remote(DeviceWorker).options(**options).remote("cuda:0" if gpus else device)
 
     def submit(self, request: bytes) -> Future[bytes]:
         future: Future[bytes] = self._actor.answer.remote(request).future()

@@ -76,15 +76,15 @@ def tune(
             raise click.UsageError(f"there is no folder {plot.parent} for --plot")
         require_matplotlib()  # before the search, not after it
     selected, _ = loaded_registry().matching(kernels)
-    from mmcore_engines import Request, Spread, connect
-    from mmcore_engines.spread import NotMeasured
+    from mmcore_engines import Request, Scheduler, connect
+    from mmcore_engines.scheduler import NotMeasured
     from mmcore_tools.tune import search as searching
     from mmcore_tools.tune.report import document, table
     from mmcore_tools.tune.tuning import card_of, run_final, run_trials, tuned, writable, write
 
     folder = output or own_folder()
     studies = searching.storage(storage, folder)
-    spread = Spread(connect(engine, Request(device, engine_address)), say)
+    spread = Scheduler(connect(engine, Request(device, engine_address)), say)
     started: list[Tuning] = []
     tunings: list[Tuning] = []  # the successful ones
     failed = False

@@ -22,10 +22,10 @@ from mmcore.kernel.problem import Problem
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore_cuda.tuned_configs.files import PROPERTIES, SCHEMA, Tuned, file_of, read
-from mmcore_engines import Spread
+from mmcore_engines import Scheduler
+from mmcore_engines.device_worker import AHEAD
 from mmcore_engines.file_locks import Lock
-from mmcore_engines.place import AHEAD
-from mmcore_engines.spread import NotMeasured
+from mmcore_engines.scheduler import NotMeasured
 from mmcore_tools.tune.finals import FINAL, TURNS
 from mmcore_tools.tune.search import Search
 
@@ -66,7 +66,7 @@ class Tuning:
         return Cell(name, *sizes, config=config, timings=(timing,), **further)
 
 
-def run_trials(tuning: Tuning, spread: Spread, end: float, timeout: float, report: Callable[[Tuning], None]) -> None:
+def run_trials(tuning: Tuning, spread: Scheduler, end: float, timeout: float, report: Callable[[Tuning], None]) -> None:
     """Measure configs on the workers until ``end`` or until ``tuning.trials`` have been tried.
 
     Args:
@@ -126,7 +126,7 @@ def _in_a_line(text: str) -> str:
     return f"{first} {rest[0].strip()}" if first.endswith(":") and rest else first
 
 
-def run_final(tuning: Tuning, spread: Spread, timeout: float) -> None:
+def run_final(tuning: Tuning, spread: Scheduler, timeout: float) -> None:
     """Time the fastest configs in turns, then verify the winner again and time it in turns with the library.
 
     A winner that turns out to be wrong is withdrawn, and the final is repeated. Raises MmcoreError if none is right.
@@ -147,7 +147,7 @@ def run_final(tuning: Tuning, spread: Spread, timeout: float) -> None:
     raise MmcoreError(f"{tuning.label}: no config is right: {reasons}")
 
 
-def _in_turns(tuning: Tuning, finalists: Sequence[str], spread: Spread, timeout: float) -> dict[str, float]:
+def _in_turns(tuning: Tuning, finalists: Sequence[str], spread: Scheduler, timeout: float) -> dict[str, float]:
     """Return the seconds of the finalists, the fastest first; those of their trials if one of them fails."""
     first, *others = finalists
     configs = [tuning.search.space.configs[id].to_json() for id in others]

@@ -16,12 +16,12 @@ from typing import Any
 from mmcore.cell import Cell
 from mmcore.errors import DeviceLost, MmcoreError, NoDevice
 from mmcore_engines.cards import is_doubtful
-from mmcore_engines.crew import ATTEMPTS, Crew, Seat, failed
+from mmcore_engines.device_worker import AHEAD, identity
 from mmcore_engines.engine import Engine
 from mmcore_engines.file_locks import LockFailed
 from mmcore_engines.journal import Journal
-from mmcore_engines.place import AHEAD, identity
 from mmcore_engines.tasks import MEASURE, Task, Tasks
+from mmcore_engines.worker_pool import ATTEMPTS, WorkerPool, WorkerState, failed
 
 _POLL_SECONDS = 1.0  # how often the engine is asked for more workers, and a busy device for its release
 _NAMED = 8  # workers at most whose counts are told one by one
@@ -33,10 +33,10 @@ class NotMeasured(NoDevice):
     """A cell has not been measured, through no fault of its own: no worker is left, or the run has ended."""
 
 
-class Spread:
+class Scheduler:
     """Gives cells to the workers of an engine, those of one group to one worker, as workers become free.
 
-    They are a :class:`Crew`. The cell of a worker that fails is measured elsewhere, :data:`ATTEMPTS` times in all.
+    The cell of a worker that fails is measured by another, :data:`ATTEMPTS` times in all.
 
     Args:
         engine: where the workers are.
@@ -47,9 +47,9 @@ class Spread:
     def __init__(self, engine: Engine, say: Callable[[str], None], reference: Cell | None = None) -> None:
         self._say, self._common = say, identity()
         self._journal: Journal | None = None
-        self._events: queue.SimpleQueue[tuple[Seat, Future[bytes]] | None] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[tuple[WorkerState, Future[bytes]] | None] = queue.SimpleQueue()
         self._tasks = Tasks()
-        self._crew = Crew(
+        self._crew = WorkerPool(
             engine,
             self._common,
             reference,
@@ -161,7 +161,7 @@ class Spread:
                 self._tasks.receive()
                 self._give()
 
-    def _answered(self, seat: Seat, future: Future[bytes]) -> None:
+    def _answered(self, seat: WorkerState, future: Future[bytes]) -> None:
         """Take a worker's answer: to its hello, of the reference cell, or of a task."""
         task, seat.current, seat.due = seat.current, None, math.inf
         what, answer, outcome = "the worker was lost", {}, None
@@ -182,7 +182,7 @@ class Spread:
         if task is not None:
             self._finish(seat, task, answer, outcome)
 
-    def _finish(self, seat: Seat, task: Task, answer: Mapping[str, Any], outcome: Any) -> None:
+    def _finish(self, seat: WorkerState, task: Task, answer: Mapping[str, Any], outcome: Any) -> None:
         """Hand over what came of a task; have it measured again where its device's process died."""
         error = answer.get("error")
         if is_doubtful(answer):
@@ -232,7 +232,7 @@ class Spread:
             asked = {"target": task.target, "arguments": [cell.to_json(), *task.further], "timeout": cell.timeout}
             self._crew.ask(seat, {**asked, "ahead": ahead}, f"for {task.label}", cell.timeout)
 
-    def _next(self, seat: Seat) -> Task | None:
+    def _next(self, seat: WorkerState) -> Task | None:
         """The next cell for a worker that is not in the journal."""
         while task := self._tasks.next(seat.worker.name, lambda: self._crew.others(seat)):
             known = self._journal and self._journal.result(task.cell, self._crew.first.result()["facts"])

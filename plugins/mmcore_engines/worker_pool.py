@@ -28,7 +28,7 @@ _LOST_SECONDS = 300.0  # after that, when a cell is waited for no longer
 
 
 @dataclass(eq=False)
-class Seat:
+class WorkerState:
     """A worker, as its crew sees it.
 
     Attributes:
@@ -55,7 +55,7 @@ class Seat:
     deaths: int = 0
 
 
-class Crew:
+class WorkerPool:
     """The workers of an engine that may measure a run together.
 
     A worker is taken in once it has said what it is: the same plugins by content as here, the same card model and
@@ -63,7 +63,7 @@ class Crew:
 
     Args:
         engine: where the workers are.
-        common: what they must have in common, as :func:`~mmcore_engines.place.identity` tells.
+        common: what they must have in common, as :func:`~mmcore_engines.device_worker.identity` tells.
         reference: what each card that supports timing measures first, so that cards can be compared.
         answered: is called in any thread with what a worker was asked for.
         said: is told the sentences.
@@ -80,17 +80,17 @@ class Crew:
         engine: Engine,
         common: Mapping[str, str],
         reference: Cell | None,
-        answered: Callable[[Seat, Future[bytes]], None],
+        answered: Callable[[WorkerState, Future[bytes]], None],
         said: Callable[[str], None],
         released: Callable[[str], None],
     ) -> None:
         self._engine, self._common, self._reference = engine, common, reference
         self._answered, self._say, self._released = answered, said, released
-        self.seats: list[Seat] = []
-        self.idle: list[Seat] = []
+        self.seats: list[WorkerState] = []
+        self.idle: list[WorkerState] = []
         self.first: Future[Mapping[str, Any]] = Future()
         self._given: list[Worker] = []  # every worker that the engine has told of
-        self._waiting: list[Seat] = []  # for a device that somebody else has
+        self._waiting: list[WorkerState] = []  # for a device that somebody else has
         self._reasons: list[str] = []  # why workers are left out
         self._failures: set[str] = set()  # of the engine, that the user was told of
 
@@ -102,7 +102,7 @@ class Crew:
         """
         new = []
         for worker in self._new_workers():
-            seat, names = Seat(worker), [each.worker.name for each in self.seats]
+            seat, names = WorkerState(worker), [each.worker.name for each in self.seats]
             self.seats.append(seat)
             if not (isinstance(worker.name, str) and worker.name.strip() and worker.name.isprintable()):
                 self._drop(seat, "its name is no line of text")
@@ -131,10 +131,10 @@ class Crew:
         self._given += new
         return new
 
-    def _greet(self, seat: Seat) -> None:
+    def _greet(self, seat: WorkerState) -> None:
         self.ask(seat, _HELLO, "what it is", _HELLO_SECONDS)
 
-    def late(self) -> list[Seat]:
+    def late(self) -> list[WorkerState]:
         """Tell once of each worker that has not answered in time; those whose cell is waited for no longer.
 
         One that has not said what it is may be in a queue for its card.
@@ -147,12 +147,12 @@ class Crew:
                 self._say(f"still waiting for {seat.worker.name}, which was asked {seat.asked}")
         return [seat for seat in late if seat.current and now > seat.due + _LATE_SECONDS + _LOST_SECONDS]
 
-    def ask(self, seat: Seat, request: Mapping[str, Any], what: str, seconds: float | None) -> None:
+    def ask(self, seat: WorkerState, request: Mapping[str, Any], what: str, seconds: float | None) -> None:
         """Ask a worker; ``answered`` is called once it has answered, or is gone.
 
         Args:
             seat: which.
-            request: as :meth:`~mmcore_engines.place.Place.answer` takes it.
+            request: as :meth:`~mmcore_engines.device_worker.DeviceWorker.answer` takes it.
             what: the same in words.
             seconds: that it may take; no limit when None.
         """
@@ -163,19 +163,19 @@ class Crew:
         except Exception as error:  # an engine may raise anything
             self._answered(seat, failed(error))
 
-    def doubt(self, seat: Seat) -> None:
+    def doubt(self, seat: WorkerState) -> None:
         """Ask a worker again what it is: whether its card is still there, and still computes."""
         seat.device, seat.reference = {}, None
         self._greet(seat)
 
-    def heard(self, seat: Seat, answer: Mapping[str, Any]) -> None:
+    def heard(self, seat: WorkerState, answer: Mapping[str, Any]) -> None:
         """Take a worker's answer to its hello, or of the reference cell."""
         if seat.device:
             self._compare(seat, answer)
         else:
             self._meet(seat, answer)
 
-    def _meet(self, seat: Seat, answer: Mapping[str, Any]) -> None:
+    def _meet(self, seat: WorkerState, answer: Mapping[str, Any]) -> None:
         """Take a worker in that has said what it is, or leave it out."""
         if "busy" in answer:
             if not seat.busy:
@@ -202,7 +202,7 @@ class Crew:
             request = {"target": MEASURE, "arguments": [cell.to_json()], "timeout": cell.timeout}
             self.ask(seat, request, "for the reference kernel", cell.timeout)
 
-    def _compare(self, seat: Seat, answer: Mapping[str, Any]) -> None:
+    def _compare(self, seat: WorkerState, answer: Mapping[str, Any]) -> None:
         """Take the reference cell's time; leave out a card that does not compute it."""
         result = Result.from_json(answer["result"]) if "result" in answer else None
         if result is None or result.kernel_seconds is None:
@@ -212,19 +212,19 @@ class Crew:
         seat.reference = result.kernel_seconds
         self.idle.append(seat)
 
-    def leave_out(self, seat: Seat, reason: str) -> None:
+    def leave_out(self, seat: WorkerState, reason: str) -> None:
         """Do without a worker that was there."""
         self._drop(seat, reason)
         self._released(seat.worker.name)
 
-    def _drop(self, seat: Seat, reason: str) -> None:
+    def _drop(self, seat: WorkerState, reason: str) -> None:
         self._reasons.append(f"{seat.worker.name} is left out: {reason}")
         self._say(self._reasons[-1])
         _end(seat.worker)
         self.seats.remove(seat)
         seat.left_out = True
 
-    def others(self, seat: Seat) -> set[str]:
+    def others(self, seat: WorkerState) -> set[str]:
         """The names of the other workers that have been taken in."""
         return {each.worker.name for each in self.seats if each.device and each is not seat}
 

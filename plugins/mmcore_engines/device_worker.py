@@ -48,7 +48,7 @@ def compile_ahead(
     compile_plan(plan_cell(Cell.from_json(cell), DeviceProperties.from_json(properties)), architecture)
 
 
-class Place:
+class DeviceWorker:
     """Answers requests on a device, one at a time.
 
     Args:
@@ -78,7 +78,7 @@ class Place:
 
     def _hello(self) -> dict[str, Any]:
         """What there is here, once the device is this run's alone."""
-        described = self._ask("mmcore_engines.place:describe", [], None)
+        described = self._ask("mmcore_engines.device_worker:describe", [], None)
         self._ahead.described = described
         if described["supports_timing"] and self._lock is None:
             lock = Lock(f"device-{described['identity']}")
@@ -141,7 +141,7 @@ class _Ahead:
             process = WorkerProcess(_COMPILING)
         properties = [self.described["properties"], self.described["architecture"]]
         with contextlib.suppress(MmcoreError):  # what is wrong with a cell, it says itself
-            process.ask("mmcore_engines.place:compile_ahead", [cell, *properties], timeout)
+            process.ask("mmcore_engines.device_worker:compile_ahead", [cell, *properties], timeout)
         if process.alive and not self._ended:
             self._idle.put(process)
 
