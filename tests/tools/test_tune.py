@@ -255,7 +255,7 @@ def test_what_cannot_be_written_in_the_end_is_told_before_the_search(tmp_path: P
 
 
 def test_a_time_limit_that_was_too_short_is_forgotten() -> None:
-    assert "no right config: timeout" in tune("--trials", "5", "--timeout", "0.001").stderr
+    assert "no config is right: timeout" in tune("--trials", "5", "--timeout", "0.001").stderr
     assert len(document("--trials", "5")["trials"]) == 5
 
 
