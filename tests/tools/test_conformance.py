@@ -73,13 +73,11 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 3)
 
 
+RIGHT = [name for name, kernel in ALL.items() if not kernel.known_bugs]
+
+
 @pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow)
-        for name, kernel in ALL.items()
-        if not kernel.known_bugs
-    ],
+    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in RIGHT]
 )
 def test_a_lectures_kernel_conforms(name: str) -> None:
     found = conform_kernel(name, "emulator")
@@ -117,13 +115,9 @@ class Wrong:
 
 
 AHEAD = ("sum += A", "sum += 0.0f * (*(const volatile float*)(A + row * k + p + 2) != 7.0f) + A")
-FOURS = (
-    ("p < k; ++p)", "p + 3 < k; p += 4)"),
-    (
-        "sum += A[row * k + p] * B[p * n + column];",
-        "for (int q = p; q < p + 4; ++q) sum += A[row * k + q] * B[q * n + column];",
-    ),
-)
+ONE_TERM = "sum += A[row * k + p] * B[p * n + column];"
+FOUR_TERMS = "for (int q = p; q < p + 4; ++q) sum += A[row * k + q] * B[q * n + column];"
+FOURS = (("p < k; ++p)", "p + 3 < k; p += 4)"), (ONE_TERM, FOUR_TERMS))
 WRITES_A = ("    }\n}\n", "    }\n    const_cast<float*>(A)[row * k] = 1.0f;\n}\n")
 ONE_BARRIER = ("        __syncthreads();  // before the next is written\n", "")
 STALE = ("= sum;", "= C[row * n + column] == C[row * n + column] ? 1.0f : sum;")
@@ -270,6 +264,11 @@ def test_the_cases_of_a_lectures_kernel(name: str) -> None:
         assert any({case.cell.m, case.cell.n, case.cell.k} == {1} for case in every)
 
 
+def allowed(folder: Path, **declared: Any) -> Any:
+    """Return the allowed cases of the right kernel."""
+    return find_cases(wrong_kernels.kernel(folder, **declared), EMULATOR.properties).allowed
+
+
 def sizes(cases: Any) -> set[tuple[int, int, int]]:
     return {(case.cell.m, case.cell.n, case.cell.k) for case in cases}
 
@@ -283,22 +282,20 @@ def test_a_size_next_to_every_multiple_is_on_the_other_side() -> None:
 
 @pytest.mark.parametrize("depth", [8, 16, 24, 32, 40, 48, 60, 64, 96, 128])
 def test_whole_tiles_in_k_are_tested_whatever_their_depth(tmp_path: Path, depth: int) -> None:
-    cases = find_cases(wrong_kernels.kernel(tmp_path), EMULATOR.properties)
-    assert any(k % depth == 0 for _, _, k in sizes(cases.allowed))
+    assert any(k % depth == 0 for _, _, k in sizes(allowed(tmp_path)))
 
 
 def test_the_smallest_sizes_allowed_are_tested(tmp_path: Path) -> None:
     multiples = (Multiple("m", 64), Multiple("n", 64), Multiple("k", 8))
-    kernel = wrong_kernels.kernel(tmp_path, constraints=multiples, configs=[{"block": (256, 1)}])
-    found = sizes(find_cases(kernel, EMULATOR.properties).allowed)
+    found = sizes(allowed(tmp_path, constraints=multiples, configs=[{"block": (256, 1)}]))
     assert [min(axis) for axis in zip(*found, strict=True)] == [64, 64, 8]
     assert {8, 16, 32, 64} <= {k for _, _, k in found}
 
 
 def test_flat_blocks_are_tested_around_their_length(tmp_path: Path) -> None:
-    cases = find_cases(wrong_kernels.kernel(tmp_path, configs=[{"block": (256, 1)}]), EMULATOR.properties)
-    assert {255, 256, 257} <= {case.cell.n for case in cases.allowed}
-    assert all(case.work <= 1 << 21 for case in cases.allowed)
+    cases = allowed(tmp_path, configs=[{"block": (256, 1)}])
+    assert {255, 256, 257} <= {case.cell.n for case in cases}
+    assert all(case.work <= 1 << 21 for case in cases)
 
 
 def test_a_constraint_on_a_parameter_is_violated_by_another_value_of_it(tmp_path: Path) -> None:
@@ -322,8 +319,8 @@ def test_a_constraint_on_a_parameter_is_violated_by_another_value_of_it(tmp_path
     ids=["block", "tall", "no power of two", "rounding down", "one block for all", "fails for n = 1"],
 )
 def test_the_grid_tells_how_large_a_tile_is(tmp_path: Path, launch: Any, rows: int, columns: int) -> None:
-    cases = find_cases(wrong_kernels.kernel(tmp_path, launch=launch), EMULATOR.properties)
-    (tile,) = (case.cell for case in cases.allowed if case.why == "a whole tile, k = 8")
+    cases = allowed(tmp_path, launch=launch)
+    (tile,) = (case.cell for case in cases if case.why == "a whole tile, k = 8")
     assert (tile.m, tile.n) == (rows, columns)
 
 
@@ -454,8 +451,8 @@ def test_what_the_device_does_not_know_is_skipped(tmp_path: Path) -> None:
 )
 @pytest.mark.usefixtures("quick")
 def test_failing_cases_are_grouped_by_cause(tmp_path: Path, change: tuple[str, str], common: str) -> None:
-    configs = [{"block": (16, 8)}, {"block": (8, 8)}] if "alone" in common else [{"block": (16, 8)}]
-    found = conformance(wrong_kernels.kernel(tmp_path, change, configs=configs))
+    blocks = ((16, 8), (8, 8)) if "alone" in common else ((16, 8),)
+    found = conformance(wrong_kernels.kernel(tmp_path, change, configs=[{"block": each} for each in blocks]))
     ((said, failures),) = groups(found.of("product"))
     assert said.startswith(common)
     assert len(failures) == len(found.failures) > 2
