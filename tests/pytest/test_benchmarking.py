@@ -520,6 +520,7 @@ class UnopenableProvider(TimedProvider):
     """Provides devices that nothing may open."""
 
     name = "unopenable"
+    auto_priority = 1
 
     def count(self) -> int:
         return 2

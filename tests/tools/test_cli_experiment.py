@@ -436,17 +436,14 @@ def mmcore_presets():
     assert (listed["acme-wide"]["plugin"], listed["acme-wide"]["distribution"]) == ("acme", "acme-experiments")
     assert listed["acme-wide"]["quick"]["sizes"] == [[8, 64, 8]]
     assert set(NAMES) <= set(listed)
+    table = mmcore("experiment", "--list").stdout.splitlines()[1:]
+    assert [line.split()[0] for line in table] == NAMES
     command = ("experiment", "acme-wide", "--quick", "--device", "emulator", "--dir", str(tmp_path / "out"))
     done = mmcore(*command, site=tmp_path)
     assert done.exit_code == 0, done.stderr
     document = results(tmp_path / "out", "acme-wide-quick")
     assert {name.split("-b")[0] for name in ids(document)} == {"upc.kernel01-8x64x8"}
     assert {each["kernel"] for each in document["mmcore"]["refused"]} == {"hpsee.simple"}
-
-
-def test_the_list_names_every_preset() -> None:
-    result = mmcore("experiment", "--list")
-    assert [line.split()[0] for line in result.stdout.splitlines()[1:]] == NAMES
 
 
 def test_what_is_wrong_with_a_plugins_presets_is_a_warning(declare: Any) -> None:

@@ -226,18 +226,24 @@ def test_an_over_read_is_measured_until_a_case_needs_it(tmp_path: Path, monkeypa
 
 
 @dataclass(frozen=True)
-class Wide:
-    """A third party's constraint of an unknown class: n is twice m."""
+class Rule:
+    """A third party's constraint of an unknown class; its answer is that of a function."""
 
-    description: str = "n = 2·m"
+    answer: Callable[[Problem, Config], Any]
+    description: str = "a rule"
 
-    def violation(self, problem: Problem, config: Config) -> str | None:
-        return None if problem.n == 2 * problem.m else f"n = {problem.n} is not twice m = {problem.m}"
+    def violation(self, problem: Problem, config: Config) -> Any:
+        return self.answer(problem, config)
+
+
+def allows(condition: Callable[[Problem, Config], bool]) -> Rule:
+    """Return the constraint that a condition holds."""
+    return Rule(lambda problem, config: None if condition(problem, config) else "it does not hold")
 
 
 @pytest.mark.usefixtures("quick")
 def test_cases_lie_on_both_sides_of_a_third_partys_constraint(tmp_path: Path) -> None:
-    kernel = wrong_kernels.kernel(tmp_path, constraints=(Wide(),))
+    kernel = wrong_kernels.kernel(tmp_path, constraints=(allows(lambda problem, config: problem.n == 2 * problem.m),))
     cases = find_cases(kernel, EMULATOR.properties)
     assert {case.cell.n == 2 * case.cell.m for case in cases.allowed} == {True}
     assert any(case.cell.n == 2 * case.cell.m + 1 for case in cases.violating)
@@ -296,22 +302,11 @@ def test_flat_blocks_are_tested_around_their_length(tmp_path: Path) -> None:
 
 
 def test_a_constraint_on_a_parameter_is_violated_by_another_value_of_it(tmp_path: Path) -> None:
-    kernel = wrong_kernels.kernel(
-        tmp_path, configs=[{"block": (16, 8), "BK": 8}], constraints=(Multiple("k", "BK"), Small())
-    )
+    rules = (Multiple("k", "BK"), allows(lambda problem, config: config.BK <= 15))
+    kernel = wrong_kernels.kernel(tmp_path, configs=[{"block": (16, 8), "BK": 8}], constraints=rules)
     cases = find_cases(kernel, EMULATOR.properties)
     assert cases.not_found == ()
     assert any(case.cell.config["BK"] == 16 for case in cases.violating)
-
-
-@dataclass(frozen=True)
-class Small:
-    """A constraint on a parameter of the config."""
-
-    description: str = "BK is at most 15"
-
-    def violation(self, problem: Problem, config: Config) -> str | None:
-        return None if config.BK <= 15 else f"BK = {config.BK} is more than 15"
 
 
 @pytest.mark.parametrize(
@@ -340,19 +335,6 @@ def test_what_is_left_out_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (len(few.allowed), few.left_out) == (3, every.left_out + len(every.allowed) - 3)
 
 
-@dataclass(frozen=True)
-class Odd:
-    """A constraint that misbehaves."""
-
-    answer: Any
-    description: str = "it is odd"
-
-    def violation(self, problem: Problem, config: Config) -> Any:
-        if isinstance(self.answer, Exception) and problem.n % 2 == 0:
-            raise self.answer
-        return self.answer if problem.n % 2 == 0 else None
-
-
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
@@ -362,29 +344,23 @@ class Odd:
     ids=str,
 )
 def test_a_constraint_that_does_not_say_why_fails(tmp_path: Path, answer: object, said: str) -> None:
-    (failure,) = conformance(wrong_kernels.kernel(tmp_path, constraints=(Odd(answer),))).failures
+    def of_even_sizes(problem: Problem, config: Config) -> object:
+        if isinstance(answer, Exception) and problem.n % 2 == 0:
+            raise answer
+        return answer if problem.n % 2 == 0 else None
+
+    (failure,) = conformance(wrong_kernels.kernel(tmp_path, constraints=(Rule(of_even_sizes),))).failures
     assert failure.property == "constraints"
     assert fnmatch(failure.reason, said)
 
 
-@dataclass(frozen=True)
-class Never:
-    """Allows nothing at all, or everything."""
-
-    reason: str | None
-    description: str = "never"
-
-    def violation(self, problem: Problem, config: Config) -> str | None:
-        return self.reason
-
-
 def test_a_constraint_that_allows_nothing_fails_and_one_that_forbids_nothing_is_told(tmp_path: Path) -> None:
-    forbidding = wrong_kernels.kernel(tmp_path, constraints=(Never("not today"),))
+    forbidding = wrong_kernels.kernel(tmp_path, constraints=(allows(lambda *asked: False),))
     with pytest.raises(InvalidKernel, match="no product was found that is allowed with block=16x8"):
         find_cases(forbidding, EMULATOR.properties)
     assert failing(forbidding) == {"constraints"}
-    allowing = wrong_kernels.kernel(tmp_path, constraints=(Never(None),))
-    assert find_cases(allowing, EMULATOR.properties).not_found == (("constraints", "never"),)
+    allowing = wrong_kernels.kernel(tmp_path, constraints=(allows(lambda *asked: True),))
+    assert find_cases(allowing, EMULATOR.properties).not_found == (("constraints", "a rule"),)
 
 
 @pytest.mark.usefixtures("few")
@@ -403,13 +379,14 @@ def test_an_architecture_of_its_own_is_tested_where_it_runs(tmp_path: Path) -> N
     assert tested == ["compute capability 9.0, b16x8"]
 
 
-def with_shared(nbytes: int) -> Callable[[Problem, Config, DeviceProperties], Launch]:
+def asking_for(nbytes: int) -> wrong_kernels.LaunchRule:
+    """Return the rule that covers C with blocks of so many bytes of dynamic shared memory."""
     return lambda *asked: replace(wrong_kernels.covering(*asked), shared_bytes=nbytes)
 
 
 @pytest.mark.usefixtures("few")
 def test_capabilities_with_less_shared_memory_than_a_launch_asks_for_are_skipped(tmp_path: Path) -> None:
-    found = conformance(wrong_kernels.kernel(tmp_path, launch=with_shared(120_000)))
+    found = conformance(wrong_kernels.kernel(tmp_path, launch=asking_for(120_000)))
     assert found.conforms
     geometry = {each.what.partition(",")[0].split()[-1]: each for each in found.of("geometry")}
     lacking = [name for name, each in geometry.items() if each.outcome == SKIPPED]
@@ -421,7 +398,7 @@ def test_capabilities_with_less_shared_memory_than_a_launch_asks_for_are_skipped
 @pytest.mark.usefixtures("few")
 def test_static_and_dynamic_shared_memory_count_together(tmp_path: Path) -> None:
     kept = "__shared__ volatile float kept[10000];\n    kept[threadIdx.x + 16 * threadIdx.y] = 0;\n    float sum"
-    kernel = wrong_kernels.kernel(tmp_path, ("float sum", kept), launch=with_shared(30_000))
+    kernel = wrong_kernels.kernel(tmp_path, ("float sum", kept), launch=asking_for(30_000))
     found = conformance(kernel)
     assert found.conforms
     (skipped,) = (each for each in found.of("geometry") if each.outcome == SKIPPED)
@@ -540,13 +517,8 @@ def test_pytest_tests_each_property(pytester: pytest.Pytester, tmp_path: Path, m
     result = conform_by_pytest(pytester, "--mm-kernel", f"hpsee.simple,{kernel.name}", "-v")
     # Neither declares an over-read.
     result.assert_outcomes(passed=2 * len(PROPERTIES) - 3, skipped=2, failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "*test_conforms[[]hpsee.simple-product[]] PASSED*",
-            f"*{kernel.name}, product: {PROPERTIES['product']}",
-            "*$ mmcore run *",
-        ]
-    )
+    failure = (f"*{kernel.name}, product: {PROPERTIES['product']}", "*$ mmcore run *")
+    result.stdout.fnmatch_lines(["*test_conforms[[]hpsee.simple-product[]] PASSED*", *failure])
 
 
 @pytest.mark.parametrize(
