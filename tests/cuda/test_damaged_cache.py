@@ -60,12 +60,7 @@ def entry(first: CompiledModule) -> Path:
 
 def then(*steps: Callable[[Path], object]) -> Damage:
     """Return a damage of several steps."""
-
-    def damage(path: Path, whole: bytes) -> None:
-        for step in steps:
-            step(path)
-
-    return damage
+    return lambda path, whole: [step(path) for step in steps]
 
 
 DAMAGES: dict[str, Damage] = {
