@@ -18,7 +18,7 @@ DEVICES = ("emulator", "cuda") if CudaProvider().count() else ("emulator",)
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache_and_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests have a cache and tuned configs of their own, and measure in their own process unless they are about it."""
+    """Give the tests separate folders for the cache and tuned configs, and let them measure in their own process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MMCORE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("MMCORE_TUNING_DIR", str(tmp_path_factory.mktemp("tuning")))

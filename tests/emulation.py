@@ -57,7 +57,7 @@ def cubin_of(source: str, architecture: str) -> bytes:
 
 @functools.cache
 def ptx_of(source: str, *options: str, architecture: str = "90") -> str:
-    """The PTX of CUDA C, with source lines."""
+    """Return the PTX of CUDA C, with source lines."""
     program = compiled(source, *options, architecture=architecture)
     _, size = nvrtc.nvrtcGetPTXSize(program)
     text = bytes(size)
@@ -66,7 +66,7 @@ def ptx_of(source: str, *options: str, architecture: str = "90") -> str:
 
 
 def function_of(text: str) -> Function:
-    """The only function of PTX text."""
+    """Return the only function of PTX text."""
     (function,) = parse(text).values()
     return function
 

@@ -1,4 +1,4 @@
-"""An environment of its own for a third party's package."""
+"""A separate environment for a third party's package."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def fresh_environment(folder: Path, wheel: Path, project: Path) -> Path:
 
 
 def built(project: Path, folder: Path) -> Path:
-    """A wheel of a project's folder, made with what is installed here."""
+    """Build a wheel of a project's folder with the installed tools and return its path."""
     run(Path(sys.executable), "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index",
         "--wheel-dir", str(folder), str(project))  # fmt: skip
     (wheel,) = folder.glob("*.whl")
@@ -61,7 +61,7 @@ def built(project: Path, folder: Path) -> Path:
 
 
 def wheel_of_mmcore(folder: Path) -> Path:
-    """A wheel of mmcore itself, made of a copy of what goes into it."""
+    """Build a wheel of mmcore from a copy of its sources and return its path."""
     source = folder / "source"
     source.mkdir(parents=True)
     for name in ("pyproject.toml", "README.md", "LICENSE"):

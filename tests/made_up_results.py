@@ -25,7 +25,7 @@ Gflops = Callable[[str, int, int], float]
 
 
 def rate(kernel: str, n: int, b: int) -> float:
-    """A rate that grows with n and b, differs between kernels, and drops behind multiples of b."""
+    """Return a rate that grows with n and b, differs between kernels, and drops after multiples of b."""
     return (60 + 25 * int((re.findall(r"\d", kernel) or ["2"])[-1])) * b * n / (n + 500) * (1 - 0.1 * (-n % b) / b)
 
 
@@ -49,7 +49,7 @@ def benchmark(kernel: str, n: int, b: int, *, measure: str = "kernel-warm", gflo
 
 
 def beside(made: dict[str, Any], share: float, dtype: str = "float32", baseline: str = "cublas.best") -> dict[str, Any]:
-    """A benchmark of a kernel of some type that has taken turns with a library, whose rate it has such a share of."""
+    """Return a benchmark that was compared with a library and reached a share of its rate."""
     seconds = made["stats"]["median"] * share
     timing = {"what": "kernel", "how": "warm"}
     time = {"timing": timing, "rounds": [seconds, 2 * seconds, seconds], "iterations": 1, "method": "invention"}
@@ -123,7 +123,7 @@ def document(
     quick: bool = False,
     baseline: str = "",
 ) -> dict[str, Any]:
-    """A results file."""
+    """Return the content of a results file."""
     found: dict[str, Any] = {
         "machine_info": {"mmcore": dict(machine)},
         "datetime": f"{DAY}T04:05:06+00:00",
@@ -136,7 +136,7 @@ def document(
 
 
 def write(path: Path, content: Mapping[str, Any]) -> Path:
-    """The document as a file."""
+    """Write the document to a file and return its path."""
     path.write_text(json.dumps(content), encoding="utf-8")
     return path
 

@@ -53,7 +53,7 @@ def _multiple(draw: st.DrawFn, step: int) -> int:
 
 @st.composite
 def violating(draw: st.DrawFn, kernel: Kernel, constraint: Constraint) -> tuple[Problem, Config]:
-    """A problem and a config that violate one of the kernel's constraints."""
+    """Draw a problem and a config that violate one of the kernel's constraints."""
     block = draw(st.integers(1, 32)), draw(st.integers(1, 32)), draw(st.sampled_from((1, 1, 2)))
     assume(math.prod(block) <= THREADS)
     most = 200_000 if isinstance(constraint, Int32Index) else LARGEST
@@ -74,7 +74,7 @@ JSON = st.recursive(
 
 
 def put_anywhere(data: st.DataObject, content: Any, value: Any) -> None:
-    """Put a value in the place of one somewhere in a JSON document."""
+    """Replace a value somewhere in a JSON document."""
     place = content
     while True:
         key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))

@@ -1,4 +1,4 @@
-"""A device that computes as the emulator does and reports device times of its own making."""
+"""A device that computes as the emulator does and reports made-up device times."""
 
 from __future__ import annotations
 

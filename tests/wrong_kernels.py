@@ -47,7 +47,7 @@ def rounding_down(problem: Problem, config: Config, device: DeviceProperties) ->
 
 
 def kernel(folder: Path, *changes: tuple[str, str], source: str = RIGHT, **declared: Any) -> Kernel:
-    """The right kernel, or another ``source``, with parts of its text replaced and other things declared."""
+    """Return the kernel of ``source`` with parts of its text and of its declaration replaced."""
     for old, new in changes:
         assert source.count(old) == 1, old
         source = source.replace(old, new)

@@ -94,7 +94,7 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 @pytest.fixture
 def written(cu_file: Path) -> Callable[..., Kernel]:
-    """A right kernel, which takes leading dimensions if it is ``strided``."""
+    """Return a function that writes a right kernel; a ``strided`` one has leading dimensions as arguments."""
 
     def write(*, strided: bool = False, out: str = "float", **changes: Any) -> Kernel:
         text = RIGHT.replace("LEADING", ", int lda, int ldb, int ldc") if strided else PACKED + RIGHT

@@ -428,7 +428,7 @@ def test_timed_inputs_are_verified(monkeypatch: pytest.MonkeyPatch, timings: tup
     assert mixed == ([not timing or not timings] if not timings else [not timing, timing, timing])
     for one, other in itertools.combinations([a for _, a, _ in given], 2):
         assert (one != other).any(axis=1).sum() > 5
-    if timings:  # rearranged, what is launched last is what was launched before
+    if timings:  # the last launch's inputs are a permutation of an earlier launch's
         assert (given[0][1] != given[1][1]).any(axis=1).all()
         assert given[1][2] == pytest.approx(given[2][2])
     first = draw(Cell("upc.kernel01", 20, 21, 22).problem(mmcore.kernels()["upc.kernel01"]), 3).a

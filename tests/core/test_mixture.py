@@ -70,7 +70,7 @@ def rounded(bits: int) -> Multiply:
 
 
 def as_if(change: Callable[[Values], Values]) -> Multiply:
-    """The product of changed numbers."""
+    """Return a product that applies ``change`` to A and B first."""
     return lambda a, b: change(a) @ change(b)
 
 

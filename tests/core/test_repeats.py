@@ -64,7 +64,7 @@ def disturbed(seconds: float, *, until: int, by: float) -> Script:
 
 @pytest.fixture(scope="module")
 def loaded() -> Iterator[LoadedKernel]:
-    """A kernel of 8×8×8 that was verified."""
+    """Yield a loaded 8×8×8 kernel after its verification."""
     kernel, device = registry().kernel("upc.kernel01"), Emulator()
     planned = plan(kernel, kernel.problem(8, 8, 8), kernel.config(block=(8, 8)), device.properties)
     with LoadedKernel(planned, device) as found:

@@ -64,7 +64,7 @@ WRONG = replace(
 
 
 def plain(seconds: float | None = None, **changes: Any) -> Result:
-    """A verified result of a kernel that takes so long."""
+    """Return a verified result of a kernel that takes ``seconds``."""
     times = () if seconds is None else (Time(Timing(), (seconds,), 1, "made up"),)
     right = Result(Cell("acme.fast", 40, 50, 60), "acme.fast", verification=RIGHT, times=times)
     return replace(right, **changes)

@@ -35,7 +35,7 @@ WHERE = "thread (0, 0) of block (0, 0) was still running after 0.3 s at kernel.c
 
 @pytest.fixture
 def endless(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
-    """A registered kernel whose loop never ends."""
+    """Register a kernel with an endless loop and return it."""
     kernel = own(cu_file, LOOP, block=(4,))
     monkeypatch.setitem(registry().kernels, kernel.name, Registered(kernel, Origin("own", "tests")))
     return kernel
@@ -77,7 +77,7 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def conform_module(folder: Path, monkeypatch: pytest.MonkeyPatch, rule: str) -> Conformance:
-    """The conformance of the right kernel in a module of its own, whose launch rule begins with a statement."""
+    """Return the conformance of the right kernel in a separate module; ``rule`` begins its launch rule."""
     wrong_kernels.kernel(folder)
     (folder / "its_module.py").write_text(
         "import os\n"

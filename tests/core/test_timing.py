@@ -20,7 +20,7 @@ Reading = Callable[[int, int], float]
 
 
 class MadeUpTimer:
-    """A timer that remembers the counts it was asked for."""
+    """A timer that records the requested counts."""
 
     method = "made up"
     resolution = 1e-4
@@ -40,7 +40,7 @@ class MadeUpTimer:
 
 
 def measured(reading: Reading, **options: Any) -> tuple[Time, list[int]]:
-    """The time that comes of these readings, and how many launches each was of."""
+    """Return the time that results from these readings, and the number of launches of each reading."""
     timer = MadeUpTimer(reading)
     module = SimpleNamespace(timer=lambda calls, cold: timer)
     try:
@@ -50,7 +50,7 @@ def measured(reading: Reading, **options: Any) -> tuple[Time, list[int]]:
 
 
 def in_turns(readings: Sequence[Reading], **options: Any) -> tuple[list[Time], list[tuple[int, int]]]:
-    """The times of several kernels, and which of them each reading was of, and how many launches."""
+    """Return the times of several kernels, and the kernel and number of launches of each reading."""
     made: list[tuple[int, int]] = []
 
     def told(number: int, reading: Reading) -> Reading:

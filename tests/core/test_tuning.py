@@ -47,7 +47,7 @@ def entry(block: int, size: int = 64, kernel: str = KERNEL, seconds: float = 1e-
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
-    """Writes the user's own tuning file, or a plugin's."""
+    """Yield a function that writes the user's tuning file, or a plugin's."""
     monkeypatch.setenv("MMCORE_TUNING_DIR", str(tmp_path / "own"))
     plugin = type("Plugin", (), {"mmcore_tuning": staticmethod(hookimpl(lambda: [tmp_path / "theirs"]))})()
     registry().add(plugin, "tuned", "acme-tuned")
@@ -64,7 +64,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
 
 
 class Card(EmulatedGpu):
-    """An emulated GPU of a model for which configs may be tuned."""
+    """An emulated GPU of a model that may have tuned configs."""
 
     supports_timing = True
     card = CARD
@@ -75,7 +75,7 @@ class Card(EmulatedGpu):
 
 
 def taken(size: int = 64, kernel: str = KERNEL, card: str = CARD) -> tuple[str, str]:
-    """The config of a square product where the user names none, and where it comes from."""
+    """Return the default config of a square product, and its origin."""
     found = mmcore.kernels()[kernel]
     config, origin = usual_config(found, found.problem(size, size, size), replace(TESTED, card=card))
     return config.id, origin
@@ -437,7 +437,7 @@ def test_a_tuning_file_that_has_changed_is_read_again(write: Write) -> None:
 
 @pytest.fixture
 def added() -> Iterator[Callable[[Kernel], None]]:
-    """Registers a kernel."""
+    """Yield a function that registers a kernel."""
     kernels: list[Kernel] = []
     plugin = type("Plugin", (), {"mmcore_kernels": staticmethod(hookimpl(lambda: kernels))})()
 

@@ -1,4 +1,4 @@
-"""Verification: a right product is accepted whatever its order of summation; one wrong element in it is found."""
+"""Verification accepts a right product in any order of summation, and finds one wrong element."""
 
 from __future__ import annotations
 
@@ -437,7 +437,7 @@ def test_an_element_that_kept_the_old_c_is_wrong_and_not_called_unwritten(regime
         assert (mismatch.row, mismatch.column, mismatch.unwritten) == (39, 20, False)
 
 
-# What is verified.
+# Strides, types and inputs of the verified product.
 
 
 def test_any_strides_will_do(regime: str) -> None:

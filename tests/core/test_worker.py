@@ -1,4 +1,4 @@
-"""A kernel that brings its process down, hangs or lies costs its own cell, and nothing else."""
+"""A kernel that crashes its process, hangs or forges its result costs its own cell, and nothing else."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def cell(folder: Path, name: str, size: int = 16, **asked: Any) -> Cell:
-    """A right kernel in a .cu file of that name, which tells the device what to do."""
+    """Return a cell of a right kernel; the name of its .cu file is the command for the fragile device."""
     source = folder / f"{name}.cu"
     source.write_text(RIGHT)
     usual: dict[str, Any] = {"device": "fragile", "timings": (Timing(max_seconds=0.01, min_rounds=3),)}
@@ -68,7 +68,7 @@ def measured(folder: Path, name: str, size: int = 16, **asked: Any) -> Result:
 
 
 def worker() -> int:
-    """The worker's process; a new one is started when there is none."""
+    """Return the worker's process, after starting one if there is none."""
     return int(run("fragile:0", DESCRIBE)["facts"]["process"])
 
 

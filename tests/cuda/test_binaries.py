@@ -36,7 +36,7 @@ def compiled(source: str, architecture: str, *functions: str) -> CompiledModule:
 
 
 def made(architecture: str = "90", trailing: str = "", begin: str = "0", source: str = SOURCE) -> CompiledModule:
-    """The product above, in dynamic shared memory of 1024 bytes, as NVRTC compiles it."""
+    """Return the product above as NVRTC compiles it, with 1024 bytes of dynamic shared memory."""
     return compiled(source.replace("TRAILING", trailing).replace("BEGIN", begin), architecture, "product")
 
 

@@ -31,7 +31,7 @@ Damage = Callable[[Path, bytes], object]
 
 @pytest.fixture(autouse=True)
 def _fresh(tmp_path: Path, cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A source, and a cache directory of the test's own."""
+    """Write a source and use an empty cache directory."""
     monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "cache"))
     cu_file.write_text(SOURCE)
     forget()
@@ -47,13 +47,13 @@ def compiled(source: Path, value: str = "1.0f") -> CompiledModule:
 
 @pytest.fixture
 def first(cu_file: Path) -> CompiledModule:
-    """The code of the source, whose entry is in the cache."""
+    """Return the source's code, which is now in the cache."""
     return compiled(cu_file)
 
 
 @pytest.fixture
 def entry(first: CompiledModule) -> Path:
-    """The file of that entry."""
+    """Return the file of the code's cache entry."""
     (path,) = entries()
     return path
 

@@ -212,7 +212,7 @@ class Window:
 
 @pytest.fixture
 def owner(gpu: Any, stream: Any) -> Any:
-    """The GPU as mmcore's device."""
+    """Return the GPU as mmcore's device."""
     device = CudaDevice.__new__(CudaDevice)
     device.gpu, device.stream, device.lost, device.name = gpu, stream, "", "cuda:0"
     device._scratch = None
@@ -222,12 +222,12 @@ def owner(gpu: Any, stream: Any) -> Any:
 
 @pytest.fixture
 def module(owner: Any) -> CudaModule:
-    """A module of a library's, whose only call takes 3 µs."""
+    """Return a module for the calls of a library."""
     return CudaModule(owner, CompiledModule("sm_90", "", {}, b"", ""))
 
 
 def call(target: Callable[[], Target]) -> BoundCall:
-    """A call of a library that puts itself on ``target()``, as a made-up stream has no handle to find it by."""
+    """Return a library call that takes 3 µs on ``target()``; a made-up stream has no handle to find it by."""
     return BoundCall(lambda handle: target().put("call", 0.003))
 
 
@@ -370,7 +370,7 @@ class Card:
 
 
 def watched(monkeypatch: pytest.MonkeyPatch, card: Any, readings: int, uuid: str = "0123") -> dict[str, Any]:
-    """The conditions while so many readings are tried of a card."""
+    """Return the conditions after a number of attempts to read a card."""
     monkeypatch.setattr(conditions_module, "system", SimpleNamespace(Device=card))
     monkeypatch.setattr(conditions_module, "_PERIOD_SECONDS", 1e-3)
     with conditions(SimpleNamespace(uuid=uuid)) as seen:
@@ -389,7 +389,7 @@ def test_conditions_are_those_while_it_was_timed(monkeypatch: pytest.MonkeyPatch
         "clock_mhz": 1500.0, "power_w": pytest.approx(600.0), "temperature_c": 55.0, "clock_reasons": ["x", "y"],
         "throttled": False,
     }  # fmt: skip
-    for uuid in ("0123", "GPU-0123"):  # what was seen at the beginning is better than nothing
+    for uuid in ("0123", "GPU-0123"):  # the first readings are better than none
         assert watched(monkeypatch, Card(begin), 2, uuid)["clock_mhz"] == 300.0
 
 

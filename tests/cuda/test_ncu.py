@@ -52,7 +52,7 @@ def log(*launches: dict[str, str], further: tuple[str, ...] = ()) -> str:
 
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A GPU, as far as the names of devices go."""
+    """Pretend that there is a GPU called cuda:0."""
     monkeypatch.setattr("mmcore_cuda.ncu.ncu.chosen", lambda spec: (Provider(), 0))
     monkeypatch.setattr("mmcore_cuda.ncu.ncu.device_name", lambda spec: "cuda:0")
     for name in ("cuProfilerStart", "cuProfilerStop"):
@@ -61,9 +61,9 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def ncu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, gpu: None) -> Path:
-    """An ncu that knows the metrics and writes the log that it is given; it neither counts nor runs anything.
+    """Install an ncu that knows the metrics and writes a given log, without counting or running anything.
 
-    What the program that it should watch would write is made by the emulator.
+    The emulator writes the output of the program that ncu should profile.
     """
     program = tmp_path / "ncu"
     text = (Path(__file__).parents[1] / "data" / "ncu.txt").read_text()
@@ -135,7 +135,7 @@ UNKNOWN = (TENSOR, "sm__ops_path_tensor_src_fp8.sum")
 
 
 def test_metrics_that_ncu_does_not_know_are_left_out_and_named(ncu: Path) -> None:
-    """ncu lists one metric in a line, among other lines."""
+    """The output of ncu lists one metric per line, among other lines."""
     known = [metric.partition(".")[0] for metric in METRICS if metric not in UNKNOWN]
     lines = ["Device NVIDIA H200 (GH100)", *(f"{name}    Counter    inst    # of {TENSOR}" for name in known)]
     (ncu / "known").write_text("\n".join(lines))

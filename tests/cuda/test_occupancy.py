@@ -240,7 +240,7 @@ def own(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rows(output: str) -> dict[str, list[str]]:
-    """The table's rows by name."""
+    """Return the table's rows by name."""
     table = output.partition("\n\nblock ")[2].partition("\n\n")[0]
     cells = [re.split(r" {2,}", line) for line in f"block {table}".splitlines()]
     return {name.removesuffix(" "): values for name, *values in cells}

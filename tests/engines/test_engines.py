@@ -46,7 +46,7 @@ class Scripted:
     facts: Mapping[str, Any] = field(default_factory=lambda: FACTS)
     common: Mapping[str, str] = field(default_factory=identity)
     supports_timing: bool = False
-    answer: Callable[[Asked], Any] = lambda asked: {}  # more of the result than usual, or what is raised
+    answer: Callable[[Asked], Any] = lambda asked: {}  # further fields of the result, or an exception to raise
     met: Callable[[], dict[str, Any]] = dict  # what it says to hello besides the usual
     asked: list[Asked] = field(default_factory=list)
     ended: bool = False
@@ -634,7 +634,7 @@ def test_a_place_waits_for_its_device_and_frees_it(tmp_path: Path, monkeypatch: 
     install(tmp_path, "fragile-device", "fragile", "from tests.fragile_device import mmcore_devices\n")
 
     def another() -> tuple[subprocess.Popen[str], str]:
-        """A process that takes the device if it can, and what it says."""
+        """Start a process that tries to lock the device; return it and the line it prints."""
         pipe = subprocess.PIPE
         process = subprocess.Popen(
             [sys.executable, "-c", HOLDING.format("device-fragile-number-0")], stdin=pipe, stdout=pipe, text=True

@@ -159,7 +159,7 @@ def test_each_conforms(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def share_of_tolerance(name: str, a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
-    """The largest error of the product as a share of what float32's sums are allowed."""
+    """Return the largest error of the product, relative to the tolerance of float32 sums."""
     c = mmcore.matmul(a, b, kernel=name, device="emulator")
     magnitude = np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64)
     errors = np.abs(c - a.astype(np.float64) @ b.astype(np.float64))

@@ -98,7 +98,7 @@ def _measuring(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def bench(pytester: pytest.Pytester) -> Callable[[str], pytest.RunResult]:
-    """A run that is compared with a file of this content."""
+    """Return a function that compares a run with a file of a given content."""
     pytester.makepyfile(test_bench="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
 
     def run(content: str) -> pytest.RunResult:

@@ -28,7 +28,7 @@ RIGHT, TILED, COOPERATIVE = map(kernel_source, ("guarded", "tiled_16", "waits_fo
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working folder, with a right kernel and one without a guard."""
+    """Return the working folder, with a right kernel and one without a guard."""
     (tmp_path / "my.cu").write_text(RIGHT)
     (tmp_path / "tiled.cu").write_text(RIGHT.replace("    if (row >= m || col >= n) return;\n", ""))
     monkeypatch.chdir(tmp_path)
@@ -81,7 +81,7 @@ def test_a_factor_may_be_0_and_no_matrix_by_columns(folder: Path) -> None:
     (folder / "scaled.cu").write_text(scaled)
     result = emulated("run scaled.cu --size 20x30x40 --quiet --beta 0")
     assert result.exit_code == 1
-    assert "got NaN" in result.stdout  # 0·NaN, which C holds where nobody is to read it
+    assert "got NaN" in result.stdout  # 0·NaN: C is filled with NaN where it must not be read
     assert "operation" not in result.stderr
     product, by_columns = "A[row * k + i] * B[i * n + col]", "A[row + i * m] * B[i + col * k]"
     columns = RIGHT.replace(product, by_columns).replace("C[row * n + col]", "C[row + col * m]")

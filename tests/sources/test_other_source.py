@@ -17,7 +17,7 @@ from mmcore_sources.cuda_file.revisions import source_revision
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A Git repository with two versions of a kernel in a folder, and a header beside it."""
+    """Create a Git repository with two versions of a kernel and its header, and return the kernel's folder."""
     folder = tmp_path / "repository" / "kernels"
     folder.mkdir(parents=True)
     git(folder.parent, "init", "--quiet")
@@ -123,7 +123,7 @@ def test_a_link_in_a_revision_stays_a_link(repository: Path, target: str) -> Non
 
 @pytest.fixture
 def trap(tmp_path: Path) -> Path:
-    """A program that leaves the file "sprung" beside it when it is run."""
+    """Write a program that creates the file "sprung" next to it when it runs, and return its path."""
     program = tmp_path / "trap"
     program.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\ncat\n")
     program.chmod(0o755)

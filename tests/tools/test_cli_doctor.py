@@ -28,7 +28,7 @@ def examined(exit_code: int = 0) -> dict[str, Any]:
 
 @pytest.fixture
 def plugins(monkeypatch: pytest.MonkeyPatch) -> Registry:
-    """The registry without any device."""
+    """Return the registry without any device."""
     found = registry()
     for name in list(found.providers):
         monkeypatch.delitem(found.providers, name)

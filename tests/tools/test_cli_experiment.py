@@ -35,7 +35,7 @@ TESTS = Origin("timed", "tests")
 
 @pytest.fixture(autouse=True)
 def _timed_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A device that supports timing."""
+    """Register a device that supports timing."""
     monkeypatch.setattr(worker, "_devices", {})
     monkeypatch.setitem(registry().providers, "timed", Registered(TimedProvider(), TESTS))
 
@@ -369,7 +369,7 @@ def test_after_a_run_is_stopped_only_what_is_missing_is_measured(blow: signal.Si
         [sys.executable, "-m", "mmcore", "experiment", "upc-remainders", "--quick", "-o", tmp_path,
          "--device", "emulator"],
         stderr=subprocess.PIPE, text=True, env=os.environ | {"MMCORE_IN_PROCESS": "0"},
-        # Whoever runs the tests in the background has them ignore it.
+        # Tests that run in the background ignore SIGINT.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as first:  # fmt: skip
         assert first.stderr is not None

@@ -36,7 +36,7 @@ LECTURES = sorted(lecture_kernels())
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder that the command is called in."""
+    """Yield the folder in which the command runs."""
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -54,7 +54,7 @@ def written(*arguments: str) -> dict[str, Any]:
 
 
 def refusal(*arguments: str) -> str:
-    """The sentence with which the command ends."""
+    """Return the message with which the command fails."""
     result = mmcore("new-plugin", *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
@@ -70,7 +70,7 @@ def settings(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def kernel_of(document: dict[str, Any]) -> Kernel:
-    """The kernel that a written package brings, by way of a registry."""
+    """Return the kernel that a written package adds to a registry."""
     ((name, module),) = settings(document)["project"]["entry-points"]["mmcore"].items()
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(document["folder"])
@@ -145,7 +145,7 @@ def test_a_copy_is_right_and_formatted(model: str) -> None:
 
 @pytest.fixture
 def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A third party's package, installed as long as the test lasts."""
+    """Install a third party's package for the duration of the test."""
     for name, text in section_of(__file__, "stranger").items():
         path = tmp_path / "site" / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -38,7 +38,7 @@ EMULATOR = open_device("emulator")
 
 
 def conformance(kernel: Kernel, **asked: Any) -> Conformance:
-    """The conformance of a kernel that no plugin brings."""
+    """Return the conformance of a kernel that is not part of a plugin."""
     kernels = registry().kernels
     kernels[kernel.name] = Registered(kernel, Origin("own", "tests"))
     try:
@@ -48,7 +48,7 @@ def conformance(kernel: Kernel, **asked: Any) -> Conformance:
 
 
 def failing(kernel: Kernel) -> set[str]:
-    """The properties that a kernel fails in."""
+    """Return the properties that a kernel violates."""
     return {each.property for each in conformance(kernel).failures}
 
 
@@ -221,7 +221,7 @@ def test_an_over_read_is_measured_until_a_case_needs_it(tmp_path: Path, monkeypa
 
 @dataclass(frozen=True)
 class Rule:
-    """A third party's constraint of an unknown class; its answer is that of a function."""
+    """A third party's constraint of an unknown class; a function computes its answer."""
 
     answer: Callable[[Problem, Config], Any]
     description: str = "a rule"

@@ -67,12 +67,12 @@ RUNGS = {
 
 
 def ladder(benchmarks: Iterable[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    """A ladder's results beside cuBLAS."""
+    """Return a ladder's results with cuBLAS as baseline."""
     return document([*benchmarks], "made-ladder", baseline="cublas.*", **more)
 
 
 def rungs(*sizes: int) -> dict[str, Any]:
-    """The results of all rungs at these sizes."""
+    """Return the results of all rungs at these sizes."""
     return ladder(beside(benchmark(name, n, 16), share, dtype) for name, (dtype, share) in RUNGS.items() for n in sizes)
 
 
@@ -102,7 +102,7 @@ def axes_of(drawing: Drawing, panel: str) -> Any:
 
 
 def drawn(drawing: Drawing, panel: str) -> dict[str, dict[int, float]]:
-    """The points of each line in a panel, by its label."""
+    """Return the points of each line in a panel, by label."""
     axes = axes_of(drawing, panel)
     return {str(line.get_label()): dict(np.asarray(line.get_xydata()).tolist()) for line in axes.lines}
 

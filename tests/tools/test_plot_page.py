@@ -58,19 +58,19 @@ class Tables(HTMLParser):
 
 
 def made(tmp_path: Path, *names: str) -> tuple[str, list[Results]]:
-    """The page of some experiments, and their results."""
+    """Return the page of some experiments, and their results."""
     found = read([write(tmp_path / f"{name}.json", EXPERIMENTS[name]) for name in names])
     return page(found), found
 
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[Results]]:
-    """The page of all experiments."""
+    """Return the page of all experiments."""
     return made(tmp_path_factory.mktemp("everything"), *EXPERIMENTS)
 
 
 def agree(shown: list[list[str]], benchmarks: list[dict[str, Any]]) -> None:
-    """The rows are the results, number for number, to the digits shown."""
+    """Check that the rows are the results, number for number, to the digits shown."""
     rows = [dict(zip(shown[0], row, strict=True)) for row in shown[1:]]
     assert len(rows) == len(benchmarks) > 0
     for row, info in zip(rows, (each["extra_info"] for each in benchmarks), strict=True):

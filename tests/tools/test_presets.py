@@ -28,7 +28,7 @@ def preset(name: str = "acme-sizes", **changes: Any) -> Preset:
 
 
 def preset_plugin(returned: Any) -> ModuleType:
-    """A plugin whose hook returns, or raises, what it is given."""
+    """Return a plugin with a hook that returns, or raises, a given value."""
 
     def mmcore_presets() -> Any:
         if isinstance(returned, BaseException):
@@ -41,7 +41,7 @@ def preset_plugin(returned: Any) -> ModuleType:
 
 
 def collected(**plugins: Any) -> Registry:
-    """A registry of plugins of these names, whose hooks return these things."""
+    """Return a registry of plugins with these names and these results of their hooks."""
     found = Registry()
     for name, returned in plugins.items():
         found.add(preset_plugin(returned), name, f"{name}-package")

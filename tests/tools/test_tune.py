@@ -206,7 +206,7 @@ def test_what_would_be_replaced_is_tried_though_enough_have_been(tmp_path: Path)
 
 def test_what_an_interrupted_run_had_begun_is_not_measured() -> None:
     kept = optuna.storages.InMemoryStorage()
-    for _ in range(3):  # each goes on with what the one before has left
+    for _ in range(3):  # each continues from the trials that the one before has left
         search = search_of(kept)
         assert (search.seconds, search.before) == ({}, 0)
         assert search.ask() is not None
