@@ -1,4 +1,4 @@
-"""Every test that takes ``device`` runs on the emulator and, where there is a GPU, on the GPU as well."""
+"""Tests that use ``device`` run on the emulator and, if there is one, on the GPU."""
 
 from __future__ import annotations
 

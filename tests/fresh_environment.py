@@ -15,7 +15,7 @@ COMMANDS = ("mmcore", "pytest")
 
 
 def environment_with_mmcore(folder: Path) -> Path:
-    """Make an environment that has mmcore and its commands, and nothing of a third party's; return its interpreter.
+    """Create an environment with mmcore and its commands, without third-party plugins, and return its interpreter.
 
     It shares this environment's packages by links, so that nothing is fetched or built.
     """
@@ -23,7 +23,7 @@ def environment_with_mmcore(folder: Path) -> Path:
 
 
 def _environment(folder: Path, without: str) -> Path:
-    """Make the environment without the packages whose names begin with ``without``."""
+    """Create the environment without the packages with names that begin with ``without``."""
     venv.create(folder, with_pip=False)
     site = next((folder / "lib").glob("python*/site-packages"))
     for shared in (Path(path) for path in sys.path if path.endswith("-packages")):

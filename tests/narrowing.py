@@ -28,7 +28,7 @@ def narrow(values: ArrayLike, dtype: str) -> NDArray[Any]:
 
 
 def significant(values: NDArray[np.float64], bits: int, least: int = -1022) -> NDArray[np.float64]:
-    """Numbers rounded to so many bits, to nearest and ties to even; those below 2^least to its spacing."""
+    """Round numbers to a number of bits, to nearest and ties to even; below 2^least, round to the spacing there."""
     exponent = np.maximum(np.frexp(values)[1] - 1, least) - (bits - 1)
     return np.asarray(np.ldexp(np.rint(np.ldexp(values, -exponent)), exponent))
 

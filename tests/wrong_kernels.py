@@ -23,7 +23,7 @@ def covering(problem: Problem, config: Config, device: DeviceProperties) -> Laun
 
 
 def covering_by(rows: int) -> LaunchRule:
-    """Return the rule that covers C with blocks of so many rows."""
+    """Return the rule that covers C with blocks of a number of rows."""
 
     def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
         return Launch(grid=(ceil_div(problem.n, config.block.x), ceil_div(problem.m, rows)), block=config.block)

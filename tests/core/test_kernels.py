@@ -48,7 +48,7 @@ each_constraint = pytest.mark.parametrize(
 
 
 def draws(count: int) -> settings:
-    """Shrinking would run the kernel again and again; the failing draw itself says enough."""
+    """Shrinking would run the kernel many times; the failing draw itself is enough."""
     phases, unchecked = (Phase.generate,), list(HealthCheck)
     return settings(max_examples=count, deadline=None, database=None, phases=phases, suppress_health_check=unchecked)
 

@@ -68,13 +68,13 @@ class WithDlpack(OnGpu):
 
 
 class WithoutZeros(OnGpu):
-    """One that has nothing else of an array."""
+    """An array type that offers only ``__cuda_array_interface__``."""
 
     __cuda_array_interface__: ClassVar = {"version": 3}
 
 
 class EmulatedGpu(Emulator):
-    """A device that takes arrays in its memory."""
+    """A device that accepts arrays in its memory."""
 
     def borrow(self, label: str, array: Any) -> tuple[Buffer, tuple[int, ...], tuple[int, ...] | None, str]:
         if getattr(array, "device", None) is not self:

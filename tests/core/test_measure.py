@@ -1,4 +1,4 @@
-"""The procedure from a cell to a result: its phases, in one order, and nothing of it twice."""
+"""The procedure from a cell to a result runs each phase once, in a fixed order."""
 
 from __future__ import annotations
 
@@ -468,7 +468,7 @@ def test_a_device_is_opened_once_in_a_process() -> None:
 
 
 class ByBlock(TimedModule):
-    """A module whose launches take as many milliseconds as a block is wide."""
+    """A module with launches that take as many milliseconds as a block is wide."""
 
     def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
         return MadeUpTimer(

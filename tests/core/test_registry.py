@@ -447,7 +447,7 @@ def test_a_pattern_that_matches_nothing_may_be_a_failed_plugins() -> None:
 
 
 def distribution(site: Path, name: str, entry_points: str, version: str = "1.0") -> Path:
-    """Install a distribution with entry points and nothing else."""
+    """Install a distribution that contains only entry points."""
     metadata = site / f"{name.replace('-', '_')}-{version}.dist-info"
     metadata.mkdir(parents=True)
     (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")

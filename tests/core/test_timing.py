@@ -1,4 +1,4 @@
-"""Rounds and iterations of a time, with timers whose readings are made up."""
+"""Rounds and iterations of a time, with timers that return made-up readings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mmcore.errors import DeviceError, KernelError
 from mmcore.timing import Time, measure_times
 
 Reading = Callable[[int, int], float]
-"""Seconds of so many launches, by the number of the reading."""
+"""A function from a number of launches and the number of the reading to seconds."""
 
 
 class MadeUpTimer:

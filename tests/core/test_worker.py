@@ -44,7 +44,7 @@ RIGHT = kernel_source("one_element_a_thread")
 
 @pytest.fixture(scope="module", autouse=True)
 def _fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Workers as users have them, and a plugin that brings the fragile device."""
+    """Use worker processes, as in normal use, and install the plugin with the fragile device."""
     site = tmp_path_factory.mktemp("site")
     install(site, "fragile-device", "fragile", "from tests.fragile_device import mmcore_devices\n")
     with pytest.MonkeyPatch.context() as patch:
@@ -162,7 +162,7 @@ def test_what_goes_wrong_is_the_error_that_it_would_be_here(tmp_path: Path) -> N
 
 
 def test_phases_that_follow_each_other_for_ever_reach_the_time_limit(scripted: Callable[..., WorkerProcess]) -> None:
-    # A worker whose own limit does not hold, as one has whose kernel keeps the interpreter's lock.
+    # A worker that exceeds its own time limit, like one with a kernel that holds the interpreter's lock.
     process = scripted(
         """
 phases = ["plan", "compile", "verify"]

@@ -1,4 +1,4 @@
-"""The compile cache: nothing is compiled twice, and every included file is followed."""
+"""The compile cache compiles nothing twice and notices changes of every included file."""
 
 from __future__ import annotations
 

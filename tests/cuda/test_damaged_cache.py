@@ -26,7 +26,7 @@ from tests.cuda.test_compile_cache import entries
 from tests.cuda.test_compiler import SOURCE, planned
 
 Damage = Callable[[Path, bytes], object]
-"""Done to the file of an entry, whose content is given."""
+"""Damage to the file of a cache entry, given its content."""
 
 
 @pytest.fixture(autouse=True)
@@ -127,7 +127,7 @@ def _wait_for(directory: Path, pattern: str) -> None:
 
 @pytest.mark.slow
 def test_killed_writers_leave_a_sound_cache(cu_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every entry they leave is whole, what they left half written is not used, and nothing waits for the dead."""
+    """Their entries are complete, half-written files are not used, and no process waits for a dead one."""
     rng = random.Random(1)
     workers = [worker(cu_file, rng.randrange(1000)) for _ in range(12)]
     for each in workers:

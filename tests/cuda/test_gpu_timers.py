@@ -1,4 +1,4 @@
-"""The timers of a GPU, on a made-up one whose clock advances with the work on its stream."""
+"""The timers of a GPU, on a made-up GPU with a clock that advances with the work on its stream."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mmcore_cuda.guarded_memory import BorrowedBuffer
 from mmcore_cuda.module import CudaModule
 
 UPLOAD = 5.0
-"""Milliseconds that the upload of a graph takes."""
+"""Milliseconds of a graph's upload."""
 
 
 class Event:
@@ -43,7 +43,7 @@ class Event:
 
 
 class Target:
-    """A receiver of work: the stream, which does it at once, or a graph, which does it when launched."""
+    """A receiver of work: the stream, which executes it immediately, or a graph, which executes it when launched."""
 
     handle = 0
 
@@ -188,7 +188,7 @@ def test_an_error_of_a_timed_launch_is_the_kernels_and_one_of_closing_is_nobodys
 
 
 class Memory(BorrowedBuffer):
-    """A buffer whose copies are put on what they are ordered on."""
+    """A buffer that records its copies on the stream or graph they are ordered on."""
 
     def __init__(self, label: str) -> None:
         self.label = label

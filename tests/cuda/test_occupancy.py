@@ -1,4 +1,4 @@
-"""Theoretical occupancy: the lecture's published tables, today's GPUs, and what ``mmcore occupancy`` says."""
+"""Theoretical occupancy: the lecture's published tables, today's GPUs, and the output of ``mmcore occupancy``."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_several_launches_are_told_apart_by_their_functions(monkeypatch: pytest.
 def test_old_capabilities_are_compiled_for_the_oldest_one(monkeypatch: pytest.MonkeyPatch) -> None:
     targets = [capability_target(pair).architecture for pair in ((1, 2), (7, 0), (8, 6), (12, 0))]
     assert targets == ["75", "75", "86", "120"]
-    # CUDA 12's NVRTC knows 5.0 too.
+    # CUDA 12's NVRTC supports 5.0 too.
     monkeypatch.setattr("cuda.bindings.nvrtc.nvrtcGetSupportedArchs", lambda: (None, [50, 61, 70, 75, 86, 90, 120]))
     assert capability_target((1, 2)).architecture == capability_target((7, 0)).architecture == "75"
     newer = staged(min_compute_capability=(9, 0))

@@ -34,7 +34,7 @@ Use = Callable[..., None]
 
 @pytest.fixture(autouse=True)
 def _no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a worker of pytest-xdist, pytest-benchmark would measure nothing."""
+    """Pretend not to be a worker of pytest-xdist, in which pytest-benchmark measures nothing."""
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
 
 
@@ -517,7 +517,7 @@ def test_cells_on_each_device_of_this_machine(pytester: pytest.Pytester, device:
 
 
 class UnopenableProvider(TimedProvider):
-    """Provides devices that nothing may open."""
+    """A provider of devices that nothing may open."""
 
     name = "unopenable"
     auto_priority = 1

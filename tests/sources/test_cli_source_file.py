@@ -178,7 +178,7 @@ def test_blocks_that_wait_for_the_whole_grid_are_launched_together(folder: Path)
     (folder / "said.cu").write_text(RIGHT.replace("    float sum", "    // no this_grid() here\n    float sum"))
     assert not referenced_kernel("said.cu").launch.cooperative  # type: ignore[union-attr]
     assert referenced_kernel("grid.cu").launch.cooperative  # type: ignore[union-attr]
-    # As many blocks as run at once on a GPU.
+    # As many blocks as a GPU runs at the same time.
     refused = emulated("run grid.cu --size 1000")
     assert refused.exit_code == 2
     assert "3969 blocks cannot wait for each other: the device has room for 1056 at once" in refused.stderr

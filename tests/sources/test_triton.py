@@ -1,4 +1,4 @@
-"""Triton's kernels: compiled without a GPU, verified on the emulator where it knows their instructions."""
+"""Triton's kernels: compiled without a GPU, verified on the emulator if it supports their instructions."""
 
 from __future__ import annotations
 

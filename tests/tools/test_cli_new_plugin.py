@@ -244,7 +244,7 @@ def test_a_failure_to_write_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatc
 def generated_tests(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, change: tuple[str, str] | None = None, **declared: Any
 ) -> pytest.RunResult:
-    """Run a new package's tests, whose source and declaration were changed."""
+    """Change the source and the declaration of a new package and run its tests."""
     document = written("acme.tiled", "--dir", str(pytester.path / "new"))
     kernel = dataclasses.replace(kernel_of(document), **declared)
     if change:

@@ -377,7 +377,7 @@ def test_an_architecture_of_its_own_is_tested_where_it_runs(tmp_path: Path) -> N
 
 
 def asking_for(nbytes: int) -> wrong_kernels.LaunchRule:
-    """Return the rule that covers C with blocks of so many bytes of dynamic shared memory."""
+    """Return the rule that covers C with blocks of a size of dynamic shared memory, in bytes."""
     return lambda *asked: replace(wrong_kernels.covering(*asked), shared_bytes=nbytes)
 
 

@@ -1,4 +1,4 @@
-"""The page of ``mmcore plot``: one file with everything in it, whose numbers are the results'."""
+"""The page of ``mmcore plot``: one self-contained file with the numbers of the results."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def test_whatever_the_seed_a_third_of_the_trials_is_enough(seed: int) -> None:
 
 
 def search_of(kept: Any, seed: int = 1, sampler: str = "tpe", *, seconds: tuple[float, ...] = ()) -> Search:
-    """Return a search in a storage, with trials that took so many seconds."""
+    """Return a search in a storage, with trials that took the given seconds."""
     search = Search("s", space(), kept, sampler, seed)
     for each in seconds:
         trial, _ = search.ask() or pytest.fail("there are configs")
@@ -216,7 +216,7 @@ def test_two_searches_at_once_do_not_stop_each_other() -> None:
     kept = optuna.storages.InMemoryStorage()
     first = search_of(kept)
     trial, id = first.ask() or pytest.fail("there are configs")
-    second = search_of(kept, 2)  # takes that trial for one that was interrupted
+    second = search_of(kept, 2)  # treats that trial as an interrupted one
     first.tell(trial, 1.0)
     assert first.seconds == {id: 1.0}
     assert second.ask() is not None
@@ -226,7 +226,7 @@ def test_a_search_goes_on_whose_process_was_killed_while_it_wrote(tmp_path: Path
     log = tmp_path / "studies.log"
     tune("--trials", "5", "--storage", str(log))
     log.write_bytes(log.read_bytes()[:-40])
-    for before in (4, 7):  # the trial whose end was cut off is made again
+    for before in (4, 7):  # the trial with a truncated end is repeated
         found = document("--trials", "7", "--storage", str(log))
         assert (found["before"], len(found["trials"])) == (before, 7)
     log.write_text("{\n" + log.read_text())

@@ -44,7 +44,7 @@ Lines = dict[str, set[int]]
 
 @dataclass(frozen=True)
 class Expected:
-    """A hazard as a case describes it; an empty part may be anything, but for the line."""
+    """A hazard as a case describes it; an empty part matches anything, except for the line."""
 
     kind: str
     count: str
