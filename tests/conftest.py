@@ -28,7 +28,7 @@ def _own_cache_and_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture(scope="session", params=DEVICES)
 def device(request: pytest.FixtureRequest) -> Device:
-    """Each device that this machine has."""
+    """Return each device of this machine in turn."""
     return open_device(request.param)
 
 

@@ -121,7 +121,7 @@ def emulate(
 
 
 def ptx_kernel(body: str, *, module: str = "", directives: str = "") -> str:
-    """PTX of a kernel of one array, with ``body`` between a beginning that finds its place and the end.
+    """Return PTX of a kernel with one array; before ``body``, the kernel computes the thread's address.
 
     ``%d1`` holds the array's address, ``%r1`` the thread's number, ``%d2`` the address of its element of 4 bytes.
     Registers are %p (pred), %h (b16), %r (b32), %d (b64), %f (f32) and %g (f64), 1 to 19 of each.

@@ -16,7 +16,7 @@ THREADS = 1024
 
 @st.composite
 def configs(draw: st.DrawFn, kernel: Kernel) -> Config:
-    """Configs that the kernel's constraints allow, with blocks of at most 1024 threads."""
+    """Draw a config that the kernel's constraints allow, with a block of at most 1024 threads."""
     kinds = {type(constraint): constraint for constraint in kernel.constraints}
     among = kinds.get(BlockAmong)
     if isinstance(among, BlockAmong):
@@ -30,7 +30,7 @@ def configs(draw: st.DrawFn, kernel: Kernel) -> Config:
 
 @st.composite
 def problems(draw: st.DrawFn, kernel: Kernel, config: Config) -> Problem:
-    """Problems of at most about 64 rows and columns that the kernel's constraints allow in this config."""
+    """Draw a problem of at most about 64 rows and columns that the kernel's constraints allow with this config."""
     steps = {"m": 1, "n": 1, "k": 1}
     for constraint in kernel.constraints:
         if isinstance(constraint, Multiple):

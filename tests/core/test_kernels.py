@@ -147,7 +147,7 @@ def test_the_emulator_rounds_as_the_gpu_does(kernel: Kernel) -> None:
 
 
 def product(kernel: Kernel, inputs: Matrices, device: Device) -> HostArray:
-    """C as the device leaves it."""
+    """Return C as the device leaves it."""
     (m, k), n = inputs.a.shape, inputs.b.shape[1]
     planned = plan(kernel, kernel.problem(m, n, k), kernel.usual_configs[0], device.properties)
     with LoadedKernel(planned, device) as loaded:

@@ -85,7 +85,7 @@ class EmulatedGpu(Emulator):
 
 @pytest.fixture
 def gpus(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """Two GPUs; "cuda" means the first."""
+    """Register two GPUs; "cuda" means the first."""
     first, second = EmulatedGpu(), EmulatedGpu()
     for name, device in (("cuda", first), ("cuda:0", first), ("cuda:1", second)):
         monkeypatch.setitem(worker._devices, name, device)

@@ -40,7 +40,7 @@ BY_COLUMNS = {"A": "p * lda + row", "B": "column * ldb + p", "C": "column * ldc 
 def own(
     path: Path, *, read: str = "", parameters: str = STRIDED, result: str = "sum", type: str = "float", **declared: Any
 ) -> Kernel:
-    """One thread per element; the matrices in ``read`` are accessed by columns."""
+    """Return a kernel with one thread per element, which accesses the matrices in ``read`` by columns."""
     places = {f"INDEX_OF_{name}": (BY_COLUMNS if name in read else BY_ROWS)[name] for name in "ABC"}
     path.write_text(kernel_source("template_of_a_product", PARAMETERS=parameters, RESULT=result, TYPE=type, **places))
     return Kernel(**{"name": "tests.own", "source": path, "configs": [{"block": (16, 8)}], **declared})

@@ -202,7 +202,7 @@ TYPES = (
 
 
 def numbers_of(dtype: str) -> Any:
-    """All positive numbers of a type of 8 or 16 bits, ascending."""
+    """Return all positive numbers of an 8-bit or 16-bit type, in ascending order."""
     named = dtype_named(dtype)
     bits = np.arange(2 ** (8 * named.itemsize - 1), dtype=f"u{named.itemsize}")
     values = widen(bits.view(named.storage), dtype)

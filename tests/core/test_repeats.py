@@ -380,7 +380,7 @@ REMEMBERS = kernel_source("remembers")
 
 @pytest.fixture
 def other_processes() -> Iterator[None]:
-    """Two processes that use the GPU, for two minutes at most."""
+    """Run two processes that use the GPU, for at most two minutes."""
     with ExitStack() as running:
         for _ in range(2):
             process = subprocess.Popen([sys.executable, "-c", LOAD], stdout=subprocess.PIPE, text=True)

@@ -70,7 +70,7 @@ def test_conform_stops_at_the_first_case_that_takes_too_long(endless: Kernel) ->
 
 @pytest.fixture
 def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Cases are tested in worker processes."""
+    """Test the cases in worker processes."""
     monkeypatch.delenv("MMCORE_IN_PROCESS")
     yield
     end_workers()

@@ -291,7 +291,7 @@ def test_a_wrong_row_is_suspect_whatever_the_squares_of_its_numbers_are() -> Non
 @pytest.mark.parametrize("k", [4, 8, 64, 640])
 def test_float32_in_parts_is_right_where_all_that_count_are_multiplied(k: int) -> None:
     def parts(numbers: Array) -> tuple[Array, Array]:
-        """Big and small parts of TF32, cut off."""
+        """Return the big and small parts of numbers, truncated to TF32."""
         big = (numbers.copy().view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
         small = ((numbers - big).view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
         return big.astype(float), small.astype(float)

@@ -26,7 +26,7 @@ SOURCE = 'extern "C" __global__ void f(const float* A, const float* B, float* C,
 
 
 def planned(source: Path, value: str = "1.0f", entry: str = "f", **declared: Any) -> Plan:
-    """One launch of ``source`` with the macro VALUE."""
+    """Plan one launch of ``source`` with the macro VALUE."""
     kernel = Kernel(
         name="test.f",
         source=source,

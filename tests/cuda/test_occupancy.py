@@ -227,7 +227,7 @@ def test_every_result_has_the_occupancy_of_the_launch_that_keeps_the_fewest_warp
 
 @pytest.fixture(autouse=True)
 def own(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """acme.tiled, in square tiles of 16, 5 and 22, and acme.many, five configs with a parameter besides the block."""
+    """Register acme.tiled, with square tiles of 16, 5 and 22, and acme.many, with five configs that differ in WAYS."""
     cu_file.write_text(kernel_source("one_tile"))
     needs = (Multiple(("m", "n", "k"), of="TILE"),)
     configs: dict[str, list[dict[str, Any]]] = {

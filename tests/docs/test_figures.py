@@ -23,7 +23,7 @@ def drawn_by(figure: str) -> str:
 
 
 def words(figure: str) -> list[str]:
-    """Everything written in it: labels, figures, caption."""
+    """Return the text of a figure: labels, numbers and caption."""
     return [
         "".join(text.itertext()) for text in ElementTree.fromstring(figure).iter("{http://www.w3.org/2000/svg}text")
     ]

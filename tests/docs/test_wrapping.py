@@ -105,7 +105,7 @@ def counterpart(name: str) -> tuple[Kernel, Path]:
 
 
 def passed(arguments: tuple[Argument, ...], problem: Problem) -> list[Any]:
-    """Arguments with the types that sizes and factors have by default."""
+    """Return arguments with the default types of sizes and factors."""
     named = [each for each in arguments if isinstance(each, str) and each in SIZES + FACTORS]
     return [scalar_of(str(each), problem) if each in named else each for each in arguments]
 

@@ -89,7 +89,7 @@ def assert_right(kernel: Kernel) -> None:
 
 
 def assert_same_plans(copy: Kernel, original: Kernel) -> None:
-    """Two kernels declare the same, and the same launches are planned for the same problems."""
+    """Check that two kernels have equal declarations and equal launches for the same problems."""
     assert copy.usual_configs == original.usual_configs
     for field in ("constraints", "dtype", "accumulator", "output", "accumulate", "options", "known_bugs", "title"):
         assert getattr(copy, field) == getattr(original, field), field

@@ -54,7 +54,7 @@ def failing(kernel: Kernel) -> set[str]:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few small products, and one compute capability: others, and large products, have tests of their own."""
+    """Use few small products and one compute capability; separate tests cover the others and large products."""
     monkeypatch.setattr(module, "CAPABILITIES", ("9.0",))
     monkeypatch.setattr("mmcore_tools.conform.cases.USUAL_WORK", 1 << 14)
     monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 20)
@@ -62,14 +62,14 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products of several tiles, and one compute capability."""
+    """Use products of several tiles, and one compute capability."""
     monkeypatch.setattr(module, "CAPABILITIES", ("9.0",))
     monkeypatch.setattr("mmcore_tools.conform.cases.USUAL_WORK", 1 << 18)
 
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three products, for what concerns the declaration alone."""
+    """Use three products, for properties of the declaration alone."""
     monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 3)
 
 

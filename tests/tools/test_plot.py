@@ -87,7 +87,7 @@ def results(tmp_path: Path, content: dict[str, Any]) -> Results:
 
 
 def texts(svg: str) -> list[str]:
-    """Everything that is written in a figure."""
+    """Return all text in a figure."""
     return ["".join(each.itertext()) for each in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 

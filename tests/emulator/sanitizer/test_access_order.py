@@ -91,7 +91,7 @@ class Threads:
         self.clocks.warp_barrier(lanes_of(warp, mask=mask), number(mask))
 
     def fence(self, thread: int) -> None:
-        """Order what a thread did, and has seen, before what it will do."""
+        """Order a thread's past accesses, and those it has observed, before its next ones."""
         self.known[thread] |= self.pending[thread]
         self.fenced[thread] = set(self.known[thread])
         self.clocks.fence("gpu", lanes_of(thread // LANES, mask=1 << thread % LANES))
