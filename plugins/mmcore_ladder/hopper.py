@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from mmcore import Kernel, hookimpl
 from mmcore_ladder.layouts import LAYOUTS
 from mmcore_ladder.parts import in_parts
-from mmcore_ladder.wgmma_any import as_they_lie, defines, space, wgmma_any
+from mmcore_ladder.wgmma_any import defines, multiply_in_own_type, space, wgmma_any
 
 _WHOLE = space(1, (128, 256, 128, 2, 16))
 _EIGHTS = space(1, (256, 128, 128, 2, 16), promoted=True)
@@ -35,7 +35,7 @@ def _kernels(layout: str) -> Iterator[Kernel]:
         yield wgmma_any(
             f"ladder.{name}_any{layout}",
             "wgmma of tiles that TMA fetches, of any size; C by TMA while the next tile is multiplied",
-            as_they_lie,
+            multiply_in_own_type,
             configs,
             dtype=dtype,
             accumulator="float22/128" if eight else "float32",

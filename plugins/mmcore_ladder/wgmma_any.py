@@ -80,7 +80,7 @@ def padded(columns: int, dtype: str) -> int:
     return each * ceil_div(columns, each)
 
 
-def as_they_lie(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
+def multiply_in_own_type(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
     """Return the launches that multiply A and B in the problem's type, packing operands that TMA cannot read."""
     launches, operands = [], []
     right = "A" if _transposed(problem, config) else "B"
