@@ -63,10 +63,13 @@ def cell(
     """Return the cell that some arguments describe, and the kernel itself if no name could be in the cell.
 
     Args:
-        kernel: as a cell names it, or any kernel itself.
-        size, m, n, k: C is m×n, A is m×k, B is k×n; give ``size`` (m = n = k) or all three.
+        kernel: a name or file, as in a cell, or a kernel.
+        size: m, n and k of a square product; give it or all three.
+        m: the rows of A and C.
+        n: the columns of B and C.
+        k: the columns of A and the rows of B.
         block: threads per block: 16 (for 16×16), "32x8" or (32, 8).
-        config: other parameters by name; the kernel's first config that fits when neither is given.
+        config: other parameters by name. If ``block`` is not given either, the kernel's first config that fits.
         further: attributes of the cell: ``device``, ``seed``, ``force``, ``lda``, ``ldb``, ``ldc``, ``timeout``.
 
     Raises:

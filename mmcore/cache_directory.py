@@ -9,7 +9,7 @@ from mmcore.errors import MmcoreError
 
 
 def user_directory(variable: str, xdg: str, usual: str, name: str = "mmcore") -> Path:
-    """Return the directory that an environment variable names, else ``name`` in that of ``xdg`` or in the home.
+    """Return the directory in ``variable``, else ``name`` in the directory in ``xdg``, or in the home's ``usual``.
 
     Raises:
         MmcoreError: the user has no home, and no variable is set.

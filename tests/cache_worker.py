@@ -1,8 +1,8 @@
-"""Compiles the variants of one source again and again, into a cache that others use and spoil at the same time.
+"""A program that compiles the variants of one source repeatedly, into a cache that other processes use and damage.
 
-``python -m tests.cache_worker SOURCE SEED`` says when it has compiled for the first time, and goes on until it is
-killed. Writing takes longer than it need, so that it is often killed at it; and now and then an entry is removed, so
-that there is something to write.
+``python -m tests.cache_worker SOURCE SEED`` reports its first compilation and then runs until it is killed. Writing is
+slowed down, so that the program is often killed during it. Sometimes an entry is removed, so that there is something to
+write.
 """
 
 from __future__ import annotations

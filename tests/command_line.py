@@ -1,4 +1,4 @@
-"""The command line as tests use it: in this process or in one of its own, with plugins of the test's own."""
+"""The command line for tests: in this process or in a new one, with the test's plugins."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from mmcore.registry import registry
 
 
 def mmcore(*arguments: str, site: Path | None = None) -> Result:
-    """``mmcore …`` in this process, with the plugins installed in ``site``; its stdout is no terminal."""
+    """Run ``mmcore …`` in this process, with the plugins installed in ``site``; its stdout is not a terminal."""
     with nullcontext() if site is None else installed(site):
         return CliRunner().invoke(main, arguments, prog_name="mmcore")
 
 
 def process(*arguments: str, options: tuple[str, ...] = (), **environment: str) -> subprocess.CompletedProcess[str]:
-    """``python … -m mmcore …`` in a process of its own."""
+    """Run ``python … -m mmcore …`` in a new process."""
     return subprocess.run(
         [sys.executable, *options, "-m", "mmcore", *arguments],
         env=os.environ | environment,
         capture_output=True,
         encoding=environment.get("PYTHONIOENCODING", "utf-8"),
         check=False,
-        # Ctrl-C is ignored by whatever a shell starts in the background, its children included.
+        # A process that a shell starts in the background ignores Ctrl-C, and so do its children.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
 @contextmanager
 def installed(site: Path) -> Iterator[None]:
-    """The registry with the plugins of ``site`` besides, until the block ends."""
+    """Add the plugins of ``site`` to the registry until the block ends."""
     sys.path.insert(0, str(site))
     importlib.invalidate_caches()
     registry.cache_clear()
@@ -63,7 +63,7 @@ def install(site: Path, distribution: str, entry_point: str, source: str) -> Non
 
 
 def kernel_module(name: str, rule: str = "return Launch(grid=(1,), block=config.block)") -> str:
-    """A plugin that brings one kernel, whose launch rule does this; its source is the module's, with .cu for .py."""
+    """Return the text of a plugin with one kernel; ``rule`` is the body of its launch rule."""
     return f"""
 import os, signal
 from mmcore import Kernel, Launch, hookimpl

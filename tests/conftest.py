@@ -1,4 +1,4 @@
-"""Every test that takes ``device`` runs on the emulator and, where there is a GPU, on the GPU as well."""
+"""Tests that use ``device`` run on the emulator and, if there is one, on the GPU."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEVICES = ("emulator", "cuda") if CudaProvider().count() else ("emulator",)
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache_and_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests have a cache and tuned configs of their own, and measure in their own process unless they are about it."""
+    """Give the tests separate folders for the cache and tuned configs, and let them measure in their own process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MMCORE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("MMCORE_TUNING_DIR", str(tmp_path_factory.mktemp("tuning")))
@@ -28,7 +28,7 @@ def _own_cache_and_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture(scope="session", params=DEVICES)
 def device(request: pytest.FixtureRequest) -> Device:
-    """Each device that this machine has."""
+    """Return each device of this machine in turn."""
     return open_device(request.param)
 
 

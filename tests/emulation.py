@@ -57,7 +57,7 @@ def cubin_of(source: str, architecture: str) -> bytes:
 
 @functools.cache
 def ptx_of(source: str, *options: str, architecture: str = "90") -> str:
-    """The PTX of CUDA C, with source lines."""
+    """Return the PTX of CUDA C, with source lines."""
     program = compiled(source, *options, architecture=architecture)
     _, size = nvrtc.nvrtcGetPTXSize(program)
     text = bytes(size)
@@ -66,7 +66,7 @@ def ptx_of(source: str, *options: str, architecture: str = "90") -> str:
 
 
 def function_of(text: str) -> Function:
-    """The only function of PTX text."""
+    """Return the only function of PTX text."""
     (function,) = parse(text).values()
     return function
 
@@ -121,7 +121,7 @@ def emulate(
 
 
 def ptx_kernel(body: str, *, module: str = "", directives: str = "") -> str:
-    """PTX of a kernel of one array, with ``body`` between a beginning that finds its place and the end.
+    """Return PTX of a kernel with one array; before ``body``, the kernel computes the thread's address.
 
     ``%d1`` holds the array's address, ``%r1`` the thread's number, ``%d2`` the address of its element of 4 bytes.
     Registers are %p (pred), %h (b16), %r (b32), %d (b64), %f (f32) and %g (f64), 1 to 19 of each.

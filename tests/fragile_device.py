@@ -1,6 +1,6 @@
-"""A device on which kernels can do to their process what they can do on a GPU, and that keeps a time of its own.
+"""A device whose kernels can damage their process, as on a GPU, and that measures made-up times.
 
-What happens is told by the name of the .cu file; the module is the plugin that brings the device.
+The name of the .cu file selects the damage. The module is the plugin that adds the device.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class HangingTimer(MadeUpTimer):
 
 
 class FragileDevice(TimedEmulator):
-    """The device; each process has one of its own."""
+    """The device; each process has its own."""
 
     name = "fragile:0"
     identity = "fragile-number-0"

@@ -1,4 +1,4 @@
-"""An environment of its own for a third party's package."""
+"""A separate environment for a third party's package."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMMANDS = ("mmcore", "pytest")
 
 
 def environment_with_mmcore(folder: Path) -> Path:
-    """Make an environment that has mmcore and its commands, and nothing of a third party's; return its interpreter.
+    """Create an environment with mmcore and its commands, without third-party plugins, and return its interpreter.
 
     It shares this environment's packages by links, so that nothing is fetched or built.
     """
@@ -23,7 +23,7 @@ def environment_with_mmcore(folder: Path) -> Path:
 
 
 def _environment(folder: Path, without: str) -> Path:
-    """Make the environment without the packages whose names begin with ``without``."""
+    """Create the environment without the packages with names that begin with ``without``."""
     venv.create(folder, with_pip=False)
     site = next((folder / "lib").glob("python*/site-packages"))
     for shared in (Path(path) for path in sys.path if path.endswith("-packages")):
@@ -53,7 +53,7 @@ def fresh_environment(folder: Path, wheel: Path, project: Path) -> Path:
 
 
 def built(project: Path, folder: Path) -> Path:
-    """A wheel of a project's folder, made with what is installed here."""
+    """Build a wheel of a project's folder with the installed tools and return its path."""
     run(Path(sys.executable), "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index",
         "--wheel-dir", str(folder), str(project))  # fmt: skip
     (wheel,) = folder.glob("*.whl")
@@ -61,7 +61,7 @@ def built(project: Path, folder: Path) -> Path:
 
 
 def wheel_of_mmcore(folder: Path) -> Path:
-    """A wheel of mmcore itself, made of a copy of what goes into it."""
+    """Build a wheel of mmcore from a copy of its sources and return its path."""
     source = folder / "source"
     source.mkdir(parents=True)
     for name in ("pyproject.toml", "README.md", "LICENSE"):

@@ -1,6 +1,6 @@
-"""A kernel with a space of configs, and a device whose times depend on the config alone: what a tuner is to find.
+"""A kernel with a space of configs for tuners to search, and a device whose times depend only on the config.
 
-A launch's config is told to the device by its dynamic shared memory.
+The device infers a launch's config from its dynamic shared memory.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from mmcore.devices.base import BoundLaunch, Call, Refresh
 from tests.command_line import install
 from tests.timed_emulator import MadeUpTimer, TimedEmulator, TimedModule, TimedProvider
 
-# P, Q and R; what computes a wrong product is the fastest.
+# The values of P, Q and R; the fastest config computes a wrong product.
 VALUES = {"P": tuple(range(12)), "Q": (1, 2, 4, 8, 16), "R": (0, 1, 2, 3)}
 WRONG = 11
 
 
 def seconds(config: Mapping[str, Any]) -> float:
-    """A valley along P and Q with its least at P = 7, Q = 4, R = 2."""
+    """Return a config's time: a valley along P and Q with its minimum at P = 7, Q = 4, R = 2."""
     if config["P"] == WRONG:
         return 1e-6
     bowl: float = (config["P"] - 7) ** 2 / 20 + abs(VALUES["Q"].index(config["Q"]) - 2) / 4
@@ -30,7 +30,7 @@ def seconds(config: Mapping[str, Any]) -> float:
 
 
 def least() -> dict[str, int]:
-    """The fastest config that is right."""
+    """Return the fastest config that is right."""
     each = ({"P": p, "Q": q, "R": r} for p in VALUES["P"] for q in VALUES["Q"] for r in VALUES["R"] if p != WRONG)
     return min(each, key=seconds)
 
@@ -89,7 +89,7 @@ class NotBoth:
 
 
 def valley(source: Path) -> Kernel:
-    """The kernel, whose source is a copy of landscape.cu."""
+    """Return the kernel; ``source`` is a copy of landscape.cu."""
     space = {"block": [(8, 8)], **VALUES}
     return Kernel(
         name="acme.valley",

@@ -1,4 +1,4 @@
-"""The kernels that the lectures brought: small, and each compiled from a .cu file."""
+"""The lectures' kernels: small, each compiled from a .cu file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from mmcore import Kernel
 
 
 def lecture_kernels() -> dict[str, Kernel]:
-    """By name; those that are wrong on purpose too."""
+    """Return the lectures' kernels by name, including the deliberately wrong ones."""
     return {
         name: kernel
         for name, kernel in mmcore.kernels().items()

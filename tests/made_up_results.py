@@ -25,12 +25,12 @@ Gflops = Callable[[str, int, int], float]
 
 
 def rate(kernel: str, n: int, b: int) -> float:
-    """A rate that grows with n and b, differs between kernels, and drops behind multiples of b."""
+    """Return a rate that grows with n and b, differs between kernels, and drops after multiples of b."""
     return (60 + 25 * int((re.findall(r"\d", kernel) or ["2"])[-1])) * b * n / (n + 500) * (1 - 0.1 * (-n % b) / b)
 
 
 def benchmark(kernel: str, n: int, b: int, *, measure: str = "kernel-warm", gflops: Gflops = rate) -> dict[str, Any]:
-    """One benchmark of a GPU's results."""
+    """Return one benchmark of a GPU's results."""
     what, how = measure.rsplit("-", 1)
     slower = {"warm": 1.0, "cold": 1.1, "pinned": 1 + 300 / n, "pageable": 1 + 900 / n}[how]
     value = gflops(kernel, n, b) / slower
@@ -49,7 +49,7 @@ def benchmark(kernel: str, n: int, b: int, *, measure: str = "kernel-warm", gflo
 
 
 def beside(made: dict[str, Any], share: float, dtype: str = "float32", baseline: str = "cublas.best") -> dict[str, Any]:
-    """A benchmark of a kernel of some type that has taken turns with a library, whose rate it has such a share of."""
+    """Return a benchmark that was compared with a library and reached a share of its rate."""
     seconds = made["stats"]["median"] * share
     timing = {"what": "kernel", "how": "warm"}
     time = {"timing": timing, "rounds": [seconds, 2 * seconds, seconds], "iterations": 1, "method": "invention"}
@@ -59,7 +59,7 @@ def beside(made: dict[str, Any], share: float, dtype: str = "float32", baseline:
 
 
 def emulated(kernel: str, n: int, b: int) -> dict[str, Any]:
-    """One benchmark of the emulator's results, with counts."""
+    """Return one benchmark of the emulator's results, with counts."""
     sectors = n**3 // b + n % b * n + n * n // 8 + 1
     figures = {"instructions": 5 * n**3 // 32, "global_sectors": sectors, "flop_per_byte": 2 * n**3 / 32 / sectors}
     info = {
@@ -94,7 +94,7 @@ def _info(kernel: str, n: int, b: int) -> dict[str, Any]:
 def sweep(
     kernels: Iterable[str], sizes: Sequence[int], blocks: Sequence[int], measures: Sequence[str] = ("kernel-warm",)
 ) -> list[dict[str, Any]]:
-    """Every kernel at every size in every block, measured in every way."""
+    """Return benchmarks of every kernel at every size in every block, with every measure."""
     return [
         benchmark(kernel, n, b, measure=measure)
         for kernel in kernels
@@ -105,7 +105,7 @@ def sweep(
 
 
 def refusal(kernel: str, n: int, b: int) -> dict[str, Any]:
-    """One cell that was skipped, as an experiment writes it."""
+    """Return a skipped cell as an experiment writes it."""
     reason = (
         f"a {b}×{b} block has {b * b} threads; the device allows 1024"
         if b > 32
@@ -123,7 +123,7 @@ def document(
     quick: bool = False,
     baseline: str = "",
 ) -> dict[str, Any]:
-    """A results file."""
+    """Return the content of a results file."""
     found: dict[str, Any] = {
         "machine_info": {"mmcore": dict(machine)},
         "datetime": f"{DAY}T04:05:06+00:00",
@@ -136,7 +136,7 @@ def document(
 
 
 def write(path: Path, content: Mapping[str, Any]) -> Path:
-    """The document as a file."""
+    """Write the document to a file and return its path."""
     path.write_text(json.dumps(content), encoding="utf-8")
     return path
 
@@ -153,7 +153,7 @@ _UNSA_REFUSED = [refusal(UNSA[0], 500, b) for b in (15, 30, 35, 40, 45, 50)] + [
     refusal(UNSA[1], 500, b) for b in (35, 40, 45, 50)
 ]
 
-#: Each lecture's experiment, as a GPU and as an emulator would leave it.
+#: The results of each lecture's experiment on a GPU and on the emulator.
 EXPERIMENTS: dict[str, dict[str, Any]] = {
     "upc-sizes": document(sweep(UPC, range(128, 3201, 128), (8, 16, 32)), "upc-sizes"),
     "upc-remainders": document(sweep(UPC, range(1000, 1041), (16, 32)), "upc-remainders"),

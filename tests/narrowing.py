@@ -1,4 +1,4 @@
-"""Numbers rounded into the storage of an element type, and read back; written without mmcore's own tables."""
+"""Rounding of numbers to the storage of an element type and back, independent of mmcore's own tables."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _FLOAT8 = {"float8_e4m3fn": (3, -6, 448.0), "float8_e5m2": (2, -14, 57344.0)}
 
 
 def narrow(values: ArrayLike, dtype: str) -> NDArray[Any]:
-    """``values`` rounded once, to nearest and ties to even, into the storage of ``dtype``; NaN stays NaN.
+    """Return ``values`` rounded once, to nearest and ties to even, in the storage of ``dtype``; NaN stays NaN.
 
-    Whole numbers wrap around; what is too large is NaN in float8_e4m3fn and infinite in other floats.
+    Whole numbers wrap around. Numbers that are too large become NaN in float8_e4m3fn and infinite in other floats.
     """
     wide = np.asarray(values, dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -28,7 +28,7 @@ def narrow(values: ArrayLike, dtype: str) -> NDArray[Any]:
 
 
 def significant(values: NDArray[np.float64], bits: int, least: int = -1022) -> NDArray[np.float64]:
-    """Numbers rounded to so many bits, to nearest and ties to even; those below 2^least to its spacing."""
+    """Round numbers to a number of bits, to nearest and ties to even; below 2^least, round to the spacing there."""
     exponent = np.maximum(np.frexp(values)[1] - 1, least) - (bits - 1)
     return np.asarray(np.ldexp(np.rint(np.ldexp(values, -exponent)), exponent))
 
@@ -57,7 +57,7 @@ def _to_float8(values: NDArray[np.float64], dtype: str) -> NDArray[np.uint8]:
 
 
 def wide(stored: NDArray[Any], dtype: str) -> NDArray[np.float64]:
-    """The numbers that elements of ``dtype`` are, bit by bit."""
+    """Return elements of ``dtype`` as float64, decoded bit by bit."""
     if dtype == "bfloat16":
         return np.asarray(np.left_shift(stored, 16, dtype=np.uint32).view(np.float32), np.float64)
     if dtype not in _FLOAT8:
@@ -72,13 +72,13 @@ def wide(stored: NDArray[Any], dtype: str) -> NDArray[np.float64]:
 
 
 def rounded(values: ArrayLike, dtype: str) -> NDArray[np.float64]:
-    """``values`` as numbers of ``dtype``; those of "float22" have 13 bits behind the first, cut off."""
+    """Return ``values`` as numbers of ``dtype``; "float22" truncates them to 13 bits after the first."""
     if dtype == "float22":
         return cut_off(np.asarray(values, np.float64), 13)
     return wide(narrow(values, dtype), dtype)
 
 
 def cut_off(values: NDArray[np.float64], behind: int) -> NDArray[np.float64]:
-    """Numbers of which so many bits behind the first are left."""
+    """Truncate numbers to a number of bits after the first."""
     exponent = np.frexp(values)[1] - 1 - behind
     return np.asarray(np.ldexp(np.trunc(np.ldexp(values, -exponent)), exponent))

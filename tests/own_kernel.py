@@ -22,7 +22,7 @@ def own(
     declarations: str = "",
     **declared: Any,
 ) -> Kernel:
-    """A kernel with arguments A, B, C and n; ``body`` begins on line :data:`FIRST_LINE` of the file."""
+    """Return a kernel with arguments A, B, C and n; ``body`` begins on line :data:`FIRST_LINE` of the file."""
 
     def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
         return Launch(grid=grid, block=config.block, over_read=over_read or {})

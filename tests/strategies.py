@@ -16,7 +16,7 @@ THREADS = 1024
 
 @st.composite
 def configs(draw: st.DrawFn, kernel: Kernel) -> Config:
-    """Configs that the kernel's constraints allow, with blocks of at most 1024 threads."""
+    """Draw a config that the kernel's constraints allow, with a block of at most 1024 threads."""
     kinds = {type(constraint): constraint for constraint in kernel.constraints}
     among = kinds.get(BlockAmong)
     if isinstance(among, BlockAmong):
@@ -30,7 +30,7 @@ def configs(draw: st.DrawFn, kernel: Kernel) -> Config:
 
 @st.composite
 def problems(draw: st.DrawFn, kernel: Kernel, config: Config) -> Problem:
-    """Problems of at most about 64 rows and columns that the kernel's constraints allow in this config."""
+    """Draw a problem of at most about 64 rows and columns that the kernel's constraints allow with this config."""
     steps = {"m": 1, "n": 1, "k": 1}
     for constraint in kernel.constraints:
         if isinstance(constraint, Multiple):
@@ -53,7 +53,7 @@ def _multiple(draw: st.DrawFn, step: int) -> int:
 
 @st.composite
 def violating(draw: st.DrawFn, kernel: Kernel, constraint: Constraint) -> tuple[Problem, Config]:
-    """A problem and a config that violate one of the kernel's constraints."""
+    """Draw a problem and a config that violate one of the kernel's constraints."""
     block = draw(st.integers(1, 32)), draw(st.integers(1, 32)), draw(st.sampled_from((1, 1, 2)))
     assume(math.prod(block) <= THREADS)
     most = 200_000 if isinstance(constraint, Int32Index) else LARGEST
@@ -74,7 +74,7 @@ JSON = st.recursive(
 
 
 def put_anywhere(data: st.DataObject, content: Any, value: Any) -> None:
-    """Put a value in the place of one somewhere in a JSON document."""
+    """Replace a value somewhere in a JSON document."""
     place = content
     while True:
         key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))

@@ -1,4 +1,4 @@
-"""A device that computes as the emulator does and reports device times of its own making."""
+"""A device that computes as the emulator does and reports made-up device times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Seconds = Callable[[str], float]
 
 
 class MadeUpTimer:
-    """Each launch takes as long as a function says, and every tenth reading is 1 % slower."""
+    """A timer with launch times from a function; every tenth reading is 1 % slower."""
 
     method = "a made-up clock"
     resolution = 2e-4
@@ -35,7 +35,7 @@ class MadeUpTimer:
 
 
 class TimedModule(EmulatedModule):
-    """A module whose times are made up, by the name of its .cu file."""
+    """A module with made-up times, which depend on the name of its .cu file."""
 
     def __init__(self, memory: Any, code: CompiledModule, deadline: Deadline, seconds: Seconds) -> None:
         super().__init__(memory, code, DeviceProperties(), deadline)
@@ -96,7 +96,7 @@ class TimedEmulator(Emulator):
 
 
 class TimedProvider:
-    """Provides one timed emulator, on which every kernel takes 10 ms; this module is the plugin."""
+    """A provider of one timed emulator, on which every kernel takes 10 ms; this module is the plugin."""
 
     name = "timed"
     supports_timing = True

@@ -1,8 +1,8 @@
 """Run lecture kernels on a GPU with no guard zones, so that a memory checker sees every access outside the matrices.
 
-``python -m tests.unguarded`` runs them all; names as arguments run those. ``--without-over-read`` takes away the room
-that they declare to read past their matrices, ``--size N`` forces them to a size in blocks of 32, and
-``--without-barrier N`` takes away the N-th ``__syncthreads()`` of their source.
+``python -m tests.unguarded [NAME …]`` runs all kernels, or the named ones. ``--without-over-read`` removes the memory
+that they may read past their matrices. ``--size N`` forces them to a size, in blocks of 32. ``--without-barrier N``
+removes the N-th ``__syncthreads()`` of their source.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mmcore_cuda import guarded_memory as memory
 
 
 def without_barrier(kernel: Kernel, number: int) -> Kernel:
-    """The kernel without one ``__syncthreads()`` of its source, counted from 1."""
+    """Return the kernel without one ``__syncthreads()`` of its source; ``number`` counts from 1."""
     parts = kernel.source_text().split("__syncthreads();")
     source = Path(tempfile.mkdtemp()) / kernel.source.name
     source.write_text("__syncthreads();".join(parts[:number]) + ";" + "__syncthreads();".join(parts[number:]))

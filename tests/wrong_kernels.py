@@ -23,7 +23,7 @@ def covering(problem: Problem, config: Config, device: DeviceProperties) -> Laun
 
 
 def covering_by(rows: int) -> LaunchRule:
-    """Return the rule that covers C with blocks of so many rows."""
+    """Return the rule that covers C with blocks of a number of rows."""
 
     def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
         return Launch(grid=(ceil_div(problem.n, config.block.x), ceil_div(problem.m, rows)), block=config.block)
@@ -47,7 +47,7 @@ def rounding_down(problem: Problem, config: Config, device: DeviceProperties) ->
 
 
 def kernel(folder: Path, *changes: tuple[str, str], source: str = RIGHT, **declared: Any) -> Kernel:
-    """The right kernel, or another ``source``, with parts of its text replaced and other things declared."""
+    """Return the kernel of ``source`` with parts of its text and of its declaration replaced."""
     for old, new in changes:
         assert source.count(old) == 1, old
         source = source.replace(old, new)

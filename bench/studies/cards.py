@@ -2,13 +2,13 @@
 
 Each run is added to the results and replaces an earlier one of that name.
 
-warm           both cards, as briefly as possible, so that everything is compiled
-first, second  one card alone
-again          the first card alone, once more, for the spread of its medians from run to run
-both           both cards
-killed         both, and each worker process of the second card is killed once a third of the cells is measured
-ray            a Ray of two nodes on this machine, with a card each
-ray-killed     the same, and all processes of the second node are killed once a third of the cells is measured
+warm           both cards, as briefly as possible, so that everything is compiled.
+first, second  one card alone.
+again          the first card alone, once more, for the spread of its medians from run to run.
+both           both cards.
+killed         both, and each worker process of the second card is killed once a third of the cells is measured.
+ray            a Ray of two nodes on this machine, with a card each.
+ray-killed     the same, and all processes of the second node are killed once a third of the cells is measured.
 """
 
 from __future__ import annotations

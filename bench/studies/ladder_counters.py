@@ -1,9 +1,13 @@
 """Counters of the ladder's kernels: the emulator's in a product of 512×512×512, and ncu's on a GPU at 4096.
 
 ``emulator RESULTS.json`` counts each rung, in the config that the experiment ``ladder`` has on an H200. It needs no
-GPU. On a GPU, ``ncu --clock-control none --profile-from-start off --page raw --section SpeedOfLight --section
-ComputeWorkloadAnalysis --section WarpStateStats python -m bench.studies.ladder_counters launch > RAW`` measures how
-busy the units are in the top rungs and in cuBLAS. ``ncu RAW RESULTS.json`` extracts the figures for docs/ladder.md.
+GPU. ``launch``, run on a GPU under ncu, measures how busy the units are in the top rungs and in cuBLAS::
+
+    ncu --clock-control none --profile-from-start off --page raw --section SpeedOfLight
+        --section ComputeWorkloadAnalysis --section WarpStateStats
+        python -m bench.studies.ladder_counters launch > RAW
+
+``ncu RAW RESULTS.json`` extracts the figures for docs/ladder.md.
 """
 
 from __future__ import annotations

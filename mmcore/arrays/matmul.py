@@ -54,8 +54,9 @@ def matmul(
             written, not the gaps between the rows of a slice. A new array (of zeros before accumulating) when None.
         kernel: a registered kernel's name, or any kernel itself. When None, the one that :func:`best_kernel` returns;
             the logger "mmcore" reports it at level INFO.
-        block, config: as for :func:`cell`.
-        device: where to run it. Arrays on a GPU run there.
+        block: threads per block, as for :func:`cell`.
+        config: other parameters, as for :func:`cell`.
+        device: the device to run on. A product of arrays on a GPU runs on that GPU.
 
     Returns:
         ``out``, or the new m×n array.

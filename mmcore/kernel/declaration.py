@@ -70,19 +70,19 @@ class Kernel:
         launch: the whole launch rule instead, ``(problem, config, device) -> Launch`` or several made in turn.
         over_read: elements past the end of A and B that may be loaded but never used, by matrix, or a function of
             problem and config. "tiles" if unguarded loads of whole tiles explain it.
-        dtype: element type of A and B: "float32", "float64", "float16", "bfloat16", "tf32" (float32 of which the upper
-            19 bits are used), "float8_e4m3fn", "float8_e5m2", "int8", "uint8" or "int32".
+        dtype: element type of A and B: "float32", "float64", "float16", "bfloat16", "tf32" (float32, with only
+            the upper 19 bits used), "float8_e4m3fn", "float8_e5m2", "int8", "uint8" or "int32".
         accumulator: type the sums are kept in; when not given float32 for floats of 8 or 16 bits and tf32, int32 for
             integers, else ``dtype``. "float22" is what tensor cores sum 8-bit floats in, cut off behind 13 bits;
-            "float22/128" where float32 goes on after 128 terms at most.
+            "float22/128" if float32 takes over after at most 128 terms.
         output: element type of C; ``accumulator`` when not given, and ``dtype`` (float32 where that is tf32 or has 8
             bits) when neither is.
         column_major: the matrices that are stored by columns, such as "B" or "BC"; the others are stored by rows.
         alpha, beta: factors in C = α·A·B + β·C, as numbers; where ``beta`` is 0, C's old value is not read.
         initial_c: what C holds before the launches where ``beta`` is 0: "poison", or "zeros" for kernels that add to it
             or multiply it by 0.
-        unit: the type that the unit multiplies which computes it, whose peak rate is what it is compared with: "tf32"
-            for float32 products on tensor cores; ``dtype`` by default.
+        unit: the type that the hardware unit multiplies, whose peak rate the kernel is compared with: "tf32" for
+            float32 products on tensor cores; ``dtype`` by default.
         algorithm: "strassen" for Strassen's or Winograd's product, whose errors have a norm-wise bound of their own.
         constraints: what problem and config must satisfy.
         defines: preprocessor macros besides the parameters.
@@ -90,8 +90,8 @@ class Kernel:
         options: further options of the compiler.
         min_compute_capability: least compute capability it runs on, (major, minor).
         architecture: architecture to compile for instead of the device's own, such as "90a".
-        known_bugs: what is wrong with it on purpose, a sentence each; empty but for variants that teach a mistake.
-        variant_of: the kernel that it is the same as but for layout or type; it is left out where nobody names any.
+        known_bugs: deliberate mistakes, a sentence each; empty except in variants that teach a mistake.
+        variant_of: the kernel from which it differs only in layout or type. Lists of all kernels leave variants out.
 
     Raises:
         InvalidKernel: the declaration contradicts itself. The source is not looked for before it is needed.

@@ -41,7 +41,8 @@ def verify_product(
     projected (:mod:`mmcore.verify.reference`). The suspect ones are compared too, up to the first that is wrong.
 
     Args:
-        problem, accumulator: the product, and the type that the kernel sums in.
+        problem: the product.
+        accumulator: the type of the kernel's sums.
         matrices: the inputs as :func:`mmcore.verify.inputs.draw` made them, C with its value before the launch.
         c: what the kernel left: m×n, any strides, storage type of ``problem.output`` (or ml_dtypes' bfloat16).
         full_flops: :data:`FULL_REFERENCE_FLOPS` when None.

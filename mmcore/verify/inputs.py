@@ -157,17 +157,18 @@ _SUBNORMAL_BITS = {"float16": 10, "float32": 23, "float8_e4m3fn": 3, "float8_e5m
 def draw_mixed(problem: Problem, accumulator: str, seed: int, *, subnormal_bits: int = 23) -> Matrices:
     """Return A and B of mixed kinds for ``problem``, summed in the type ``accumulator``; each seed draws others.
 
-    Columns of a kind stand side by side, where they begin is random. C, where it is added to, is of whole numbers in
-    columns of whole numbers. A and B of int8, uint8 and int32 are any, in some rows and columns those of greatest
-    magnitude: sums that are too narrow overflow, or are rounded.
+    Columns of the same kind are adjacent, from a random start. If C is added to, it contains whole numbers in columns
+    of whole numbers. A and B of int8, uint8 and int32 contain arbitrary numbers, and in some rows and columns numbers
+    of the greatest magnitude. Sums in a type that is too narrow then overflow or are rounded.
 
     Args:
-        problem, accumulator: the product, and the type it is summed in.
-        seed: of the random numbers.
-        subnormal_bits: how many bits of a subnormal number's fraction the kernel keeps; there are none where it is 0.
+        problem: the product.
+        accumulator: the type of its sums.
+        seed: the seed of the random numbers.
+        subnormal_bits: the bits of a subnormal number's fraction that the kernel keeps; 0 draws no subnormal numbers.
 
     Raises:
-        InvalidProblem: the host has no memory for them.
+        InvalidProblem: the host has no memory for the matrices.
     """
     matrices, rng = draw(problem, seed), np.random.Generator(np.random.SFC64([seed, 1]))
     if dtype_named(problem.dtype).is_integer:

@@ -1,8 +1,8 @@
 """The float64 reference, a panel of rows at a time, and Freivalds' check of all rows without it.
 
-A row is suspect if r, the root mean square of C·x - A·(B·x) over 16 vectors x of random signs, is more than rounding
-leaves: r > 8·(u + 2⁻⁵³)·‖a‖·‖B‖ + 2·u_out·‖c‖. Suspect rows are compared in full: a limit that is too tight costs time,
-and never refuses a right product. docs/verification.md derives it.
+Let r be the root mean square of C·x - A·(B·x) over 16 vectors x of random signs. A row is suspect if rounding does not
+explain it: r > 8·(u + 2⁻⁵³)·‖a‖·‖B‖ + 2·u_out·‖c‖. Suspect rows are compared in full, so a limit that is too tight
+costs time but never rejects a right product. docs/verification.md derives the limit.
 """
 
 from __future__ import annotations

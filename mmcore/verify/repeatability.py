@@ -41,13 +41,16 @@ def compare_repeats(
 ) -> Verified:
     """Return ``verified``, with a violation if launches on fresh inputs take longer than repeated ones, or one fails.
 
-    Its method mentions if the times are too uncertain. Nothing is launched if the first launch, on fresh inputs, took
-    no longer than the timed ones, or if there is no memory for three more sets of matrices.
+    The result's method mentions times that are too uncertain. Nothing is launched if the first launch, on fresh inputs,
+    was as fast as the timed ones. Nothing is launched either if there is no memory for three more sets of matrices.
 
     Args:
         loaded: the kernel, verified with the inputs of ``seed``, on a device that supports timing.
-        verified: the outcome of that, whose ``host_seconds`` are of a launch on fresh inputs.
-        repeated: device seconds of a repeated launch, the shortest that was measured; None where none was.
+        problem: the product.
+        seed: the seed of the inputs.
+        device: the device of ``loaded``.
+        verified: the outcome of the verification; its ``host_seconds`` are of a launch on fresh inputs.
+        repeated: device seconds of the shortest repeated launch that was measured, or None.
 
     Raises:
         MmcoreError: the kernel fails when it is launched again.
@@ -131,8 +134,9 @@ def _compare(many: Timer, same: tuple[Timer, Timer], fresh: tuple[Timer, Timer])
     """Return a message if launches on fresh inputs take too long, or may do so, and whether they certainly do.
 
     Args:
-        many: of launches without copies.
-        same, fresh: of launches behind copies, and of the copies alone.
+        many: the timer of launches without copies.
+        same: the timers of launches after copies of the same inputs, and of these copies alone.
+        fresh: the timers of launches after copies of fresh inputs, and of these copies alone.
     """
     readings = [_Readings(timer) for timer in (many, *same, *fresh)]
     repeated, again, again_copies, first, first_copies = readings

@@ -1,4 +1,4 @@
-"""The ladder: matrix products from the lectures' first kernel to past the library, one idea a rung.
+"""The ladder: matrix products from the lectures' first kernel to ones faster than cuBLAS, one idea per rung.
 
-A module declares the rungs of one type of element; each rung has a .cu file of its own.
+Each module declares the rungs of one element type; each rung has its own .cu file.
 """

@@ -1,4 +1,4 @@
-"""ladder.bf16: bfloat16 products with sums in float32, up to what tensor cores do since compute capability 8.0."""
+"""ladder.bf16: bfloat16 products with float32 sums, for tensor cores of compute capability 8.0 and later."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _WHOLE_TILES = (Multiple("m", "BM"), Multiple("n", "BN"), Multiple("k", "BK"), I
 
 
 def _threads(config: Config) -> tuple[int]:
-    """A warp for each WM×WN of the block's BM×BN."""
+    """Return the threads of a block that has one warp for each WM×WN part of its BM×BN tile."""
     return (32 * (config.BM // config.WM) * (config.BN // config.WN),)
 
 
 def _tiles(where: Callable[[Config], bool]) -> Space:
-    """The configs of rungs 02 to 05 that a source can have, where two blocks' sums take at most half the registers."""
+    """Return the configs of rungs 02 to 05 that satisfy `where`; two blocks' sums fill at most half the registers."""
     extents = (64, 128, 256)
     return Space(
         {"BM": extents, "BN": extents, "BK": (16, 32, 64), "WM": (32, 64), "WN": (32, 64), "block": _threads},
@@ -52,28 +52,28 @@ def _tiles(where: Callable[[Config], bool]) -> Space:
 
 
 def _wmma_exists(config: Config) -> bool:
-    """Whether 02_wmma can have these parameters: each warp rounds 16×16 sums where the tiles were."""
+    """Return whether 02_wmma supports the config: each warp rounds 16×16 sums in the tiles' shared memory."""
     patches = config.block.x // 32 * 16 * 16 * 4
     return equal_shares(config, 8) and patches <= tiles_bytes(config, 2) <= STATIC_BYTES
 
 
 def _mma_sync_exists(config: Config) -> bool:
-    """Whether 03_mma_sync can have these parameters."""
+    """Return whether 03_mma_sync supports the config."""
     return tiles_in_rows(config, 8) and tiles_bytes(config, 2) <= STATIC_BYTES
 
 
 def _swizzle_exists(config: Config) -> bool:
-    """Whether 04_swizzle can have these parameters: chunks change places in the same way in every eighth row."""
+    """Return whether 04_swizzle supports the config: the swizzle repeats every eight rows."""
     return tiles_in_rows(config, 8, multiple=8) and tiles_bytes(config, 2) <= STATIC_BYTES
 
 
 def _async_exists(config: Config) -> bool:
-    """Whether 05_async can have these parameters: two stages."""
+    """Return whether 05_async supports the config: it has two stages."""
     return tiles_in_rows(config, 8) and 2 * tiles_bytes(config, 2) <= STATIC_BYTES
 
 
 def _multistage_exists(config: Config) -> bool:
-    """Whether 06_multistage can have these parameters: C's tile, copied by rows too, goes into the stages."""
+    """Return whether 06_multistage supports the config: C's tile fits into the stages and is copied in whole rows."""
     return (
         warps_exist(config)
         and config.BM * config.BN <= 128 * 256
@@ -84,26 +84,26 @@ def _multistage_exists(config: Config) -> bool:
 
 
 def _stages_bytes(config: Config) -> int:
-    """Shared memory of a block: its stages, whose place a tile of C takes in the end."""
+    """Return the shared memory of a block, in bytes: its stages, which a tile of C overwrites at the end."""
     return 2 * int(max(config.STAGES * (config.BM + config.BN) * config.BK, config.BM * config.BN))
 
 
 def _multistage(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
-    """A block for each tile of C."""
+    """Return a launch with one block for each tile of C."""
     grid = ceil_div(problem.n, config.BN), ceil_div(problem.m, config.BM)
     return Launch(grid, config.block, shared_bytes=_stages_bytes(config))
 
 
 def _bytes(problem: Problem, matrix: str) -> int:
-    """What a thread may load or store at once, so that no row (or column) begins in the midst of it."""
+    """Return the widest load or store, in bytes, that keeps every stored row (or column) aligned."""
     leading = problem.leading(matrix)
     return 16 if leading % 8 == 0 else 4 if leading % 2 == 0 else 2
 
 
 def _parts(problem: Problem, config: Config, device: DeviceProperties) -> int:
-    """Into how many parts k is split: SPLIT where it is not 0, else as many as make a block for each multiprocessor.
+    """Return the number of parts of k: SPLIT if it is not 0, else enough to give each multiprocessor a block.
 
-    A part has at least eight steps, since what it sums is written to memory and read again.
+    A part that is chosen here has at least eight steps, because its sums are written to memory and read again.
     """
     steps = ceil_div(problem.k, config.BK)
     tiles = ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN)
@@ -112,7 +112,7 @@ def _parts(problem: Problem, config: Config, device: DeviceProperties) -> int:
 
 
 def _any(problem: Problem, config: Config, device: DeviceProperties) -> Launch | tuple[Launch, Launch]:
-    """A block for each tile of C and part of k, and a second launch that adds the parts where there are several."""
+    """Return a launch with a block for each tile of C and part of k, and one that adds several parts."""
     parts = _parts(problem, config, device)
     quads = problem.m * ceil_div(problem.n, 4)
     memory = Workspace("parts", 16 * quads * parts if parts > 1 else 16)
@@ -136,9 +136,9 @@ def _any(problem: Problem, config: Config, device: DeviceProperties) -> Launch |
 
 
 def _possible(config: Config) -> bool:
-    """Whether a config's tiles go into shared memory, its sums into registers, and its copies into equal shares."""
+    """Return whether the tiles fit into shared memory, the sums into registers, and the threads copy equal shares."""
     threads = config.block.x
-    # Rows and elements of a row of a tile of A or B, by rows and by columns.
+    # (rows, row length) of a tile of A or B, stored by rows and stored by columns.
     tiles = [pair for each in (config.BM, config.BN) for pair in ((each, config.BK), (config.BK, each))]
     return (
         config.BM % config.WM == config.BN % config.WN == 0
@@ -226,7 +226,7 @@ MULTISTAGE = _rung(
 
 
 def _any_of(dtype: str, element: str, suffix: str, layout: str) -> Kernel:
-    """Rung 07 for one type of elements and one layout: the matrices that are stored by columns."""
+    """Return rung 07 for one element type; ``layout`` names the matrices that are stored by columns."""
     stored = f", with {' and '.join(layout)} by columns" if layout else ""
     return _rung(
         "07_any",
@@ -269,5 +269,5 @@ ANY = [
 
 @hookimpl
 def mmcore_kernels() -> list[Kernel]:
-    """The rungs, from the first to the last."""
+    """Return rungs 01 to 07, in order."""
     return [TILES, WMMA, MMA_SYNC, SWIZZLE, ASYNC, MULTISTAGE, *ANY]

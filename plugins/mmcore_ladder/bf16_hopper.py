@@ -1,4 +1,4 @@
-"""Rungs of the ladder in bfloat16 that only Hopper has: wgmma on tiles that TMA fetches, B stored by columns."""
+"""The bfloat16 rungs that need Hopper: wgmma on tiles that TMA fetches, B stored by columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, 
 from mmcore_ladder.shares import SHARED_BYTES, STATIC_BYTES, tiles_bytes
 
 _DEPTH = 64
-"""Elements of a tile along k: 128 bytes, as far as the swizzle goes."""
+"""Elements of a tile along k: 128 bytes, the width of the swizzle."""
 _GUIDE = (
     "NVIDIA, CUDA C++ Programming Guide: asynchronous data copies using the Tensor Memory Accelerator; PTX ISA: wgmma"
 )
@@ -26,7 +26,7 @@ def _maps(config: Config, cluster: int = 1) -> tuple[TensorMap, TensorMap]:
 
 
 def _ring_bytes(config: Config) -> int:
-    """The stages' tiles and barriers."""
+    """Return the bytes of the stages' tiles and barriers."""
     return tiles_bytes(config, 2, _DEPTH) + int(config.STAGES) * 16
 
 
@@ -73,28 +73,28 @@ def _rung(name: str, title: str, launch: LaunchRule, configs: Space, cluster: in
 
 
 def _with_producer(config: Config) -> tuple[int]:
-    """The threads of the warpgroups that multiply, and of the one that fetches."""
+    """Return the threads of the warpgroups that multiply and of the one that fetches."""
     return (2 * config.BM + 128,)
 
 
 def _sums_fit(config: Config) -> bool:
-    """Whether the registers are enough for every thread's BN / 2 sums and 32 others."""
+    """Return whether the registers hold BN / 2 sums and 32 other values for every thread."""
     return bool(config.block.x * (config.BN // 2 + 32) <= 64 << 10)
 
 
 def _pair_fits(config: Config) -> bool:
-    """Whether 08_wgmma can have these parameters: a pair of tiles, and a barrier."""
+    """Return whether 08_wgmma supports the config: a pair of tiles and a barrier fit into static shared memory."""
     return _sums_fit(config) and tiles_bytes(config, 2, _DEPTH) + 8 <= STATIC_BYTES
 
 
 def _ring_fits(config: Config) -> bool:
-    """Whether the rungs above it can have these parameters."""
+    """Return whether rungs 09 to 11 support the config."""
     return _sums_fit(config) and _ring_bytes(config) <= SHARED_BYTES
 
 
 _EXTENTS = (64, 128, 192, 256)
 _STAGES = (2, 3, 4, 5, 6, 8)
-# A warpgroup for every 64 rows and, in a ring, one that fetches.
+# One warpgroup for every 64 rows. A ring has one more, which fetches.
 _PAIRS = Space(
     {"BM": _EXTENTS, "BN": _EXTENTS, "block": lambda config: (2 * config.BM,)},
     where=_pair_fits,
@@ -105,7 +105,7 @@ _RINGS = Space(
     where=_ring_fits,
     default=[{"BM": 128, "BN": 128, "STAGES": 4}],
 )
-# The sources have two warpgroups that multiply.
+# Two warpgroups multiply in these sources.
 _PERSISTENT = Space(
     {"BM": (128,), "BN": _EXTENTS, "STAGES": _STAGES, "GROUP": (2, 4, 8, 16), "block": _with_producer},
     where=_ring_fits,
@@ -115,7 +115,7 @@ _PERSISTENT = Space(
 
 @hookimpl
 def mmcore_kernels() -> list[Kernel]:
-    """The rungs that mma.sync's are followed by."""
+    """Return rungs 08 to 11."""
     return [
         _rung("08_wgmma", "wgmma on tiles that TMA fetches", _one_pair, _PAIRS),
         _rung("09_ring", "A ring of tiles: one warpgroup fetches, the others multiply", _ring, _RINGS),

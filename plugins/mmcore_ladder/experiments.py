@@ -1,11 +1,11 @@
-"""The ladder's experiments: what each rung adds at one size, and the top of each type at many."""
+"""The ladder's experiments: every rung at one size, and the fastest rungs of each type at many sizes."""
 
 from mmcore import hookimpl
 from mmcore_libraries.cublas import BEST
 from mmcore_tools.experiments import Preset
 
-# Matrices lie by rows where nothing else is said. From wgmma on B lies by columns: bf16.08 to 11 take no other layout,
-# cuBLAS multiplies 8-bit numbers in no other, and wgmma numbers of 32 bits.
+# Matrices are stored by rows by default. The rungs with wgmma store B by columns: bf16.08 to 11 have no other layout,
+# cuBLAS requires it for 8-bit numbers, and wgmma for 32-bit numbers.
 _TYPES = {
     "f32": "01_naive 02_coalesced 03_tiles 04_column_of_registers 05_register_tile 06_vectors 07_warp_tiles 08_async "
     "09_any 10_f16x3 11_bf16x6",
@@ -17,7 +17,7 @@ _TYPES = {
     "e4m3": "01_any_nt",
 }
 _RUNGS = tuple(f"ladder.{dtype}.{rung}" for dtype, rungs in _TYPES.items() for rung in rungs.split())
-# float32 has three: on CUDA cores, and on tensor cores in parts of float16 and of bfloat16.
+# float32 has three: one on CUDA cores, and two on tensor cores that split the numbers into float16 or bfloat16 parts.
 _TOPS = (
     *("f32.09_any", "f32.10_f16x3", "f32.11_bf16x6", "f64.03_ring"),
     *("tf32.02_any_nt", "f16.02_any_nt", "bf16.12_any_nt", "e4m3.01_any_nt"),
@@ -27,7 +27,7 @@ _REFERENCE = "mmcore's ladder of kernels, docs/ladder.md"
 
 @hookimpl
 def mmcore_presets() -> list[Preset]:
-    """All rungs at one size; the tops of all types at many."""
+    """Return the experiments: all rungs at one size, and the fastest rungs of all types at many sizes."""
     return [
         Preset(
             name="ladder",
@@ -36,7 +36,7 @@ def mmcore_presets() -> list[Preset]:
             shows="Each rung's idea raises the rate; what is left at the top is the distance to the library.",
             kernels=_RUNGS,
             sizes=(4096,),
-            # The least that all rungs' tiles divide.
+            # The smallest size that is a multiple of every rung's tile.
             quick_sizes=(256,),
             baseline=BEST,
             max_time=0.5,

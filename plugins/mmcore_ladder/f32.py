@@ -1,4 +1,4 @@
-"""ladder.f32: float32 on CUDA cores, from a thread for each element to a kernel for any product."""
+"""ladder.f32: float32 on CUDA cores, from one thread per element to a kernel for any size and layout."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ _WHOLE_TILES = (Multiple("m", of="BM"), Multiple("n", of="BN"), Multiple("k", of
 
 
 def _rows_along_x(problem: Problem, config: Config) -> tuple[int, int]:
-    """A grid with x along the rows of C."""
+    """Return a grid with x along the rows of C."""
     return ceil_div(problem.m, config.BM), ceil_div(problem.n, config.BN)
 
 
@@ -34,14 +34,14 @@ _SIZES = ("m", "n", "k", "lda", "ldb")
 
 
 def resident(config: Config) -> int:
-    """Blocks that registers leave room for on a multiprocessor, as the source says it in BLOCKS."""
+    """Return how many blocks the registers of a multiprocessor hold; the source defines the same number as BLOCKS."""
     sums, threads = config.TM * config.TN, config.block.x
     most = 256 if sums > 64 else 384 if sums > 32 and threads <= 128 else 512 if sums > 16 else 768
     return max(1, int(most // threads))
 
 
 def _any_exists(config: Config) -> bool:
-    """Whether 09_any can have these parameters."""
+    """Return whether 09_any supports the config."""
     if config.BM % config.WM or config.BN % config.WN or config.WM * config.WN != 32 * config.TM * config.TN:
         return False
     lanes = (config.WM // config.TM, config.WN // config.TN)
@@ -57,14 +57,14 @@ def _any_exists(config: Config) -> bool:
 
 
 def _launch_any(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
-    """The product, and where the last wave's tiles are shared, the launch that adds up their parts."""
+    """Return the product's launch and, if blocks share the last wave's tiles, the launch that adds their parts."""
 
     def wide(matrix: str) -> int:
-        """Elements of a 16-byte copy, where rows (or columns) begin and end at multiples of them; else one."""
+        """Return 4, the elements of a 16-byte copy, if all stored rows (or columns) are aligned to it, else 1."""
         _, length = problem.stored_shape(matrix)
         return 1 if length % 4 or problem.leading(matrix) % 4 else 4
 
-    # Only what lies along the tile's rows is copied 16 bytes at a time.
+    # Copies of 16 bytes need elements that are contiguous along the tile's rows.
     wide_a = wide("A") if "A" in problem.column_major else 1
     wide_b = wide("B") if "B" not in problem.column_major else 1
     pitch_a = config.BM + (4 if "A" not in problem.column_major else 0)
@@ -86,7 +86,7 @@ _BIG = {"BM": 128, "BN": 256, "BK": 8, "WM": 32, "WN": 128, "TM": 8, "TN": 16}
 
 
 def _any(layout: str, column_major: str) -> Kernel:
-    """09_any for one layout: "_tn" has A by columns."""
+    """Return 09_any for one layout; "_tn", for example, stores A by columns."""
     stored = {"": "A and B by rows", "A": "A by columns", "B": "B by columns", "AB": "A and B by columns"}[column_major]
     return Kernel(
         name=f"ladder.f32.09_any{layout}",
@@ -123,7 +123,7 @@ def _any(layout: str, column_major: str) -> Kernel:
 
 @hookimpl
 def mmcore_kernels() -> list[Kernel]:
-    """The rungs, from the lowest."""
+    """Return the rungs, from the lowest to the highest."""
     return [
         Kernel(
             name="ladder.f32.01_naive",
@@ -198,7 +198,7 @@ def mmcore_kernels() -> list[Kernel]:
 
 @hookimpl(trylast=True)
 def mmcore_best_kernel(problem: Problem, device: DeviceProperties) -> Choice | None:
-    """Return the kernel that takes every size and reads nothing past the matrices, where no kernel is tuned."""
+    """Return the kernel to use where none is tuned: it supports every size and reads nothing past the matrices."""
     kernel = registry().kernel("ladder.f32.03_tiles")
     if not kernel.computes(problem):
         return None

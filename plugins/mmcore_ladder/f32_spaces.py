@@ -1,4 +1,4 @@
-"""The configs of ladder.f32's rungs 04 to 08: what their sources can have, and registers and shared memory hold."""
+"""The configs of ladder.f32's rungs 04 to 08 that the sources support and that fit into registers and shared memory."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from mmcore_ladder.shares import STATIC_BYTES, equal_shares, threads_of_warps, t
 
 
 def _threads_of_registers(config: Config) -> tuple[int]:
-    """One thread for TM×TN elements of a tile."""
+    """Return the threads of a block with one thread for TM×TN elements of its tile."""
     return (config.BM // config.TM * (config.BN // config.get("TN", 1)),)
 
 
 def _columns_exist(config: Config) -> bool:
-    """Whether 04_column_of_registers can have these parameters: 8192 sums take an eighth of the registers."""
+    """Return whether 04_column_of_registers supports the config: at most 8192 sums, an eighth of the registers."""
     return (
         64 <= config.block.x <= 512
         and config.BM * config.BN <= 8192
@@ -25,9 +25,10 @@ def _columns_exist(config: Config) -> bool:
 
 
 def _tiles_exist(config: Config) -> bool:
-    """Whether 05_register_tile can have these parameters.
+    """Return whether 05_register_tile supports the config.
 
-    A multiprocessor has 512 threads of 128 registers, which hold 64 sums; fewer than 128 copy too much each.
+    A multiprocessor runs 512 threads with 128 registers each, enough for 64 sums. With fewer than 128 threads, each
+    thread copies too much.
     """
     return (
         128 <= config.block.x <= 512
@@ -38,7 +39,7 @@ def _tiles_exist(config: Config) -> bool:
 
 
 def _vectors_exist(config: Config) -> bool:
-    """Whether 06_vectors can have these parameters: all steps of k are unrolled, and load ahead into registers."""
+    """Return whether 06_vectors supports the config: unrolled steps of k, with loads ahead into registers."""
     padding = 4 * 4 * config.BK
     return (
         _tiles_exist(config)
@@ -49,7 +50,7 @@ def _vectors_exist(config: Config) -> bool:
 
 
 def _warps_exist(config: Config) -> bool:
-    """Whether a warp's threads are 4×8 or 8×4, and warps make up the tile."""
+    """Return whether a warp's threads form 4×8 or 8×4, and whole warps cover the tile."""
     return (
         config.BM % config.WM == config.BN % config.WN == 0
         and config.WM * config.WN == 32 * config.TM * config.TN
@@ -58,7 +59,7 @@ def _warps_exist(config: Config) -> bool:
 
 
 def _async_exists(config: Config) -> bool:
-    """Whether 08_async can have these parameters: sums take a quarter of the registers, copies are swizzled alike."""
+    """Return whether 08_async supports the config: sums in a quarter of the registers, one swizzle for all copies."""
     threads = config.block.x
     return (
         _warps_exist(config)

@@ -1,4 +1,4 @@
-"""ladder.f64: float64 on CUDA cores, and on tensor cores for any product."""
+"""ladder.f64: float64 on CUDA cores, and on tensor cores for any size."""
 
 from functools import partial
 from pathlib import Path
@@ -10,16 +10,16 @@ from mmcore_ladder.layouts import StrideInBytes
 from mmcore_ladder.shares import SHARED_BYTES, STATIC_BYTES, equal_shares, stream_k, threads_of_warps, tiles_bytes
 
 _BARRIERS_BYTES = 16
-"""Of a stage."""
+"""Bytes of a stage's barriers."""
 
 
 def _threads_of_registers(config: Config) -> tuple[int]:
-    """One thread for TM×TN elements of a tile."""
+    """Return the threads of a block with one thread for TM×TN elements of its tile."""
     return (config.BM // config.TM * (config.BN // config.TN),)
 
 
 def _tiles_exist(config: Config) -> bool:
-    """Whether 01_tiles can have these parameters: 255 registers of a thread hold 64 sums and what makes them."""
+    """Return whether 01_tiles supports the config: a thread's 255 registers hold 64 sums and their operands."""
     return (
         64 <= config.block.x <= 256
         and config.TM * config.TN <= 64
@@ -29,30 +29,30 @@ def _tiles_exist(config: Config) -> bool:
 
 
 def resident(config: Config) -> int:
-    """Blocks that a multiprocessor has room for, as the source says it in BLOCKS."""
+    """Return how many blocks a multiprocessor has room for; the source defines the same number as BLOCKS."""
     elements = config.WM * config.WN
     threads = 256 if elements > 1024 else 384 if elements > 512 else 512
     return max(1, int(min(threads // config.block.x, SHARED_BYTES // _shared_bytes(config, ring=True))))
 
 
 def _dmma_exists(config: Config, *, ring: bool) -> bool:
-    """Whether a rung on tensor cores can have these parameters: at most 64 sums of a thread, 4 to 8 warps."""
+    """Return whether a tensor-core rung supports the config: at most 64 sums per thread, 4 to 8 warps."""
     whole = config.BM % config.WM == config.BN % config.WN == 0
     elements, threads = config.WM * config.WN, config.block.x
-    # A ring fetches in the middle of a tile, and before the last of its steps. With a long tile 64 sums of a thread are
-    # too many for its registers in a ring, and where it copies much.
+    # A ring fetches in the middle of a tile, before the tile's last step. If BK is 32, a thread's registers do not hold
+    # 64 sums in a ring, nor if the thread copies much.
     fits = config.WM > 16 if config.BK == 16 else elements <= 1024 or (threads == 256 and not ring)
     sums = elements <= 2048 and 128 <= threads <= 256
     return bool(whole and sums and fits and _shared_bytes(config, ring=True) <= SHARED_BYTES)
 
 
 def _shared_bytes(config: Config, *, ring: bool) -> int:
-    """Of a block: the tiles of all stages, and behind them a ring's barriers."""
+    """Return the shared memory of a block, in bytes: the tiles of all stages, then the barriers of a ring."""
     return int(tiles_bytes(config, 8) + ring * config.STAGES * _BARRIERS_BYTES)
 
 
 def _launch_dmma(problem: Problem, config: Config, device: DeviceProperties, *, ring: bool = False) -> list[Launch]:
-    """Blocks for all tiles, and copies of two doubles where rows begin and end at multiples of 16 bytes."""
+    """Return the launches; threads copy two doubles at once if all rows begin and end at multiples of 16 bytes."""
     wide_a, wide_b = (
         1 if length % 2 or leading % 2 else 2
         for length, leading in ((problem.k, problem.lda), (problem.n, problem.ldb))
@@ -71,7 +71,7 @@ def _launch_dmma(problem: Problem, config: Config, device: DeviceProperties, *, 
 
 
 def _dmma(rung: str, default: dict[str, int], *, ring: bool = False, **declared: Any) -> Kernel:
-    """A rung on tensor cores; a ``ring`` of stages has barriers in shared memory."""
+    """Return a tensor-core rung; a ``ring`` of stages has barriers in shared memory."""
     return Kernel(
         name=f"ladder.f64.{rung}",
         source=Path(f"f64_{rung}.cu"),
@@ -101,7 +101,7 @@ def _dmma(rung: str, default: dict[str, int], *, ring: bool = False, **declared:
 
 @hookimpl
 def mmcore_kernels() -> list[Kernel]:
-    """The rungs, from the lowest."""
+    """Return the rungs, from the lowest to the highest."""
     return [
         Kernel(
             name="ladder.f64.01_tiles",

@@ -1,4 +1,4 @@
-"""The ladder's kernels for problems of any size and layout on Hopper, in each type that its tensor cores have."""
+"""The ladder's kernels for any size and layout on Hopper, one for each type of its tensor cores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from mmcore import Kernel, hookimpl
 from mmcore_ladder.layouts import LAYOUTS
 from mmcore_ladder.parts import in_parts
-from mmcore_ladder.wgmma_any import as_they_lie, defines, space, wgmma_any
+from mmcore_ladder.wgmma_any import defines, multiply_in_own_type, space, wgmma_any
 
 _WHOLE = space(1, (128, 256, 128, 2, 16))
 _EIGHTS = space(1, (256, 128, 128, 2, 16), promoted=True)
@@ -17,7 +17,7 @@ _SIXES = space(3, (128, 128, 128, 2, 8), promoted=True)
 
 @hookimpl
 def mmcore_kernels() -> list[Kernel]:
-    """Each kernel in four layouts."""
+    """Return each kernel in four layouts."""
     return [kernel for layout in LAYOUTS for kernel in _kernels(layout)]
 
 
@@ -30,12 +30,12 @@ def _kernels(layout: str) -> Iterator[Kernel]:
         ("e4m3.01", "float8_e4m3fn", "bfloat16", _EIGHTS),
     ):
         eight = dtype == "float8_e4m3fn"
-        # What is tuned for bfloat16 is good for float16.
+        # float16 uses the configs that are tuned for bfloat16.
         first = "ladder.bf16.12_any" if dtype == "float16" else f"ladder.{name}_any"
         yield wgmma_any(
             f"ladder.{name}_any{layout}",
             "wgmma of tiles that TMA fetches, of any size; C by TMA while the next tile is multiplied",
-            as_they_lie,
+            multiply_in_own_type,
             configs,
             dtype=dtype,
             accumulator="float22/128" if eight else "float32",

@@ -1,4 +1,4 @@
-"""The layouts that kernels for any size are declared in, and how far apart rows may be."""
+"""The layouts of the kernels for any size, and a limit on their leading dimensions."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from mmcore import Config, Problem
 
 LAYOUTS = {"": "", "_nt": "B", "_tn": "A", "_tt": "AB"}
-"""Which matrices are stored by columns, by BLAS's letters of A and B."""
+"""The matrices that are stored by columns, for each pair of BLAS's transposition letters of A and B."""
 
 
 @dataclass(frozen=True)
 class StrideInBytes:
-    """What a kernel computes with in 32 bits: from one row to the next it is less than 4 GiB.
+    """A limit on leading dimensions for kernels that compute the distance between rows in 32 bits, in bytes.
 
     Attributes:
-        most: elements of that distance.
-        description: of the constraint.
+        most: the first number of elements that is too large.
+        description: the constraint in words.
     """
 
     most: int
     description: str
 
     def violation(self, problem: Problem, config: Config) -> str | None:
-        """Which leading dimension is not."""
+        """Return a sentence that names the leading dimensions that are too large, or None."""
         too_far = [
             f"{name} = {getattr(problem, name)}" for name in ("lda", "ldb") if getattr(problem, name) >= self.most
         ]

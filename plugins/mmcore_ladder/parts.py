@@ -1,4 +1,4 @@
-"""The launch rule of float32 products on tensor cores: of matrices split in parts of 16 bits."""
+"""The launch rule of float32 products on tensor cores, with matrices split into 16-bit parts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from mmcore_ladder.wgmma_any import BYTES, LaunchRule, Operand, by_columns, padd
 
 _LEAST_DEPTH = 16
 _LINES = 16
-"""Rows of A, or columns of B, that a block splits: as in split.cuh."""
+"""Rows of A, or columns of B, that a block splits, as in split.cuh."""
 _SLICE, _MOST_SLICES = 256, 8
-"""Of k, where blocks need not know a whole line."""
+"""Elements of a slice of k, and the largest number of slices, for blocks that need not read a whole line."""
 
 
 def in_parts(dtype: str, parts: int) -> LaunchRule:
-    """The launch rule for so many parts of a type; two of float16 are scaled."""
+    """Return the launch rule for a number of parts of ``dtype``; two parts of float16 are scaled."""
     return lambda problem, config, device: list(_launches(problem, config, device, dtype, parts))
 
 
@@ -40,6 +40,6 @@ def _launches(problem: Problem, config: Config, device: DeviceProperties, dtype:
     yield Launch(
         (blocks, slices), (256,), entry="split", arguments=("A", "B", *rooms, *scales, doubts, *sizes, *leadings)
     )
-    # A sum of few terms must be nearly exact, and takes no time: it is left to the CUDA cores.
+    # A sum of few terms must be nearly exact and takes little time: the CUDA cores compute it.
     count = blocks * slices if k >= _LEAST_DEPTH else 0
     yield from following(products(problem, config, device, operands, (doubts, Scalar(count))), device)

@@ -1,4 +1,4 @@
-"""How work is shared: by threads that copy tiles, and by blocks that sum parts of k."""
+"""Division of work among the threads that copy tiles and the blocks that sum parts of k."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from dataclasses import replace
 from mmcore import Config, DeviceProperties, Launch, Problem, Scalar, Workspace, ceil_div
 
 STATIC_BYTES = 48 << 10
-"""Shared memory that a source may declare."""
+"""Shared memory that a source may declare statically."""
 SHARED_BYTES = 227 << 10
-"""Shared memory that a launch may ask for, from compute capability 9.0 on."""
+"""Shared memory that a launch may request on compute capability 9.0 and later."""
 
 _MOST_PARTS = 8
-"""Blocks of a cluster."""
+"""Largest number of blocks in a cluster."""
 _GROUP = 18
-"""Multiprocessors at most that the blocks of a cluster run on (a GPC)."""
+"""Largest number of multiprocessors in a GPC, on which all blocks of a cluster run."""
 _LEAST_STEPS = 8
-"""Of a part of k."""
+"""Smallest number of steps in a part of k."""
 _LEAST_DEPTH = 128
-"""Of k, for a block that shares tiles."""
+"""Smallest extent along k for a block that shares tiles."""
 
 
 def parts_of_k(tiles: int, steps: int, device: DeviceProperties) -> int:
-    """Into how many parts k is split: so many that clusters of as many blocks have room for all tiles at once.
+    """Return the largest number of parts of k that lets the clusters of all tiles run at the same time.
 
     Args:
-        tiles: of C.
-        steps: along k.
-        device: where each block has a multiprocessor to itself.
+        tiles: the number of tiles of C.
+        steps: the number of steps along k.
+        device: the device, which runs one block on each multiprocessor.
     """
     groups, rest = divmod(device.multiprocessors, _GROUP)
     fitting = (parts for parts in range(_MOST_PARTS, 1, -1) if tiles <= groups * (_GROUP // parts) + rest // parts)
@@ -38,12 +38,15 @@ def parts_of_k(tiles: int, steps: int, device: DeviceProperties) -> int:
 def stream_k(
     problem: Problem, config: Config, device: DeviceProperties, resident: int, product: Callable[..., Launch]
 ) -> list[Launch]:
-    """The launches of a source with stream_k.cuh: the product, and where blocks share tiles, what adds up their parts.
+    """Return the launches of a source with stream_k.cuh: the product and, if blocks share tiles, adding their parts.
 
     Args:
-        problem, config, device: as a launch rule has them.
-        resident: blocks that a multiprocessor has room for.
-        product: makes the product's launch of its blocks, its argument for parts, and how many tiles are whole.
+        problem: the problem.
+        config: the config.
+        device: the device.
+        resident: the number of blocks that a multiprocessor has room for.
+        product: returns the product's launch, given its blocks, its argument for parts, and the number of tiles that
+            are not shared.
     """
     element, itemsize = ("double", 8) if problem.dtype == "float64" else ("float", 4)
     tiles = ceil_div(problem.m, config.BM) * ceil_div(problem.n, config.BN)
@@ -63,15 +66,15 @@ def stream_k(
 
 
 def following(launches: Iterable[Launch], device: DeviceProperties) -> list[Launch]:
-    """Launches that wait for the one in front of them by themselves, where the device can have them begin before."""
+    """Return the launches, as dependent ones if the device supports programmatic dependent launch."""
     return [replace(launch, dependent=device.compute_capability >= (9, 0)) for launch in launches]
 
 
 def _shared(tiles: int, k: int, config: Config, multiprocessors: int, resident: int, itemsize: int) -> tuple[int, int]:
-    """How many tiles of C the last wave leaves to be shared, and by how many blocks; none where that takes longer.
+    """Return how many tiles of the last wave are shared, and by how many blocks; (0, 0) if sharing saves no time.
 
-    Time is told in nanoseconds, at 128 multiply-adds a cycle of a multiprocessor. Adding up takes a launch, some
-    2.5 µs, and what the parts' bytes take in L2 at about 4 TB/s.
+    Times are in nanoseconds, at 128 multiply-adds a cycle of a multiprocessor. Adding up takes a launch, about 2.5 µs,
+    and the transfer of the parts through L2 at about 4 TB/s.
     """
     slots = multiprocessors * resident
     rest = tiles % slots
@@ -86,40 +89,40 @@ def _shared(tiles: int, k: int, config: Config, multiprocessors: int, resident: 
 
 
 def tiles_bytes(config: Config, itemsize: int, depth: int = 0) -> int:
-    """Bytes of a block's tiles in all stages, with elements of ``itemsize`` bytes, ``depth`` along k in place of BK."""
+    """Return the bytes of a block's tiles in all stages; ``depth``, if given, replaces BK."""
     return int(config.get("STAGES", 1) * (config.BM + config.BN) * (depth or config.BK) * itemsize)
 
 
 def equal_shares(config: Config, unit: int) -> bool:
-    """Whether each thread copies as much of A's tile as the others, and of B's, ``unit`` elements at once."""
+    """Return whether threads copy equal shares of A's tile, and of B's, ``unit`` elements at once."""
     return all(extent * config.BK % (unit * config.block.x) == 0 for extent in (config.BM, config.BN))
 
 
 def threads_of_warps(config: Config) -> tuple[int]:
-    """A warp for WM×WN elements of a tile."""
+    """Return the threads of a block with one warp for WM×WN elements of its tile."""
     return (ceil_div(config.BM, config.WM) * ceil_div(config.BN, config.WN) * 32,)
 
 
 def warps_exist(config: Config) -> bool:
-    """Whether 2 to 8 warps of WM×WN make up the tile; of more, sums and fragments would take too many registers."""
+    """Return whether 2 to 8 warps of WM×WN cover the tile; more warps would need too many registers."""
     return config.BM % config.WM == config.BN % config.WN == 0 and 64 <= config.block.x <= 256
 
 
 def tiles_in_rows(config: Config, unit: int, multiple: int = 1) -> bool:
-    """Whether :func:`whole_rows` holds for A's tile and for B's, each stored by rows."""
+    """Return whether :func:`whole_rows` is true of A's tile and of B's, each stored by rows."""
     tiles = ((config.BM, config.BK), (config.BK, config.BN))
     return all(whole_rows(config.block.x, rows, length, unit, multiple) for rows, length in tiles)
 
 
 def whole_rows(threads: int, rows: int, length: int, unit: int, multiple: int = 1) -> bool:
-    """Whether threads copy a tile in equal shares, some whole rows of it at once.
+    """Return whether threads copy a tile in equal shares, some whole rows of it at once.
 
     Args:
-        threads: of the block.
-        rows: of the tile.
-        length: elements of a row.
-        unit: elements that a thread copies at once.
-        multiple: what the rows at once must be a multiple of, so that each thread's are swizzled alike.
+        threads: the threads of the block.
+        rows: the rows of the tile.
+        length: the elements of a row.
+        unit: the elements that a thread copies at once.
+        multiple: a divisor of the rows copied at once, so that a thread uses the same swizzle for all its rows.
     """
     at_once, rest = divmod(threads * unit, length)
     return rest == 0 and at_once % multiple == 0 and rows % at_once == 0

@@ -1,4 +1,4 @@
-"""ladder.tf32: products of float32 matrices of which tensor cores use the upper 19 bits, with sums in float32."""
+"""ladder.tf32: float32 matrices on tensor cores, which use the upper 19 bits and sum in float32."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mmcore_ladder.shares import SHARED_BYTES, tiles_bytes, tiles_in_rows, warps
 
 
 def _exists(config: Config) -> bool:
-    """Whether 01_mma_sync can have these parameters, whatever the leading dimension lets a thread copy at once."""
+    """Return whether 01_mma_sync supports the config with copies of 4 bytes and of 16."""
     return (
         warps_exist(config)
         and config.BM * config.BN <= 128 * 256
@@ -36,7 +36,7 @@ _SPACE = Space(
 
 
 def _launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
-    """A block for each tile of C; threads copy 16 bytes at once where the leading dimension allows it, else 4."""
+    """Return a launch with a block per tile of C; threads copy 16 bytes if the leading dimension allows it, else 4."""
     a, b = (16 if problem.leading(matrix) % 4 == 0 else 4 for matrix in "AB")
     c = 8 if problem.leading("C") % 2 == 0 else 4
     return Launch(
@@ -49,7 +49,7 @@ def _launch(problem: Problem, config: Config, device: DeviceProperties) -> Launc
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """The rung."""
+    """Return the only rung."""
     return Kernel(
         name="ladder.tf32.01_mma_sync",
         source=Path(__file__).parent / "tf32_01_mma_sync.cu",

@@ -1,4 +1,4 @@
-"""The launch rule of wgmma_any.cu: any size and layout, each operand as it lies or packed so that TMA takes it."""
+"""The launch rule of wgmma_any.cu for any size and layout; an operand that TMA cannot read is packed first."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ LaunchRule = Callable[[Problem, Config, DeviceProperties], list[Launch]]
 
 _BOX_ROWS, _BOX_BYTES = 64, 8192
 _ALIGNMENT = 16
-"""Bytes, of rows that TMA takes."""
+"""Bytes to which TMA requires rows to be aligned."""
 _MOST_BLOCKS = 65535
-"""Along y."""
+"""Largest extent of a grid along y."""
 _MOST_SHARED_BYTES = 227 << 10
-"""Of a block, from compute capability 9.0 on."""
+"""Largest shared memory of a block on compute capability 9.0 and later."""
 _PACKED_BYTES = 4096
-"""Of a row, that a block packs at once."""
+"""Bytes of a row that a block packs at once."""
 _MOST_STAGES = 8
 _TUNED = ("BM", "BN", "DEPTH_BYTES", "CLUSTER", "GROUP")
 _DIRECTLY, _BY_COPIES, _TOGETHER = range(3)
@@ -33,17 +33,17 @@ BYTES = {"bfloat16": 2, "float16": 2, "tf32": 4, "float8_e4m3fn": 1}
 
 @dataclass(frozen=True)
 class Operand:
-    """A or B on its way to the tensor cores: a matrix whose tiles have `extent` rows of sums each.
+    """A, B or a packed copy, as the tensor cores read it.
 
     Attributes:
-        matrix: "A", "B" or a workspace.
-        extent: of the operand across k: m or n.
-        k: extent along k.
-        leading: elements from one stored row to the next.
-        columns: whether it is stored by columns along k, k rows of `extent` elements.
-        parts: matrices whose sum it is, one behind the other.
-        dtype: of the elements.
-        further: what the source's product takes of it besides its map.
+        matrix: "A", "B" or the name of a workspace.
+        extent: the extent across k: m or n.
+        k: the extent along k.
+        leading: the elements from one stored row to the next.
+        columns: whether it is stored by columns along k, as k rows of `extent` elements.
+        parts: the number of matrices that add up to it, stored one after another.
+        dtype: the type of the elements.
+        further: the kernel's arguments for it besides its tensor map.
     """
 
     matrix: str
@@ -57,11 +57,11 @@ class Operand:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns as stored."""
+        """The rows and columns as stored."""
         return (self.k, self.extent) if self.columns else (self.extent, self.k)
 
     def map(self, across: int, along: int) -> TensorMap:
-        """The tensor map for tiles of `across`×`along` elements; by columns in boxes of 64."""
+        """Return the tensor map for tiles of `across`×`along` elements; storage by columns uses boxes of 64."""
         rows, columns = self.shape
         box = (1, along, 64) if self.columns else (1, across, along)
         swizzle = 128 if self.columns else along * BYTES[self.dtype]
@@ -70,24 +70,24 @@ class Operand:
 
 
 def by_columns(problem: Problem, matrix: str) -> bool:
-    """Whether A or B is stored by columns along k."""
+    """Return whether A or B is stored by columns along k."""
     return (matrix in problem.column_major) == (matrix == "A")
 
 
 def padded(columns: int, dtype: str) -> int:
-    """Elements from one row to the next so that each begins at a multiple of 16 bytes."""
+    """Return the smallest leading dimension with which every row begins at a multiple of 16 bytes."""
     each = _ALIGNMENT // BYTES[dtype]
     return each * ceil_div(columns, each)
 
 
-def as_they_lie(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
-    """The launches that multiply A and B of the problem's own type, which lie as TMA takes them or are packed first."""
+def multiply_in_own_type(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
+    """Return the launches that multiply A and B in the problem's type, packing operands that TMA cannot read."""
     launches, operands = [], []
     right = "A" if _transposed(problem, config) else "B"
     for matrix, extent in (("A", problem.m), ("B", problem.n)):
         columns = by_columns(problem, matrix)
         operand = Operand(matrix, extent, problem.k, problem.leading(matrix), columns, 1, problem.dtype)
-        # wgmma takes columns along k of 16-bit elements only, and they come in boxes of 64.
+        # wgmma reads columns along k only if the elements have 16 bits, and TMA fetches them in boxes of 64.
         turned = columns and (BYTES[problem.dtype] != 2 or (matrix == right and config.BN % 64 > 0))
         if turned or operand.leading * BYTES[problem.dtype] % _ALIGNMENT:
             launch, operand = _packed(operand, turned)
@@ -97,7 +97,7 @@ def as_they_lie(problem: Problem, config: Config, device: DeviceProperties) -> l
 
 
 def _packed(operand: Operand, turned: bool) -> tuple[Launch, Operand]:
-    """The launch that copies an operand, or its transpose, so that TMA takes it, and the copy."""
+    """Return the launch that copies an operand, or its transpose, to a layout that TMA reads, and the copy."""
     rows, width = operand.shape
     lines, length = (width, rows) if turned else (rows, width)
     leading = padded(length, operand.dtype)
@@ -121,7 +121,7 @@ def products(
     operands: Sequence[Operand],
     doubts: Sequence[Argument] = (),
 ) -> Iterator[Launch]:
-    """The product of two operands that TMA takes, unless there are doubts about their parts."""
+    """Yield the launch of the product of two operands that TMA reads; `doubts` are its arguments about their parts."""
     m, n = problem.m, problem.n
     down, across = problem.strides("C")
     first, second = operands
@@ -158,7 +158,7 @@ def products(
 
 
 def _transposed(problem: Problem, config: Config) -> bool:
-    """Whether Cᵀ = Bᵀ·Aᵀ is computed, since its tiles hang over the edges by less."""
+    """Return whether to compute Cᵀ = Bᵀ·Aᵀ, because its tiles exceed the matrix by less."""
 
     def area(m: int, n: int) -> int:
         return int(ceil_div(m, config.BM) * config.BM * ceil_div(n, config.BN) * config.BN)
@@ -167,18 +167,18 @@ def _transposed(problem: Problem, config: Config) -> bool:
 
 
 def wide(*numbers: int) -> list[Scalar]:
-    """Arguments of 64 bits."""
+    """Return 64-bit arguments with these values."""
     return [Scalar(number, "int64") for number in numbers]
 
 
 def wgmma_any(name: str, title: str, launch: LaunchRule, configs: Space, **declared: Any) -> Kernel:
-    """A kernel of wgmma_any.cu."""
+    """Return a kernel of wgmma_any.cu."""
     return Kernel(
         name=name,
         title=title,
         source="wgmma_any.cu",  # type: ignore[arg-type]
         launch=launch,
-        # The launches have arguments of their own; leading dimensions are among what they are made of.
+        # The launches declare their own arguments, which depend on the leading dimensions.
         arguments=("A", "B", "C", "m", "n", "k", "lda", "ldb", "ldc"),
         configs=configs,
         architecture="90a",
@@ -188,7 +188,7 @@ def wgmma_any(name: str, title: str, launch: LaunchRule, configs: Space, **decla
 
 
 def defines(dtype: str, output: str, *, parts: int = 1, promoted: bool = False) -> dict[str, str]:
-    """The macros of wgmma_any.cu besides the config's, for elements of ``dtype``."""
+    """Return the macros of wgmma_any.cu besides the config's, for elements of ``dtype``."""
     majors = {"WGMMA_MAJORS": ""} if BYTES[dtype] == 2 else {}
     return {
         "ELEMENT": _CPP[dtype],
@@ -203,10 +203,13 @@ def defines(dtype: str, output: str, *, parts: int = 1, promoted: bool = False) 
 
 
 def space(parts: int, *default: tuple[int, ...], promoted: bool = False) -> Space:
-    """The configs of wgmma_any.cu for operands of so many parts; by default (BM, BN, DEPTH_BYTES, CLUSTER, GROUP)."""
+    """Return the configs of wgmma_any.cu for operands of `parts` parts.
+
+    Each tuple in `default` is a default config's BM, BN, DEPTH_BYTES, CLUSTER and GROUP.
+    """
 
     def stages(config: Config) -> int:
-        """As many as a multiprocessor has room for."""
+        """Return as many stages as a multiprocessor has room for."""
         return min(_MOST_STAGES, (_MOST_SHARED_BYTES - _box_bytes(config)) // _stage_bytes(config, parts))
 
     def fits(config: Config) -> bool:
@@ -216,7 +219,7 @@ def space(parts: int, *default: tuple[int, ...], promoted: bool = False) -> Spac
     return Space(
         {
             "BM": (64, 128, 256),
-            # Few rows of C are columns of Cᵀ. A stage of several parts is large.
+            # A BN of 32 suits a C of few rows, computed as Cᵀ. Several parts make a stage large.
             "BN": (32, 64, 128, 192, 256) if parts == 1 else (64, 128, 192, 256),
             "DEPTH_BYTES": (128,) if parts == 1 else (64, 128),
             "CONSUMERS": (1, 2),
@@ -233,16 +236,16 @@ def space(parts: int, *default: tuple[int, ...], promoted: bool = False) -> Spac
 
 
 def _shared_bytes(config: Config, parts: int, where: int) -> int:
-    """Of a block: the stages and boxes of C, or the stages alone, whose place the tile's sums take."""
+    """Return the shared bytes of a block: the stages and boxes of C, or stages that the tile's sums overwrite."""
     sums = 4 * config.BM * (config.BN + 8) if where == _TOGETHER else 0
     return max(sums, int(config.STAGES * _stage_bytes(config, parts)) + (where != _TOGETHER) * _box_bytes(config))
 
 
 def _stage_bytes(config: Config, parts: int) -> int:
-    """Of a stage, with its barriers."""
+    """Return the bytes of a stage and its barriers."""
     return int(parts * (config.BM + config.BN) * config.DEPTH_BYTES + 16)
 
 
 def _box_bytes(config: Config) -> int:
-    """Of two boxes of C for each consumer."""
+    """Return the bytes of two boxes of C for each consumer."""
     return int(config.CONSUMERS * 2 * _BOX_BYTES)

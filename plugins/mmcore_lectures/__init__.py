@@ -1,1 +1,1 @@
-"""The kernels of five university lectures, one module and one .cu file a variant, and their presets."""
+"""The kernels of five university lectures, one module and one .cu file per variant, and their experiments."""

@@ -35,7 +35,7 @@ def one_block(problem: Problem, config: Config, device: DeviceProperties) -> Lau
 
 
 def kernel_of(source: Path, **changes: Any) -> Kernel:
-    """A kernel whose every attribute a test can change."""
+    """Return a kernel with some attributes changed."""
     attributes: dict[str, Any] = {
         "name": "test.f",
         "source": source,
@@ -276,7 +276,7 @@ needs_gpu = pytest.mark.skipif("cuda" not in DEVICES, reason="there is no GPU on
 
 
 def imported(library: str) -> Any:
-    """A library that is not mmcore's, and whose warnings are not either."""
+    """Import a third-party library, ignoring its warnings, or skip the test."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return pytest.importorskip(library)

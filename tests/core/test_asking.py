@@ -19,7 +19,7 @@ def test_ctrl_c_is_the_users() -> None:
 
 
 def raised_in(*files: str) -> str:
-    """The place of an error raised through functions in these files, each called by the one before."""
+    """Return the location of an error that is raised through functions in these files, each calling the next."""
     made: dict[str, Any] = {}
     for file, what in zip(reversed(files), ["1 / 0", *["call()"] * len(files)], strict=False):
         exec(compile(f"\n\ndef called(): {what}", file, "exec"), made := {"call": made.get("called")})

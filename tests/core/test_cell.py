@@ -103,7 +103,7 @@ def test_an_attribute_of_a_module_has_its_source_beside_that(tmp_path: Path, mon
 
 @pytest.fixture
 def tiled(monkeypatch: pytest.MonkeyPatch) -> str:
-    """A kernel with a parameter that follows from another, and two that do not."""
+    """Return a kernel with a parameter that is derived from another, and two that are not."""
     configs = [{"block": (32, 8), "TILE": "{block.x}", "BM": 64, "BN": 128}]
     kernel = Kernel(name="acme.tiled", configs=configs, arguments=("A", "B", "C"))
     derived = Kernel(name="acme.derived", configs=[{"BM": 64, "block": "{BM}"}], arguments=("A", "B", "C"))

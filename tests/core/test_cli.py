@@ -37,7 +37,7 @@ NEED_A_GPU = ("ncu", "tune")
 
 @pytest.fixture(autouse=True)
 def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``new-plugin`` and ``plot`` write into the folder they are called in."""
+    """Change to an empty folder, because ``new-plugin`` and ``plot`` write to the working directory."""
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)

@@ -30,7 +30,7 @@ EMULATOR = ("--device", "emulator")
 
 
 def facts(output: str) -> dict[str, str]:
-    """The report's fields by name."""
+    """Return the report's fields by name."""
     lines = output.split("\n\n")[1].splitlines()
     return {name: value.strip() for name, _, value in (line.partition("  ") for line in lines)}
 

@@ -185,7 +185,7 @@ def test_a_launch_rule_is_shown(cu_file: Path, monkeypatch: pytest.MonkeyPatch, 
 
 
 def registered(monkeypatch: pytest.MonkeyPatch, *several: Kernel) -> None:
-    """Have these kernels alone to be shown."""
+    """Register only these kernels."""
     found = Registry()
     for kernel in several:
         found.kernels.enter(kernel.name, kernel, Origin(kernel.name, "acme"))

@@ -31,7 +31,7 @@ def names(baseline: str, kernel: str = KERNEL) -> list[str]:
 
 @pytest.fixture
 def others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels of other products than upc.kernel01's, and one of the same."""
+    """Register kernels of other products than upc.kernel01's, and one of the same."""
     changes: dict[str, dict[str, Any]] = {
         "dtype": {"dtype": "bfloat16", "output": "float32"}, "output": {"output": "float64"}, "alpha": {"alpha": 2},
         "beta": {"beta": 1}, "column_major": {"column_major": "B"}, "same": {"title": "another"},

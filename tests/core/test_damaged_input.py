@@ -45,10 +45,10 @@ CAPABILITIES = ("9.0", "7.5", "1.2", "99.9", "x", "", "9", "9.00", "٩.0", LONG)
 
 
 def some_command(rng: random.Random) -> list[str]:
-    """Return a command whose options may be nonsense, and which never takes much work."""
+    """Return a command with options that may be nonsense, and that never needs much work."""
 
     def one_of(values: tuple[str, ...]) -> str:
-        """More often than not one of the first three, which make sense."""
+        """Draw a value, usually one of the first three, which make sense."""
         return rng.choice(values[:3] if rng.random() < 0.7 else values)
 
     def options(*choices: tuple[str, tuple[str, ...]]) -> list[str]:

@@ -44,7 +44,7 @@ def declared(**changes: Any) -> Kernel:
 
 @pytest.fixture
 def written(tmp_path: Path) -> Any:
-    """A kernel with a source of this text."""
+    """Return a function that declares a kernel with a source of a given text."""
 
     def write(text: str = EXACT, **changes: Any) -> Kernel:
         (tmp_path / "own.cu").write_text(text)

@@ -45,7 +45,7 @@ def refused(*arguments: str, site: Path | None = None) -> str:
     return sentence
 
 
-# Every option that takes a number, or an expression of numbers.
+# Every option with a number, or an expression of numbers, as its value.
 OPTIONS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("run", "kernel.cu", *SMALL): ("--seed", "--timeout", "--lda", "--alpha", "--beta", "--grid", "--shared"),
     ("run", "upc.kernel11", "--device", "emulator"): ("--size", "-m", "--block"),

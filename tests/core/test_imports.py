@@ -21,7 +21,7 @@ MODULES = {_module(path): path for path in ROOT.rglob("*.py")}
 
 
 def _imports(node: ast.AST) -> Iterator[str]:
-    """Yield the names that are imported, inside functions too, but not those that only annotations need."""
+    """Yield the names that are imported, also inside functions, except for annotations."""
     if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
         return
     if isinstance(node, ast.Import):

@@ -48,7 +48,7 @@ each_constraint = pytest.mark.parametrize(
 
 
 def draws(count: int) -> settings:
-    """Shrinking would run the kernel again and again; the failing draw itself says enough."""
+    """Shrinking would run the kernel many times; the failing draw itself is enough."""
     phases, unchecked = (Phase.generate,), list(HealthCheck)
     return settings(max_examples=count, deadline=None, database=None, phases=phases, suppress_health_check=unchecked)
 
@@ -147,7 +147,7 @@ def test_the_emulator_rounds_as_the_gpu_does(kernel: Kernel) -> None:
 
 
 def product(kernel: Kernel, inputs: Matrices, device: Device) -> HostArray:
-    """C as the device leaves it."""
+    """Return C as the device leaves it."""
     (m, k), n = inputs.a.shape, inputs.b.shape[1]
     planned = plan(kernel, kernel.problem(m, n, k), kernel.usual_configs[0], device.properties)
     with LoadedKernel(planned, device) as loaded:

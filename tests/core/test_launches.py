@@ -29,7 +29,7 @@ SOURCE = kernel_source("counts_its_launches")
 
 @contextmanager
 def loaded(path: Path, total: str = "sum", more: str = "", **declared: Any) -> Iterator[tuple[LoadedKernel, Problem]]:
-    """A kernel of 8×8×8 that stores ``total`` and then does ``more``; ``number`` counts its launches from 0."""
+    """Yield a loaded 8×8×8 kernel that stores ``total`` and runs ``more``; ``number`` counts its launches from 0."""
     path.write_text(SOURCE.replace("SUM", total).replace("MORE", more))
     kernel = Kernel(name="tests.own", source=path, configs=[{"block": (64,)}], grid=lambda *_: (1,), **declared)
     problem = kernel.problem(8, 8, 8, ldc=12)

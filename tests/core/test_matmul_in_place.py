@@ -68,13 +68,13 @@ class WithDlpack(OnGpu):
 
 
 class WithoutZeros(OnGpu):
-    """One that has nothing else of an array."""
+    """An array type that offers only ``__cuda_array_interface__``."""
 
     __cuda_array_interface__: ClassVar = {"version": 3}
 
 
 class EmulatedGpu(Emulator):
-    """A device that takes arrays in its memory."""
+    """A device that accepts arrays in its memory."""
 
     def borrow(self, label: str, array: Any) -> tuple[Buffer, tuple[int, ...], tuple[int, ...] | None, str]:
         if getattr(array, "device", None) is not self:
@@ -85,7 +85,7 @@ class EmulatedGpu(Emulator):
 
 @pytest.fixture
 def gpus(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """Two GPUs; "cuda" means the first."""
+    """Register two GPUs; "cuda" means the first."""
     first, second = EmulatedGpu(), EmulatedGpu()
     for name, device in (("cuda", first), ("cuda:0", first), ("cuda:1", second)):
         monkeypatch.setitem(worker._devices, name, device)
@@ -94,7 +94,7 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 @pytest.fixture
 def written(cu_file: Path) -> Callable[..., Kernel]:
-    """A right kernel, which takes leading dimensions if it is ``strided``."""
+    """Return a function that writes a right kernel; a ``strided`` one has leading dimensions as arguments."""
 
     def write(*, strided: bool = False, out: str = "float", **changes: Any) -> Kernel:
         text = RIGHT.replace("LEADING", ", int lda, int ldb, int ldc") if strided else PACKED + RIGHT

@@ -1,4 +1,4 @@
-"""The procedure from a cell to a result: its phases, in one order, and nothing of it twice."""
+"""The procedure from a cell to a result runs each phase once, in a fixed order."""
 
 from __future__ import annotations
 
@@ -428,7 +428,7 @@ def test_timed_inputs_are_verified(monkeypatch: pytest.MonkeyPatch, timings: tup
     assert mixed == ([not timing or not timings] if not timings else [not timing, timing, timing])
     for one, other in itertools.combinations([a for _, a, _ in given], 2):
         assert (one != other).any(axis=1).sum() > 5
-    if timings:  # rearranged, what is launched last is what was launched before
+    if timings:  # the last launch's inputs are a permutation of an earlier launch's
         assert (given[0][1] != given[1][1]).any(axis=1).all()
         assert given[1][2] == pytest.approx(given[2][2])
     first = draw(Cell("upc.kernel01", 20, 21, 22).problem(mmcore.kernels()["upc.kernel01"]), 3).a
@@ -468,7 +468,7 @@ def test_a_device_is_opened_once_in_a_process() -> None:
 
 
 class ByBlock(TimedModule):
-    """A module whose launches take as many milliseconds as a block is wide."""
+    """A module with launches that take as many milliseconds as a block is wide."""
 
     def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
         return MadeUpTimer(

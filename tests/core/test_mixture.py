@@ -60,7 +60,7 @@ def test_a_sum_in_a_narrow_type_is_accepted_where_it_is_declared(dtype: str, k: 
 
 
 def rounded(bits: int) -> Multiply:
-    """Return the product of numbers that are rounded to so many bits."""
+    """Return the product of numbers that are rounded to a number of bits."""
 
     def keep(numbers: Values) -> Values:
         significand, exponent = np.frexp(numbers)
@@ -70,7 +70,7 @@ def rounded(bits: int) -> Multiply:
 
 
 def as_if(change: Callable[[Values], Values]) -> Multiply:
-    """The product of changed numbers."""
+    """Return a product that applies ``change`` to A and B first."""
     return lambda a, b: change(a) @ change(b)
 
 
@@ -360,7 +360,7 @@ def test_rearranged_whole_numbers_stay_in_the_range_of_their_type(dtype: str) ->
     before, after = draw_mixed(problem, "int32", 1), rearranged(problem, draw_mixed(problem, "int32", 1), 1)
     rows = [number for number, (one, other) in enumerate(zip(before.a, after.a, strict=True)) if (one != other).any()]
     assert 10 < len(rows) < 30
-    # Each is another's -1 - x, in the type: for uint8, 255 - x.
+    # Each value x has a counterpart -1 - x in the type; for uint8, 255 - x.
     assert sorted(map(tuple, after.a[rows])) == sorted(map(tuple, np.invert(before.a[rows])))
     assert {tuple(column) for column in after.b.T} == {tuple(column) for column in before.b.T}
     assert not np.array_equal(after.b, before.b)

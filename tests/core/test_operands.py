@@ -40,7 +40,7 @@ BY_COLUMNS = {"A": "p * lda + row", "B": "column * ldb + p", "C": "column * ldc 
 def own(
     path: Path, *, read: str = "", parameters: str = STRIDED, result: str = "sum", type: str = "float", **declared: Any
 ) -> Kernel:
-    """One thread per element; the matrices in ``read`` are accessed by columns."""
+    """Return a kernel with one thread per element, which accesses the matrices in ``read`` by columns."""
     places = {f"INDEX_OF_{name}": (BY_COLUMNS if name in read else BY_ROWS)[name] for name in "ABC"}
     path.write_text(kernel_source("template_of_a_product", PARAMETERS=parameters, RESULT=result, TYPE=type, **places))
     return Kernel(**{"name": "tests.own", "source": path, "configs": [{"block": (16, 8)}], **declared})
@@ -275,7 +275,7 @@ PACKED = kernel_source("tensor_map_of_a_copy")
 
 
 def packed(path: Path, nbytes: int, *, name: str = "packed") -> Kernel:
-    """A copy of A whose rows have a multiple of 8 floats, and a tensor map that takes each for two of float16."""
+    """Return a kernel that copies A to rows of a multiple of 8 floats and reads each float as two float16 by TMA."""
     path.write_text(PACKED)
 
     def launch(problem: Problem, config: Config, device: object) -> list[Launch]:
@@ -375,7 +375,7 @@ def test_a_bad_declaration_is_one_sentence(cu_file: Path, declared: dict[str, An
 
 @pytest.fixture
 def shown(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
-    """A registered kernel of C = 0.5·A·B + 2·C with B and C by columns."""
+    """Register a kernel of C = 0.5·A·B + 2·C with B and C by columns, and return it."""
     result = "alpha * sum + beta * C[column * ldc + row]"
     kernel = own(
         cu_file, read="BC", parameters=FACTORS, result=result, column_major="CB", alpha=0.5, beta=2, title="for showing"

@@ -46,7 +46,7 @@ def kernel(**declared: Any) -> Kernel:
 
 
 def reasons(planned: Kernel, *sizes: int, device: DeviceProperties = DEVICE, force: bool = False) -> tuple[str, ...]:
-    """Why the launch is forbidden; nothing where it is not."""
+    """Return the reasons why the launch is forbidden, if it is."""
     try:
         plan(planned, planned.problem(*sizes), planned.usual_configs[0], device, force=force)
     except ConstraintViolation as error:

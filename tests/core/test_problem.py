@@ -157,7 +157,7 @@ def test_a_known_gpu_has_a_peak_in_each_type_and_the_highest_in_half_precision(c
         (2.0, 0, False, 30.0),  # 60 FLOP
         (1e9, 0, False, 19.6),  # 100 bytes of A and B, and 48 of C twice
         (1e9, 100, False, 9.6),
-        (1e9, 100, True, 10.0),  # A and B, whatever of C the cache keeps
+        (1e9, 100, True, 10.0),  # A and B; the cache may keep any part of C
     ],
 )
 def test_arithmetic_or_traffic_is_the_least_time(flops: float, cache_bytes: int, cold: bool, seconds: float) -> None:
@@ -202,7 +202,7 @@ TYPES = (
 
 
 def numbers_of(dtype: str) -> Any:
-    """All positive numbers of a type of 8 or 16 bits, ascending."""
+    """Return all positive numbers of an 8-bit or 16-bit type, in ascending order."""
     named = dtype_named(dtype)
     bits = np.arange(2 ** (8 * named.itemsize - 1), dtype=f"u{named.itemsize}")
     values = widen(bits.view(named.storage), dtype)
@@ -241,7 +241,7 @@ def test_whole_numbers_are_as_numpy_has_them_and_are_not_rounded(dtype: str) -> 
 def test_narrower_types_have_the_exponents_of_float32_and_fewer_bits(name: str, bits: int) -> None:
     named, float32 = accumulator_named(name), dtype_named("float32")
     assert named.exponents == float32.exponents
-    # What is cut off errs by as much as a whole unit in the last place, what is rounded by half of one.
+    # Truncation errs by up to a whole unit in the last place, rounding by half a unit.
     assert named.unit_roundoff == 2.0 ** -(bits + (name != "float22"))
     assert not named.is_integer
     assert named.storage == ("uint16" if name == "bfloat16" else "float32")

@@ -35,7 +35,7 @@ def kernel(name: str = "acme.fast", **changes: Any) -> Kernel:
 
 
 def plugin(**hooks: Any) -> ModuleType:
-    """A plugin whose hooks return, or raise, what they are given."""
+    """Return a plugin with hooks that return, or raise, the given values."""
 
     def implementation(result: Any) -> Any:
         def hook() -> Any:
@@ -447,7 +447,7 @@ def test_a_pattern_that_matches_nothing_may_be_a_failed_plugins() -> None:
 
 
 def distribution(site: Path, name: str, entry_points: str, version: str = "1.0") -> Path:
-    """Install a distribution with entry points and nothing else."""
+    """Install a distribution that contains only entry points."""
     metadata = site / f"{name.replace('-', '_')}-{version}.dist-info"
     metadata.mkdir(parents=True)
     (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
@@ -456,7 +456,7 @@ def distribution(site: Path, name: str, entry_points: str, version: str = "1.0")
 
 
 def acme() -> set[tuple[str, str, str]]:
-    """The plugins of distributions called acme: the distribution, its version, and what an entry point names."""
+    """Return the plugins of the acme distributions: distribution, version, and value of the entry point."""
     found = {name: each for name, each in plugin_distributions(GROUP).items() if name.startswith("acme")}
     brought = {
         (name, each.version, entry.value)

@@ -1,4 +1,4 @@
-"""Launches on fresh inputs beside repeated ones, with timers whose readings are made up."""
+"""Launches on fresh inputs compared with repeated ones, with timers that return made-up readings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Script = Callable[[int], float]
 
 
 class ScriptedTimer:
-    """Reads what a script says."""
+    """A timer that reads its times from a script."""
 
     method = "a script"
     resolution = 2e-7
@@ -64,7 +64,7 @@ def disturbed(seconds: float, *, until: int, by: float) -> Script:
 
 @pytest.fixture(scope="module")
 def loaded() -> Iterator[LoadedKernel]:
-    """A kernel of 8×8×8 that was verified."""
+    """Yield a loaded 8×8×8 kernel after its verification."""
     kernel, device = registry().kernel("upc.kernel01"), Emulator()
     planned = plan(kernel, kernel.problem(8, 8, 8), kernel.config(block=(8, 8)), device.properties)
     with LoadedKernel(planned, device) as found:
@@ -238,7 +238,7 @@ def test_copies_of_the_same_inputs_may_be_faster_than_those_of_fresh_ones(loaded
 
 @pytest.mark.parametrize(("many", "accused"), [(6e-5, False), (4e-5, True)])
 def test_back_to_back_launches_may_be_a_bit_faster(loaded: LoadedKernel, many: float, accused: bool) -> None:
-    """L2 holds other data for them; but a launch that comes soon may find that there is nothing to do."""
+    """Such launches find other data in L2, but a launch that is too fast may have found its work already done."""
     made = Comparison(loaded, always(1e-4), always(1e-4), always(0.0), many=always(many))
     assert bool(made.found) == accused
 
@@ -380,7 +380,7 @@ REMEMBERS = kernel_source("remembers")
 
 @pytest.fixture
 def other_processes() -> Iterator[None]:
-    """Two processes that use the GPU, for two minutes at most."""
+    """Run two processes that use the GPU, for at most two minutes."""
     with ExitStack() as running:
         for _ in range(2):
             process = subprocess.Popen([sys.executable, "-c", LOAD], stdout=subprocess.PIPE, text=True)

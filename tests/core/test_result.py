@@ -23,7 +23,7 @@ CELL = Cell(
     "acme.fast", 2, 3, 5, config={"block": [8, 4, 1], "BM": 16}, device="cuda:1", timings=(COLD, PINNED),
     lda=7, ldb=11, ldc=13, seed=17, force=True, timeout=19.5,
 )  # fmt: skip
-#: A result in which nothing is as it is by default, and no two things are alike.
+#: A result without default values, and with a different value in each field.
 RESULT = Result(
     CELL,
     "acme.fast",
@@ -64,7 +64,7 @@ WRONG = replace(
 
 
 def plain(seconds: float | None = None, **changes: Any) -> Result:
-    """A verified result of a kernel that takes so long."""
+    """Return a verified result of a kernel that takes ``seconds``."""
     times = () if seconds is None else (Time(Timing(), (seconds,), 1, "made up"),)
     right = Result(Cell("acme.fast", 40, 50, 60), "acme.fast", verification=RIGHT, times=times)
     return replace(right, **changes)

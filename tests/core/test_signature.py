@@ -1,4 +1,4 @@
-"""The ``__global__`` functions of a source, and the arguments that their parameters' names and types tell."""
+"""The ``__global__`` functions of a source, and the arguments inferred from their parameters' names and types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text from files and plugins, of which a terminal must not obey escape sequences."""
+"""Escape sequences in text from files and plugins must not reach a terminal."""
 
 from __future__ import annotations
 

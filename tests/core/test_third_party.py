@@ -1,4 +1,4 @@
-"""A package outside the repository adds kernels and a figure with nothing but an entry point."""
+"""A package outside the repository adds kernels and a figure through an entry point alone."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def mmcore_figures(kernel, device):
 
 @pytest.fixture(autouse=True)
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A third party's package, installed as long as a test lasts."""
+    """Install a third party's package for the duration of a test."""
     files = {
         "acme_kernels/__init__.py": "",
         "acme_kernels/columns.py": MODULE,

@@ -35,7 +35,7 @@ WHERE = "thread (0, 0) of block (0, 0) was still running after 0.3 s at kernel.c
 
 @pytest.fixture
 def endless(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
-    """A registered kernel whose loop never ends."""
+    """Register a kernel with an endless loop and return it."""
     kernel = own(cu_file, LOOP, block=(4,))
     monkeypatch.setitem(registry().kernels, kernel.name, Registered(kernel, Origin("own", "tests")))
     return kernel
@@ -70,14 +70,14 @@ def test_conform_stops_at_the_first_case_that_takes_too_long(endless: Kernel) ->
 
 @pytest.fixture
 def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Cases are tested in worker processes."""
+    """Test the cases in worker processes."""
     monkeypatch.delenv("MMCORE_IN_PROCESS")
     yield
     end_workers()
 
 
 def conform_module(folder: Path, monkeypatch: pytest.MonkeyPatch, rule: str) -> Conformance:
-    """The conformance of the right kernel in a module of its own, whose launch rule begins with a statement."""
+    """Return the conformance of the right kernel in a separate module; ``rule`` begins its launch rule."""
     wrong_kernels.kernel(folder)
     (folder / "its_module.py").write_text(
         "import os\n"

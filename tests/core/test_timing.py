@@ -1,4 +1,4 @@
-"""Rounds and iterations of a time, with timers whose readings are made up."""
+"""Rounds and iterations of a time, with timers that return made-up readings."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from mmcore.errors import DeviceError, KernelError
 from mmcore.timing import Time, measure_times
 
 Reading = Callable[[int, int], float]
-"""Seconds of so many launches, by the number of the reading."""
+"""A function from a number of launches and the number of the reading to seconds."""
 
 
 class MadeUpTimer:
-    """A timer that remembers the counts it was asked for."""
+    """A timer that records the requested counts."""
 
     method = "made up"
     resolution = 1e-4
@@ -40,7 +40,7 @@ class MadeUpTimer:
 
 
 def measured(reading: Reading, **options: Any) -> tuple[Time, list[int]]:
-    """The time that comes of these readings, and how many launches each was of."""
+    """Return the time that results from these readings, and the number of launches of each reading."""
     timer = MadeUpTimer(reading)
     module = SimpleNamespace(timer=lambda calls, cold: timer)
     try:
@@ -50,7 +50,7 @@ def measured(reading: Reading, **options: Any) -> tuple[Time, list[int]]:
 
 
 def in_turns(readings: Sequence[Reading], **options: Any) -> tuple[list[Time], list[tuple[int, int]]]:
-    """The times of several kernels, and which of them each reading was of, and how many launches."""
+    """Return the times of several kernels, and the kernel and number of launches of each reading."""
     made: list[tuple[int, int]] = []
 
     def told(number: int, reading: Reading) -> Reading:

@@ -1,4 +1,4 @@
-"""Tuned configs: which are taken, before what, and the kernels that ``matmul`` takes by them."""
+"""Tuned configs: which ones are used, their precedence, and the kernels that ``matmul`` chooses from them."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from tests.core.test_api import normal
 from tests.core.test_matmul_in_place import PACKED, RIGHT, EmulatedGpu, WithDlpack
 
 CARD = "Test GPU"
-TESTED = DeviceProperties(compute_capability=(9, 1), card=CARD)  # nothing that is shipped was tuned on such a card
-KERNEL = "upc.kernel11"  # whose default block is 32×32
-TILES = "ladder.f32.03_tiles"  # which reads nothing past the matrices, and takes every size
+TESTED = DeviceProperties(compute_capability=(9, 1), card=CARD)  # no shipped config was tuned on this card
+KERNEL = "upc.kernel11"  # its default block is 32×32
+TILES = "ladder.f32.03_tiles"  # supports every size and reads nothing past the matrices
 Write = Callable[..., Path]
 
 
@@ -47,7 +47,7 @@ def entry(block: int, size: int = 64, kernel: str = KERNEL, seconds: float = 1e-
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
-    """Writes the user's own tuning file, or a plugin's."""
+    """Yield a function that writes the user's tuning file, or a plugin's."""
     monkeypatch.setenv("MMCORE_TUNING_DIR", str(tmp_path / "own"))
     plugin = type("Plugin", (), {"mmcore_tuning": staticmethod(hookimpl(lambda: [tmp_path / "theirs"]))})()
     registry().add(plugin, "tuned", "acme-tuned")
@@ -64,7 +64,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
 
 
 class Card(EmulatedGpu):
-    """An emulated GPU of a model for which configs may be tuned."""
+    """An emulated GPU of a model that may have tuned configs."""
 
     supports_timing = True
     card = CARD
@@ -75,7 +75,7 @@ class Card(EmulatedGpu):
 
 
 def taken(size: int = 64, kernel: str = KERNEL, card: str = CARD) -> tuple[str, str]:
-    """The config of a square product where the user names none, and where it comes from."""
+    """Return the default config of a square product, and its origin."""
     found = mmcore.kernels()[kernel]
     config, origin = usual_config(found, found.problem(size, size, size), replace(TESTED, card=card))
     return config.id, origin
@@ -175,7 +175,7 @@ def test_the_ladder_on_an_h100_takes_what_was_tuned_on_an_h200() -> None:
 def test_configs_that_a_kernel_has_no_more_or_that_do_not_fit_are_passed_over(write: Write) -> None:
     write({**entry(8), "config": {"STAGES": 3}}, entry(16, size=128))
     assert taken()[0] == "b16"
-    multiples = "upc.kernel10"  # takes whole blocks alone
+    multiples = "upc.kernel10"  # supports whole blocks only
     write(entry(32, 64, multiples), entry(16, 1024, multiples))
     assert [taken(size, multiples)[0] for size in (96, 48)] == ["b32", "b16"]
 
@@ -420,7 +420,7 @@ def test_kernels_with_known_bugs_and_of_another_operation_are_never_taken(write:
 
 
 def test_a_kernel_whose_nearest_config_does_not_fit_is_taken_with_the_next_one(write: Write, gpu: Card) -> None:
-    multiples = "upc.kernel10"  # takes whole blocks alone
+    multiples = "upc.kernel10"  # supports whole blocks only
     write(entry(32, 64, multiples), entry(8, 512, multiples))
     a = normal(40, 40)
     chosen = mmcore.best_kernel(a, a, device="cuda:1")
@@ -437,7 +437,7 @@ def test_a_tuning_file_that_has_changed_is_read_again(write: Write) -> None:
 
 @pytest.fixture
 def added() -> Iterator[Callable[[Kernel], None]]:
-    """Registers a kernel."""
+    """Yield a function that registers a kernel."""
     kernels: list[Kernel] = []
     plugin = type("Plugin", (), {"mmcore_kernels": staticmethod(hookimpl(lambda: kernels))})()
 

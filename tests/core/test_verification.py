@@ -1,4 +1,4 @@
-"""Verification: a right product is accepted whatever its order of summation; one wrong element in it is found."""
+"""Verification accepts a right product in any order of summation, and finds one wrong element."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_terms_hide_in_float32_from_k_10322_on_and_in_narrow_types_far_earlier()
     assert not hides_a_term(Problem(1, 1, 10**9, "float64"), "float64")
 
 
-# Mistakes. Each damages a right C in place and says where the first wrong element is.
+# Mistakes. Each damages a right C in place and returns the position of the first wrong element.
 
 Damage = Callable[[Generator, Problem, Matrices, Array], Place]
 
@@ -291,7 +291,7 @@ def test_a_wrong_row_is_suspect_whatever_the_squares_of_its_numbers_are() -> Non
 @pytest.mark.parametrize("k", [4, 8, 64, 640])
 def test_float32_in_parts_is_right_where_all_that_count_are_multiplied(k: int) -> None:
     def parts(numbers: Array) -> tuple[Array, Array]:
-        """Big and small parts of TF32, cut off."""
+        """Return the big and small parts of numbers, truncated to TF32."""
         big = (numbers.copy().view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
         small = ((numbers - big).view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
         return big.astype(float), small.astype(float)
@@ -437,7 +437,7 @@ def test_an_element_that_kept_the_old_c_is_wrong_and_not_called_unwritten(regime
         assert (mismatch.row, mismatch.column, mismatch.unwritten) == (39, 20, False)
 
 
-# What is verified.
+# Strides, types and inputs of the verified product.
 
 
 def test_any_strides_will_do(regime: str) -> None:
@@ -635,7 +635,7 @@ def test_a_suspect_row_within_the_tolerance_is_right() -> None:
 
 
 def test_the_smallest_term_is_missed_in_no_row_at_8192() -> None:
-    """The hardest case promised: terms of 0.25 among 8192 whose sums have 4096 columns of rounding beside them."""
+    """The hardest supported case: terms of 0.25 among 8192, with the rounding of 4096 columns of sums."""
     problem = Problem(40, 4096, 8192)
     matrices = draw(problem, seed=1)
     rows, columns = [5, 21, 38], [4095, 0, 2321]
@@ -692,7 +692,7 @@ def test_suspect_rows_are_compared_up_to_the_first_that_is_wrong(monkeypatch: py
     problem = Problem(40, N, 17)
     matrices = draw(problem, seed=1)
     for wrong, row, counted, compared in [
-        ([9, 20, 31], 9, 2, 20),  # of the sampled rows 9 and 31 are wrong: no row behind 9 can be the first
+        ([9, 20, 31], 9, 2, 20),  # the sampled rows 9 and 31 are wrong: no row after 9 can be the first
         ([4, 8, 9], 4, 2, 21),  # 4, which was not sampled, comes before 9: 8 is compared no more
         ([20, 22], 20, 1, 21),
     ]:

@@ -1,4 +1,4 @@
-"""A kernel that brings its process down, hangs or lies costs its own cell, and nothing else."""
+"""A kernel that crashes its process, hangs or forges its result costs its own cell, and nothing else."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ RIGHT = kernel_source("one_element_a_thread")
 
 @pytest.fixture(scope="module", autouse=True)
 def _fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Workers as users have them, and a plugin that brings the fragile device."""
+    """Use worker processes, as in normal use, and install the plugin with the fragile device."""
     site = tmp_path_factory.mktemp("site")
     install(site, "fragile-device", "fragile", "from tests.fragile_device import mmcore_devices\n")
     with pytest.MonkeyPatch.context() as patch:
@@ -56,7 +56,7 @@ def _fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def cell(folder: Path, name: str, size: int = 16, **asked: Any) -> Cell:
-    """A right kernel in a .cu file of that name, which tells the device what to do."""
+    """Return a cell of a right kernel; the name of its .cu file is the command for the fragile device."""
     source = folder / f"{name}.cu"
     source.write_text(RIGHT)
     usual: dict[str, Any] = {"device": "fragile", "timings": (Timing(max_seconds=0.01, min_rounds=3),)}
@@ -68,7 +68,7 @@ def measured(folder: Path, name: str, size: int = 16, **asked: Any) -> Result:
 
 
 def worker() -> int:
-    """The worker's process; a new one is started when there is none."""
+    """Return the worker's process, after starting one if there is none."""
     return int(run("fragile:0", DESCRIBE)["facts"]["process"])
 
 
@@ -162,7 +162,7 @@ def test_what_goes_wrong_is_the_error_that_it_would_be_here(tmp_path: Path) -> N
 
 
 def test_phases_that_follow_each_other_for_ever_reach_the_time_limit(scripted: Callable[..., WorkerProcess]) -> None:
-    # A worker whose own limit does not hold, as one has whose kernel keeps the interpreter's lock.
+    # A worker that exceeds its own time limit, like one with a kernel that holds the interpreter's lock.
     process = scripted(
         """
 phases = ["plan", "compile", "verify"]

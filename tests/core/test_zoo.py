@@ -52,7 +52,7 @@ class Benchmarks:
 
 @pytest.fixture(scope="module", params=DEVICES)
 def where(request: pytest.FixtureRequest) -> str:
-    """A kind of device."""
+    """Return a kind of device."""
     return str(request.param)
 
 

@@ -30,12 +30,14 @@ ARGUMENTS = ("A", "B", "C", "m", "n", "k")
 SOURCE = kernel_source("sums_in_shared_memory")
 
 
+def compiled(source: str, architecture: str, *functions: str) -> CompiledModule:
+    options = (f"-arch=sm_{architecture}", "--ptxas-options=-v", "--no-cache")
+    return compile_source("test", Path("test.cu"), source, options, functions)[0]
+
+
 def made(architecture: str = "90", trailing: str = "", begin: str = "0", source: str = SOURCE) -> CompiledModule:
-    """The product above, in dynamic shared memory of 1024 bytes, as NVRTC compiles it."""
-    text = source.replace("TRAILING", trailing).replace("BEGIN", begin)
-    return compile_source(
-        "test", Path("test.cu"), text, (f"-arch=sm_{architecture}", "--ptxas-options=-v", "--no-cache"), ("product",)
-    )[0]
+    """Return the product above as NVRTC compiles it, with 1024 bytes of dynamic shared memory."""
+    return compiled(source.replace("TRAILING", trailing).replace("BEGIN", begin), architecture, "product")
 
 
 def declared(**further: Any) -> Kernel:
@@ -74,21 +76,7 @@ def test_machine_code_and_ptx_are_read_as_nvrtc_reports_them(architecture: str) 
 
 @pytest.mark.parametrize("architecture", ["75", "80", "90", "100", "120"])
 def test_of_several_functions_each_has_its_own_resources(architecture: str) -> None:
-    source = """
-    __shared__ float common[7];
-    struct S { int a[5]; };
-    extern "C" __device__ __noinline__ float called(float x) { return x * 3; }
-    extern "C" __global__ void first(S s, double d, short q, float* A)
-    {
-        __shared__ float own[32][3];
-        own[threadIdx.x][1] = called(A[s.a[q]]);
-        __syncthreads();
-        A[0] = own[s.a[1]][2] + d;
-    }
-    extern "C" __global__ void second(float* A) { common[threadIdx.x] = A[1]; __syncthreads(); A[2] = common[0]; }
-    """
-    options, names = (f"-arch=sm_{architecture}", "--ptxas-options=-v", "--no-cache"), ("first", "second")
-    module, _ = compile_source("test", Path("test.cu"), source, options, names)
+    module = compiled(kernel_source("two_functions"), architecture, "first", "second")
     code, ptx = read_cubin(module.cubin), read_ptx(module.ptx)
     assert set(code.functions) == set(ptx.functions) == {"first", "second"}
     for name, function in module.functions.items():

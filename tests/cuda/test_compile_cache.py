@@ -1,4 +1,4 @@
-"""The compile cache: nothing is compiled twice, and every included file is followed."""
+"""The compile cache compiles nothing twice and notices changes of every included file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.tables import cases
 
 @pytest.fixture(autouse=True)
 def compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """A cache of the test's own; the sources that NVRTC compiled; and a working directory that is not the source's."""
+    """Yield the sources that NVRTC compiled, with an empty cache and a working directory other than the source's."""
     names: list[str] = []
 
     def compile_and_count(kernel: str, source: Path, *asked: tuple[str, ...]) -> tuple[CompiledModule, DeviceHalf]:
@@ -51,7 +51,7 @@ def entries() -> list[Path]:
 def compiled(
     cu_file: Path, declarations: str = "", *options: str, value: str = "EXTRA", again: bool = False
 ) -> CompiledModule:
-    """The code of a kernel that writes ``value`` below ``declarations``, in another process or, ``again``, in this."""
+    """Return the code of a kernel that writes ``value``; without ``again``, as a new process would compile it."""
     text = f"{declarations}\n{SOURCE}"
     if not cu_file.exists() or cu_file.read_text() != text:
         cu_file.write_text(text)
@@ -67,7 +67,7 @@ def write(path: Path, text: str) -> Path:
 
 
 def check_followed(compilations: list[str], header: Path, cu_file: Path, *asked: str) -> None:
-    """The code follows the header, and is taken from the cache where that has not changed."""
+    """Check that the code follows the header, and comes from the cache if the header has not changed."""
     write(header, "#define EXTRA 1.0f\n")
     first = compiled(cu_file, *asked)
     assert compiled(cu_file, *asked) == first

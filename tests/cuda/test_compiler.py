@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from cuda.bindings import nvrtc
 
 import mmcore
 from mmcore import DeviceProperties, Kernel
@@ -25,7 +26,7 @@ SOURCE = 'extern "C" __global__ void f(const float* A, const float* B, float* C,
 
 
 def planned(source: Path, value: str = "1.0f", entry: str = "f", **declared: Any) -> Plan:
-    """One launch of ``source`` with the macro VALUE."""
+    """Plan one launch of ``source`` with the macro VALUE."""
     kernel = Kernel(
         name="test.f",
         source=source,
@@ -42,6 +43,10 @@ def planned(source: Path, value: str = "1.0f", entry: str = "f", **declared: Any
 def compiled(cu_file: Path, text: str, architecture: str = "90", **declared: Any) -> CompiledModule:
     cu_file.write_text(text)
     return compile_plan(planned(cu_file, **declared), architecture)
+
+
+def compile_text(text: str, *options: str, functions: tuple[str, ...] = ("f",)) -> CompiledModule:
+    return compile_source("test.f", Path("kernel.cu"), text, ("-arch=sm_90", *options), functions)[0]
 
 
 def failure(cu_file: Path, text: str, **declared: Any) -> str:
@@ -64,8 +69,6 @@ def test_one_compilation_gives_machine_code_ptx_and_resources(cu_file: Path) -> 
 
 
 def test_spilled_registers_are_counted(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from cuda.bindings import nvrtc
-
     logs: list[bytes] = []
     read = nvrtc.nvrtcGetProgramLog
 
@@ -82,16 +85,6 @@ def test_spilled_registers_are_counted(cu_file: Path, monkeypatch: pytest.Monkey
     stores, loads = (int(re.findall(rb"(\d+) bytes spill %s" % what, logs[0])[0]) for what in (b"stores", b"loads"))
     assert spilled is not None
     assert 0 < min(stores, loads) < spilled == stores + loads
-
-
-def test_a_kernels_own_architecture_wins(cu_file: Path) -> None:
-    cu_file.write_text(SOURCE)
-    assert compile_plan(planned(cu_file, architecture="80"), "90").architecture == "sm_80"
-
-
-def test_cudas_own_headers_are_found(cu_file: Path) -> None:
-    text = '#include <cuda_bf16.h>\nextern "C" __global__ void f(__nv_bfloat16* A) { A[0] = __float2bfloat16(VALUE); }'
-    assert "cvt.rn.bf16" in compiled(cu_file, text).ptx
 
 
 @pytest.mark.parametrize("declaration", ["template <int N>", "template <int N,\n typename T = float> static"])
@@ -129,22 +122,12 @@ def test_no_option_for_a_newer_standard_is_named_where_it_does_not_help(cu_file:
 def test_every_function_that_is_missing_is_named() -> None:
     text = "template <int N> struct S { float value; };\n" + SOURCE.replace("VALUE", "1.0f")
     with pytest.raises(mmcore.CompileError, match=r"^test\.f: kernel\.cu has no function g or h; it has f$"):
-        compile_source("test.f", Path("kernel.cu"), text, ("-arch=sm_90",), ("f", "g", "h"))
+        compile_text(text, functions=("f", "g", "h"))
 
 
-def test_a_function_that_is_no_kernel_is_told(cu_file: Path) -> None:
-    text = '__device__ float f;\nextern "C" __global__ void g(float* A) { A[0] = f * VALUE; }'
-    assert failure(cu_file, text, entry="&f") == "test.f: &f in kernel.cu is not a __global__ function"
-
-
-def test_of_a_source_without_functions_only_the_missing_one_is_named(cu_file: Path) -> None:
-    assert failure(cu_file, "struct Nothing {};\n") == "test.f: kernel.cu has no function f"
-
-
-def test_an_error_in_the_source_is_what_is_told(cu_file: Path) -> None:
-    begin, log = failure(cu_file, "§" + SOURCE).split("\n", 1)
-    assert begin == "test.f: kernel.cu does not compile:"
-    assert "kernel.cu(1): error:" in log
+def test_a_kernels_own_architecture_wins(cu_file: Path) -> None:
+    cu_file.write_text(SOURCE)
+    assert compile_plan(planned(cu_file, architecture="80"), "90").architecture == "sm_80"
 
 
 def test_the_options_of_a_plan_are_its_architecture_its_macros_and_its_own(cu_file: Path) -> None:
@@ -164,10 +147,28 @@ def test_every_macro_and_folder_of_a_declaration_is_an_option(cu_file: Path) -> 
     assert asked[-5:] == (f"-I{folder}/a", f"-I{folder}/b/c", "-DALL=1", "-DROWS=8", "-DTILE=8")
 
 
-def test_an_option_that_nvrtc_does_not_know_is_quoted(cu_file: Path) -> None:
-    said = failure(cu_file, SOURCE, options=("--no-such-option",))
-    assert said.startswith("test.f: kernel.cu does not compile:\n")
-    assert "--no-such-option" in said
+NO_KERNEL = '__device__ float f;\nextern "C" __global__ void g(float* A) { A[0] = f * VALUE; }'
+
+
+@pytest.mark.parametrize(
+    ("text", "declared", "first", "log"),
+    [
+        (NO_KERNEL, {"entry": "&f"}, "&f in kernel.cu is not a __global__ function", ""),
+        ("struct Nothing {};\n", {}, "kernel.cu has no function f", ""),
+        ("§" + SOURCE, {}, "kernel.cu does not compile:", "kernel.cu(1): error:"),
+        (SOURCE, {"options": ("--no-such-option",)}, "kernel.cu does not compile:", "--no-such-option"),
+        (f'#include "latin.cuh"\n{SOURCE}', {}, "kernel.cu does not compile:", "#error Gr\ufffd"),
+    ],
+    ids=["no kernel", "no function", "an error", "an unknown option", "a log that is not UTF-8"],
+)
+def test_the_first_line_of_a_failure_says_what_is_wrong_and_the_log_why(
+    cu_file: Path, text: str, declared: dict[str, Any], first: str, log: str
+) -> None:
+    cu_file.with_name("latin.cuh").write_bytes("#error Größe\n".encode("latin-1"))
+    begin, _, rest = failure(cu_file, text, **declared).partition("\n")
+    assert begin == f"test.f: {first}"
+    assert log in rest
+    assert bool(log) == bool(rest)
 
 
 @pytest.mark.parametrize(
@@ -205,8 +206,6 @@ def test_a_source_may_begin_with_a_byte_order_mark(cu_file: Path) -> None:
     ],
 )
 def test_nvrtc_may_be_missing(cu_file: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str) -> None:
-    from cuda.bindings import nvrtc
-
     def missing() -> None:
         raise error
 
@@ -222,7 +221,6 @@ def test_nvrtc_may_be_missing(cu_file: Path, monkeypatch: pytest.MonkeyPatch, er
 
 def test_an_empty_text_of_nvrtc_does_not_reach_into_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python keeps one object for each single byte; NVRTC writes the end of an empty log into what it is given."""
-    from cuda.bindings import nvrtc
 
     def write_end(program: object, text: bytes) -> tuple[object]:
         ctypes.memset(id(text) + bytes.__basicsize__ - 1, 0, 1)
@@ -232,7 +230,7 @@ def test_an_empty_text_of_nvrtc_does_not_reach_into_python(monkeypatch: pytest.M
     monkeypatch.setattr(nvrtc, "nvrtcGetProgramLogSize", lambda program: (size(program)[0], 1))
     monkeypatch.setattr(nvrtc, "nvrtcGetProgramLog", write_end)
     with pytest.raises(mmcore.CompileError):
-        compile_source("test.f", Path("kernel.cu"), SOURCE, ("-arch=sm_90", "-DVALUE=1.0f"), ("f",))
+        compile_text(SOURCE, "-DVALUE=1.0f")
     assert bytes([32]) + b"x" == bytes((32, 120))
     assert bytes([32])[0] == 32
 
@@ -240,21 +238,14 @@ def test_an_empty_text_of_nvrtc_does_not_reach_into_python(monkeypatch: pytest.M
 def test_a_name_that_is_missing_comes_before_a_template_that_is_no_instance() -> None:
     text = "template <int N> __global__ void f(float* A) { A[0] = N; }\n"
     with pytest.raises(mmcore.CompileError) as error:
-        compile_source("test.f", Path("kernel.cu"), text, ("-arch=sm_90",), ("f", "g"))
+        compile_text(text, functions=("f", "g"))
     missing, template = str(error.value).split("; it has f; ")
     assert missing == "test.f: kernel.cu has no function g"
     assert template.startswith("f in kernel.cu is a template, whose instances are named f<16> or f<{block.x}>")
 
 
-def test_a_log_may_quote_what_is_no_utf_8(cu_file: Path) -> None:
-    cu_file.with_name("mine.cuh").write_bytes("#error Größe\n".encode("latin-1"))
-    assert "#error Gr\ufffd" in failure(cu_file, f'#include "mine.cuh"\n{SOURCE}')
-
-
 @pytest.mark.parametrize("text", [SOURCE, "nonsense", "int nothing;"])
-def test_every_nvrtc_program_is_destroyed(cu_file: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    from cuda.bindings import nvrtc
-
+def test_every_nvrtc_program_is_destroyed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     made: list[int] = []
     destroyed: list[int] = []
     create, destroy = nvrtc.nvrtcCreateProgram, nvrtc.nvrtcDestroyProgram
@@ -270,7 +261,7 @@ def test_every_nvrtc_program_is_destroyed(cu_file: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(nvrtc, "nvrtcCreateProgram", created)
     monkeypatch.setattr(nvrtc, "nvrtcDestroyProgram", gone)
     with contextlib.suppress(mmcore.CompileError):
-        compile_source("test.f", cu_file, text, ("-arch=sm_90", "-DVALUE=1.0f"), ("f",))
+        compile_text(text, "-DVALUE=1.0f")
     assert made == destroyed
     assert made
 
@@ -287,8 +278,6 @@ def test_a_source_needs_a_compiler(cu_file: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("function", ["CreateProgram", "AddNameExpression", "GetPTX", "GetCUBINSize", "GetLoweredName"])
 def test_nvrtcs_errors_name_the_function(cu_file: Path, monkeypatch: pytest.MonkeyPatch, function: str) -> None:
-    from cuda.bindings import nvrtc
-
     out_of_memory = nvrtc.nvrtcResult.NVRTC_ERROR_OUT_OF_MEMORY
     monkeypatch.setattr(nvrtc, f"nvrtc{function}", lambda *asked: (out_of_memory, None))
     said = f"^test.f: NVRTC's {function} failed with NVRTC_ERROR_OUT_OF_MEMORY$"
@@ -297,9 +286,7 @@ def test_nvrtcs_errors_name_the_function(cu_file: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(("text", "log"), [(SOURCE, ""), ("#warning look here\n" + SOURCE, ":\nkernel.cu(1): warning")])
-def test_an_nvrtc_error_has_its_log(cu_file: Path, monkeypatch: pytest.MonkeyPatch, text: str, log: str) -> None:
-    from cuda.bindings import nvrtc
-
+def test_an_nvrtc_error_has_its_log(monkeypatch: pytest.MonkeyPatch, text: str, log: str) -> None:
     compile_program = nvrtc.nvrtcCompileProgram
 
     def fail(*asked: Any) -> Any:
@@ -307,9 +294,8 @@ def test_an_nvrtc_error_has_its_log(cu_file: Path, monkeypatch: pytest.MonkeyPat
         return (nvrtc.nvrtcResult.NVRTC_ERROR_INTERNAL_ERROR,)
 
     monkeypatch.setattr(nvrtc, "nvrtcCompileProgram", fail)
-    quiet = ("-arch=sm_90", "-DVALUE=1.0f")
     with pytest.raises(mmcore.CompileError) as raised:
-        compile_source("test.f", Path("kernel.cu"), text, quiet, ("f",))
+        compile_text(text, "-DVALUE=1.0f")
     said = "test.f: NVRTC failed with NVRTC_ERROR_INTERNAL_ERROR"
     assert str(raised.value).startswith(said + log)
     assert log or str(raised.value) == said

@@ -26,7 +26,7 @@ def test_cudas_own_headers_compile(cu_file: Path, header: str) -> None:
 
 @pytest.fixture
 def located(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Path]]:
-    """The folders of headers that cuda-pathfinder finds, by library."""
+    """Yield the folders of headers that cuda-pathfinder finds, by library."""
     found: dict[str, Path] = {}
 
     def find(library: str) -> str | None:
@@ -39,7 +39,7 @@ def located(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Path]]:
 
 
 def made(folder: Path, *headers: str, version: str = "13050") -> Path:
-    """A folder with these headers."""
+    """Write these headers to a folder and return it."""
     for header in (*headers, "cuda_runtime_api.h"):
         (folder / header).parent.mkdir(parents=True, exist_ok=True)
         (folder / header).write_text(f"#define CUDART_VERSION  {version}\n")

@@ -26,12 +26,12 @@ from tests.cuda.test_compile_cache import entries
 from tests.cuda.test_compiler import SOURCE, planned
 
 Damage = Callable[[Path, bytes], object]
-"""Done to the file of an entry, whose content is given."""
+"""Damage to the file of a cache entry, given its content."""
 
 
 @pytest.fixture(autouse=True)
 def _fresh(tmp_path: Path, cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A source, and a cache directory of the test's own."""
+    """Write a source and use an empty cache directory."""
     monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "cache"))
     cu_file.write_text(SOURCE)
     forget()
@@ -47,25 +47,20 @@ def compiled(source: Path, value: str = "1.0f") -> CompiledModule:
 
 @pytest.fixture
 def first(cu_file: Path) -> CompiledModule:
-    """The code of the source, whose entry is in the cache."""
+    """Return the source's code, which is now in the cache."""
     return compiled(cu_file)
 
 
 @pytest.fixture
 def entry(first: CompiledModule) -> Path:
-    """The file of that entry."""
+    """Return the file of the code's cache entry."""
     (path,) = entries()
     return path
 
 
 def then(*steps: Callable[[Path], object]) -> Damage:
     """Return a damage of several steps."""
-
-    def damage(path: Path, whole: bytes) -> None:
-        for step in steps:
-            step(path)
-
-    return damage
+    return lambda path, whole: [step(path) for step in steps]
 
 
 DAMAGES: dict[str, Damage] = {
@@ -132,7 +127,7 @@ def _wait_for(directory: Path, pattern: str) -> None:
 
 @pytest.mark.slow
 def test_killed_writers_leave_a_sound_cache(cu_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every entry they leave is whole, what they left half written is not used, and nothing waits for the dead."""
+    """Their entries are complete, half-written files are not used, and no process waits for a dead one."""
     rng = random.Random(1)
     workers = [worker(cu_file, rng.randrange(1000)) for _ in range(12)]
     for each in workers:

@@ -44,16 +44,15 @@ def log(*launches: dict[str, str], further: tuple[str, ...] = ()) -> str:
     """Return ncu's log of some launches; every other metric is 7."""
     metrics = (*METRICS, *further)
     rows = [["ID", "Kernel Name", *metrics], ["", "", *("inst" for _ in metrics)]]
-    rows += [
-        [str(index), "f(int, int)", *(each.get(name, "7") for name in metrics)] for index, each in enumerate(launches)
-    ]
+    for index, each in enumerate(launches):
+        rows.append([str(index), "f(int, int)", *(each.get(name, "7") for name in metrics)])
     lines = [",".join(f'"{cell}"' for cell in row) for row in rows]
     return "\n".join(["==PROF== Connected to process 1", *lines, "==PROF== Disconnected"])
 
 
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A GPU, as far as the names of devices go."""
+    """Pretend that there is a GPU called cuda:0."""
     monkeypatch.setattr("mmcore_cuda.ncu.ncu.chosen", lambda spec: (Provider(), 0))
     monkeypatch.setattr("mmcore_cuda.ncu.ncu.device_name", lambda spec: "cuda:0")
     for name in ("cuProfilerStart", "cuProfilerStop"):
@@ -62,23 +61,13 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def ncu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, gpu: None) -> Path:
-    """An ncu that knows the metrics and writes the log that it is given; it neither counts nor runs anything.
+    """Install an ncu that knows the metrics and writes a given log, without counting or running anything.
 
-    What the program that it should watch would write is made by the emulator.
+    The emulator writes the output of the program that ncu should profile.
     """
-    text = f"""#!{sys.executable} -S
-import pathlib, shutil, sys, time
-here = pathlib.Path({str(tmp_path)!r})
-if "--query-metrics" in sys.argv: sys.exit(print((here / "known").read_text()))
-(here / "arguments").write_text("\\n".join(sys.argv))
-time.sleep(float((here / "delay").read_text()))
-log = pathlib.Path(sys.argv[sys.argv.index("--log-file") + 1])
-log.write_text((here / "log").read_text())
-if (here / "launched").exists(): shutil.copy(here / "launched", sys.argv[-1])
-print((here / "said").read_text())
-"""
     program = tmp_path / "ncu"
-    program.write_text(text)
+    text = (Path(__file__).parents[1] / "data" / "ncu.txt").read_text()
+    program.write_text(f"#!{sys.executable} -S\n{text}")
     program.chmod(0o755)
     (tmp_path / "known").write_text("")
     (tmp_path / "said").write_text("")
@@ -93,6 +82,12 @@ def profiles(folder: Path, *names: str, further: str = "", **cell: Any) -> list[
     launched = [under_ncu.launch(cell, Emulator()) for cell in cells]
     (folder / "launched").write_text(json.dumps({"launched": launched}))
     return profiles_by_ncu(cells, further)
+
+
+def argument(ncu: Path, option: str) -> str:
+    """Return the argument of an option with which ncu was run."""
+    asked = (ncu / "arguments").read_text().split("\n")
+    return asked[asked.index(option) + 1]
 
 
 def test_a_log_is_read_between_other_lines() -> None:
@@ -140,14 +135,14 @@ UNKNOWN = (TENSOR, "sm__ops_path_tensor_src_fp8.sum")
 
 
 def test_metrics_that_ncu_does_not_know_are_left_out_and_named(ncu: Path) -> None:
-    """ncu lists one metric in a line, among other lines."""
+    """The output of ncu lists one metric per line, among other lines."""
     known = [metric.partition(".")[0] for metric in METRICS if metric not in UNKNOWN]
     lines = ["Device NVIDIA H200 (GH100)", *(f"{name}    Counter    inst    # of {TENSOR}" for name in known)]
     (ncu / "known").write_text("\n".join(lines))
     (ncu / "log").write_text(log({}))
     (found,) = profiles(ncu, "upc.kernel01")
-    asked = (ncu / "arguments").read_text().split("\n")
-    assert asked[asked.index("--metrics") + 1].split(",") == [metric for metric in METRICS if metric not in UNKNOWN]
+    assert argument(ncu, "--metrics").split(",") == [metric for metric in METRICS if metric not in UNKNOWN]
+    assert argument(ncu, "--clock-control") == "none", "clocks are left alone"
     assert unknown_metrics(found) == list(UNKNOWN)
     assert found.to_json()["tensor_instructions"] is None
     assert found.counters.tensor_flops == 7 * (len(COUNTERS["tensor_flops"]) - 1), "of the other types"
@@ -158,8 +153,7 @@ def test_further_counters_are_read_by_a_pattern_of_their_names(ncu: Path) -> Non
     (ncu / "known").write_text("\n".join(names))
     (ncu / "log").write_text(log({}, further=("smsp__inst_executed_op_other.sum",)))
     (found,) = profiles(ncu, "upc.kernel01", further=r"smsp__inst_executed_op_\w+")
-    asked = (ncu / "arguments").read_text().split("\n")
-    assert asked[asked.index("--metrics") + 1].split(",") == [*METRICS, "smsp__inst_executed_op_other.sum"]
+    assert argument(ncu, "--metrics").split(",") == [*METRICS, "smsp__inst_executed_op_other.sum"]
     measured = found.launches[0].measured
     assert measured is not None
     assert measured.metrics["smsp__inst_executed_op_other.sum"] == 7
@@ -168,9 +162,7 @@ def test_further_counters_are_read_by_a_pattern_of_their_names(ncu: Path) -> Non
 def test_metrics_without_a_number_are_left_out(ncu: Path) -> None:
     """Request every metric from an ncu that lists none."""
     (ncu / "log").write_text(log({TENSOR: "n/a"}))
-    (found,) = profiles(ncu, "upc.kernel01")
-    assert unknown_metrics(found) == [TENSOR]
-    assert found.to_json()["tensor_instructions"] is None
+    assert unknown_metrics(profiles(ncu, "upc.kernel01")[0]) == [TENSOR]
 
 
 @pytest.mark.parametrize("metric", [TENSOR, "gpu__time_duration.sum"])
@@ -178,13 +170,6 @@ def test_counters_that_another_profiler_holds_are_an_error(ncu: Path, metric: st
     (ncu / "log").write_text(log({metric: "nan"}))
     with pytest.raises(DeviceError, match=f"^ncu has no number for {metric}; is another profiler using the GPU"):
         profiles(ncu, "upc.kernel01")
-
-
-def test_clocks_are_left_alone(ncu: Path) -> None:
-    (ncu / "log").write_text(log({}))
-    profiles(ncu, "upc.kernel01")
-    arguments = (ncu / "arguments").read_text().split("\n")
-    assert arguments[arguments.index("--clock-control") + 1] == "none"
 
 
 @pytest.mark.parametrize(

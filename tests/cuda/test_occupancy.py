@@ -1,4 +1,4 @@
-"""Theoretical occupancy: the lecture's published tables, today's GPUs, and what ``mmcore occupancy`` says."""
+"""Theoretical occupancy: the lecture's published tables, today's GPUs, and the output of ``mmcore occupancy``."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_several_launches_are_told_apart_by_their_functions(monkeypatch: pytest.
 def test_old_capabilities_are_compiled_for_the_oldest_one(monkeypatch: pytest.MonkeyPatch) -> None:
     targets = [capability_target(pair).architecture for pair in ((1, 2), (7, 0), (8, 6), (12, 0))]
     assert targets == ["75", "75", "86", "120"]
-    # CUDA 12's NVRTC knows 5.0 too.
+    # CUDA 12's NVRTC supports 5.0 too.
     monkeypatch.setattr("cuda.bindings.nvrtc.nvrtcGetSupportedArchs", lambda: (None, [50, 61, 70, 75, 86, 90, 120]))
     assert capability_target((1, 2)).architecture == capability_target((7, 0)).architecture == "75"
     newer = staged(min_compute_capability=(9, 0))
@@ -227,7 +227,7 @@ def test_every_result_has_the_occupancy_of_the_launch_that_keeps_the_fewest_warp
 
 @pytest.fixture(autouse=True)
 def own(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """acme.tiled, in square tiles of 16, 5 and 22, and acme.many, five configs with a parameter besides the block."""
+    """Register acme.tiled, with square tiles of 16, 5 and 22, and acme.many, with five configs that differ in WAYS."""
     cu_file.write_text(kernel_source("one_tile"))
     needs = (Multiple(("m", "n", "k"), of="TILE"),)
     configs: dict[str, list[dict[str, Any]]] = {
@@ -240,7 +240,7 @@ def own(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rows(output: str) -> dict[str, list[str]]:
-    """The table's rows by name."""
+    """Return the table's rows by name."""
     table = output.partition("\n\nblock ")[2].partition("\n\n")[0]
     cells = [re.split(r" {2,}", line) for line in f"block {table}".splitlines()]
     return {name.removesuffix(" "): values for name, *values in cells}

@@ -30,7 +30,7 @@ CHANGING = re.compile(
     r"(?<=^registers     ) *\d+|^(?:instructions of|shared load)\b.*$|(?<=^  \d\d) +[\d,]+", re.MULTILINE
 )
 
-# Pages whose paths are those of a package that the reader makes, or of former versions.
+# Pages with paths of a package that the reader creates, or of former versions.
 TOLD = ("plugins.md", "CHANGELOG.md")
 
 

@@ -16,14 +16,14 @@ _SLOW = pytest.mark.slow
 
 
 def drawn_by(figure: str) -> str:
-    """The version of matplotlib that drew it."""
+    """Return the version of matplotlib that drew a figure."""
     found = re.search(r"Matplotlib v([\d.]+)", figure)
     assert found is not None
     return found[1]
 
 
 def words(figure: str) -> list[str]:
-    """Everything written in it: labels, figures, caption."""
+    """Return the text of a figure: labels, numbers and caption."""
     return [
         "".join(text.itertext()) for text in ElementTree.fromstring(figure).iter("{http://www.w3.org/2000/svg}text")
     ]
@@ -37,7 +37,7 @@ def test_a_figure_is_made_from_the_committed_results(name: str) -> None:
     if drawn_by(committed) == drawn_by(made):
         # Names of clip paths are digests of places before they are rounded.
         assert re.sub("p[0-9a-f]{10}", "p", committed) == re.sub("p[0-9a-f]{10}", "p", made)
-    # Another matplotlib rounds and names otherwise; what is written is the same.
+    # Other versions of matplotlib round and name differently, but write the same text.
 
 
 @pytest.mark.parametrize("name", FIGURES)

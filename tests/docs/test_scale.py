@@ -29,7 +29,7 @@ PAGE = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
 
 @pytest.fixture(autouse=True)
 def _as_users_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers have processes of their own; a worker of pytest-xdist times nothing."""
+    """Use worker processes, as in normal use; pytest-xdist's workers measure no times."""
     for name in ("MMCORE_IN_PROCESS", "PYTEST_XDIST_WORKER"):
         monkeypatch.delenv(name, raising=False)
 

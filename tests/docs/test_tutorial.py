@@ -1,4 +1,4 @@
-"""Following docs/plugins.md word for word gives a conforming plugin and the output that the page shows."""
+"""The steps of docs/plugins.md produce a conforming plugin and the output that the page shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reader that tests the tutorial does what a page says, and stops where something else comes out."""
+"""The reader that tests the tutorial follows the steps of a page and stops at output that differs."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ template <int EDGE> __device__ void multiply(float *C, const float *A, const flo
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Path]:
-    """The page's package, installed as long as a test lasts, with checkouts of our own."""
+    """Install the page's package for the duration of a test, with made-up checkouts."""
     options = ("-arch=sm_75", "--ptxas-options=-v", "--no-cache")
     entries = tuple(f"matrixMul_bs{edge}_64bit" for edge in (8, 16, 32))
     folder = "acme_public"
@@ -105,7 +105,7 @@ def counterpart(name: str) -> tuple[Kernel, Path]:
 
 
 def passed(arguments: tuple[Argument, ...], problem: Problem) -> list[Any]:
-    """Arguments with the types that sizes and factors have by default."""
+    """Return arguments with the default types of sizes and factors."""
     named = [each for each in arguments if isinstance(each, str) and each in SIZES + FACTORS]
     return [scalar_of(str(each), problem) if each in named else each for each in arguments]
 

@@ -64,7 +64,7 @@ def same(a: float, b: float) -> bool:
 
 
 def drawn(bits: int, count: int = 400) -> NDArray[np.uint64]:
-    """Return whole numbers of so many bits: any, small ones, those with few significant bits, and the ends."""
+    """Return whole numbers of a width in bits: arbitrary, small, with few significant bits, and extreme ones."""
     every = RNG.integers(0, 2**64, count, np.uint64) >> np.uint64(64 - bits)
     kept = RNG.integers(0, bits, count).astype(np.uint64)
     numbers = np.where(RNG.random(count) < 0.4, every >> kept, every)

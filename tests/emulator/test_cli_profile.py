@@ -24,7 +24,7 @@ PROMISED = {
 
 
 def rows(output: str) -> dict[str, list[str]]:
-    """Cells of the counters' table by name."""
+    """Return the cells of the counters' table by name."""
     table = output.split("\n\n")[2].splitlines()[1:]
     return {cells[0]: cells[1:] for cells in (re.split(r" {2,}", line.strip()) for line in table)}
 

@@ -1,7 +1,7 @@
-"""The kernels in corpus/: each says in its first comments how it is launched and what becomes of it.
+"""The kernels in corpus/; the first comments of each describe its launch and the expected results.
 
 A .cu file has one kernel, ``f``; a paragraph of a .ptx file is the body of one (of :func:`tests.emulation.ptx_kernel`).
-After a title come lines such as these; values are Python expressions with numpy as ``np`` and this module's names::
+Lines such as these follow a title. Values are Python expressions with numpy as ``np`` and this module's names::
 
     // given: zeros(64), i32(3)        arguments; one array of 32 words if left out
     // launch: grid=(2,), block=(64,)  further arguments of tests.emulation.emulate

@@ -1,4 +1,4 @@
-"""Copies in im2col mode: forms that ptxas takes, pixels against a walk in plain Python, stores, and misuse."""
+"""Copies in im2col mode: forms that ptxas accepts, pixels compared with plain Python, stores, and misuse."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def walk(layout: TensorLayout, start: Index, offsets: Index) -> Iterator[Index]:
 
 
 def column(layout: TensorLayout, tensor: NDArray[np.uint16], start: Index, offsets: Index) -> NDArray[np.uint16]:
-    """Return what a copy brings, pixel by pixel; the tensor's axes are N, D, H, W and C."""
+    """Return the expected result of a copy, pixel by pixel; the tensor's axes are N, D, H, W and C."""
     fill = np.frombuffer(layout.fill, np.uint16)[0]
     found = np.full(layout.box[::-1], fill, np.uint16)
     for row, pixel in enumerate(walk(layout, start, offsets)):

@@ -1,4 +1,4 @@
-"""Tensor cores against MMA-Sim, an independent model: every instruction that it knows, on every architecture."""
+"""Tensor cores compared with MMA-Sim, an independent model: all its instructions on all architectures."""
 
 from __future__ import annotations
 

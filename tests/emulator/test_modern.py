@@ -1,4 +1,4 @@
-"""The plugin interface says what modern kernels need, and the devices do it or say by name what they lack."""
+"""The plugin interface expresses what modern kernels need; devices support it or name what they lack."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def test_instructions_of_a_function_belong_to_its_lines() -> None:
 
 
 def chain(functions: int, calls_of_each: int) -> str:
-    """Return functions that each call the next one so often; the last does nothing."""
+    """Return functions that each call the next one a number of times; the last does nothing."""
     each = " ".join(f".func g{i} () {{ {f'call.uni g{i + 1}, ();' * calls_of_each} ret; }}" for i in range(functions))
     return f"{each} .func g{functions} () {{ ret; }}"
 

@@ -1,4 +1,4 @@
-"""``wmma`` of single bits: what ptxas takes, products against numpy's, and the architectures that have them."""
+"""``wmma`` of single bits: forms that ptxas accepts, products compared with numpy's, and supported architectures."""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ class Scripted:
     facts: Mapping[str, Any] = field(default_factory=lambda: FACTS)
     common: Mapping[str, str] = field(default_factory=identity)
     supports_timing: bool = False
-    answer: Callable[[Asked], Any] = lambda asked: {}  # more of the result than usual, or what is raised
-    met: Callable[[], dict[str, Any]] = dict  # what it says to hello besides the usual
+    answer: Callable[[Asked], Any] = lambda asked: {}  # further fields of the result, or an exception to raise
+    met: Callable[[], dict[str, Any]] = dict  # further fields of the answer to hello
     asked: list[Asked] = field(default_factory=list)
     ended: bool = False
 
@@ -86,7 +86,7 @@ def slowly(asked: Asked) -> Any:
 
 
 class Several:
-    """An engine of such workers; ``later`` are there when it is asked again."""
+    """An engine of scripted workers; ``later`` join at the second request."""
 
     def __init__(self, *workers: Scripted, later: Sequence[Scripted] = ()) -> None:
         self.new = [workers, later]
@@ -123,7 +123,7 @@ def results(found: Scheduler, groups: Mapping[str, Sequence[Cell]], **options: A
 def _as_users_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let workers have processes, and ask engines for more of them often."""
     monkeypatch.delenv("MMCORE_IN_PROCESS")
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # a worker of pytest-xdist times nothing
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # a worker of pytest-xdist measures no times
     monkeypatch.setattr("mmcore_engines.scheduler._POLL_SECONDS", 0.02)
 
 
@@ -634,7 +634,7 @@ def test_a_place_waits_for_its_device_and_frees_it(tmp_path: Path, monkeypatch: 
     install(tmp_path, "fragile-device", "fragile", "from tests.fragile_device import mmcore_devices\n")
 
     def another() -> tuple[subprocess.Popen[str], str]:
-        """A process that takes the device if it can, and what it says."""
+        """Start a process that tries to lock the device; return it and the line it prints."""
         pipe = subprocess.PIPE
         process = subprocess.Popen(
             [sys.executable, "-c", HOLDING.format("device-fragile-number-0")], stdin=pipe, stdout=pipe, text=True

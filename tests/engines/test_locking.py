@@ -28,7 +28,7 @@ sys.stdin.read()
 
 
 def other_process(**environment: str) -> subprocess.Popen[str]:
-    """Takes the lock if it can, says so, and keeps it until its stdin ends."""
+    """Start a process that tries to take the lock, reports it, and keeps it until its stdin ends."""
     return subprocess.Popen(
         [sys.executable, "-c", HOLD],
         stdin=subprocess.PIPE,

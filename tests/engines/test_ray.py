@@ -27,7 +27,7 @@ KERNELS = ("upc.kernel01", "upc.kernel11", "poznan.v2", "hpsee.tiled")
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A head and a second node, a CPU each."""
+    """Yield a cluster of a head and a second node, with one CPU each."""
     from ray.cluster_utils import Cluster
 
     monkeypatch.delenv("MMCORE_IN_PROCESS")

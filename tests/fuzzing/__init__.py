@@ -1,1 +1,1 @@
-"""Random cases whose outcome is known without mmcore, for tests/fuzzing/test_fuzz.py and bench/studies/fuzz.py."""
+"""Random cases with known outcomes, for tests/fuzzing/test_fuzz.py and bench/studies/fuzz.py."""

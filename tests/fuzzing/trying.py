@@ -1,4 +1,4 @@
-"""Runs of single cases on a device, whose outcome is compared with the known one."""
+"""Runs of single cases on a device, compared with their known outcomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ladder's kernels: right at ragged sizes and in each layout, nothing found in them, as accurate as they say."""
+"""The ladder's kernels are right at ragged sizes and in each layout, free of hazards, and as accurate as declared."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_configs_of_a_space_compile_and_a_multiprocessor_has_room_for_them(name:
 
 
 def whole_tiles(config: Config) -> dict[str, Any]:
-    """Two tiles of C, and so many along k that every stage is filled twice."""
+    """Return the sizes of a product with two tiles of C, and enough tiles along k to fill every stage twice."""
     stages, depth = config.get("STAGES", 1), config.get("BK", 64)
     return {"m": 2 * config.BM, "n": config.BN, "k": 2 * stages * depth}
 
@@ -159,7 +159,7 @@ def test_each_conforms(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def share_of_tolerance(name: str, a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
-    """The largest error of the product as a share of what float32's sums are allowed."""
+    """Return the largest error of the product, relative to the tolerance of float32 sums."""
     c = mmcore.matmul(a, b, kernel=name, device="emulator")
     magnitude = np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64)
     errors = np.abs(c - a.astype(np.float64) @ b.astype(np.float64))
@@ -173,7 +173,7 @@ def share_of_tolerance(name: str, a: NDArray[np.float32], b: NDArray[np.float32]
 @pytest.mark.parametrize("k", [1, 8, 64, 300])
 @pytest.mark.parametrize("inputs", ["of one sign", "of any sign", "of twelve binades", "of other scales"])
 def test_float32_in_parts_is_as_accurate_as_float32(name: str, k: int, inputs: str) -> None:
-    """Use numbers that have parts, and sums of one sign, whose errors add up."""
+    """Use numbers with several parts, and sums of one sign, so that errors add up."""
     rng = np.random.default_rng(k)
     a, b = rng.uniform(0.5, 1, (40, k)), rng.uniform(0.5, 1, (k, 24))
     if inputs == "of any sign":

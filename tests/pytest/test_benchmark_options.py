@@ -239,7 +239,7 @@ def test_a_devices_limits_are_asked_when_a_cells_turn_comes() -> None:
 
 @pytest.fixture
 def tiled(monkeypatch: pytest.MonkeyPatch) -> str:
-    """A kernel with a space of configs and one usual config."""
+    """Register a kernel with a space of configs and one usual config, and return its name."""
     kernel = Kernel(
         name="acme.tiled",
         configs=Space(
@@ -401,7 +401,7 @@ def test_a_clock_moves_on_by_each_round_and_begins_anew() -> None:
 
 
 def done(name: str, n: int, *, times: tuple[float, ...] = (), compared: int | None = None, **more: Any) -> Measured:
-    """A cell of a registered kernel that was measured, with made-up times."""
+    """Return a measured cell of a registered kernel, with made-up times."""
     (benchmark, *_) = select(kernels=(name,), sizes=(Sizes(n, n, n),)).benchmarks
     verification = Verification(True, 0.0, None, "made up", 0, n * n if compared is None else compared)
     told = tuple(Time(Timing(), (seconds,), 1, "made up") for seconds in times)
@@ -617,7 +617,7 @@ def test_a_failure_has_a_name(violations: tuple[Violation, ...], verification: V
 
 
 class Failing:
-    """A constraint that cannot tell."""
+    """A constraint that raises an error instead of an answer."""
 
     description = "whatever it is"
 

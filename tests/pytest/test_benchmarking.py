@@ -34,13 +34,13 @@ Use = Callable[..., None]
 
 @pytest.fixture(autouse=True)
 def _no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a worker of pytest-xdist, pytest-benchmark would measure nothing."""
+    """Pretend not to be a worker of pytest-xdist, in which pytest-benchmark measures nothing."""
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
 
 
 @pytest.fixture(autouse=True)
 def use(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Use:
-    """Gives the benchmarks a device: ``use(device)``, or the timed emulator with times in µs by .cu file."""
+    """Return ``use``, which sets the benchmarks' device, or the timed emulator with times in µs by .cu file."""
     pytester.makepyfile(test_bench=BENCH_FILE)
     provider = Registered(TimedProvider(), Origin("timed", "tests"))
     monkeypatch.setitem(registry().providers, "timed", provider)
@@ -56,7 +56,7 @@ def use(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Use:
 
 @pytest.fixture
 def add_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Registers acme.wrong, which leaves the product's last column out."""
+    """Register acme.wrong, which leaves the product's last column out."""
     right = registry().kernel(KERNEL)
     source = tmp_path / "wrong.cu"
     source.write_text(right.source_text().replace("column < n", "column < n - 1"))
@@ -72,7 +72,7 @@ def run(pytester: pytest.Pytester, *options: str, device: str = "timed") -> pyte
 
 
 def saved(pytester: pytest.Pytester) -> list[dict[str, Any]]:
-    """The runs that were saved, oldest first."""
+    """Return the saved runs, oldest first."""
     return [json.loads(path.read_text()) for path in sorted(pytester.path.glob(".benchmarks/*/*.json"))]
 
 
@@ -517,7 +517,7 @@ def test_cells_on_each_device_of_this_machine(pytester: pytest.Pytester, device:
 
 
 class UnopenableProvider(TimedProvider):
-    """Provides devices that nothing may open."""
+    """A provider of devices that nothing may open."""
 
     name = "unopenable"
     auto_priority = 1

@@ -98,7 +98,7 @@ def _measuring(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def bench(pytester: pytest.Pytester) -> Callable[[str], pytest.RunResult]:
-    """A run that is compared with a file of this content."""
+    """Return a function that compares a run with a file of a given content."""
     pytester.makepyfile(test_bench="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
 
     def run(content: str) -> pytest.RunResult:
@@ -137,7 +137,7 @@ def test_results_that_are_not_there_are_refused_when_named(pytester: pytest.Pyte
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        # pytest-benchmark says it itself before 5.3.
+        # pytest-benchmark before 5.3 reports it itself.
         ("--benchmark-json=no/results.json", "*--benchmark-json: *no/results.json*"),
         ("--benchmark-storage=test_bench.py/x", "ERROR: results cannot be saved in *; --benchmark-storage names *"),
     ],

@@ -28,7 +28,7 @@ RIGHT, TILED, COOPERATIVE = map(kernel_source, ("guarded", "tiled_16", "waits_fo
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working folder, with a right kernel and one without a guard."""
+    """Return the working folder, with a right kernel and one without a guard."""
     (tmp_path / "my.cu").write_text(RIGHT)
     (tmp_path / "tiled.cu").write_text(RIGHT.replace("    if (row >= m || col >= n) return;\n", ""))
     monkeypatch.chdir(tmp_path)
@@ -81,7 +81,7 @@ def test_a_factor_may_be_0_and_no_matrix_by_columns(folder: Path) -> None:
     (folder / "scaled.cu").write_text(scaled)
     result = emulated("run scaled.cu --size 20x30x40 --quiet --beta 0")
     assert result.exit_code == 1
-    assert "got NaN" in result.stdout  # 0·NaN, which C holds where nobody is to read it
+    assert "got NaN" in result.stdout  # 0·NaN: C is filled with NaN where it must not be read
     assert "operation" not in result.stderr
     product, by_columns = "A[row * k + i] * B[i * n + col]", "A[row + i * m] * B[i + col * k]"
     columns = RIGHT.replace(product, by_columns).replace("C[row * n + col]", "C[row + col * m]")
@@ -178,7 +178,7 @@ def test_blocks_that_wait_for_the_whole_grid_are_launched_together(folder: Path)
     (folder / "said.cu").write_text(RIGHT.replace("    float sum", "    // no this_grid() here\n    float sum"))
     assert not referenced_kernel("said.cu").launch.cooperative  # type: ignore[union-attr]
     assert referenced_kernel("grid.cu").launch.cooperative  # type: ignore[union-attr]
-    # As many blocks as run at once on a GPU.
+    # As many blocks as a GPU runs at the same time.
     refused = emulated("run grid.cu --size 1000")
     assert refused.exit_code == 2
     assert "3969 blocks cannot wait for each other: the device has room for 1056 at once" in refused.stderr

@@ -1,4 +1,4 @@
-"""CuTe DSL's kernels: compiled without a GPU, verified on the emulator where it knows their instructions."""
+"""CuTe DSL's kernels: compiled without a GPU, verified on the emulator if it supports their instructions."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from mmcore_sources.cuda_file.revisions import source_revision
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A Git repository with two versions of a kernel in a folder, and a header beside it."""
+    """Create a Git repository with two versions of a kernel and its header, and return the kernel's folder."""
     folder = tmp_path / "repository" / "kernels"
     folder.mkdir(parents=True)
     git(folder.parent, "init", "--quiet")
@@ -42,26 +42,31 @@ def of(source: Path) -> Kernel:
     return Kernel(name="acme.tiled", configs=[{"block": 8}], source=source)
 
 
+def revision(kernel: Kernel, version: str | Path) -> str:
+    """Return the text of another version of the kernel's source."""
+    return Path(source_revision(kernel, str(version))).read_text()
+
+
 def test_no_version_is_no_source() -> None:
     assert registry().source_revision(of(Path("/nowhere/tiled.cu")), "") == ""
 
 
-@pytest.mark.parametrize("revision", ["old", "HEAD~1"])
-def test_a_revision_is_unpacked_with_what_lies_beside_the_source(repository: Path, revision: str) -> None:
+@pytest.mark.parametrize("tag", ["old", "HEAD~1"])
+def test_a_revision_is_unpacked_with_what_lies_beside_the_source(repository: Path, tag: str) -> None:
     kernel = of(repository / "kernels" / "tiled.cu")
     kernel.source.write_text("// being edited")
     for _ in range(2):
-        found = Path(source_revision(kernel, revision))
+        found = Path(source_revision(kernel, tag))
         assert found.read_text() == "// old tiled.cu"
         assert found.with_suffix(".cuh").read_text() == "// old tiled.cuh"
-    assert Path(source_revision(kernel, "HEAD")).read_text() == "// new tiled.cu"
+    assert revision(kernel, "HEAD") == "// new tiled.cu"
     assert kernel.source.read_text() == "// being edited"
 
 
 def test_a_revision_by_the_path_of_a_link_is_that_of_the_file(repository: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.cu"
     link.symlink_to(repository / "kernels" / "tiled.cu")
-    assert Path(source_revision(of(link), "old")).read_text() == "// old tiled.cu"
+    assert revision(of(link), "old") == "// old tiled.cu"
 
 
 def test_in_a_folder_the_nearest_file_of_that_name_is_taken(tmp_path: Path) -> None:
@@ -70,9 +75,9 @@ def test_in_a_folder_the_nearest_file_of_that_name_is_taken(tmp_path: Path) -> N
     (tmp_path / "other" / "a" / "b" / "c" / "tiled.cu").write_text("deep")
     (tmp_path / "other" / "z" / "y" / "tiled.cu").write_text("near")
     kernel = of(tmp_path / "tiled.cu")
-    assert Path(source_revision(kernel, str(tmp_path / "other"))).read_text() == "near"
+    assert revision(kernel, tmp_path / "other") == "near"
     (tmp_path / "other" / "tiled.cu").write_text("nearest")
-    assert Path(source_revision(kernel, str(tmp_path / "other"))).read_text() == "nearest"
+    assert revision(kernel, tmp_path / "other") == "nearest"
 
 
 def test_a_version_that_is_not_there_is_one_sentence(repository: Path, tmp_path: Path) -> None:
@@ -97,30 +102,12 @@ def test_a_version_that_is_not_there_is_one_sentence(repository: Path, tmp_path:
         assert str(raised.value) == sentence
 
 
-KILLED = """
-import os, sys
-from pathlib import Path
-from mmcore import Kernel
-from mmcore_sources.cuda_file.revisions import source_revision
-
-write, written = Path.write_bytes, []
-
-def killed(path, content):
-    write(path, content)
-    written.append(path)
-    if len(written) == 2:
-        os._exit(9)
-
-Path.write_bytes = killed
-source_revision(Kernel(name="acme.tiled", configs=[{"block": 8}], source=Path(sys.argv[1])), "old")
-"""
-
-
 def test_an_unpacking_that_was_killed_leaves_nothing_that_is_used(repository: Path) -> None:
     folder = repository / "kernels"
     (folder / "more.cuh").write_text("// a third file")
     commit(repository, "old")
-    killed = subprocess.run([sys.executable, "-c", KILLED, folder / "tiled.cu"], cwd=Path(__file__).parents[2])
+    code = (Path(__file__).parents[1] / "data" / "killed_while_unpacking.txt").read_text()
+    killed = subprocess.run([sys.executable, "-c", code, folder / "tiled.cu"], cwd=Path(__file__).parents[2])
     assert killed.returncode == 9
     found = Path(source_revision(of(folder / "tiled.cu"), "old"))
     assert sorted(path.name for path in found.parent.iterdir()) == ["more.cuh", "tiled.cu", "tiled.cuh"]
@@ -136,7 +123,7 @@ def test_a_link_in_a_revision_stays_a_link(repository: Path, target: str) -> Non
 
 @pytest.fixture
 def trap(tmp_path: Path) -> Path:
-    """A program that leaves the file "sprung" beside it when it is run."""
+    """Write a program that creates the file "sprung" next to it when it runs, and return its path."""
     program = tmp_path / "trap"
     program.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\ncat\n")
     program.chmod(0o755)
@@ -197,7 +184,7 @@ def test_odd_git_configs(
 def test_a_replaced_object_of_a_repository_is_not_taken(repository: Path) -> None:
     old, new = ("old:kernels/tiled.cu", "new:kernels/tiled.cu")
     git(repository, "replace", old, new)
-    assert Path(source_revision(of(repository / "kernels" / "tiled.cu"), "old")).read_text() == "// old tiled.cu"
+    assert revision(of(repository / "kernels" / "tiled.cu"), "old") == "// old tiled.cu"
 
 
 @pytest.mark.parametrize("version", ["--all", "--git-dir", "@{99}", "{0}", "HEAD:kernels", "x" * 5000, "a\0b"])
@@ -214,4 +201,4 @@ def test_a_revision_that_finds_no_room_is_one_sentence(repository: Path, monkeyp
     with pytest.raises(InvalidKernel, match=r"old cannot be unpacked into the cache: No space left on device$"):
         source_revision(of(repository / "kernels" / "tiled.cu"), "old")
     monkeypatch.undo()
-    assert Path(source_revision(of(repository / "kernels" / "tiled.cu"), "old")).read_text() == "// old tiled.cu"
+    assert revision(of(repository / "kernels" / "tiled.cu"), "old") == "// old tiled.cu"

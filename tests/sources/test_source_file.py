@@ -21,7 +21,7 @@ SMALL = "__global__ void fill(float *p, int n, float v) { p[threadIdx.x] = v; }\
 
 
 def product(indexes: tuple[str, ...], parameters: str, of: str = "blockIdx.y,blockIdx.x") -> str:
-    """A kernel that indexes A, B and C so, with row i, column j, and p along k."""
+    """Return a kernel with these indexes of A, B and C, for row i, column j, and p along k."""
     a, b, c = indexes
     row, column = (f"{each} * blockDim.{each[-1]} + threadIdx.{each[-1]}" for each in of.split(","))
     return (
@@ -92,7 +92,7 @@ def test_attributes_stand_where_they_may(head: str) -> None:
 
 
 def by_rows(k: str, n: str, c: str = "") -> tuple[str, ...]:
-    """The indexes of matrices whose rows are so long."""
+    """Return the indexes of matrices by rows, with these row lengths."""
     return f"A[i * {k} + p]", f"B[p * {n} + j]", f"C[i * {c or n} + j]"
 
 

@@ -1,4 +1,4 @@
-"""Triton's kernels: compiled without a GPU, verified on the emulator where it knows their instructions."""
+"""Triton's kernels: compiled without a GPU, verified on the emulator if it supports their instructions."""
 
 from __future__ import annotations
 
@@ -66,12 +66,11 @@ def test_without_triton_kernels_are_skipped(monkeypatch: pytest.MonkeyPatch, pyt
     options = ("--mm-kernel", "triton.matmul", "--mm-size", "32", "--mm-device", "emulator", "-rs")
     result = pytester.runpytest_inprocess(*options)
     result.assert_outcomes(skipped=3)
-    result.stdout.fnmatch_lines(
-        ["*Triton cannot be imported; python -m pip install 'mmcore-cuda[[]triton]' brings it*"]
-    )
+    said = "Triton cannot be imported; python -m pip install 'mmcore-cuda[triton]' brings it"
+    assert said in result.stdout.str()
     run = command("run", "triton.matmul", "--size", "32", "--device", "emulator")
     assert run.exit_code == 2
-    assert run.stderr.startswith("Error: Triton cannot be imported; python -m pip install 'mmcore-cuda[triton]'")
+    assert run.stderr.startswith(f"Error: {said}")
 
 
 @needs_triton

@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture
 def without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A Python without matplotlib."""
+    """Let imports of matplotlib fail."""
     imported = builtins.__import__
 
     def without(name: str, *others: Any, **more: Any) -> Any:

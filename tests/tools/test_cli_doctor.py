@@ -12,9 +12,7 @@ from typing import Any
 import pytest
 
 import mmcore as api
-from mmcore.devices.base import Device
 from mmcore.errors import CompilerMissing
-from mmcore.kernel.properties import DeviceProperties
 from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import Registry, registry
 from mmcore_emulator.isa.architectures import CAPABILITIES
@@ -30,7 +28,7 @@ def examined(exit_code: int = 0) -> dict[str, Any]:
 
 @pytest.fixture
 def plugins(monkeypatch: pytest.MonkeyPatch) -> Registry:
-    """The registry without any device."""
+    """Return the registry without any device."""
     found = registry()
     for name in list(found.providers):
         monkeypatch.delitem(found.providers, name)
@@ -38,32 +36,28 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> Registry:
 
 
 class Provider:
-    """A third party's provider of one device that cannot be opened."""
+    """A third party's provider of one device that cannot be opened, or of none that can be counted."""
 
     name = "fpga"
     supports_timing = True
 
+    def __init__(self, licensed: bool) -> None:
+        self._licensed = licensed
+
     def count(self) -> int:
+        if not self._licensed:
+            raise SystemExit("no licence")
         return 1
 
     def findings(self) -> Mapping[str, str]:
+        if not self._licensed:
+            raise OSError("no card")
         return {"fpga:0": "a card"}
 
-    def properties(self, index: int) -> DeviceProperties:
+    def open(self, index: int) -> Any:
         raise OSError("the card is on fire")
 
-    def open(self, index: int) -> Device:
-        raise OSError("the card is on fire")
-
-
-class Raising(Provider):
-    """One that fails when it is asked anything at all."""
-
-    def count(self) -> int:
-        raise SystemExit("no licence")
-
-    def findings(self) -> Mapping[str, str]:
-        raise OSError("no card")
+    properties = open
 
 
 def test_a_machine_that_can_run_kernels() -> None:
@@ -84,10 +78,8 @@ def test_the_text_says_what_the_json_says() -> None:
     nvrtc = found["compilers"]["nvrtc"]["version"]
     for value in (found["python"], found["executable"], found["mmcore"], nvrtc, found["cache"]["directory"]):
         assert value in text
-    assert all(
-        re.search(f"  {name} {version or 'is not installed'}\n", text)
-        for name, version in found["dependencies"].items()
-    )
+    packages = {name: version or "is not installed" for name, version in found["dependencies"].items()}
+    assert all(re.search(f"  {name} {version}\n", text) for name, version in packages.items())
     assert f"mmcore-cuda: {len(api.kernels())} kernels\n" in text
     assert f"{found['auto']['device']}\n" in text
     for device in found["devices"]:
@@ -125,14 +117,14 @@ def test_without_any_device_the_answer_is_no() -> None:
 
 
 def test_a_provider_that_raises_is_reported(plugins: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(plugins.providers, "fpga", Registered(Raising(), Origin("acme", "acme-fpga")))
+    monkeypatch.setitem(plugins.providers, "fpga", Registered(Provider(licensed=False), Origin("acme", "acme-fpga")))
     (device,) = examined(exit_code=1)["devices"]
     assert device == {"name": "fpga", "count": 0, "findings": {}, "problem": "SystemExit: no licence"}
     assert "fpga: SystemExit: no licence" in mmcore("doctor").stdout
 
 
 def test_a_device_that_cannot_be_opened_is_one_sentence(plugins: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(plugins.providers, "fpga", Registered(Provider(), Origin("acme", "acme-fpga")))
+    monkeypatch.setitem(plugins.providers, "fpga", Registered(Provider(licensed=True), Origin("acme", "acme-fpga")))
     assert "fpga:0: a card" in mmcore("doctor").stdout
     result = mmcore("run", "upc.kernel01", "--size", "8", "--device", "fpga")
     said = "Error: the plugin that provides 'fpga' failed: OSError: the card is on fire\n"

@@ -25,7 +25,7 @@ from mmcore_engines.file_locks import Lock
 from mmcore_tools.experiments import Preset
 from mmcore_tools.experiments.preset import presets
 from tests.command_line import install, mmcore
-from tests.tables import cases
+from tests.tables import cases, section_of
 from tests.timed_emulator import TimedProvider
 from tests.tools.test_presets import preset, preset_plugin
 
@@ -35,7 +35,7 @@ TESTS = Origin("timed", "tests")
 
 @pytest.fixture(autouse=True)
 def _timed_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A device that supports timing."""
+    """Register a device that supports timing."""
     monkeypatch.setattr(worker, "_devices", {})
     monkeypatch.setitem(registry().providers, "timed", Registered(TimedProvider(), TESTS))
 
@@ -163,8 +163,7 @@ def test_the_results_are_pytest_benchmarks_with_what_was_declared(declare: Any, 
 def test_the_best_may_be_measured_before(declare: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     declare(sizes=(32,), blocks=(16,))
     run(tmp_path)
-    slower = TimedProvider()
-    opened = slower.open(0)
+    opened = TimedProvider().open(0)
     opened._seconds = lambda source: 4e-2
     monkeypatch.setattr(worker, "_devices", {"timed:0": opened})
     declare(kernels=("upc.kernel01", "upc.kernel11"), sizes=(32,), blocks=(16,))
@@ -316,9 +315,8 @@ def test_results_of_another_device_stay(declare: Any, tmp_path: Path, monkeypatc
     monkeypatch.setattr(worker, "_devices", {"timed:0": TimedProvider("Another GPU").open(0)})
     result = run(tmp_path)
     assert result.exit_code == 2
-    assert "holds the results of another device: they were measured on Test GPU, and this run is on Another GPU" in (
-        result.stderr
-    )
+    said = "holds the results of another device: they were measured on Test GPU, and this run is on Another GPU"
+    assert said in result.stderr
     assert results(tmp_path) == before
 
 
@@ -360,10 +358,8 @@ def test_an_interrupted_run_is_kept(declare: Any, tmp_path: Path, monkeypatch: p
     said = "interrupted: 3 of 4 cells are measured and kept; the same command continues"
     assert result.stderr.rstrip().splitlines()[-1] == said
     assert not (tmp_path / "acme-sizes.json").exists()
-    result = run(tmp_path)
-    assert "4 cells; 3 of them measured before\n[4/4] 0:00:00 left; upc.kernel01-48x48x48-b16: verified, " in (
-        result.stderr
-    )
+    said = "4 cells; 3 of them measured before\n[4/4] 0:00:00 left; upc.kernel01-48x48x48-b16: verified, "
+    assert said in run(tmp_path).stderr
     assert len(results(tmp_path)["benchmarks"]) == 4
 
 
@@ -373,7 +369,7 @@ def test_after_a_run_is_stopped_only_what_is_missing_is_measured(blow: signal.Si
         [sys.executable, "-m", "mmcore", "experiment", "upc-remainders", "--quick", "-o", tmp_path,
          "--device", "emulator"],
         stderr=subprocess.PIPE, text=True, env=os.environ | {"MMCORE_IN_PROCESS": "0"},
-        # Whoever runs the tests in the background has them ignore it.
+        # Tests that run in the background ignore SIGINT.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as first:  # fmt: skip
         assert first.stderr is not None
@@ -415,38 +411,25 @@ def test_a_run_waits_for_a_busy_device(declare: Any, tmp_path: Path, monkeypatch
     monkeypatch.setattr("mmcore_engines.file_locks.time", SimpleNamespace(sleep=lambda seconds: lock.release()))
     result = run(tmp_path)
     assert result.exit_code == 0
-    assert (
-        "timed:0 (Test GPU) is being measured by process 4711 (pytest bench); waiting until it is free\n[1/1]"
-        in result.stderr
-    )
+    said = "timed:0 (Test GPU) is being measured by process 4711 (pytest bench); waiting until it is free\n[1/1]"
+    assert said in result.stderr
 
 
 def test_a_third_partys_preset_is_listed_and_run(tmp_path: Path) -> None:
-    install(tmp_path, "acme-experiments", "acme", """
-from mmcore import hookimpl
-from mmcore_tools.experiments import Preset
-
-@hookimpl
-def mmcore_presets():
-    return [Preset(name="acme-wide", title="wide products", reference="Acme's own", shows="that any shape will do",
-                   kernels=("upc.kernel01", "hpsee.simple"), sizes=((8, 512, 8),), quick_sizes=((8, 64, 8),))]
-""")  # fmt: skip
+    install(tmp_path, "acme-experiments", "acme", section_of(__file__, "plugin"))
     listing = json.loads(mmcore("experiment", "--list", "--json", site=tmp_path).stdout)
     listed = {each["name"]: each for each in listing}
     assert (listed["acme-wide"]["plugin"], listed["acme-wide"]["distribution"]) == ("acme", "acme-experiments")
     assert listed["acme-wide"]["quick"]["sizes"] == [[8, 64, 8]]
     assert set(NAMES) <= set(listed)
+    table = mmcore("experiment", "--list").stdout.splitlines()[1:]
+    assert [line.split()[0] for line in table] == NAMES
     command = ("experiment", "acme-wide", "--quick", "--device", "emulator", "--dir", str(tmp_path / "out"))
     done = mmcore(*command, site=tmp_path)
     assert done.exit_code == 0, done.stderr
     document = results(tmp_path / "out", "acme-wide-quick")
     assert {name.split("-b")[0] for name in ids(document)} == {"upc.kernel01-8x64x8"}
     assert {each["kernel"] for each in document["mmcore"]["refused"]} == {"hpsee.simple"}
-
-
-def test_the_list_names_every_preset() -> None:
-    result = mmcore("experiment", "--list")
-    assert [line.split()[0] for line in result.stdout.splitlines()[1:]] == NAMES
 
 
 def test_what_is_wrong_with_a_plugins_presets_is_a_warning(declare: Any) -> None:

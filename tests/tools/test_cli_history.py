@@ -29,7 +29,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "history.md").read_text(encoding="u
 
 
 def timed(ms: float, kernel: str = KERNEL, n: int = 1024, b: int = 32, **changes: Any) -> dict[str, Any]:
-    """A verified result that took so many ms."""
+    """Return a verified result with a time in ms."""
     made = benchmark(kernel, n, b)
     made["extra_info"] |= {"verified": True, "median_ms": ms, **changes}
     return made
@@ -62,7 +62,7 @@ def side_by_side(folder: Path, **hosts: float) -> Path:
 
 
 def runs(folder: Path, *times: float, **more: Any) -> Path:
-    """A run on each day with these times, in ms; the folder."""
+    """Save a run for each time (in ms), one per day, and return the folder."""
     for day, ms in enumerate(times, 1):
         saved(folder, day, timed(ms), **more)
     return folder
@@ -83,7 +83,7 @@ def series(folder: Path, *options: str, exit_code: int = 0) -> dict[str, Any]:
 
 @pytest.fixture
 def odd() -> dict[str, Any]:
-    """A result of the other kernel at a size that is no square."""
+    """Return a result of the other kernel at a size that is not square."""
     return timed(1.0, kernel=OTHER, problem={"m": 64, "n": 65, "k": 66})
 
 

@@ -28,7 +28,7 @@ from mmcore.registry import Registry, registry
 from tests.command_line import mmcore
 from tests.fresh_environment import fresh_environment, run, wheel_of_mmcore
 from tests.lectures import lecture_kernels
-from tests.tables import cases
+from tests.tables import cases, section_of
 
 SIZES = ((5, 100, 33), (64, 128, 192), (96, 96, 96), (100, 100, 100))
 LECTURES = sorted(lecture_kernels())
@@ -36,7 +36,7 @@ LECTURES = sorted(lecture_kernels())
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder that the command is called in."""
+    """Yield the folder in which the command runs."""
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -54,11 +54,15 @@ def written(*arguments: str) -> dict[str, Any]:
 
 
 def refusal(*arguments: str) -> str:
-    """The sentence with which the command ends."""
+    """Return the message with which the command fails."""
     result = mmcore("new-plugin", *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
     return line
+
+
+def files_in(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
 def settings(document: dict[str, Any]) -> dict[str, Any]:
@@ -66,7 +70,7 @@ def settings(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def kernel_of(document: dict[str, Any]) -> Kernel:
-    """The kernel that a written package brings, by way of a registry."""
+    """Return the kernel that a written package adds to a registry."""
     ((name, module),) = settings(document)["project"]["entry-points"]["mmcore"].items()
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(document["folder"])
@@ -85,20 +89,20 @@ def assert_right(kernel: Kernel) -> None:
 
 
 def assert_same_plans(copy: Kernel, original: Kernel) -> None:
-    """Two kernels declare the same, and the same launches are planned for the same problems."""
+    """Check that two kernels have equal declarations and equal launches for the same problems."""
     assert copy.usual_configs == original.usual_configs
     for field in ("constraints", "dtype", "accumulator", "output", "accumulate", "options", "known_bugs", "title"):
         assert getattr(copy, field) == getattr(original, field), field
+
+    def launches(kernel: Kernel) -> tuple[api.Launch, ...]:
+        return plan(kernel, problem, config, api.DeviceProperties()).launches
+
     for config in original.usual_configs:
         for problem in (original.problem(*sizes) for sizes in SIZES):
             reasons = original.violations(problem, config)
             assert copy.violations(problem, config) == reasons
             if not reasons:
-                assert _launches(copy, problem, config) == _launches(original, problem, config)
-
-
-def _launches(kernel: Kernel, problem: api.Problem, config: api.Config) -> tuple[api.Launch, ...]:
-    return plan(kernel, problem, config, api.DeviceProperties()).launches
+                assert launches(copy) == launches(original)
 
 
 def assert_ruff_is_silent(folder: str) -> None:
@@ -139,60 +143,10 @@ def test_a_copy_is_right_and_formatted(model: str) -> None:
     assert_ruff_is_silent("acme-mine")
 
 
-STRANGER = {
-    "stranger/__init__.py": "",
-    "stranger/variants.py": '''
-import numpy
-from mmcore import Kernel, Scalar, hookimpl
-
-# As many as a warp has.
-WARP = int(numpy.int32(32))
-
-
-@hookimpl
-def mmcore_kernels():
-    """A variant."""
-    return Kernel(
-        name="stranger.by2",
-        source="columns.cuda",
-        entry="columns<{block.x}>",
-        arguments=("A", "B", "C", "m", "n", "k", Scalar(2)),
-        grid=lambda problem, config: (-(-problem.n // (config.block.x * 2)),),
-        configs=[{"block": (2 * WARP,)}, {"block": (WARP,)}],
-    )
-''',
-    "stranger/columns.cuda": """
-#include "common/sum.cuh"
-template <int WIDTH>
-__global__ void columns(const float* A, const float* B, float* C, int m, int n, int k, int each)
-{
-    for (int i = 0; i < each; ++i) {
-        const int column = (blockIdx.x * each + i) * WIDTH + threadIdx.x;
-        for (int row = 0; row < m && column < n; ++row)
-            C[row * n + column] = dot(A + row * k, B + column, k, n);
-    }
-}
-""",
-    "stranger/common/sum.cuh": """
-static __device__ float dot(const float* a, const float* b, int k, int n)
-{
-    float sum = 0.0f;
-    for (int p = 0; p < k; ++p)
-        sum += a[p] * b[p * n];
-    return sum;
-}
-""",
-    "stranger-1.0.dist-info/METADATA": (
-        "Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\nRequires-Dist: mmcore-cuda>=0.2\nRequires-Dist: numpy\n"
-    ),
-    "stranger-1.0.dist-info/entry_points.txt": "[mmcore]\nstranger.columns = stranger.variants\n",
-}
-
-
 @pytest.fixture
 def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A third party's package, installed as long as the test lasts."""
-    for name, text in STRANGER.items():
+    """Install a third party's package for the duration of the test."""
+    for name, text in section_of(__file__, "stranger").items():
         path = tmp_path / "site" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -208,9 +162,8 @@ def test_a_copy_has_the_headers_beside_the_module_and_what_the_original_depends_
     (stranger.parent / "secret.h").write_text("not the package's")
     (stranger / "out.h").symlink_to(stranger.parent / "secret.h")
     document = written("acme.mine", "--from", "stranger.by2")
-    assert [name for name in document["files"] if name.startswith("acme_mine/")] == [
-        *("acme_mine/__init__.py", "acme_mine/mine.py", "acme_mine/mine.cu", "acme_mine/common/sum.cuh")
-    ]
+    of_package = [name.removeprefix("acme_mine/") for name in document["files"] if name.startswith("acme_mine/")]
+    assert of_package == ["__init__.py", "mine.py", "mine.cu", "common/sum.cuh"]
     copy = kernel_of(document)
     assert_right(copy)
     assert_same_plans(copy, dataclasses.replace(api.kernels()["stranger.by2"], title="acme.mine"))
@@ -237,7 +190,7 @@ def test_the_names_come_from_the_kernels() -> None:
 def test_text_and_json_name_every_file_that_is_there_and_the_next_commands(here: Path) -> None:
     document = written("acme.tiled", "--dir", "some/where")
     assert Path(document["folder"]) == here / "some" / "where"
-    found = {str(path.relative_to(here / "some/where")) for path in here.rglob("*") if path.is_file()}
+    found = files_in(here / "some/where")
     assert found == set(document["files"])
     text = mmcore("new-plugin", "acme.tiled", "--dir", "my plugin").stdout
     assert all(f"\n{path} " in text for path in found)
@@ -265,7 +218,7 @@ def test_an_empty_folder_is_filled_and_stays_the_same_folder(folder: str, here: 
     before = target.stat().st_ino
     document = written("acme.tiled", "--dir", folder)
     assert target.stat().st_ino == before
-    assert {str(path.relative_to(target)) for path in target.rglob("*") if path.is_file()} == set(document["files"])
+    assert files_in(target) == set(document["files"])
 
 
 def test_a_failure_to_write_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
@@ -288,17 +241,10 @@ def test_a_failure_to_write_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatc
     assert list(here.iterdir()) == []
 
 
-# The generated tests
-
-
-BROKEN = ("p < k", "p < k - 1")
-TYPING_ERROR = ("float sum", "floot sum")
-
-
 def generated_tests(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, change: tuple[str, str] | None = None, **declared: Any
 ) -> pytest.RunResult:
-    """Run a new package's tests, whose source and declaration were changed."""
+    """Change the source and the declaration of a new package and run its tests."""
     document = written("acme.tiled", "--dir", str(pytester.path / "new"))
     kernel = dataclasses.replace(kernel_of(document), **declared)
     if change:
@@ -307,22 +253,26 @@ def generated_tests(
     return pytester.runpytest_inprocess(pytester.path / "new" / "tests", "-p", "no:cacheprovider")
 
 
-def test_the_generated_tests_try_each_config(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    generated_tests(pytester, monkeypatch).assert_outcomes(passed=6)
+EDGES = {"configs": [{"block": (8, 4), "EDGE": 12}], "constraints": (api.Square(), api.Multiple("n", of="EDGE"))}
 
 
-def test_the_generated_tests_follow_configs(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    needs = (api.Square(), api.Multiple("n", of="EDGE"))
-    configs = [{"block": (8, 4), "EDGE": 12}]
-    generated_tests(pytester, monkeypatch, configs=configs, constraints=needs).assert_outcomes(passed=1)
-
-
-def test_the_generated_tests_find_a_broken_kernel(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    generated_tests(pytester, monkeypatch, BROKEN).assert_outcomes(failed=6)
+@pytest.mark.parametrize(
+    ("change", "declared", "outcomes"),
+    [(None, {}, {"passed": 6}), (None, EDGES, {"passed": 1}), (("p < k", "p < k - 1"), {}, {"failed": 6})],
+    ids=["each config", "other configs", "a broken kernel"],
+)
+def test_the_generated_tests_try(
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    change: tuple[str, str] | None,
+    declared: dict[str, Any],
+    outcomes: dict[str, int],
+) -> None:
+    generated_tests(pytester, monkeypatch, change, **declared).assert_outcomes(**outcomes)
 
 
 def test_a_compile_error_has_no_traceback(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = generated_tests(pytester, monkeypatch, TYPING_ERROR)
+    result = generated_tests(pytester, monkeypatch, ("float sum", "floot sum"))
     assert result.ret == 1
     assert result.stdout.str().count('identifier "floot" is undefined') == 1
     assert "Traceback" not in result.stdout.str()

@@ -38,7 +38,7 @@ EMULATOR = open_device("emulator")
 
 
 def conformance(kernel: Kernel, **asked: Any) -> Conformance:
-    """The conformance of a kernel that no plugin brings."""
+    """Return the conformance of a kernel that is not part of a plugin."""
     kernels = registry().kernels
     kernels[kernel.name] = Registered(kernel, Origin("own", "tests"))
     try:
@@ -48,13 +48,13 @@ def conformance(kernel: Kernel, **asked: Any) -> Conformance:
 
 
 def failing(kernel: Kernel) -> set[str]:
-    """The properties that a kernel fails in."""
+    """Return the properties that a kernel violates."""
     return {each.property for each in conformance(kernel).failures}
 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few small products, and one compute capability: others, and large products, have tests of their own."""
+    """Use few small products and one compute capability; separate tests cover the others and large products."""
     monkeypatch.setattr(module, "CAPABILITIES", ("9.0",))
     monkeypatch.setattr("mmcore_tools.conform.cases.USUAL_WORK", 1 << 14)
     monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 20)
@@ -62,24 +62,22 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products of several tiles, and one compute capability."""
+    """Use products of several tiles, and one compute capability."""
     monkeypatch.setattr(module, "CAPABILITIES", ("9.0",))
     monkeypatch.setattr("mmcore_tools.conform.cases.USUAL_WORK", 1 << 18)
 
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three products, for what concerns the declaration alone."""
+    """Use three products, for properties of the declaration alone."""
     monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 3)
 
 
+RIGHT = [name for name, kernel in ALL.items() if not kernel.known_bugs]
+
+
 @pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow)
-        for name, kernel in ALL.items()
-        if not kernel.known_bugs
-    ],
+    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in RIGHT]
 )
 def test_a_lectures_kernel_conforms(name: str) -> None:
     found = conform_kernel(name, "emulator")
@@ -117,13 +115,9 @@ class Wrong:
 
 
 AHEAD = ("sum += A", "sum += 0.0f * (*(const volatile float*)(A + row * k + p + 2) != 7.0f) + A")
-FOURS = (
-    ("p < k; ++p)", "p + 3 < k; p += 4)"),
-    (
-        "sum += A[row * k + p] * B[p * n + column];",
-        "for (int q = p; q < p + 4; ++q) sum += A[row * k + q] * B[q * n + column];",
-    ),
-)
+ONE_TERM = "sum += A[row * k + p] * B[p * n + column];"
+FOUR_TERMS = "for (int q = p; q < p + 4; ++q) sum += A[row * k + q] * B[q * n + column];"
+FOURS = (("p < k; ++p)", "p + 3 < k; p += 4)"), (ONE_TERM, FOUR_TERMS))
 WRITES_A = ("    }\n}\n", "    }\n    const_cast<float*>(A)[row * k] = 1.0f;\n}\n")
 ONE_BARRIER = ("        __syncthreads();  // before the next is written\n", "")
 STALE = ("= sum;", "= C[row * n + column] == C[row * n + column] ? 1.0f : sum;")
@@ -226,18 +220,24 @@ def test_an_over_read_is_measured_until_a_case_needs_it(tmp_path: Path, monkeypa
 
 
 @dataclass(frozen=True)
-class Wide:
-    """A third party's constraint of an unknown class: n is twice m."""
+class Rule:
+    """A third party's constraint of an unknown class; a function computes its answer."""
 
-    description: str = "n = 2·m"
+    answer: Callable[[Problem, Config], Any]
+    description: str = "a rule"
 
-    def violation(self, problem: Problem, config: Config) -> str | None:
-        return None if problem.n == 2 * problem.m else f"n = {problem.n} is not twice m = {problem.m}"
+    def violation(self, problem: Problem, config: Config) -> Any:
+        return self.answer(problem, config)
+
+
+def allows(condition: Callable[[Problem, Config], bool]) -> Rule:
+    """Return the constraint that a condition holds."""
+    return Rule(lambda problem, config: None if condition(problem, config) else "it does not hold")
 
 
 @pytest.mark.usefixtures("quick")
 def test_cases_lie_on_both_sides_of_a_third_partys_constraint(tmp_path: Path) -> None:
-    kernel = wrong_kernels.kernel(tmp_path, constraints=(Wide(),))
+    kernel = wrong_kernels.kernel(tmp_path, constraints=(allows(lambda problem, config: problem.n == 2 * problem.m),))
     cases = find_cases(kernel, EMULATOR.properties)
     assert {case.cell.n == 2 * case.cell.m for case in cases.allowed} == {True}
     assert any(case.cell.n == 2 * case.cell.m + 1 for case in cases.violating)
@@ -264,6 +264,11 @@ def test_the_cases_of_a_lectures_kernel(name: str) -> None:
         assert any({case.cell.m, case.cell.n, case.cell.k} == {1} for case in every)
 
 
+def allowed(folder: Path, **declared: Any) -> Any:
+    """Return the allowed cases of the right kernel."""
+    return find_cases(wrong_kernels.kernel(folder, **declared), EMULATOR.properties).allowed
+
+
 def sizes(cases: Any) -> set[tuple[int, int, int]]:
     return {(case.cell.m, case.cell.n, case.cell.k) for case in cases}
 
@@ -277,41 +282,28 @@ def test_a_size_next_to_every_multiple_is_on_the_other_side() -> None:
 
 @pytest.mark.parametrize("depth", [8, 16, 24, 32, 40, 48, 60, 64, 96, 128])
 def test_whole_tiles_in_k_are_tested_whatever_their_depth(tmp_path: Path, depth: int) -> None:
-    cases = find_cases(wrong_kernels.kernel(tmp_path), EMULATOR.properties)
-    assert any(k % depth == 0 for _, _, k in sizes(cases.allowed))
+    assert any(k % depth == 0 for _, _, k in sizes(allowed(tmp_path)))
 
 
 def test_the_smallest_sizes_allowed_are_tested(tmp_path: Path) -> None:
     multiples = (Multiple("m", 64), Multiple("n", 64), Multiple("k", 8))
-    kernel = wrong_kernels.kernel(tmp_path, constraints=multiples, configs=[{"block": (256, 1)}])
-    found = sizes(find_cases(kernel, EMULATOR.properties).allowed)
+    found = sizes(allowed(tmp_path, constraints=multiples, configs=[{"block": (256, 1)}]))
     assert [min(axis) for axis in zip(*found, strict=True)] == [64, 64, 8]
     assert {8, 16, 32, 64} <= {k for _, _, k in found}
 
 
 def test_flat_blocks_are_tested_around_their_length(tmp_path: Path) -> None:
-    cases = find_cases(wrong_kernels.kernel(tmp_path, configs=[{"block": (256, 1)}]), EMULATOR.properties)
-    assert {255, 256, 257} <= {case.cell.n for case in cases.allowed}
-    assert all(case.work <= 1 << 21 for case in cases.allowed)
+    cases = allowed(tmp_path, configs=[{"block": (256, 1)}])
+    assert {255, 256, 257} <= {case.cell.n for case in cases}
+    assert all(case.work <= 1 << 21 for case in cases)
 
 
 def test_a_constraint_on_a_parameter_is_violated_by_another_value_of_it(tmp_path: Path) -> None:
-    kernel = wrong_kernels.kernel(
-        tmp_path, configs=[{"block": (16, 8), "BK": 8}], constraints=(Multiple("k", "BK"), Small())
-    )
+    rules = (Multiple("k", "BK"), allows(lambda problem, config: config.BK <= 15))
+    kernel = wrong_kernels.kernel(tmp_path, configs=[{"block": (16, 8), "BK": 8}], constraints=rules)
     cases = find_cases(kernel, EMULATOR.properties)
     assert cases.not_found == ()
     assert any(case.cell.config["BK"] == 16 for case in cases.violating)
-
-
-@dataclass(frozen=True)
-class Small:
-    """A constraint on a parameter of the config."""
-
-    description: str = "BK is at most 15"
-
-    def violation(self, problem: Problem, config: Config) -> str | None:
-        return None if config.BK <= 15 else f"BK = {config.BK} is more than 15"
 
 
 @pytest.mark.parametrize(
@@ -327,8 +319,8 @@ class Small:
     ids=["block", "tall", "no power of two", "rounding down", "one block for all", "fails for n = 1"],
 )
 def test_the_grid_tells_how_large_a_tile_is(tmp_path: Path, launch: Any, rows: int, columns: int) -> None:
-    cases = find_cases(wrong_kernels.kernel(tmp_path, launch=launch), EMULATOR.properties)
-    (tile,) = (case.cell for case in cases.allowed if case.why == "a whole tile, k = 8")
+    cases = allowed(tmp_path, launch=launch)
+    (tile,) = (case.cell for case in cases if case.why == "a whole tile, k = 8")
     assert (tile.m, tile.n) == (rows, columns)
 
 
@@ -340,19 +332,6 @@ def test_what_is_left_out_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (len(few.allowed), few.left_out) == (3, every.left_out + len(every.allowed) - 3)
 
 
-@dataclass(frozen=True)
-class Odd:
-    """A constraint that misbehaves."""
-
-    answer: Any
-    description: str = "it is odd"
-
-    def violation(self, problem: Problem, config: Config) -> Any:
-        if isinstance(self.answer, Exception) and problem.n % 2 == 0:
-            raise self.answer
-        return self.answer if problem.n % 2 == 0 else None
-
-
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
@@ -362,29 +341,23 @@ class Odd:
     ids=str,
 )
 def test_a_constraint_that_does_not_say_why_fails(tmp_path: Path, answer: object, said: str) -> None:
-    (failure,) = conformance(wrong_kernels.kernel(tmp_path, constraints=(Odd(answer),))).failures
+    def of_even_sizes(problem: Problem, config: Config) -> object:
+        if isinstance(answer, Exception) and problem.n % 2 == 0:
+            raise answer
+        return answer if problem.n % 2 == 0 else None
+
+    (failure,) = conformance(wrong_kernels.kernel(tmp_path, constraints=(Rule(of_even_sizes),))).failures
     assert failure.property == "constraints"
     assert fnmatch(failure.reason, said)
 
 
-@dataclass(frozen=True)
-class Never:
-    """Allows nothing at all, or everything."""
-
-    reason: str | None
-    description: str = "never"
-
-    def violation(self, problem: Problem, config: Config) -> str | None:
-        return self.reason
-
-
 def test_a_constraint_that_allows_nothing_fails_and_one_that_forbids_nothing_is_told(tmp_path: Path) -> None:
-    forbidding = wrong_kernels.kernel(tmp_path, constraints=(Never("not today"),))
+    forbidding = wrong_kernels.kernel(tmp_path, constraints=(allows(lambda *asked: False),))
     with pytest.raises(InvalidKernel, match="no product was found that is allowed with block=16x8"):
         find_cases(forbidding, EMULATOR.properties)
     assert failing(forbidding) == {"constraints"}
-    allowing = wrong_kernels.kernel(tmp_path, constraints=(Never(None),))
-    assert find_cases(allowing, EMULATOR.properties).not_found == (("constraints", "never"),)
+    allowing = wrong_kernels.kernel(tmp_path, constraints=(allows(lambda *asked: True),))
+    assert find_cases(allowing, EMULATOR.properties).not_found == (("constraints", "a rule"),)
 
 
 @pytest.mark.usefixtures("few")
@@ -403,13 +376,14 @@ def test_an_architecture_of_its_own_is_tested_where_it_runs(tmp_path: Path) -> N
     assert tested == ["compute capability 9.0, b16x8"]
 
 
-def with_shared(nbytes: int) -> Callable[[Problem, Config, DeviceProperties], Launch]:
+def asking_for(nbytes: int) -> wrong_kernels.LaunchRule:
+    """Return the rule that covers C with blocks of a size of dynamic shared memory, in bytes."""
     return lambda *asked: replace(wrong_kernels.covering(*asked), shared_bytes=nbytes)
 
 
 @pytest.mark.usefixtures("few")
 def test_capabilities_with_less_shared_memory_than_a_launch_asks_for_are_skipped(tmp_path: Path) -> None:
-    found = conformance(wrong_kernels.kernel(tmp_path, launch=with_shared(120_000)))
+    found = conformance(wrong_kernels.kernel(tmp_path, launch=asking_for(120_000)))
     assert found.conforms
     geometry = {each.what.partition(",")[0].split()[-1]: each for each in found.of("geometry")}
     lacking = [name for name, each in geometry.items() if each.outcome == SKIPPED]
@@ -421,7 +395,7 @@ def test_capabilities_with_less_shared_memory_than_a_launch_asks_for_are_skipped
 @pytest.mark.usefixtures("few")
 def test_static_and_dynamic_shared_memory_count_together(tmp_path: Path) -> None:
     kept = "__shared__ volatile float kept[10000];\n    kept[threadIdx.x + 16 * threadIdx.y] = 0;\n    float sum"
-    kernel = wrong_kernels.kernel(tmp_path, ("float sum", kept), launch=with_shared(30_000))
+    kernel = wrong_kernels.kernel(tmp_path, ("float sum", kept), launch=asking_for(30_000))
     found = conformance(kernel)
     assert found.conforms
     (skipped,) = (each for each in found.of("geometry") if each.outcome == SKIPPED)
@@ -477,8 +451,8 @@ def test_what_the_device_does_not_know_is_skipped(tmp_path: Path) -> None:
 )
 @pytest.mark.usefixtures("quick")
 def test_failing_cases_are_grouped_by_cause(tmp_path: Path, change: tuple[str, str], common: str) -> None:
-    configs = [{"block": (16, 8)}, {"block": (8, 8)}] if "alone" in common else [{"block": (16, 8)}]
-    found = conformance(wrong_kernels.kernel(tmp_path, change, configs=configs))
+    blocks = ((16, 8), (8, 8)) if "alone" in common else ((16, 8),)
+    found = conformance(wrong_kernels.kernel(tmp_path, change, configs=[{"block": each} for each in blocks]))
     ((said, failures),) = groups(found.of("product"))
     assert said.startswith(common)
     assert len(failures) == len(found.failures) > 2
@@ -540,13 +514,8 @@ def test_pytest_tests_each_property(pytester: pytest.Pytester, tmp_path: Path, m
     result = conform_by_pytest(pytester, "--mm-kernel", f"hpsee.simple,{kernel.name}", "-v")
     # Neither declares an over-read.
     result.assert_outcomes(passed=2 * len(PROPERTIES) - 3, skipped=2, failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "*test_conforms[[]hpsee.simple-product[]] PASSED*",
-            f"*{kernel.name}, product: {PROPERTIES['product']}",
-            "*$ mmcore run *",
-        ]
-    )
+    failure = (f"*{kernel.name}, product: {PROPERTIES['product']}", "*$ mmcore run *")
+    result.stdout.fnmatch_lines(["*test_conforms[[]hpsee.simple-product[]] PASSED*", *failure])
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from mmcore_tools.conform.conformance import Conformance
 from mmcore_tools.conform.outcome import SKIPPED, groups
 from mmcore_tools.conform.worker import launch_failures
 from tests import wrong_kernels
-from tests.tools.test_conformance import EMULATOR, conformance, failing, few, tiles
+from tests.tools.test_conformance import EMULATOR, allows, conformance, failing, few, tiles
 
 __all__ = ["few", "tiles"]
 
@@ -58,21 +58,14 @@ def test_a_write_between_the_rows_of_a_strided_c_is_out_of_bounds(tmp_path: Path
     assert failing(wrong_kernels.kernel(tmp_path, *STRIDED, stray)) == {"bounds"}
 
 
-@dataclass(frozen=True)
-class Aligned:
-    """A third party's constraint: rows begin at multiples of so many elements."""
-
-    step: int
-    description: str = "leading dimensions are multiples"
-
-    def violation(self, problem: Problem, config: Config) -> str | None:
-        off = [each for each in (problem.lda, problem.ldb, problem.ldc) if each % self.step]
-        return f"{off[0]} is not a multiple of {self.step}" if off else None
+def is_aligned(problem: Problem, config: Config) -> bool:
+    """Return whether all rows begin at multiples of four elements."""
+    return not any(each % 4 for each in (problem.lda, problem.ldb, problem.ldc))
 
 
 @pytest.mark.usefixtures("tiles")
 def test_gaps_are_found_that_a_constraint_on_leading_dimensions_allows(tmp_path: Path) -> None:
-    wrong = wrong_kernels.kernel(tmp_path, *STRIDED, ("row * lda", "row * k"), constraints=(Aligned(4),))
+    wrong = wrong_kernels.kernel(tmp_path, *STRIDED, ("row * lda", "row * k"), constraints=(allows(is_aligned),))
     assert common(conformance(wrong), "product") == ["gaps between A's rows"]
     free = replace(wrong, constraints=())
     for kernel, gaps in ((wrong, {4}), (free, {3})):
@@ -80,19 +73,10 @@ def test_gaps_are_found_that_a_constraint_on_leading_dimensions_allows(tmp_path:
         assert {cell.lda - cell.k for cell in cells if cell.lda > cell.k} >= gaps
 
 
-@dataclass(frozen=True)
-class Packed:
-    """A third party's constraint: no gaps at all."""
-
-    description: str = "the rows are packed"
-
-    def violation(self, problem: Problem, config: Config) -> str | None:
-        return None if problem == problem.packed else "there are gaps between the rows"
-
-
 @pytest.mark.usefixtures("tiles")
 def test_leading_dimensions_that_are_never_allowed_are_skipped(tmp_path: Path) -> None:
-    found = conformance(wrong_kernels.kernel(tmp_path, *STRIDED, constraints=(Packed(),)))
+    packed = allows(lambda problem, config: problem == problem.packed)
+    found = conformance(wrong_kernels.kernel(tmp_path, *STRIDED, constraints=(packed,)))
     (skipped,) = (each for each in found.outcomes if each.what == "gaps between rows")
     assert (skipped.outcome, found.conforms) == (SKIPPED, True)
 

@@ -67,12 +67,12 @@ RUNGS = {
 
 
 def ladder(benchmarks: Iterable[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    """A ladder's results beside cuBLAS."""
+    """Return a ladder's results with cuBLAS as baseline."""
     return document([*benchmarks], "made-ladder", baseline="cublas.*", **more)
 
 
 def rungs(*sizes: int) -> dict[str, Any]:
-    """The results of all rungs at these sizes."""
+    """Return the results of all rungs at these sizes."""
     return ladder(beside(benchmark(name, n, 16), share, dtype) for name, (dtype, share) in RUNGS.items() for n in sizes)
 
 
@@ -87,7 +87,7 @@ def results(tmp_path: Path, content: dict[str, Any]) -> Results:
 
 
 def texts(svg: str) -> list[str]:
-    """Everything that is written in a figure."""
+    """Return all text in a figure."""
     return ["".join(each.itertext()) for each in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
@@ -102,7 +102,7 @@ def axes_of(drawing: Drawing, panel: str) -> Any:
 
 
 def drawn(drawing: Drawing, panel: str) -> dict[str, dict[int, float]]:
-    """The points of each line in a panel, by its label."""
+    """Return the points of each line in a panel, by label."""
     axes = axes_of(drawing, panel)
     return {str(line.get_label()): dict(np.asarray(line.get_xydata()).tolist()) for line in axes.lines}
 
@@ -380,21 +380,11 @@ def test_a_damaged_or_foreign_file_is_one_sentence(value: str, where: str, said:
     assert said in result.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"", "is damaged, or no JSON"),
-        (b"\xff\xfe", "is damaged, or no JSON"),
-        (b'{"benchmarks": [NaN]}', "NaN is not a number"),
-        (b"[" * 100_000, "is damaged, or no JSON"),
-        (b"[1]", "pytest-benchmark did not save it"),
-    ],
-)
-def test_a_file_that_is_no_json_document_is_told_by_one_sentence(content: bytes, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "damaged.json"
-    path.write_bytes(content)
-    with pytest.raises(InvalidResults, match=re.escape(said)):
-        read([path])
+@pytest.mark.parametrize("content", ["", "[1]", '{"benchmarks": [NaN]}'])
+def test_a_file_that_is_no_json_document_is_refused(content: str, tmp_path: Path) -> None:
+    (tmp_path / "damaged.json").write_text(content)
+    with pytest.raises(InvalidResults, match=r"damaged\.json .*(no JSON|did not save it|NaN is not a number)"):
+        read([tmp_path / "damaged.json"])
 
 
 @settings(max_examples=100, deadline=None)
@@ -414,13 +404,8 @@ def test_any_value_is_read_or_refused(
 
 def test_the_command_writes_svg_png_and_html(tmp_path: Path) -> None:
     source = write(tmp_path / "results.json", EXPERIMENTS["poznan-first"])
-    picture, page = "sizes, from", "a page of"
-    for suffix, begins, drawn in (
-        (".svg", b"<?xml", picture),
-        (".png", b"\x89PNG", picture),
-        (".html", b"<!DOCTYPE html>", page),
-    ):
-        out = tmp_path / f"out{suffix}"
+    for suffix, begins in ((".svg", b"<?xml"), (".png", b"\x89PNG"), (".html", b"<!DOCTYPE html>")):
+        out, drawn = tmp_path / f"out{suffix}", "a page of" if suffix == ".html" else "sizes, from"
         result = mmcore("plot", str(source), "-o", str(out))
         assert (result.exit_code, result.stdout) == (0, f"{out}: {drawn} 27 results on {DEVICE}\n")
         assert out.read_bytes().startswith(begins)

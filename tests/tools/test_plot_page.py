@@ -1,4 +1,4 @@
-"""The page of ``mmcore plot``: one file with everything in it, whose numbers are the results'."""
+"""The page of ``mmcore plot``: one self-contained file with the numbers of the results."""
 
 from __future__ import annotations
 
@@ -58,27 +58,24 @@ class Tables(HTMLParser):
 
 
 def made(tmp_path: Path, *names: str) -> tuple[str, list[Results]]:
-    """The page of some experiments, and their results."""
+    """Return the page of some experiments, and their results."""
     found = read([write(tmp_path / f"{name}.json", EXPERIMENTS[name]) for name in names])
     return page(found), found
 
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[Results]]:
-    """The page of all experiments."""
+    """Return the page of all experiments."""
     return made(tmp_path_factory.mktemp("everything"), *EXPERIMENTS)
 
 
 def agree(shown: list[list[str]], benchmarks: list[dict[str, Any]]) -> None:
-    """The rows are the results, number for number, to the digits shown."""
+    """Check that the rows are the results, number for number, to the digits shown."""
     rows = [dict(zip(shown[0], row, strict=True)) for row in shown[1:]]
     assert len(rows) == len(benchmarks) > 0
     for row, info in zip(rows, (each["extra_info"] for each in benchmarks), strict=True):
-        assert (row["kernel"], row["config"], row["n"]) == (
-            info["kernel"],
-            f"b={info['config']['block'][0]}",
-            str(info["problem"]["n"]),
-        )
+        product = info["kernel"], f"b={info['config']['block'][0]}", str(info["problem"]["n"])
+        assert (row["kernel"], row["config"], row["n"]) == product
         assert row["measure"] == f"{info['measure']}, {info['caches'] or info['memory']}"
         assert float(row["median ms"]) == pytest.approx(info["median_ms"], rel=1e-3)
         assert float(row["gflops"]) == pytest.approx(info["gflops"], rel=1e-3)
@@ -110,11 +107,8 @@ def test_what_was_skipped_is_listed_with_its_reason(everything: tuple[str, list[
 def test_a_cell_that_failed_is_listed_with_its_reason(tmp_path: Path) -> None:
     content = document([benchmark("upc.kernel01", 64, 8)], "made-up")
     failure = {**refusal("upc.kernel11", 3, 8), "problem": {"m": 1, "n": 2, "k": 3}, "reason": "wrong\n0:1"}
-    content["mmcore"] |= {
-        "failed": [failure],
-        "title": "Made up & measured",
-        "left_out": ["cold caches: an emulator has none"],
-    }
+    left_out = ["cold caches: an emulator has none"]
+    content["mmcore"] |= {"failed": [failure], "title": "Made up & measured", "left_out": left_out}
     text = page(read([write(tmp_path / "failed.json", content)]))
     shown = Tables(text).tables["What was run and has no time, and why"]
     assert shown[1:] == [["upc.kernel11", "b=8", "1×2×3", "wrong"]]
@@ -127,10 +121,8 @@ def test_a_page_of_emulated_counts_shows_counts_and_says_they_are_no_times(tmp_p
     text = page(read([write(tmp_path / "emulated.json", content)]))
     shown = Tables(text).tables[f"What the emulator counted (no times): {len(content['benchmarks'])} results"]
     counted = [each["extra_info"]["figures"] for each in content["benchmarks"]]
-    assert shown[0][4:6] == ["instructions", "global sectors"]
-    assert [row[4:6] for row in shown[1:]] == [
-        [number(each["instructions"]), number(each["global_sectors"])] for each in counted
-    ]
+    counts = [[number(each["instructions"]), number(each["global_sectors"])] for each in counted]
+    assert [row[4:6] for row in shown] == [["instructions", "global sectors"], *counts]
     assert "<strong>not times</strong>" in text
     assert TITLE not in text, "it speaks of GFLOP/s, and of other sizes"
     assert "12.5" not in " ".join(cell for row in shown for cell in row), "the emulation's own time tells nothing"
@@ -168,28 +160,6 @@ def test_what_a_file_says_cannot_become_markup(tmp_path: Path) -> None:
     assert "<script" not in page(read([write(tmp_path / "odd.json", content)]))
 
 
-READ_BACK = """
-<body><pre id="found"></pre><iframe id="page" src="{page}" style="width: {width}px; height: 900px; border: 0"></iframe>
-<script>
-document.getElementById("page").onload = event => {{
-  const shown = event.target.contentDocument;
-  const images = [...shown.querySelectorAll("img")].filter(image => image.naturalWidth > 0);
-  document.getElementById("found").textContent = JSON.stringify({{
-    tables: Object.fromEntries([...shown.querySelectorAll("details")].map(details => [
-      details.querySelector("summary").textContent,
-      [...details.querySelectorAll("tr")].map(row => [...row.children].map(cell => cell.textContent))])),
-    overflow: shown.documentElement.scrollWidth - shown.documentElement.clientWidth,
-    paper: getComputedStyle(shown.body).backgroundColor,
-    ink: getComputedStyle(shown.body).color,
-    figures: images.length,
-    widest: Math.max(...images.map(image => image.getBoundingClientRect().width)),
-    height: Math.min(...images.map(image => image.getBoundingClientRect().height)),
-  }});
-}};
-</script>
-"""
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here to read the page with")
 @pytest.mark.parametrize(("width", "scheme"), [(PHONE, DARK), (DESK, LIGHT)])
@@ -199,7 +169,8 @@ def test_a_browser_reads_the_page(
     assert CHROMIUM is not None
     text, found = everything
     (tmp_path / "page.html").write_text(text, encoding="utf-8")
-    (tmp_path / "reader.html").write_text(READ_BACK.format(page="page.html", width=width))
+    reader = (Path(__file__).parents[1] / "data" / "read_back.html").read_text(encoding="utf-8")
+    (tmp_path / "reader.html").write_text(reader.replace("PAGE", "page.html").replace("WIDTH", str(width)))
     dumped = subprocess.run(
         [
             *(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"),

@@ -15,25 +15,20 @@ from mmcore.errors import DuplicateName, UnknownName
 from mmcore.registry import Registry, registry
 from mmcore_tools.experiments import InvalidPreset, Preset
 from mmcore_tools.experiments.preset import presets
+from tests.tables import cases
 
 PRESETS = presets(registry())
 
 
 def preset(name: str = "acme-sizes", **changes: Any) -> Preset:
-    attributes: dict[str, Any] = {
-        "name": name,
-        "title": "a test's own",
-        "reference": "none",
-        "shows": "that it works",
-        "kernels": ("upc.kernel01",),
-        "sizes": (64, (5, 6, 7)),
-        "quick_sizes": (32,),
-    }
-    return Preset(**attributes | changes)
+    texts = {"name": name, "title": "a test's own", "reference": "none", "shows": "that it works"}
+    products = {"kernels": ("upc.kernel01",), "sizes": (64, (5, 6, 7)), "quick_sizes": (32,)}
+    attributes: dict[str, Any] = {**texts, **products, **changes}
+    return Preset(**attributes)
 
 
 def preset_plugin(returned: Any) -> ModuleType:
-    """A plugin whose hook returns, or raises, what it is given."""
+    """Return a plugin with a hook that returns, or raises, a given value."""
 
     def mmcore_presets() -> Any:
         if isinstance(returned, BaseException):
@@ -46,7 +41,7 @@ def preset_plugin(returned: Any) -> ModuleType:
 
 
 def collected(**plugins: Any) -> Registry:
-    """A registry of plugins of these names, whose hooks return these things."""
+    """Return a registry of plugins with these names and these results of their hooks."""
     found = Registry()
     for name, returned in plugins.items():
         found.add(preset_plugin(returned), name, f"{name}-package")
@@ -78,24 +73,7 @@ def test_the_title_is_of_what_is_measured(quick: bool, timed: bool, title: str) 
     assert preset(blocks=(8,)).form(quick=quick, timed=timed).title == title
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"name": "acme.sizes"}, "'acme.sizes' is not a preset's name"),
-        ({"name": "acme-"}, "'acme-' is not a preset's name"),
-        ({"name": None}, "None is not a preset's name"),
-        ({"kernels": ()}, "preset acme-sizes: it declares no kernels"),
-        ({"kernels": "upc.kernel01"}, "its kernels are several, such as kernels=(…,), not 'upc.kernel01'"),
-        ({"kernels": ("upc.*",)}, "'upc.*' is not a kernel name"),
-        ({"sizes": 640}, "its sizes are several, such as sizes=(…,), not 640"),
-        ({"sizes": (0,)}, "m must be a positive whole number, but is 0"),
-        ({"sizes": ((1, 2),)}, "(1, 2) is not a size: one number, or m, n and k"),
-        ({"quick_sizes": ()}, "it declares no quick_sizes"),
-        ({"blocks": (0,)}, "(0,) is not a block shape"),
-        ({"baseline": 5}, "preset acme-sizes: its baseline is a kernel's name or a pattern of names, not 5"),
-        ({"measures": ("global",)}, "'global' is no way of measuring; there are kernel-warm, kernel-cold, end-to-end-"),
-    ],
-)
+@cases(__file__, "contradictions", "changes, reason")
 def test_a_declaration_that_contradicts_itself_is_an_error(changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(InvalidPreset) as error:
         preset(**changes)
@@ -174,7 +152,6 @@ def test_a_misspelt_preset_is_answered_with_the_nearest_names() -> None:
 
 
 def test_declaring_a_preset_imports_neither_numpy_nor_click() -> None:
-    code = (
-        "import sys, mmcore_tools.experiments; sys.exit(bool({'numpy', 'click', 'rich', 'pytest'} & set(sys.modules)))"
-    )
+    heavy = {"numpy", "click", "rich", "pytest"}
+    code = f"import sys, mmcore_tools.experiments; sys.exit(bool({heavy} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

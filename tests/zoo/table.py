@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MEASURED = "verified and measured"
-"""The report of a kernel that is right as far as a benchmark can see."""
+"""The report of a kernel that a benchmark finds right."""
 
 _NEVER_WRITTEN = r"\d+:\d+: expected \S+ - got NaN \(never written\)"
 _WRONG = r"\d+:\d+: expected \S+ - got (-?\d|NaN|-?inf)"
@@ -320,6 +320,6 @@ patch.object(Stats, "update", note_a_thousandth).start()
 """Plugins that only uninstalling helps against."""
 
 INSTALLED = (*_MEMORY, *_PRODUCT, *_MEMORIES, *_THREADS, *_RESOURCES, *_SOURCES, *_PYTHON)
-"""The plugins that are installed beside the lectures' plugins, all at once."""
+"""The plugins that are installed together, next to the lectures' plugins."""
 
 ZOO = (*INSTALLED, *HARMFUL)

@@ -37,8 +37,8 @@ def of_engine(case: Mapping[str, Any]) -> dict[str, Any]:
     """Return the head's costs of a case.
 
     Args:
-        case: ``{"engine", "workers", "cells", "group"}``: the engine's name, or "stand-ins" for those of Ray; the
-            numbers of workers and cells; the number of cells in a group, which one worker measures.
+        case: ``{"engine", "workers", "cells", "group"}``. ``engine`` is a name, or "stand-ins" for stand-ins of Ray's
+            workers. ``group`` is the number of cells that one worker measures together.
     """
     engine, target = _engine(case)
     spread = Scheduler(engine, lambda text: print(text, file=sys.stderr))

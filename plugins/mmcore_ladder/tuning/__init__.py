@@ -1,4 +1,4 @@
-"""The ladder's tuned configs, a file for each card model; ``mmcore tune --output`` writes them."""
+"""The ladder's tuned configs, one file for each GPU model; ``mmcore tune --output`` writes them."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from mmcore import hookimpl
 
 @hookimpl
 def mmcore_tuning() -> list[Path]:
-    """This folder."""
+    """Return the folder of the tuned configs."""
     return [Path(__file__).parent]

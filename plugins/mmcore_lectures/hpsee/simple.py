@@ -5,7 +5,7 @@ from mmcore import FlatBlock, Int32Index, Kernel, Square, hookimpl
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """The lecture's simple kernel."""
+    """Return the lecture's simple kernel."""
     return Kernel(
         name="hpsee.simple",
         title="One thread per element of C, with a bounds test: any width",

@@ -5,7 +5,7 @@ from mmcore import BlockAmong, Int32Index, Kernel, Multiple, Square, hookimpl
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """The lecture's tiled kernel."""
+    """Return the lecture's tiled kernel."""
     return Kernel(
         name="hpsee.tiled",
         title="Tiles of A and B in shared memory, 16 or 32 wide",

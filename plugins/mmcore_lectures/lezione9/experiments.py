@@ -1,4 +1,4 @@
-"""Lezione 9's experiment: what the threads' order costs, with and without shared memory."""
+"""Lezione 9's experiment: the cost of the threads' order, with and without shared memory."""
 
 from mmcore import hookimpl
 from mmcore_tools.experiments import Preset
@@ -6,7 +6,7 @@ from mmcore_tools.experiments import Preset
 
 @hookimpl
 def mmcore_presets() -> list[Preset]:
-    """The lecture's kernels beside mmcore's counterparts, which differ in nothing but the threads' order."""
+    """Return the experiment: the lecture's kernels and mmcore's variants, which differ only in the threads' order."""
     return [
         Preset(
             name="lezione9-coalescing",

@@ -5,7 +5,7 @@ from mmcore import FlatBlock, Int32Index, Kernel, Multiple, hookimpl
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """The lecture's kernel without shared memory."""
+    """Return the lecture's kernel without shared memory."""
     return Kernel(
         name="lezione9.kernel1",
         title="One thread per element of C = C + A·B, with x along the rows: not coalesced",

@@ -5,7 +5,7 @@ from mmcore import FlatBlock, Int32Index, Kernel, Multiple, hookimpl
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """What lezione9.kernel1 is compared with."""
+    """Return the kernel that lezione9.kernel1 is compared with."""
     return Kernel(
         name="mmcore.kernel1_columns",
         title="lezione9.kernel1 with x along the columns: coalesced",

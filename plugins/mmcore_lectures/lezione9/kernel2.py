@@ -5,7 +5,7 @@ from mmcore import BlockAmong, Int32Index, Kernel, Multiple, hookimpl
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """The lecture's kernel with shared memory."""
+    """Return the lecture's kernel with shared memory."""
     return Kernel(
         name="lezione9.kernel2",
         title="kernel1 with 32×32 tiles in shared memory, x still along the rows",

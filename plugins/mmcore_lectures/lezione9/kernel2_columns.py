@@ -5,7 +5,7 @@ from mmcore import BlockAmong, Int32Index, Kernel, Multiple, hookimpl
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """What lezione9.kernel2 is compared with."""
+    """Return the kernel that lezione9.kernel2 is compared with."""
     return Kernel(
         name="mmcore.kernel2_columns",
         title="lezione9.kernel2 with x along the columns: coalesced, and without bank conflicts",

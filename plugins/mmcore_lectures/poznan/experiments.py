@@ -8,7 +8,7 @@ _REFERENCE = "Politechnika Poznańska, Programowanie CUDA na NVIDIA GPU"
 
 @hookimpl
 def mmcore_presets() -> list[Preset]:
-    """The report's two series of measurements."""
+    """Return the report's two series of measurements."""
     return [
         Preset(
             name="poznan-first",

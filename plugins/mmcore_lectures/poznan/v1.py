@@ -5,7 +5,7 @@ from mmcore import FlatBlock, Int32Index, Kernel, Multiple, Square, hookimpl
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """The report's version 1."""
+    """Return the report's version 1."""
     return Kernel(
         name="poznan.v1",
         title="A single block of threads walks over the whole of C",

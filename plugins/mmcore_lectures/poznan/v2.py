@@ -5,7 +5,7 @@ from mmcore import FlatBlock, Int32Index, Kernel, Multiple, Square, hookimpl
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """The report's version 2."""
+    """Return the report's version 2."""
     return Kernel(
         name="poznan.v2",
         title="A grid of blocks, one thread per element of C, without a bounds test",

@@ -5,7 +5,7 @@ from mmcore import Int32Index, Kernel, Multiple, Square, SquareBlock, hookimpl
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """The report's version 3."""
+    """Return the report's version 3."""
     return Kernel(
         name="poznan.v3",
         title="Tiles of A and B in shared memory, the inner loop unrolled",

@@ -5,7 +5,7 @@ from mmcore import Int32Index, Kernel, Multiple, Square, SquareBlock, hookimpl
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """The report's version 5."""
+    """Return the report's version 5."""
     return Kernel(
         name="poznan.v5",
         title="v4a with a 2×2 patch of C per thread: half the global loads per flop",
@@ -13,7 +13,7 @@ def mmcore_kernels() -> Kernel:
         entry="v5<{block.x}>",
         configs=[{"block": (b, b)} for b in (16, 8)],
         grid=lambda problem, config: (problem.n // (2 * config.block.x), problem.n // (2 * config.block.y)),
-        # The last step asks for the tiles behind the last: a block's edge of columns right of A, and of rows below B.
+        # The last step prefetches tiles past the last: one block edge of columns right of A, and of rows below B.
         over_read=lambda problem, config: {"A": config.block.x, "B": config.block.x * problem.n},
         constraints=(Square(), Multiple("n", of="block.x", times=2), SquareBlock(), Int32Index()),
     )

@@ -1,4 +1,4 @@
-"""UNSA's experiment: which blocks n = 500 can be computed in, and how fast."""
+"""UNSA's experiment: the blocks that can compute n = 500, and their speed."""
 
 from mmcore import hookimpl
 from mmcore_tools.experiments import Preset
@@ -6,7 +6,7 @@ from mmcore_tools.experiments import Preset
 
 @hookimpl
 def mmcore_presets() -> list[Preset]:
-    """The laboratory's table, and the blocks that it cannot have run."""
+    """Return the laboratory's table, with the blocks that it cannot have run."""
     return [
         Preset(
             name="unsa-blocks",

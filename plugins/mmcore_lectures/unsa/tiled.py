@@ -5,7 +5,7 @@ from mmcore import Int32Index, Kernel, Multiple, Square, SquareBlock, hookimpl
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """The laboratory's program 2."""
+    """Return the laboratory's program 2."""
     return Kernel(
         name="unsa.tiled",
         title="Tiles of A and B in shared memory, with width and tile compiled in",

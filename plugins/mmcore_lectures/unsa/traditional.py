@@ -5,7 +5,7 @@ from mmcore import FlatBlock, Int32Index, Kernel, Square, hookimpl
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """The laboratory's program 1."""
+    """Return the laboratory's program 1."""
     return Kernel(
         name="unsa.traditional",
         title="One thread per element of C, with a bounds test and the width compiled in",

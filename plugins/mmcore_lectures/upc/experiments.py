@@ -1,4 +1,4 @@
-"""UPC's experiments: GFLOP/s over the sizes, what remainders cost, what the copies cost."""
+"""UPC's experiments: GFLOP/s over the sizes, the cost of remainders, and the cost of copies."""
 
 from mmcore import hookimpl
 from mmcore_tools.experiments import Preset
@@ -9,7 +9,7 @@ _KERNELS = ("upc.kernel01", "upc.kernel11")
 
 @hookimpl
 def mmcore_presets() -> list[Preset]:
-    """The lecture's three."""
+    """Return the lecture's three experiments."""
     return [
         Preset(
             name="upc-sizes",

@@ -5,7 +5,7 @@ from mmcore import FlatBlock, Int32Index, Kernel, Multiple, Square, hookimpl
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """The lecture's first kernel. Its grid is rounded down, as in the lecture: 641 by 32 is still 20×20."""
+    """Return the lecture's first kernel; its grid is rounded down, as in the lecture: 641 / 32 gives 20×20."""
     return Kernel(
         name="upc.kernel00",
         title="One thread per element of C, without a bounds test",

@@ -1,11 +1,11 @@
-"""upc.kernel01: one thread per element of C, with a bounds test; any size will do."""
+"""upc.kernel01: one thread per element of C, with a bounds test, for any size."""
 
 from mmcore import FlatBlock, Int32Index, Kernel, hookimpl
 
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """The lecture's element-by-element kernel."""
+    """Return the lecture's element-by-element kernel."""
     return Kernel(
         name="upc.kernel01",
         title="One thread per element of C, with a bounds test: any size",

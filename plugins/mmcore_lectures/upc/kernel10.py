@@ -5,7 +5,7 @@ from mmcore import Int32Index, Kernel, Multiple, SquareBlock, hookimpl
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """The lecture's first tiled kernel."""
+    """Return the lecture's first tiled kernel."""
     return Kernel(
         name="upc.kernel10",
         title="Tiles of A and B in shared memory: a b-th of the global loads",

@@ -1,11 +1,11 @@
-"""upc.kernel11: tiles in shared memory and a tail tile; any size will do."""
+"""upc.kernel11: tiles in shared memory and a tail tile, for any size."""
 
 from mmcore import Int32Index, Kernel, SquareBlock, hookimpl
 
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """The lecture's last kernel."""
+    """Return the lecture's last kernel."""
     return Kernel(
         name="upc.kernel11",
         title="kernel10 for any size: a tail tile takes the rest of k, and the store is guarded",

@@ -5,7 +5,7 @@ from mmcore import Int32Index, Kernel, Multiple, SquareBlock, hookimpl
 
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """The kernel that the lecture stamps as not sufficient."""
+    """Return the kernel that the lecture marks as not sufficient."""
     return Kernel(
         name="upc.kernel11_naive_guard",
         title="Not sufficient: kernel10 wrapped in kernel01's bounds test",

@@ -1,4 +1,4 @@
-"""cuBLAS as kernels: each type's product with the best of cuBLASLt's candidates, and with its plain heuristic."""
+"""cuBLAS as kernels: for each type, the fastest of cuBLASLt's candidates and its heuristic's first choice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mmcore_cuda import in_gpu_memory
 if TYPE_CHECKING:
     from mmcore.devices.base import Operand
 
-# Types of A and B, of the sum and of C, that cuBLASLt multiplies; 8-bit floats only with B stored by columns.
+# (type of A and B, accumulator, type of C, matrices by columns); cuBLASLt needs B by columns for 8-bit types.
 TYPES = (
     ("float32", "float32", "float32", ""),
     ("tf32", "float32", "float32", ""),
@@ -23,13 +23,13 @@ TYPES = (
     ("int8", "int32", "int32", "B"),
 )
 BEST = "cublas.best"
-"""The kernel that others are compared with, in the types and layouts of each."""
+"""The baseline of other kernels, in the types and layouts of the kernel under comparison."""
 
 _REASON = "nvmath-python brings cuBLAS: python -m pip install 'mmcore-cuda[cublas]'"
 
 
 def library_kernel(name: str, problem: Problem, accumulator: str, *, tuned: bool) -> Kernel:
-    """A product of cuBLASLt's in the types, layouts and factors of ``problem``, whose sizes mean nothing."""
+    """Return a cuBLASLt product with the types, layouts and factors of ``problem``; its sizes are ignored."""
     how = "the fastest of its candidates" if tuned else "as its heuristic chooses"
     return Kernel(
         name=name,
@@ -55,14 +55,14 @@ def _call(
         from mmcore_libraries.cublas.cublaslt import CublasLt
     except ImportError:
         raise Unsupported(_REASON) from None
-    except Exception as error:  # the libraries that it loads
+    except Exception as error:  # the shared libraries could not be loaded
         raise Unsupported(f"{_REASON} ({error})") from None
     return CublasLt(problem, accumulator, operands, tuned=tuned)
 
 
 @hookimpl
 def mmcore_kernels() -> list[Kernel]:
-    """A product of each type, tuned and plain."""
+    """Return two kernels for each type: the fastest candidate and the heuristic's choice."""
     found = []
     for dtype, accumulator, output, column_major in TYPES:
         problem = Problem(16, 16, 16, dtype, output, column_major=column_major)
@@ -73,7 +73,7 @@ def mmcore_kernels() -> list[Kernel]:
 
 @hookimpl
 def mmcore_baselines(kernel: Kernel) -> Kernel | None:
-    """The fastest of cuBLASLt's candidates."""
+    """Return the fastest of cuBLASLt's candidates, or None for a kernel that is cuBLAS itself."""
     if kernel.call is not None and kernel.name.startswith("cublas."):
         return None
     return library_kernel(BEST, kernel.problem(16, 16, 16), kernel.accumulator, tuned=True)

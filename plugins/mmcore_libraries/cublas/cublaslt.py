@@ -1,4 +1,4 @@
-"""One product by cuBLASLt, through nvmath-python's bindings: described once, then put on a stream again and again."""
+"""A product by cuBLASLt through nvmath-python's bindings: set up once, then enqueued on a stream repeatedly."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from mmcore_cuda.event_timer import GraphTimer
 from mmcore_libraries.cublas.padded import Padded
 
 WORKSPACE_BYTES = 32 << 20
-"""As much as PyTorch gives cuBLAS on Hopper."""
+"""The same size that PyTorch allocates for cuBLAS on Hopper."""
 
-# cudaDataType_t and cublasComputeType_t, which nvmath-python has no names for in this module.
+# Values of cudaDataType_t and cublasComputeType_t, which nvmath-python does not name in this module.
 _DATA_TYPES = {
     "float32": 0,
     "tf32": 0,
@@ -37,24 +37,24 @@ _COMPUTE_16F, _COMPUTE_32F, _COMPUTE_64F, _COMPUTE_32I, _COMPUTE_32F_FAST_TF32 =
 _TRANSPOSED = 1
 
 _CANDIDATES = 32
-# Each candidate is timed in rounds of launches that last so long together; those that take this much longer than the
-# fastest in the first round are left out of the others.
+# Each candidate is timed in rounds of about _ROUND_SECONDS. After the first round, candidates that take more than
+# _PROMISING times as long as the fastest are dropped.
 _ROUNDS, _ROUND_SECONDS, _PROMISING = 7, 2e-3, 1.15
 _chosen: dict[tuple[Problem, str], Any] = {}
 
 
 class CublasLt:
-    """A product of three matrices where they lie; calling it with a stream's handle puts it there.
+    """A product of three matrices in device memory; calling it with a stream's handle enqueues the product there.
 
-    Of 8-bit floats it takes sizes that are multiples of 16; others are padded, and the copies are part of the product.
-    cuBLASLt takes matrices by columns. One stored by rows is its transpose by columns, so C by rows is computed as
-    Cᵀ = Bᵀ·Aᵀ.
+    For 8-bit floats, cuBLASLt needs sizes that are multiples of 16. Others are padded, and the copies are part of the
+    product. cuBLASLt reads matrices by columns. A matrix stored by rows is its transpose by columns, so C by rows is
+    computed as Cᵀ = Bᵀ·Aᵀ.
 
     Args:
         problem: the product.
-        accumulator: the type it is summed in.
-        operands: "A", "B" and "C".
-        tuned: whether cuBLASLt's candidates are timed and the fastest is taken, or its heuristic's first choice.
+        accumulator: the type of its sums.
+        operands: the matrices "A", "B" and "C".
+        tuned: whether to time cuBLASLt's candidates and use the fastest, instead of its heuristic's first choice.
 
     Raises:
         Unsupported: cuBLASLt has nothing for such a product.
@@ -86,7 +86,7 @@ class CublasLt:
         stream.sync()
         algorithms = list(self._algorithms(_CANDIDATES if tuned else 1))
         if not algorithms:
-            raise Unsupported(f"cuBLAS has no product of {problem.dtype} for {problem} as its matrices lie")
+            raise Unsupported(f"cuBLAS has no product of {problem.dtype} for {problem} in this layout")
         if tuned and (problem, accumulator) not in _chosen:
             _chosen[problem, accumulator] = self._fastest(algorithms)
         self._algorithm = _chosen[problem, accumulator] if tuned else algorithms[0]
@@ -110,7 +110,7 @@ class CublasLt:
         )
 
     def _algorithms(self, count: int) -> Iterator[Any]:
-        """What cuBLASLt's heuristic proposes, best first."""
+        """Yield the algorithms that cuBLASLt's heuristic proposes, best first."""
         preference = cublasLt.matmul_preference_create()
         attribute = cublasLt.MatmulPreferenceAttribute.MAX_WORKSPACE_BYTES
         self._set(cublasLt.matmul_preference_set_attribute, preference, attribute, WORKSPACE_BYTES, np.uint64)
@@ -122,7 +122,7 @@ class CublasLt:
                 *(self._handle, self._operation, a, b, c, c, preference, count),
                 *(int(found.ctypes.data), ctypes.addressof(returned)),
             )
-        except cublasLt.cuBLASLtError:  # it says so where there is none
+        except cublasLt.cuBLASLtError:  # raised if there is none
             return
         finally:
             cublasLt.matmul_preference_destroy(preference)
@@ -131,7 +131,7 @@ class CublasLt:
                 yield np.array(result["algo"])
 
     def _fastest(self, algorithms: list[Any]) -> Any:
-        """The algorithm with the shortest median round, the promising ones taking turns."""
+        """Return the algorithm with the shortest median round, timing the promising ones in turn."""
         stream = self._device.create_stream()
         timers = [self._timer(stream, each) for each in algorithms]
         try:
@@ -159,7 +159,7 @@ class CublasLt:
 
 @functools.cache
 def _handle(device_id: int) -> int:
-    """cuBLASLt's handle for a device, the current one; one for the process."""
+    """Return the process's cuBLASLt handle for the current device."""
     handle: int = cublasLt.create()
     return handle
 
@@ -176,7 +176,7 @@ def _scale_type(problem: Problem) -> int:
 
 
 def _layout(problem: Problem, matrix: str) -> int:
-    """A matrix as cuBLASLt sees it: by columns, and so transposed where it is stored by rows."""
+    """Return the layout that cuBLASLt sees: by columns, so a matrix stored by rows is transposed."""
     count, length = problem.stored_shape(matrix)
     layout: int = cublasLt.matrix_layout_create(
         _DATA_TYPES[problem.dtype_of(matrix).name], length, count, problem.leading(matrix)

@@ -1,4 +1,4 @@
-"""Operands padded to multiples of 16, as cuBLASLt's products of 8-bit floats need them."""
+"""Operands padded to multiples of 16, which cuBLASLt requires for 8-bit floats."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _MATRICES = "ABC"
 
 
 class Padded:
-    """Device memory for larger operands, zero where they have no counterpart, and the copies to and from it.
+    """Device memory for operands padded with zeros, and the copies to and from it.
 
     Attributes:
-        problem: the larger product, each matrix packed.
-        operands: "A", "B" and "C" of it.
+        problem: the padded product, each matrix packed.
+        operands: its matrices "A", "B" and "C".
     """
 
     def __init__(self, device: Device, problem: Problem, operands: Mapping[str, Operand]) -> None:
@@ -49,17 +49,17 @@ class Padded:
 
     @staticmethod
     def is_needed(problem: Problem) -> bool:
-        """Whether cuBLASLt has no product of such sizes or leading dimensions."""
+        """Return whether cuBLASLt requires padding for these sizes or leading dimensions."""
         sizes = (problem.m, problem.n, problem.k, *map(problem.leading, _MATRICES))
         return problem.dtype.startswith("float8") and any(size % _MULTIPLE for size in sizes)
 
     def copy_in(self, stream: int) -> None:
-        """Put the copies of A, B and, where it is read, C onto a stream."""
+        """Enqueue the copies of A, B and, if it is read, C on a stream."""
         for matrix in _MATRICES if self._small.accumulate else "AB":
             self._copy(matrix, self._originals[matrix].address, self.operands[matrix].address, stream, inwards=True)
 
     def copy_out(self, stream: int) -> None:
-        """Put the copy of C onto a stream."""
+        """Enqueue the copy of C on a stream."""
         self._copy("C", self.operands["C"].address, self._originals["C"].address, stream, inwards=False)
 
     def _copy(self, matrix: str, source: int, target: int, stream: int, *, inwards: bool) -> None:

@@ -1,4 +1,4 @@
-"""PyTorch's matmul as kernels, one for each type: what a reader's own program calls."""
+"""PyTorch's matmul as kernels, one for each type, as a Python program calls it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _matmul(problem: Problem, config: Config, operands: Mapping[str, Operand]) -
     try:
         import torch
     except ImportError:
-        raise Unsupported("PyTorch is not installed: https://pytorch.org says how") from None
+        raise Unsupported("PyTorch is not installed; see https://pytorch.org") from None
     bfloat16 = problem.dtype == "bfloat16"
     a, b, c = (torch.as_tensor(operands[matrix], device="cuda") for matrix in "ABC")
     if bfloat16:
@@ -28,14 +28,14 @@ def _matmul(problem: Problem, config: Config, operands: Mapping[str, Operand]) -
         with torch.cuda.stream(torch.cuda.ExternalStream(stream)):
             torch.matmul(a, b, out=c)
 
-    enqueue(torch.cuda.current_stream().cuda_stream)  # which allocates what must not be allocated in a graph
+    enqueue(torch.cuda.current_stream().cuda_stream)  # allocates memory, which is not allowed during a graph capture
     torch.cuda.synchronize()
     return enqueue
 
 
 @hookimpl
 def mmcore_kernels() -> list[Kernel]:
-    """A product of each type."""
+    """Return one kernel for each type."""
     return [
         Kernel(
             name=f"torch.{dtype}",

@@ -8,9 +8,9 @@ The comment at the top of a kernel's file has one line for each. An indented lin
 
 An edit is one of these:
 
-- ``drop #mark``: replace a statement by an empty one;
-- ``if `condition` #mark``: execute a statement only under a condition;
-- ``move #mark after #other``: move a line;
+- ``drop #mark``: replace a statement by an empty one.
+- ``if `condition` #mark``: execute a statement only under a condition.
+- ``move #mark after #other``: move a line.
 - ```old` -> `new```: replace a text that occurs once.
 """
 

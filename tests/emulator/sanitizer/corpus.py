@@ -3,17 +3,17 @@
 The comment at the top of a file describes it. A line that is indented continues the line before it.
 
 ``// launch: block=64 grid=2 n=8 work=512``
-    The geometry; the sizes ``m``, ``n`` and ``k`` (n is 32 by default, m and k are n); attributes of
-    :class:`mmcore.Kernel`; and workspaces: ``work=512`` is one of 512 bytes without content, ``work=512*0`` one of
+    The geometry. The sizes ``m``, ``n`` and ``k`` (n is 32 by default, m and k are n) may follow, and attributes of
+    :class:`mmcore.Kernel`. Workspaces may follow too: ``work=512`` has 512 bytes without content, ``work=512*0`` has
     zeros. The kernels of a file are launched in their order. Parameters are bound by their names.
 ``// right``
     The file as it is has no hazards.
 ``// NAME [block=40]: drop #mark, BODY `new`, `old` -> `new|other` ==> KIND*COUNT ARRAY #mark #other "text"; KIND …``
     A copy with other launch options, without the code of marked lines, and with words in capitals or other parts of the
-    source replaced (one copy for each alternative). After the arrow are all its hazards, or ``nothing``: the kind, how
-    many threads or elements are concerned, the array, the mark in the comment of the hazard's line, the mark of a line
-    that the message names, and a part of the message (or, between slashes, a pattern in it). An omitted part may be
-    anything, but a hazard without a mark has no line.
+    source replaced (one copy for each alternative). After the arrow are all its hazards, or ``nothing``. A hazard has a
+    kind, the number of threads or elements, the array, and the mark in the comment of its line. The mark of a line that
+    the message names may follow, and a part of the message (or, between slashes, a pattern in it). An omitted part
+    matches anything, but a hazard without a mark has no line.
 
 Elements of C that a kernel leaves unwritten count only where a case expects them.
 """
@@ -44,7 +44,7 @@ Lines = dict[str, set[int]]
 
 @dataclass(frozen=True)
 class Expected:
-    """A hazard as a case describes it; an empty part may be anything, but for the line."""
+    """A hazard as a case describes it; an empty part matches anything, except for the line."""
 
     kind: str
     count: str

@@ -62,7 +62,7 @@ class Threads:
         self.last = LastAccess(PIECES)
 
     def join(self, threads: list[int]) -> None:
-        """Let each thread know what every other knows."""
+        """Merge the knowledge of some threads."""
         for each in (self.known, self.fenced, self.pending):
             shared = set().union(*(each[thread] for thread in threads))
             for thread in threads:
@@ -91,7 +91,7 @@ class Threads:
         self.clocks.warp_barrier(lanes_of(warp, mask=mask), number(mask))
 
     def fence(self, thread: int) -> None:
-        """Order what a thread did, and has seen, before what it will do."""
+        """Order a thread's past accesses, and those it has observed, before its next ones."""
         self.known[thread] |= self.pending[thread]
         self.fenced[thread] = set(self.known[thread])
         self.clocks.fence("gpu", lanes_of(thread // LANES, mask=1 << thread % LANES))
@@ -109,7 +109,7 @@ class Threads:
         self.order.read((flag,), lane_of(thread) + 1, thread // 8, "gpu" if acquires else "")
 
     def access(self, events: list[Event]) -> tuple[list[bool], list[bool]]:
-        """Return which accesses at once are unordered with an earlier one: by all of history, and by the sanitizer."""
+        """Return the accesses that are unordered with an earlier one, by the whole history and by the sanitizer."""
         index, thread = np.array(events).T
         lane = thread // LANES * WARP + thread % LANES
         who = Accesses(self.clocks, lane)

@@ -1,4 +1,4 @@
-"""Checks of registered kernels: nothing is reported where their rules hold, and every hazard where they are broken."""
+"""Checks of registered kernels report nothing for valid kernels, and every hazard of broken ones."""
 
 from __future__ import annotations
 
