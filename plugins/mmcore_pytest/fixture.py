@@ -85,7 +85,8 @@ class CellBenchmark:
 
         with contextlib.suppress(MmcoreError):
             self.fixture.pedantic(fail)
-        pytest.fail(reason, pytrace=False)
+        # pytest would print the cause too, with any control characters in it.
+        raise pytest.fail.Exception(reason, pytrace=False) from None
 
 
 def options_of(config: pytest.Config, marker: Mapping[str, Any], timing: Timing, max_seconds: float | None) -> Timing:

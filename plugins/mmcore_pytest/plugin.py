@@ -72,7 +72,7 @@ def mm_benchmark(mm_cell: Benchmark, benchmark: Any, request: pytest.FixtureRequ
     try:
         session.hold_device()
     except MmcoreError as error:
-        pytest.fail(visible(str(error)), pytrace=False)
+        raise pytest.fail.Exception(visible(str(error)), pytrace=False) from None
     benchmark.params = mm_cell.parameters  # saved instead of pytest's parameter, which is not JSON
     return session.begin(node.nodeid, mm_cell, _marker_of(node), benchmark)
 

@@ -402,7 +402,7 @@ def test_refused_combinations_are_listed_on_request(pytester: pytest.Pytester) -
     reason = "  refused: poznan.v3 33×33×33 with block=16x16: n = 33 is not a multiple of block.x = 16"
     run(pytester, *options, "--mm-show-refused").stdout.fnmatch_lines([reason])
     without = run(pytester, *options)
-    without.stdout.fnmatch_lines(["mmcore: constraints forbid 1 of the selected combinations; --mm-show-refused lists them"])
+    without.stdout.fnmatch_lines(["mmcore: constraints forbid 1 of the selected *; --mm-show-refused lists them"])
     without.stdout.no_fnmatch_line("*refused: poznan*")
 
 
