@@ -24,7 +24,6 @@ def incompatibility(hello: Mapping[str, Any], common: Mapping[str, str], first: 
         hello: the worker's answer to its hello.
         common: the head's :func:`~mmcore_engines.device_worker.identity`.
         first: the device of the run's first worker; None for the first itself.
-
     """
     identity = hello["identity"]
     if identity != common:
@@ -55,7 +54,6 @@ def card_differences(times: Mapping[str, float], reference: Cell | None) -> list
     Args:
         times: seconds by worker's name.
         reference: the cell that they measured.
-
     """
     if len(times) < 2 or reference is None:
         return []

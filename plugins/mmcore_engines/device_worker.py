@@ -53,7 +53,6 @@ class DeviceWorker:
 
     Args:
         device: its name on this host, such as "cuda:0".
-
     """
 
     def __init__(self, device: str) -> None:

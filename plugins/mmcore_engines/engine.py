@@ -24,7 +24,6 @@ class Request:
     Attributes:
         device: the user's words: "all", "auto", or names such as "cuda:0,cuda:1".
         address: the user's address of the engine's service; empty for the default.
-
     """
 
     device: str = ALL
@@ -35,7 +34,6 @@ class Request:
 
         Raises:
             NoDevice: a device does not exist, or a card is named twice.
-
         """
         words = [word.strip() for word in self.device.split(",")]
         names: list[str] = []
@@ -57,7 +55,6 @@ class Worker(Protocol):
 
     Attributes:
         name: a unique name, such as "cuda:1" or "node7 cuda:0".
-
     """
 
     @property
@@ -93,7 +90,6 @@ def engine_named(name: str) -> Callable[[Request], Engine]:
     Raises:
         UnknownName: no plugin provides an engine of that name.
         MmcoreError: the engine needs a package that is not installed.
-
     """
     table: PluginTable[str] = PluginTable("engine")
     for item, origin in registry().collected("mmcore_engines", named_target):
@@ -108,7 +104,6 @@ def connect(name: str, request: Request) -> Engine:
 
     Raises:
         MmcoreError: there is no such engine, or it cannot be used or reached.
-
     """
     factory = engine_named(name)
     try:

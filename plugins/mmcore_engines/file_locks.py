@@ -44,7 +44,6 @@ class Lock:
 
     Raises:
         LockFailed: there is no folder for locks, or files in it cannot be locked.
-
     """
 
     def __init__(self, name: str) -> None:

@@ -26,7 +26,6 @@ class Journal:
     Raises:
         LockFailed: another run uses the file, or files cannot be locked.
         OSError: the file cannot be read or written.
-
     """
 
     def __init__(self, path: Path, common: Mapping[str, str]) -> None:

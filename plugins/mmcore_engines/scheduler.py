@@ -42,7 +42,6 @@ class Scheduler:
         engine: the source of workers.
         say: called with each message for the user.
         reference: the cell that each card with timing measures first, so that cards can be compared.
-
     """
 
     def __init__(self, engine: Engine, say: Callable[[str], None], reference: Cell | None = None) -> None:
@@ -74,7 +73,6 @@ class Scheduler:
             group: cells of one group are measured by one worker, in order.
             target: a function as for :func:`mmcore.executor.run`, called with the cell's JSON and ``further``.
             further: further arguments of ``target``.
-
         """
         task = Task(cell, group, target, further)
         self._tasks.add(task)

@@ -28,7 +28,6 @@ class Task:
         further: further arguments of the function.
         future: the future of the outcome.
         begun: the workers that have begun the cell.
-
     """
 
     cell: Cell
@@ -48,7 +47,6 @@ class Task:
 
         Raises:
             ValueError: it is the answer of another task, or not a result.
-
         """
         if answer.get("error") == TimeLimit.__name__:
             return self.unfinished(TimeLimit(answer["text"]))

@@ -41,7 +41,6 @@ class WorkerState:
         reference: its time for the reference cell, in seconds.
         left_out: True if the run no longer uses it.
         deaths: the number of times that its device's process died during the hello.
-
     """
 
     worker: Worker
@@ -78,7 +77,6 @@ class WorkerPool:
         workers: the workers in use.
         idle: the admitted workers without a task.
         first: the description of the first worker's device.
-
     """
 
     def __init__(
@@ -105,7 +103,6 @@ class WorkerPool:
 
         Raises:
             NoDevice: no worker is left.
-
         """
         new = []
         for worker in self._new_workers():
@@ -162,7 +159,6 @@ class WorkerPool:
             request: a request of :meth:`~mmcore_engines.device_worker.DeviceWorker.answer`.
             text: the request in words.
             seconds: the time limit; None for no limit.
-
         """
         state.request, state.due, state.late = text, time.monotonic() + (seconds or math.inf), False
         try:

@@ -96,7 +96,6 @@ def find_benchmarks(
 
     Raises:
         MmcoreError: an option names something that does not exist.
-
     """
     timings = _timings(selection, supports_timing)
     kernels, buggy = _kernels(selection, registry)

@@ -34,7 +34,6 @@ class Measuring:
 
     Raises:
         MmcoreError: the engine or a device of this machine does not exist.
-
     """
 
     def __init__(self, selection: Selection, say: Callable[[str], None]) -> None:
@@ -115,7 +114,6 @@ class Measuring:
 
         Args:
             reported: the tests that have finished.
-
         """
         if "_scheduler" not in vars(self):
             return

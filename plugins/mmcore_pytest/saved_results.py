@@ -31,7 +31,6 @@ def read_document(path: Path) -> Any:
         OSError: the file cannot be read.
         ValueError: it does not contain JSON, or not results.
         RecursionError: its lists and objects are nested too deeply.
-
     """
     content = read_bytes(path)
     if content.count(b"[") + content.count(b"{") > _MOST_PARTS:

@@ -35,7 +35,6 @@ class RayWorker:
         name: the node's host name, and the number of the GPU or CPU on it in the order of actors.
         answered: True if it has ever answered.
         lost: True if it died.
-
     """
 
     def __init__(self, name: str, node: str, device: str) -> None:
