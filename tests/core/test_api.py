@@ -16,6 +16,7 @@ from mmcore.devices.base import Device, Operand
 from mmcore.kernel.problem import dtype_named
 from mmcore.measure import measure
 from tests.conftest import DEVICES
+from tests.kernel_sources import kernel_source
 
 RNG = np.random.default_rng(1)
 
@@ -356,3 +357,14 @@ def test_a_library_is_given_the_place_of_a_matrix(dtype: str, storage: str) -> N
     assert Operand(4096, (3, 5), (8, 1), dtype_named(dtype)).__cuda_array_interface__ == {
         "data": (4096, False), "shape": (3, 5), "strides": (8 * size, size), "typestr": storage, "version": 3,
     }  # fmt: skip
+
+
+def test_a_cell_of_a_file_names_its_whole_path_and_all_that_was_inferred(
+    cu_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cu_file.write_text(kernel_source("guarded"))
+    monkeypatch.chdir(cu_file.parent)
+    asked, nameless = cell(cu_file.name, size=16)
+    assert isinstance(asked.kernel, dict)
+    assert (asked.kernel["file"], nameless) == (str(cu_file), None)
+    assert {"function", "block", "grid"} <= asked.kernel["inferred"].keys()
