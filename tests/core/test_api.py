@@ -15,6 +15,7 @@ from mmcore.api import cell
 from mmcore.devices.base import Device, Operand
 from mmcore.kernel.problem import dtype_named
 from mmcore.measure import measure
+from mmcore.registry import registry
 from tests.conftest import DEVICES
 from tests.kernel_sources import kernel_source
 
@@ -364,6 +365,7 @@ def test_a_cell_of_a_file_names_its_whole_path_and_all_that_was_inferred(
 ) -> None:
     cu_file.write_text(kernel_source("guarded"))
     monkeypatch.chdir(cu_file.parent)
+    monkeypatch.setattr(registry(), "files", {})
     asked, nameless = cell(cu_file.name, size=16)
     assert isinstance(asked.kernel, dict)
     assert (asked.kernel["file"], nameless) == (str(cu_file), None)
