@@ -38,7 +38,7 @@ from bench.studies.tables.scale import cards, head, limits, predictions, pytest_
 from bench.studies.tables.scale import sizes as message_sizes
 from bench.studies.tables.sources import H100, H200
 from bench.studies.tables.studies import PAGE, studies
-from bench.studies.tables.trust import float22, fuzzing, fuzzing_by_kernel, terms_that_show, types, zoo
+from bench.studies.tables.trust import float22, fuzzing, fuzzing_by_kernel, mutants, terms_that_show, types, zoo
 
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"kernel times": best_kernel_times},
@@ -89,6 +89,7 @@ TABLES: dict[str, dict[str, Callable[[], str]]] = {
         "zoo": zoo,
         "fuzzing": fuzzing,
         "fuzzing by kernel": fuzzing_by_kernel,
+        "mutants": mutants,
         "public kernels": public_kernels,
     },
     "docs/lectures.md": {

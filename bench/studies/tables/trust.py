@@ -28,6 +28,21 @@ class Fuzzed(NamedTuple):
         return sum(self.outcomes.values(), Counter[str]())
 
 
+def mutants() -> str:
+    """Return the outcomes of the drawn mutants at two revisions, by room."""
+    with results(sources.RESULTS / "mutants.json") as drawn:
+        rows = drawn["mutants"]
+    rooms = Counter(row["file"].replace("plugins/", "").partition("/")[0] for row in rows)
+    first, last = rows[0]["outcomes"]
+    lines = []
+    for room, count in [*sorted(rooms.items()), ("all", len(rows))]:
+        outcomes = [row["outcomes"] for row in rows if room == "all" or f"{room}/" in row["file"]]
+        compared = [each for each in outcomes if each[last] != "gone"]
+        killed = [str(sum(each[revision] == "killed" for each in compared)) for revision in (first, last)]
+        lines.append([room, str(count), str(len(compared)), *killed])
+    return markdown("package | drawn | compared | killed before | killed after", lines)
+
+
 def fuzzing() -> str:
     """Return the fuzzed cases by outcome and device."""
     runs = _fuzzed()
