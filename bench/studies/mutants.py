@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import json
 import random
 import subprocess
@@ -35,6 +36,7 @@ def covering_tests(data: CoverageData, path: Path) -> dict[int, list[str]]:
     return {line: names for line, names in tests.items() if names}
 
 
+@functools.cache
 def mutations(source: str) -> dict[int, list[tuple[str, int]]]:
     """Return the operators that can change each line of a source, each with its occurrence in the file."""
     from cosmic_ray import plugins
@@ -81,11 +83,14 @@ def draw(data: CoverageData, paths: list[Path], count: int, seed: int) -> Iterat
         kind = rng.choice(sorted({name.partition("_")[0] for name, _ in operators}))
         name, occurrence = rng.choice([each for each in operators if each[0].partition("_")[0] == kind])
         changed = mutate_code(source, plugins.get_operator(name)(), occurrence)
-        pairs = list(zip(source.split("\n"), (changed or "").split("\n"), strict=False))
+        lines_before = source.split("\n")
+        pairs = zip(lines_before, (changed or "").split("\n"), strict=False)
         different = [(old.strip(), new.strip()) for old, new in pairs if old != new]
         try:
             if len(different) == 1 and meaning(changed) != meaning(source):
                 old, new = different[0]
+                if [each.strip() for each in lines_before].count(old) > 1:
+                    continue  # the line identifies the mutant
                 yield {"file": str(file), "operator": name, "old": old, "new": new, "outcomes": {}}
                 count -= 1
         except SyntaxError:
