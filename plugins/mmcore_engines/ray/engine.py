@@ -91,9 +91,8 @@ class RayEngine:
             with contextlib.suppress(ValueError):  # this is not the main thread
                 signal.signal(signal.SIGTERM, terminated)
         self._device = self._device_of_each_worker(request.device)
-        self._slots: dict[
-            tuple[str, int], list[RayWorker]
-        ] = {}  # by node and number; the last worker is the current one
+        # By node and number; the last worker of each is the current one.
+        self._slots: dict[tuple[str, int], list[RayWorker]] = {}
 
     def workers(self) -> Sequence[RayWorker]:
         """Return a worker for each GPU or CPU that has none, or whose worker died after an answer."""
