@@ -38,7 +38,7 @@ class Truth:
     Attributes:
         product: the float64 product, m×n.
         bound: the largest distance of a right element from it, m×n.
-        close: the same, or less where the inputs allow only smaller errors.
+        close: the same, or less where the inputs allow only smaller errors; infinite where the sum may overflow.
         margin: share of the bound within which two float64 products may disagree about an element.
     """
 
@@ -50,12 +50,14 @@ class Truth:
     def wrong(self, c: NDArray[np.float64]) -> bool:
         """Return whether some element is certainly too far off, or NaN."""
         with np.errstate(invalid="ignore"):
-            return bool((~(np.abs(c - self.product) <= (1 + self.margin) * self.close + LEAST)).any())
+            near = np.abs(c - self.product) <= (1 + self.margin) * self.close + LEAST
+            return bool((~near & np.isfinite(self.close)).any())
 
     def right(self, c: NDArray[np.float64]) -> bool:
         """Return whether every element is certainly near enough."""
         with np.errstate(invalid="ignore"):
-            return bool((np.abs(c - self.product) <= (1 - self.margin) * self.close).all())
+            near = np.abs(c - self.product) <= (1 - self.margin) * self.close
+            return bool((near | np.isinf(self.close)).all())
 
 
 def truth_of(problem: Problem, accumulator: str, matrices: Matrices) -> Truth:
