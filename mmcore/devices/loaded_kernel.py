@@ -20,6 +20,7 @@ from mmcore.devices.base import (
     Device,
     HostArray,
     HostCopies,
+    LoadedModule,
     MatrixMap,
     Operand,
 )
@@ -39,6 +40,7 @@ class LoadedKernel:
         device: the device that runs them.
         compiled: the plan's compiled module; compiled here when None.
         borrowed: buffers that take the place of matrices' own memory, by "A", "B", "C".
+        module: the compiled module on the device, which stays open afterwards; loaded here when None.
 
     Attributes:
         plan, device, compiled: as above.
@@ -58,6 +60,7 @@ class LoadedKernel:
         device: Device,
         compiled: CompiledModule | None = None,
         borrowed: Mapping[str, Buffer] | None = None,
+        module: LoadedModule | None = None,
     ) -> None:
         self.plan = plan
         self.device = device
@@ -65,8 +68,9 @@ class LoadedKernel:
         self.compiled = compiled or compile_plan(plan, device.architecture)
         self._check_resources(device)
         with ExitStack() as cleanup:
-            self.module = device.load(self.compiled)
-            cleanup.callback(self.module.close)
+            self.module = module or device.load(self.compiled)
+            if module is None:
+                cleanup.callback(self.module.close)
             self.buffers: dict[str, Buffer] = dict(borrowed or {})
             for label, nbytes, over_read_bytes in self._memory():
                 if label not in self.buffers:
@@ -172,7 +176,7 @@ class LoadedKernel:
             case bytes():
                 return np.void(argument)
             case Struct(members):
-                return np.void(_laid_out([self._bound_argument(member) for member in members]))
+                return np.void(laid_out([_content(self._bound_argument(member)) for member in members]))
             case _:
                 scalar = argument if isinstance(argument, Scalar) else scalar_of(argument, problem)
                 number: np.generic = np.dtype(scalar.type).type(scalar_value(scalar, problem))
@@ -193,15 +197,19 @@ class LoadedKernel:
         return MatrixMap(map, self.buffers[name], map.extents, map.strides, map.dtype)
 
 
-def _laid_out(members: Sequence[BoundArgument]) -> bytes:
+def laid_out(members: Sequence[bytes]) -> bytes:
     """Return a structure's bytes: each member at a multiple of its size (of 8 for bytes), padded at the end."""
-    laid_out, alignment = b"", 1
+    content, alignment = b"", 1
     for member in members:
-        content = member if isinstance(member, np.generic) else np.uint64(cast(Buffer, member).address)
-        size = min(content.nbytes, 8)
-        laid_out += bytes(-len(laid_out) % size) + content.tobytes()
+        size = min(len(member), 8)
+        content += bytes(-len(content) % size) + member
         alignment = max(alignment, size)
-    return laid_out + bytes(-len(laid_out) % alignment)
+    return content + bytes(-len(content) % alignment)
+
+
+def _content(member: BoundArgument) -> bytes:
+    number = member if isinstance(member, np.generic) else np.uint64(cast(Buffer, member).address)
+    return number.tobytes()
 
 
 def _nbytes(argument: BoundArgument) -> int:
