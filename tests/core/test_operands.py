@@ -309,67 +309,6 @@ def test_a_tensor_map_over_too_much_is_refused(
         measured(packed(cu_file, **{"nbytes": nbytes, **kernel}), device)
 
 
-# Bad declarations.
-
-
-@pytest.mark.parametrize("swizzle", [0, 32, 64, 128])
-def test_a_tensor_maps_swizzle_is_one_that_the_hardware_has(swizzle: int) -> None:
-    tiles = TensorMap("A", box=(8, 8), swizzle=swizzle)
-    assert Kernel(name="tests.own", configs=[{"block": 8}], arguments=(tiles,)).arguments == (tiles,)
-
-
-@pytest.mark.parametrize(
-    ("declared", "said"),
-    [
-        ({"column_major": "D"}, "column_major is such as 'B', not 'D'"),
-        ({"column_major": "b"}, "column_major is such as 'B', not 'b'"),
-        *(
-            (
-                {"arguments": (TensorMap("A", box=(8, 8), swizzle=swizzle),)},
-                f"a tensor map's swizzle is 0, 32, 64 or 128 bytes, not {swizzle}",
-            )
-            for swizzle in (16, 48, 65, 256)
-        ),
-        (
-            {"arguments": (TensorMap("A", box=(64,)),)},
-            "a tensor map has a box, extents and strides of as many axes, 1 to 5, not (64,), () and ()",
-        ),
-        (
-            {"arguments": (TensorMap("A", box=(8, 8, 8), extents=(4, 8, 8), strides=(64, 8)),)},
-            "a tensor map has a box, extents and strides of as many axes, 1 to 5, not (8, 8, 8), (4, 8, 8) and (64, 8)",
-        ),
-        (
-            {"arguments": (TensorMap("A", box=(8, 8), extents=(8, 8), strides=(1, 8)),)},
-            "a tensor map's last stride is 1, not 8",
-        ),
-        (
-            {"arguments": (TensorMap("D", box=(8, 8)),)},
-            "a tensor map is over A, B or C, or over a workspace, whose extents, strides and dtype it must give: 'D' "
-            "is neither",
-        ),
-        (
-            {"arguments": (TensorMap("parts", box=(8, 8), extents=(8, 8), strides=(8, 1), dtype="float31"),)},
-            "'float31' is not an element type; there are float16, bfloat16, float32, float64, tf32, float8_e4m3fn, "
-            "float8_e5m2, int8, uint8, int32",
-        ),
-        (
-            {"arguments": (Struct(("A", TensorMap("A", box=(8, 8)))),)},  # type: ignore[arg-type]
-            "a structure's members are pointers, numbers and bytes, not TensorMap(matrix='A', box=(8, 8), swizzle=0, "
-            "extents=(), strides=(), dtype='', pointer=False)",
-        ),
-        (
-            {"arguments": (Struct((Struct(("A",)),)),)},  # type: ignore[arg-type]
-            "a structure's members are pointers, numbers and bytes, not Struct(members=('A',))",
-        ),
-        ({"arguments": (Struct(("D",)),)}, "argument 'D' is none of A, B, C, m, n, k, lda, ldb, ldc, alpha, beta"),
-    ],
-)
-def test_a_bad_declaration_is_one_sentence(cu_file: Path, declared: dict[str, Any], said: str) -> None:
-    with pytest.raises(InvalidKernel) as caught:
-        own(cu_file, **declared)
-    assert str(caught.value) == f"tests.own: {said}"
-
-
 # Output.
 
 
