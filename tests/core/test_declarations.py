@@ -393,7 +393,7 @@ AXES = "a tensor map has a box, extents and strides of as many axes"
         ),
         *(
             (
-                {"arguments": (Struct((member,)),)},
+                {"arguments": (Struct((member,)),)},  # type: ignore[arg-type]
                 rf"members are pointers, numbers and bytes, not {type(member).__name__}\(",
             )
             for member in (TensorMap("A", (8, 8)), Struct(("A",)))
