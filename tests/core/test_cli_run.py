@@ -102,7 +102,7 @@ def test_every_plugins_hazards_are_reported(tmp_path: Path, monkeypatch: pytest.
     ("step", "size", "looked"),
     [
         (8, 192, "none at 64×64×64 on the emulator"),
-        (20, 160, "none at 40×40×40 on the emulator"),
+        (20, 320, "none at 40×40×40 on the emulator"),
         (264, 264, "not looked for: the constraints allow no small product"),  # 264³ is more than 2²⁴
     ],
 )
