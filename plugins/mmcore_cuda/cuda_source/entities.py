@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from mmcore_cuda.cuda_source.brackets import closes, in_body, opens
-from mmcore_cuda.cuda_source.conditionals import readable
+from mmcore_cuda.cuda_source.conditionals import closes, in_body, opens, readable
 from mmcore_cuda.cuda_source.tokens import blank, code, directives, is_renumbered, words
 from mmcore_cuda.cuda_source.tree import Node, parse
 

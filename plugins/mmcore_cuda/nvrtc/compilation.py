@@ -13,8 +13,7 @@ from mmcore_cuda.cuda_source.program import read_program
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.dependencies import unreadable
 from mmcore_cuda.nvrtc.device_half import DeviceHalf, DeviceHalfSearch
-from mmcore_cuda.nvrtc.diagnostics import Diagnostic, diagnostics
-from mmcore_cuda.nvrtc.nvrtc import Rejected, compile_once
+from mmcore_cuda.nvrtc.nvrtc import Diagnostic, Rejected, compile_once, diagnostics
 
 # Each attempt excludes something more; NVRTC stops after 100 errors.
 _MOST_ATTEMPTS = 20

@@ -14,8 +14,7 @@ from mmcore_cuda.nvrtc.cache import Entry, cache_key, read_entry, write_entry
 from mmcore_cuda.nvrtc.compilation import LackingArchitecture, SourceRejected, compile_source
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.dependencies import dependencies, unchanged
-from mmcore_cuda.nvrtc.diagnostics import lacking
-from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
+from mmcore_cuda.nvrtc.nvrtc import lacking, nvrtc_version
 
 Options: TypeAlias = tuple[str, ...]
 

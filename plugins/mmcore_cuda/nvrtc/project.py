@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mmcore.files import TEXT_BYTES, read_bytes, read_text
-from mmcore_cuda.cuda_source.brackets import opens
+from mmcore_cuda.cuda_source.conditionals import opens
 from mmcore_cuda.cuda_source.entities import EditableSource
 from mmcore_cuda.cuda_source.includes import (
     Include,

@@ -19,7 +19,6 @@ from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import identifiers
 from mmcore_sources.cuda_file.inference import geometry
 from mmcore_sources.cuda_file.inference.body import Body, layout_of
-from mmcore_sources.cuda_file.inference.entry import chosen_function
 from mmcore_sources.cuda_file.inference.expressions import (
     EXTENTS,
     SIZES,
@@ -38,6 +37,7 @@ from mmcore_sources.cuda_file.inference.roles import (
     ELEMENTS,
     Roles,
     adds_to_c,
+    chosen_function,
     given_arguments,
     roles_of,
     with_arguments,
