@@ -40,19 +40,12 @@ class UnreadableCode(MmcoreError):
 
 @dataclass(frozen=True)
 class CodeFunction:
-    """A kernel function in compiled code.
-
-    Attributes:
-        symbol: its name in the code.
-        parameter_bytes: size of each parameter, in order.
-        shared_bytes: static shared memory of a block.
-        registers: registers per thread; 0 in PTX, which does not allocate them.
-    """
+    """A kernel function in compiled code."""
 
     symbol: str
-    parameter_bytes: tuple[int, ...]
-    shared_bytes: int
-    registers: int = 0
+    parameter_bytes: tuple[int, ...]  # size of each parameter, in order
+    shared_bytes: int  # static shared memory of a block
+    registers: int = 0  # registers per thread; 0 in PTX, which does not allocate them
 
 
 @dataclass(frozen=True)

@@ -45,11 +45,7 @@ def machine_code(ptx: str, architecture: str) -> bytes:
 
 
 def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
-    """Return the code that a plan launches.
-
-    Args:
-        plan: the plan; its kernel's own ``architecture`` wins over the device's.
-        architecture: the device's, such as "90".
+    """Return the code that a plan launches, for its kernel's own ``architecture`` or else the device's, such as "90".
 
     Raises:
         InvalidKernel: the build rule fails, or the code does not match the declaration.

@@ -22,9 +22,7 @@ Options: TypeAlias = tuple[str, ...]
 def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
     """Return the code that a plan launches, from the cache or newly compiled.
 
-    Args:
-        plan: the plan; its kernel's own ``architecture`` wins over the device's.
-        architecture: the device's, such as "90".
+    It is for the kernel's own ``architecture``, or else for the device's, such as "90".
 
     Raises:
         InvalidKernel: the source cannot be read.

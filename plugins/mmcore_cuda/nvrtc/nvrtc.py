@@ -36,21 +36,13 @@ _MAKES_ELSE = ("-dlto", "--dlink-time-opt", "-optix-ir", "--optix-ir", "-fdevice
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """An error that NVRTC reports.
+    """An error that NVRTC reports."""
 
-    Attributes:
-        path: the file, as NVRTC names it.
-        line: its line, from 1.
-        column: its column, from 0; -1 if the log does not show it.
-        message: the error.
-        text: the lines of the log about it.
-    """
-
-    path: str
-    line: int
-    column: int
+    path: str  # the file, as NVRTC names it
+    line: int  # its line, from 1
+    column: int  # its column, from 0; -1 if the log does not show it
     message: str
-    text: str
+    text: str  # the lines of the log about it
 
     @property
     def of_host(self) -> bool:
@@ -80,11 +72,7 @@ def diagnostics(log: str) -> Iterator[Diagnostic]:
 
 @functools.cache
 def nvrtc_version() -> tuple[int, int]:
-    """Return NVRTC's version.
-
-    Raises:
-        CompilerMissing: NVRTC cannot be loaded.
-    """
+    """Return NVRTC's version. Raises CompilerMissing if NVRTC cannot be loaded."""
     try:
         from cuda.bindings import nvrtc
 
@@ -122,19 +110,14 @@ def compile_once(
     entries: tuple[str, ...],
     headers: Mapping[str, str] | None = None,
 ) -> CompiledModule:
-    """Return the code that NVRTC makes of a text.
+    """Return the code that NVRTC makes of a source's text.
 
-    Args:
-        kernel: name of the kernel, for messages.
-        source: path of the source, for messages.
-        text: the source itself.
-        options: NVRTC's; the first is the architecture, "-arch=sm_90".
-        entries: name expressions of the functions to return.
-        headers: headers in memory by their names in directives; NVRTC reads all others itself.
+    The name and the path are for messages. The first option is the architecture, "-arch=sm_90"; ``entries`` are the
+    name expressions of the functions to return. NVRTC reads all headers itself but those given by name.
 
     Raises:
         Rejected: NVRTC does not compile it.
-        CompileError: the result is something other than code with these functions.
+        CompileError: NVRTC fails, or the result is something other than code with these functions.
     """
     from cuda.bindings import nvrtc  # cuda.core's Program makes machine code or PTX, not both at once
 

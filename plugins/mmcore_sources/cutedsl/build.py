@@ -31,17 +31,11 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class CuteBuild:
-    """The build rule of a CuTe DSL kernel.
+    """The build rule of a CuTe DSL kernel."""
 
-    Attributes:
-        function: the ``@cute.kernel`` function, or "module:function".
-        arguments: the arguments of its first parameters; the others are compiled in.
-        shared_bytes: dynamic shared memory of a block, in bytes.
-    """
-
-    function: Any
-    arguments: tuple[Argument, ...]
-    shared_bytes: Callable[[Config], int] | None
+    function: Any  # the ``@cute.kernel`` function, or "module:function"
+    arguments: tuple[Argument, ...]  # the arguments of its first parameters; the others are compiled in
+    shared_bytes: Callable[[Config], int] | None  # dynamic shared memory of a block, in bytes
 
     def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
         """Return the code for an architecture such as "90a".

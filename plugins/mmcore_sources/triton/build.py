@@ -35,17 +35,11 @@ _WARP = 32
 
 @dataclass(frozen=True)
 class TritonBuild:
-    """The build rule of a Triton kernel.
+    """The build rule of a Triton kernel."""
 
-    Attributes:
-        function: the ``@triton.jit`` function, or "module:function".
-        arguments: the arguments of its parameters other than ``tl.constexpr``; whole numbers are compiled in.
-        options: options of Triton's compiler for every config, by name.
-    """
-
-    function: Any
-    arguments: tuple[Argument | int, ...]
-    options: tuple[tuple[str, Any], ...] = ()
+    function: Any  # the ``@triton.jit`` function, or "module:function"
+    arguments: tuple[Argument | int, ...]  # of parameters other than ``tl.constexpr``; whole numbers are compiled in
+    options: tuple[tuple[str, Any], ...] = ()  # options of Triton's compiler for every config, by name
 
     def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
         """Return the code for an architecture such as "90a".

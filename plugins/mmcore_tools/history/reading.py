@@ -73,19 +73,12 @@ class Subject(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A saved run.
+    """A saved run."""
 
-    Attributes:
-        date: when it was saved, in UTC.
-        host: the name of its host; empty if unknown.
-        commit: the first digits of the commit's id, with "+" if there were uncommitted changes; empty if unknown.
-        versions: of the driver, CUDA, NVRTC, mmcore and its plugins, and the card's highest clock, by name.
-    """
-
-    date: datetime
-    host: str
-    commit: str
-    versions: Mapping[str, str]
+    date: datetime  # when it was saved, in UTC
+    host: str  # the name of its host; empty if unknown
+    commit: str  # the first digits of the commit's id, with "+" if there were uncommitted changes; empty if unknown
+    versions: Mapping[str, str]  # of the driver, CUDA, NVRTC, mmcore, its plugins, and the card's highest clock
 
     @property
     def day(self) -> str:
@@ -95,19 +88,12 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """The time that one run measured for a subject.
-
-    Attributes:
-        run: the run.
-        ms: the median of the rounds.
-        clock_mhz: the SM clock during the measurement; None if unknown.
-        throttled: whether heat or the power supply held the clock back.
-    """
+    """The time that one run measured for a subject."""
 
     run: Run
-    ms: float
-    clock_mhz: float | None = None
-    throttled: bool = False
+    ms: float  # the median of the rounds
+    clock_mhz: float | None = None  # the SM clock during the measurement; None if unknown
+    throttled: bool = False  # True if heat or the power supply held the clock back
 
 
 class Unverified(NamedTuple):
@@ -123,21 +109,13 @@ class Unverified(NamedTuple):
 
 @dataclass
 class History:
-    """The runs of a folder.
+    """The runs of a folder."""
 
-    Attributes:
-        series: the measurements of each subject, in the order of their dates.
-        wrong: the runs of each subject whose product was wrong, on a device with device times.
-        files: the number of files that were read.
-        left_out: the number of results without a place here, by the reason.
-        problems: a sentence about each damaged file.
-    """
-
-    series: dict[Subject, Sequence[Measurement]] = field(default_factory=dict)
-    wrong: dict[Subject, list[Run]] = field(default_factory=dict)
-    files: int = 0
-    left_out: Counter[str] = field(default_factory=Counter)
-    problems: list[str] = field(default_factory=list)
+    series: dict[Subject, Sequence[Measurement]] = field(default_factory=dict)  # in the order of their dates
+    wrong: dict[Subject, list[Run]] = field(default_factory=dict)  # by subjects whose product was wrong
+    files: int = 0  # the number of files that were read
+    left_out: Counter[str] = field(default_factory=Counter)  # the number of results without a place here, by the reason
+    problems: list[str] = field(default_factory=list)  # a sentence about each damaged file
 
     @property
     def left_out_text(self) -> str:

@@ -61,23 +61,14 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """The comparison of a host's newest run with its reference.
-
-    Attributes:
-        newest: the run.
-        state: one of :data:`STATES`.
-        reference_ms: the median of the reference; None if there is none.
-        noise_ms: the difference from the reference that may be noise.
-        since: the first of the last runs that all differ as the newest does, or the newest if it is OLD; else None.
-        differences: other facts in which the newest run differs from all of the reference.
-    """
+    """The comparison of a host's newest run with its reference."""
 
     newest: Measurement
-    state: str = NEW
-    reference_ms: float | None = None
-    noise_ms: float = 0.0
-    since: Run | None = None
-    differences: Sequence[Difference] = ()
+    state: str = NEW  # one of :data:`STATES`
+    reference_ms: float | None = None  # the median of the reference; None if there is none
+    noise_ms: float = 0.0  # the difference from the reference that may be noise
+    since: Run | None = None  # the first of the last runs that all differ alike; the newest if it is OLD
+    differences: Sequence[Difference] = ()  # other facts in which the newest run differs from all of the reference
 
     @property
     def change_percent(self) -> float | None:
@@ -92,17 +83,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Trend:
-    """A series with its verdicts.
-
-    Attributes:
-        subject: the subject of the series.
-        measurements: all runs, in the order of their dates.
-        verdicts: one for each host with a recent run, the worst first; one for the last run if the series is OLD.
-    """
+    """A series with its verdicts."""
 
     subject: Subject
-    measurements: Sequence[Measurement]
-    verdicts: Sequence[Verdict]
+    measurements: Sequence[Measurement]  # all runs, in the order of their dates
+    verdicts: Sequence[Verdict]  # for each host with a recent run, the worst first; the last run's if OLD
 
     @property
     def worst(self) -> Verdict:
@@ -193,23 +178,15 @@ def _differences(newest: Measurement, reference: Sequence[Measurement]) -> list[
 
 
 class Outlier(NamedTuple):
-    """A host that is slower or faster than the others.
-
-    Attributes:
-        card, host: the model of card, and the host.
-        percent: how much longer it takes, the median over its series.
-        series: the number of these series.
-        first, last: the days of its first and last run there, as YYYY-MM-DD.
-        hosts: the number of hosts that were compared.
-    """
+    """A host that is slower or faster than the others."""
 
     card: Card
     host: str
-    percent: float
-    series: int
-    first: str
+    percent: float  # how much longer it takes, the median over its series
+    series: int  # the number of these series
+    first: str  # the days of its first and last run there, as YYYY-MM-DD
     last: str
-    hosts: int
+    hosts: int  # the number of hosts that were compared
 
     def __str__(self) -> str:
         how = "slower" if self.percent > 0 else "faster"

@@ -34,31 +34,21 @@ class PluginNotWritten(MmcoreError):
 
 
 class Names(NamedTuple):
-    """The names in a package of one kernel.
+    """The names in a package of one kernel."""
 
-    Attributes:
-        kernel: the kernel, "acme.tiled".
-        word: the last part of it, "tiled", which is also the stem of its source.
-        package: the Python package, "acme_tiled"; each kernel has its own, so that no two installed ones collide.
-        distribution: the package's name for pip, "acme-tiled".
-        module: the module that declares the kernel, "tiled".
-        entry: the CUDA function, "multiply_tiled". The prefix keeps it from being a C++ keyword.
-    """
-
-    kernel: str
-    word: str
-    package: str
-    distribution: str
-    module: str
-    entry: str
+    kernel: str  # the kernel, "acme.tiled"
+    word: str  # the last part of it, "tiled", which is also the stem of its source
+    package: str  # the Python package, "acme_tiled"; each kernel has its own, so that no two installed ones collide
+    distribution: str  # the package's name for pip, "acme-tiled"
+    module: str  # the module that declares the kernel, "tiled"
+    entry: str  # the CUDA function, "multiply_tiled". The prefix keeps it from being a C++ keyword
 
 
 def free_names(kernel: str, registry: Registry) -> Names:
     """Return the names for a new kernel's package.
 
-    Raises:
-        InvalidKernel: it is not a kernel's name.
-        PluginNotWritten: a part of it is a Python keyword, or a kernel or package already has that name.
+    Raises InvalidKernel if it is not a kernel's name; PluginNotWritten if a part of it is a Python keyword, or if a
+    kernel or package already has that name.
     """
     check_name(kernel)
     *_, word = parts = kernel.split(".")
@@ -79,8 +69,7 @@ def free_names(kernel: str, registry: Registry) -> Names:
 def copied_files(registered: Registered[Kernel], names: Names) -> dict[str, str]:
     """Return the files of a kernel under its new name: texts by path in the new package's folder.
 
-    Raises:
-        PluginNotWritten: the kernel needs other files too, or the files cannot be read.
+    Raises PluginNotWritten if the kernel needs other files too, or if the files cannot be read.
     """
     kernel, distribution = registered.item, registered.origin.distribution
     module = registry().modules[registered.origin]
@@ -149,11 +138,9 @@ class Project:
     def write(self, folder: Path) -> None:
         """Write the files into a new or empty folder, and make missing folders above it.
 
-        They are written to a temporary folder first, loaded there, and then moved.
-
-        Raises:
-            PluginNotWritten: the folder is not empty or cannot be written, or the package does not declare the kernel.
-                Nothing is left behind.
+        They are written to a temporary folder first, loaded there, and then moved. Raises PluginNotWritten if the
+        folder is not empty or cannot be written, or if the package does not declare the kernel. Nothing is left behind
+        then.
         """
         try:
             self._write(Path(os.path.abspath(folder)))
@@ -209,8 +196,7 @@ class Project:
 def project(names: Names, model: Kernel | None = None) -> Project:
     """Return a package with a copy of ``model``, or without one a kernel with a thread for each element of C.
 
-    Raises:
-        PluginNotWritten: the model cannot be copied.
+    Raises PluginNotWritten if the model cannot be copied.
     """
     known, file = (
         registry().kernels.get(model.name) if model else None,

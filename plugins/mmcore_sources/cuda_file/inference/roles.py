@@ -33,23 +33,14 @@ _NAMES = ("A", "B", "C", *_SIZES, "alpha", "beta")
 
 @dataclass(frozen=True)
 class Roles:
-    """The roles of the parameters.
+    """The roles of the parameters."""
 
-    Attributes:
-        arguments: in the order of the parameters.
-        sizes: the role of each number ("m", "n", "k", "lda", "ldb", "ldc"), by the parameter's name.
-        pointers: the parameter's name of each matrix.
-        why: the origin of the sizes.
-        by_columns: whether the source stores its matrices by columns.
-        guessed: whether the sizes follow from the order of the parameters only.
-    """
-
-    arguments: tuple[Argument, ...]
-    sizes: Mapping[str, str]
-    pointers: Mapping[str, str]
-    why: str
-    by_columns: bool = False
-    guessed: bool = False
+    arguments: tuple[Argument, ...]  # in the order of the parameters
+    sizes: Mapping[str, str]  # the role of each number ("m", "n", "k", "lda", "ldb", "ldc"), by the parameter's name
+    pointers: Mapping[str, str]  # the parameter's name of each matrix
+    why: str  # the origin of the sizes
+    by_columns: bool = False  # True if the source stores its matrices by columns
+    guessed: bool = False  # True if the sizes follow from the order of the parameters only
 
     @property
     def square(self) -> bool:
@@ -127,11 +118,7 @@ def _sure(name: str) -> str:
 
 
 def roles_of(function: Function, body: Body) -> Roles:
-    """Return the roles of a function's parameters.
-
-    Raises:
-        InvalidKernel: one of them is a struct, or its role is unknown.
-    """
+    """Return the roles of a function's parameters. Raises InvalidKernel for a struct, or an unknown role."""
     for parameter in function.parameters:
         if not parameter.pointer and not scalar_type(parameter.type):
             raise InvalidKernel(f"{function.name} takes {str(parameter)!r}, which is neither a pointer nor a number")
@@ -174,8 +161,7 @@ def _number(parameter: Parameter, sizes: Mapping[str, str], reals: list[str]) ->
 def given_arguments(words: list[str], function: Function) -> tuple[Argument, ...]:
     """Return the arguments that a user names: matrices, sizes in their parameters' types, and numbers.
 
-    Raises:
-        InvalidKernel: a word is none of these, or their number differs from the parameters'.
+    Raises InvalidKernel if a word is none of these, or if their number differs from the parameters'.
     """
     if len(words) != len(function.parameters):
         takes = ", ".join(map(str, function.parameters))
@@ -214,8 +200,7 @@ def with_arguments(arguments: tuple[Argument, ...], function: Function) -> Roles
 def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, HostLaunch | None, tuple[Note, ...]]:
     """Return the chosen function, its first launch in the file, and notes about the choice.
 
-    Raises:
-        InvalidKernel: there is no such function, none at all, or the choice is ambiguous.
+    Raises InvalidKernel if there is no such function, none at all, or if the choice is ambiguous.
     """
     functions = {function.name: function for function in source.functions}
     if not functions:
