@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import mmcore as api
-from mmcore.cli.list_kernels import configs, typed_operation
 from mmcore.registry import Registry
+from mmcore_tools.list_kernels import configs, typed_operation
 from tests.command_line import install, mmcore
 
 ENTRIES = {
@@ -111,7 +111,7 @@ def test_a_library_has_no_configs_to_tell() -> None:
 
 
 def test_without_any_kernel_a_filter_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore.cli.list_kernels.loaded_registry", Registry)
+    monkeypatch.setattr("mmcore_tools.list_kernels.loaded_registry", Registry)
     assert (
         mmcore("list-kernels", "upc").stderr == "Error: no kernel's name matches 'upc'; there are no kernels at all\n"
     )
@@ -143,8 +143,8 @@ def test_a_third_partys_kernel_is_listed_as_it_is_written(tmp_path: Path) -> Non
 
 def test_on_a_terminal_the_rest_stands_below_the_title(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, "acme", "acme.mixed", MIXED)
-    for module in ("list_kernels", "output"):
-        monkeypatch.setattr(f"mmcore.cli.{module}.on_terminal", lambda: True)
+    for module in ("mmcore_tools.list_kernels", "mmcore.cli.output"):
+        monkeypatch.setattr(f"{module}.on_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setenv("TERM", "xterm")
     lines = mmcore("list-kernels", "acme", site=tmp_path).stdout.splitlines()

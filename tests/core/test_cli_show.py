@@ -24,9 +24,9 @@ from mmcore import (
     TensorMap,
     Workspace,
 )
-from mmcore.cli.show import examples
 from mmcore.plugin_table import Origin
 from mmcore.registry import Registry
+from mmcore_tools.show import examples
 from tests.command_line import install, kernel_module, mmcore
 from tests.core.test_cli_list_kernels import ENTRIES
 
@@ -106,7 +106,7 @@ def test_lines_of_the_source_are_numbered() -> None:
 
 def test_the_source_is_highlighted_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
-    monkeypatch.setattr("mmcore.cli.show.on_terminal", lambda: True)
+    monkeypatch.setattr("mmcore_tools.show.on_terminal", lambda: True)
     monkeypatch.setattr("mmcore.cli.output.on_terminal", lambda: True)
     monkeypatch.setattr("mmcore.cli.output.click.echo", written.append)
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -189,7 +189,7 @@ def registered(monkeypatch: pytest.MonkeyPatch, *several: Kernel) -> None:
     found = Registry()
     for kernel in several:
         found.kernels.enter(kernel.name, kernel, Origin(kernel.name, "acme"))
-    monkeypatch.setattr("mmcore.cli.show.loaded_registry", lambda: found)
+    monkeypatch.setattr("mmcore_tools.show.loaded_registry", lambda: found)
 
 
 def test_everything_that_a_function_takes_is_shown(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
