@@ -48,17 +48,26 @@ class PluginTable(dict[str, Registered[_T]]):
         kind: the kind of the items in messages, such as "kernel".
         listed_by: the command that lists them; empty where there is none.
         unknown: the error for a name that is not in the table.
+        owner: the distribution that keeps its names when others use them too.
     """
 
-    def __init__(self, kind: str, listed_by: str = "", unknown: type[UnknownName] = UnknownName) -> None:
+    def __init__(
+        self, kind: str, listed_by: str = "", unknown: type[UnknownName] = UnknownName, owner: str = ""
+    ) -> None:
         super().__init__()
-        self._kind, self._listed_by, self._unknown = kind, listed_by, unknown
+        self._kind, self._listed_by, self._unknown, self._owner = kind, listed_by, unknown, owner
         self.duplicates: dict[str, list[Origin]] = {}
 
     def enter(self, name: str, item: _T, origin: Origin) -> None:
-        """Add an item, unless another plugin has added one of that name. Raises MmcoreError unless it is a text."""
+        """Add an item, unless another plugin has added one of that name.
+
+        Raises:
+            MmcoreError: the name is not a text, or is the owner's.
+        """
         if not isinstance(name, str):
             raise MmcoreError(f"the name of a {self._kind} is a text, not {name!r}")
+        if name in self and self[name].origin.distribution == self._owner:
+            raise MmcoreError(f"the {self._kind} {name!r} is mmcore's own")
         if name in self.duplicates:
             self.duplicates[name].append(origin)
         elif name in self:

@@ -29,12 +29,6 @@ if TYPE_CHECKING:
     from mmcore.devices.base import DeviceProvider
 
 DISTRIBUTION = "mmcore-cuda"  # mmcore's own; another project is called mmcore on PyPI
-COMMANDS = {
-    "list-kernels": "mmcore.cli.list_kernels:list_kernels",
-    "show": "mmcore.cli.show:show",
-    "run": "mmcore.cli.run:run",
-}
-"""The core's commands, in the order of ``mmcore --help``. No plugin can take their names."""
 
 _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^">\n]+\.cu)[">]', re.MULTILINE)
 
@@ -52,9 +46,13 @@ class Registry(Plugins):
     def __init__(self) -> None:
         super().__init__()
         self.kernels: PluginTable[Kernel] = PluginTable("kernel", "mmcore list-kernels", UnknownKernel)
-        self.providers: PluginTable[DeviceProvider] = PluginTable("device")
+        self.providers: PluginTable[DeviceProvider] = PluginTable("device", owner=DISTRIBUTION)
         self.compilers: PluginTable[Compiler] = PluginTable("compiler")
-        self.commands: PluginTable[str] = PluginTable("command", "mmcore --help")
+        self.commands: PluginTable[str] = PluginTable("command", "mmcore --help", owner=DISTRIBUTION)
+        self.commands.enter("run", "mmcore.cli.run:run", Origin(GROUP, DISTRIBUTION))
+        self._tables: dict[str, PluginTable[Any]] = dict(
+            zip(LOADED_HOOKS, (self.kernels, self.providers, self.compilers, self.commands), strict=True)
+        )
         self.files: dict[str, FileKernel] = {}
         self.distributions: dict[str, str] = {}
         self.content = functools.cache(self._content)
@@ -131,8 +129,7 @@ class Registry(Plugins):
 
     def conflicts(self) -> list[str]:
         """Return a sentence for each name that several plugins use."""
-        tables: tuple[PluginTable[Any], ...] = (self.kernels, self.providers, self.compilers, self.commands)
-        return [table.conflict(name) for table in tables for name in sorted(table.duplicates)]
+        return [table.conflict(name) for table in self._tables.values() for name in sorted(table.duplicates)]
 
     def provenance(self, name: str, table: PluginTable[Any]) -> str:
         """Return the distribution of an item, its version and content: "acme-tiled 1.0 sha256:0123456789ab"."""
@@ -158,20 +155,12 @@ class Registry(Plugins):
 
     def _enter(self, hook: str, plugin: object, origin: Origin, item: Any) -> None:
         """Enter an item of a hook in its table. Raises MmcoreError if it is none, or takes a name of mmcore's."""
-        if hook == "mmcore_kernels":
-            kernel = _located(item, plugin, self._outside)
-            self.kernels.enter(kernel.name, kernel, origin)
-        elif hook == "mmcore_devices":
-            if item.name in self.providers and self.providers[item.name].origin.distribution == DISTRIBUTION:
-                raise MmcoreError(f"the device {item.name!r} is mmcore's own")
-            self.providers.enter(item.name, item, origin)
-        elif hook == "mmcore_compilers":
-            self.compilers.enter(item.name, item, origin)
+        if hook == "mmcore_commands":
+            name, item = named_target(item, "command")
         else:
-            name, target = named_target(item, "command")
-            if name in COMMANDS:
-                raise MmcoreError(f"the command {name!r} is mmcore's own")
-            self.commands.enter(name, target, origin)
+            item = _located(item, plugin, self._outside) if hook == "mmcore_kernels" else item
+            name = item.name
+        self._tables[hook].enter(name, item, origin)
 
 
 def _located(kernel: object, plugin: Any, outside: Any) -> Kernel:

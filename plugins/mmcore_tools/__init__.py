@@ -1,4 +1,4 @@
-"""Commands beside ``mmcore run``: conform, tune, experiment, plot, bench-history, new-plugin and doctor."""
+"""Commands beside ``mmcore run``: list-kernels, show, conform, tune, experiment, plot, new-plugin and others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ def mmcore_commands() -> Mapping[str, str]:
         "conform": "mmcore_tools.conform.command:conform",
         "doctor": "mmcore_tools.doctor:doctor",
         "experiment": "mmcore_tools.experiments.command:experiment",
+        "list-kernels": "mmcore_tools.list_kernels:list_kernels",
         "new-plugin": "mmcore_tools.new_plugin.command:new_plugin",
         "plot": "mmcore_tools.plots.command:plot",
+        "show": "mmcore_tools.show:show",
         "tune": "mmcore_tools.tune.command:tune",
     }

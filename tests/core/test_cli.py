@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from mmcore.cli import main
 from mmcore.cli.output import write_json
-from mmcore.registry import COMMANDS, registry
+from mmcore.registry import registry
 from tests.command_line import install, installed, kernel_module, mmcore, process
 
 RESULTS = Path(__file__).parents[2] / "bench" / "results" / "nvidia-h200" / "cold.json"
@@ -51,7 +51,7 @@ def test_help_names_every_command_in_one_line(arguments: tuple[str, ...]) -> Non
     result = mmcore(*arguments)
     assert result.exit_code == 0
     listed = result.stdout.partition("Commands:\n")[2].splitlines()
-    assert [line.split()[0] for line in listed] == [*COMMANDS, *sorted(registry().commands)]
+    assert [line.split()[0] for line in listed] == sorted(registry().commands)
     assert all(line.endswith(".") and "..." not in line for line in listed)
 
 
@@ -148,18 +148,20 @@ def test_a_third_party_adds_a_command(tmp_path: Path) -> None:
     assert "sweep: acme.tuner of acme-tuner" in mmcore("doctor", site=tmp_path).stdout
 
 
-def test_a_third_party_cannot_take_the_cores_commands(tmp_path: Path) -> None:
-    install(tmp_path, "acme-tuner", "acme.tuner", command_module(run="acme_tuner_module:tune"))
+@pytest.mark.parametrize("taken", ["run", "show"])
+def test_a_third_party_cannot_take_mmcores_commands(taken: str, tmp_path: Path) -> None:
+    install(tmp_path, "acme-tuner", "acme.tuner", command_module(**{taken: "acme_tuner_module:tune"}))
     result = mmcore("run", "upc.kernel00", "-q", *SMALL, site=tmp_path)
     assert (result.exit_code, result.stdout) == (0, "TEST PASS\n")
-    told = "warning: plugin acme.tuner of acme-tuner failed to load: the command 'run' is mmcore's own\n"
+    told = f"warning: plugin acme.tuner of acme-tuner failed to load: the command {taken!r} is mmcore's own\n"
     assert result.stderr == told
 
 
 def test_a_command_that_two_plugins_bring_belongs_to_none(tmp_path: Path) -> None:
-    install(tmp_path, "acme-plotter", "acme.plotter", command_module(plot="acme_plotter_module:tune"))
-    assert "there is no command 'plot'" in mmcore("plot", site=tmp_path).stderr
-    told = "warning: command 'plot' is brought by tools of mmcore-cuda and acme.plotter of acme-plotter; "
+    for name in ("one", "two"):
+        install(tmp_path, f"acme-{name}", f"acme.{name}", command_module(sweep=f"acme_{name}_module:tune"))
+    assert "there is no command 'sweep'" in mmcore("sweep", site=tmp_path).stderr
+    told = "warning: command 'sweep' is brought by acme.one of acme-one and acme.two of acme-two; "
     assert mmcore("list-kernels", "-q", site=tmp_path).stderr.startswith(told)
 
 
@@ -192,8 +194,8 @@ def test_a_command_that_cannot_be_imported_is_one_sentence(target: str, reason: 
     ids=" ".join,
 )
 def test_everything_fits_a_terminal_of_80_columns(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("list_kernels", "show", "output"):
-        monkeypatch.setattr(f"mmcore.cli.{module}.on_terminal", lambda: True)
+    for module in ("mmcore_tools.list_kernels", "mmcore_tools.show", "mmcore.cli.output"):
+        monkeypatch.setattr(f"{module}.on_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "xterm")
     result = mmcore(*arguments)

@@ -14,8 +14,8 @@ import pytest
 
 import mmcore
 from mmcore import Config, Dim3, InvalidBlock, InvalidConfig, Space
-from mmcore.cli.list_kernels import configs
 from mmcore.kernel.configs import Configs, parse_config, resolve
+from mmcore_tools.list_kernels import configs
 
 TILED = [{"block": (b, b), "TILE": "{block.x}"} for b in (32, 16, 8)]
 GEMM: dict[str, Any] = {

@@ -18,11 +18,11 @@ import pytest
 
 import mmcore
 from mmcore import Dim3, Kernel, Launch, Multiple, Scalar, Square, Workspace, hookimpl, hookspec
-from mmcore.cli.list_kernels import descriptions
 from mmcore.entry_points import plugin_distributions
 from mmcore.plugin_table import Origin, Registered
 from mmcore.plugins import GROUP
 from mmcore.registry import DISTRIBUTION, Registry, registry
+from mmcore_tools.list_kernels import descriptions
 from tests.command_line import install, installed, kernel_module
 
 NOTHING: Any = None
@@ -80,7 +80,7 @@ def test_nothing_of_mmcores_own_fails_to_load() -> None:
         (plugin(mmcore_commands=["tune"]), "ValueError: too many values to unpack"),
         (plugin(mmcore_commands={"tune": "tune"}), "the command 'tune' needs a \"module:function\", not 'tune'"),
         (plugin(mmcore_commands={"tune": len}), "the command 'tune' needs a \"module:function\", not <built-in"),
-        (plugin(mmcore_commands={"show": "acme:show"}), "the command 'show' is mmcore's own"),
+        (plugin(mmcore_commands={"run": "acme:run"}), "the command 'run' is mmcore's own"),
         (plugin(mmcore_kernel=[]), "there is no hook mmcore_kernel"),
         (plugin(), "it implements no hook of mmcore"),
     ],

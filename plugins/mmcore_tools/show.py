@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mmcore.cli.kernel_param import KernelParam
-from mmcore.cli.list_kernels import configs, descriptions, summary
 from mmcore.cli.options import USUAL_SIZE
 from mmcore.cli.output import fields, json_option, loaded_registry, on_terminal, render, write_json
 from mmcore.errors import MmcoreError
@@ -23,6 +22,7 @@ from mmcore.messages import say
 from mmcore.planning.plan import Plan, plan
 from mmcore.plugin_table import Origin, Registered
 from mmcore.plugins import texts
+from mmcore_tools.list_kernels import configs, descriptions, summary
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
