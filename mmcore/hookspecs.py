@@ -5,7 +5,7 @@ A plugin can declare further hooks with :data:`hookspec`, and other plugins impl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from mmcore.compile.compiler import Compiler
     from mmcore.devices.base import Device, DeviceProvider
     from mmcore.devices.loaded_kernel import LoadedKernel
-    from mmcore.devices.violations import Violation
     from mmcore.kernel.configs import Config
     from mmcore.kernel.declaration import Kernel
     from mmcore.kernel.problem import Problem
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from mmcore.kernel_reference import FileKernel
     from mmcore.planning.choice import Choice
     from mmcore.result import Result
+    from mmcore.verdict import Findings
 
 hookspec = pluggy.HookspecMarker("mmcore")
 hookimpl = pluggy.HookimplMarker("mmcore")
@@ -96,8 +96,11 @@ def mmcore_file_options() -> Iterable[Option]:  # type: ignore[empty-body]
 
 
 @hookspec
-def mmcore_hazards(result: Result, kernel: Kernel) -> tuple[str, Sequence[Violation]] | None:
-    """Return where hazards of a launch were looked for, or why not, and the hazards, which make the launch wrong."""
+def mmcore_findings(result: Result, kernel: Kernel, sized: bool) -> Findings | None:
+    """Return the hazards of a measured kernel, and its faults at further sizes. None if there is nothing to say.
+
+    ``sized`` is true if the size was asked for: faults at other sizes are warnings then, and violations otherwise.
+    """
 
 
 @hookspec(firstresult=True)

@@ -49,14 +49,6 @@ class Size:
     why: str
 
 
-def cost(planned: Plan, *, on_tensor_cores: bool = False) -> float:
-    """Return an estimate of the seconds that an observed run on the emulator takes."""
-    problem = planned.problem
-    threads = sum(launch.grid_dim.size * launch.block_dim.size for launch in planned.launches)
-    products = max(problem.m * problem.n, threads) * problem.k
-    return 0.05 + _RATES[on_tensor_cores] * products + 8e-4 * problem.k
-
-
 @dataclass(frozen=True)
 class CodeSizes:
     """The sizes to try of a kernel in one config.
@@ -69,6 +61,7 @@ class CodeSizes:
     device: DeviceProperties
     functions: Callable[[Plan], Mapping[str, Function]]
     most: float  # estimated seconds of the largest run
+    on_tensor_cores: bool = False  # true if tensor cores compute its products
     _named: dict[str | None, str] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Size]:
@@ -82,8 +75,19 @@ class CodeSizes:
             if not self.kernel.violations(problem, self.config):
                 several = launches(self.kernel, problem, self.config, self.device)
                 planned = Plan(self.kernel, problem, self.config, several)
-                return planned if cost(planned) <= self.most else None
+                return planned if self._cost(planned) <= self.most else None
         return None
+
+    def seconds(self, problem: Problem) -> float:
+        """Return an estimate of the seconds that an observed run takes on the emulator; infinite if not allowed."""
+        planned = self.planned(problem)
+        return math.inf if planned is None else self._cost(planned)
+
+    def _cost(self, planned: Plan) -> float:
+        problem = planned.problem
+        threads = sum(launch.grid_dim.size * launch.block_dim.size for launch in planned.launches)
+        products = max(problem.m * problem.n, threads) * problem.k
+        return 0.05 + _RATES[self.on_tensor_cores] * products + 5e-4 * problem.k
 
     def _first(self, why: str, sizes: Iterable[tuple[int, int, int]]) -> Iterator[Size]:
         """Yield the first size that is allowed and affordable."""
@@ -155,8 +159,7 @@ class CodeSizes:
         for gap in ((3, 5, 7), (8, 8, 8), (16, 16, 16), (64, 64, 64)) if base else ():
             assert base is not None
             problem = base.problem
-            gapped = {f"ld{each.lower()}": problem.leading(each) + more for each, more in zip("ABC", gap, strict=True)}
-            other = replace(problem, **gapped)
+            other = _gapped(problem, gap)
             if self.planned(other) is not None:
                 yield Size(other, f"gaps of {', '.join(map(str, dict.fromkeys(gap)))} elements between rows")
 
@@ -185,7 +188,8 @@ class CodeSizes:
             elif others not in launched:
                 launched.add(others)
                 yield Size(planned.problem, "another function is launched")
-        table = _Table(comparisons, plans, [functions[entry] for entry in entries])
+        costs = [self._cost(planned) * (1 + _ROUND * _round_sizes(planned.problem)) for planned in plans]
+        table = _Table(comparisons, plans, costs, [functions[entry] for entry in entries])
         for index, item in table.cover(chosen):
             yield Size(plans[index].problem, item)
 
@@ -208,9 +212,8 @@ class CodeSizes:
         products = [self.kernel.problem(*size) for size in sorted(dict.fromkeys(sizes), key=math.prod)]
         made = list(itertools.islice(filter(None, map(self.planned, products)), _MOST_CANDIDATES))
         if self.kernel.strided:
-            leading = [(base.leading(each), each) for each in "ABC"]
             gaps = [each for each in values if each <= 256][:24]
-            gapped = (replace(base, **{f"ld{each.lower()}": least + gap for least, each in leading}) for gap in gaps)
+            gapped = (_gapped(base, (gap, gap, gap)) for gap in gaps)
             made += filter(None, map(self.planned, gapped))
         squares = (self.kernel.problem(value, value, k) for k in (1, 8, 64) for value in values)
         return made + list(itertools.islice(filter(None, map(self.planned, squares)), _MOST_CANDIDATES // 4))
@@ -223,9 +226,10 @@ class _Table:
         self,
         comparisons: Sequence[tuple[int, Condition]],
         plans: Sequence[Plan],
+        costs: Sequence[float],
         functions: Sequence[Function],  # of each launch
     ) -> None:
-        self._costs = np.array([cost(planned) * (1 + _ROUND * _round_sizes(planned.problem)) for planned in plans])
+        self._costs = np.array(costs)
         values = [_launch_values(planned, functions) for planned in plans]
         self._items: list[str] = []
         columns: list[Flags] = []
@@ -264,6 +268,12 @@ class _Table:
             index = int(np.argmin(np.where(both, self._costs, np.inf)))
             yield index, " and ".join(dict.fromkeys((self._items[one], self._items[other])))
             chosen.append(index)
+
+
+def _gapped(problem: Problem, gaps: tuple[int, int, int]) -> Problem:
+    """Return a product with gaps of so many elements between the rows (or columns) of A, B and C."""
+    lda, ldb, ldc = (problem.leading(matrix) + gap for matrix, gap in zip("ABC", gaps, strict=True))
+    return replace(problem, lda=lda, ldb=ldb, ldc=ldc)
 
 
 def _round_sizes(problem: Problem) -> int:

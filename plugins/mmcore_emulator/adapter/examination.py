@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from mmcore.cell import Cell
@@ -14,7 +13,6 @@ from mmcore.devices.base import Device, LoadedModule
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.errors import ConstraintViolation, MmcoreError, TimeLimit
-from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases
@@ -26,16 +24,17 @@ from mmcore_emulator.adapter.code_sizes import CodeSizes, Size
 from mmcore_emulator.adapter.conversions import execute
 from mmcore_emulator.adapter.device import check_emulates, emulated_runs
 from mmcore_emulator.conditions.refills import Refills
+from mmcore_emulator.isa.table import effect
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.ptx.reader import parse
 from mmcore_emulator.sanitizer.recording import WARNINGS
-from mmcore_emulator.sanitizer.undefined_values import UndefinedValues
 
-SECONDS = 4.0
-"""Seconds that an examination takes by default; the run that exceeds them is finished."""
+WORK = 4.0
+"""The estimated seconds of an examination's runs by default; with an estimate, verdicts do not depend on the host."""
 
 _TURNS = 4  # a word of shared memory is written so often before a ring of stages has been refilled twice
 _LONGEST_K = 1 << 14
+_PRODUCTS = ("product", "warpgroup")
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,8 @@ class Tried:
 
     def cell(self, like: Cell) -> Cell:
         """Return a cell of this size that is otherwise like another."""
-        return replace(like, m=self.m, n=self.n, k=self.k, **{"lda": 0, "ldb": 0, "ldc": 0, **self.leading})
+        lda, ldb, ldc = (self.leading.get(name, 0) for name in ("lda", "ldb", "ldc"))
+        return replace(like, m=self.m, n=self.n, k=self.k, lda=lda, ldb=ldb, ldc=ldc)
 
     def __str__(self) -> str:
         gaps = "".join(f", {name} = {value}" for name, value in self.leading.items())
@@ -94,21 +94,21 @@ class Examination:
 
 
 def examination_json(
-    device: Device, phases: Phases, cell: Mapping[str, Any], seconds: float, kernel: Kernel | None = None
+    device: Device, phases: Phases, cell: Mapping[str, Any], kernel: Kernel | None = None
 ) -> dict[str, Any]:
     """Return the examination of a cell, both as JSON."""
-    return examine(Cell.from_json(cell), device, seconds, kernel, phases).to_json()
+    return examine(Cell.from_json(cell), device, WORK, kernel, phases).to_json()
 
 
 def examine(
-    cell: Cell, device: Device, seconds: float = SECONDS, kernel: Kernel | None = None, phases: Phases | None = None
+    cell: Cell, device: Device, work: float = WORK, kernel: Kernel | None = None, phases: Phases | None = None
 ) -> Examination:
     """Verify a kernel and look for hazards at the sizes that its code asks for, until one shows a fault.
 
     Args:
         cell: the kernel, with the config and the seed; its size counts only where the config depends on it.
         device: the emulator; its deadline is kept.
-        seconds: the time after which no further size is begun.
+        work: the estimated seconds of all runs together.
         kernel: the kernel itself, if the cell cannot name it.
         phases: counts where the time goes.
 
@@ -118,49 +118,61 @@ def examine(
     """
     check_emulates(device, "look for hazards")
     phases = phases or Phases()
-    end = time.monotonic() + seconds
-    tried: list[Tried] = []
     with phases("plan"):
         planned = plan_cell(cell, device.properties, kernel)
-        run = _Runs(planned.kernel, planned.config, device, fresh_seed() if cell.seed is None else cell.seed)
+        runs = _Runs(planned, device, fresh_seed() if cell.seed is None else cell.seed, work)
+    tried: list[Tried] = []
+    left_out = ""
     with phases("check"):
-        for size in run.sizes(seconds):
-            if time.monotonic() > end:
-                return Examination(tuple(tried), f"further sizes, beyond {seconds:g} s")
+        for size in runs.sizes():
             try:
-                tried.append(run.tried(size))
+                tried.append(runs.tried(size))
             except ConstraintViolation:
                 continue
             except TimeLimit:
-                return Examination(tuple(tried), f"{size.problem} and further sizes, for the time limit")
+                left_out = f"{size.problem} and further sizes, as the time limit was reached"
+                break
             if not tried[-1].is_right:
                 break
-    return Examination(tuple(tried))
+    return Examination(tuple(tried), left_out or runs.left_out)
 
 
-@dataclass(frozen=True)
 class _Runs:
-    """The runs of a kernel in one config on the emulator."""
+    """The runs of a kernel in one config on the emulator, until their estimated time is used up."""
 
-    kernel: Kernel
-    config: Config
-    device: Device
-    seed: int
-    modules: dict[str, LoadedModule] = field(default_factory=dict)  # by their PTX
-    undefined: UndefinedValues = field(default_factory=undefined_values)
+    def __init__(self, planned: Plan, device: Device, seed: int, work: float) -> None:
+        self.left_out = ""
+        self._kernel, self._device, self._seed, self._work = planned.kernel, device, seed, work
+        self._config = planned.config
+        self._modules: dict[str, LoadedModule] = {}  # by their PTX
+        self._undefined = undefined_values()
+        functions = self._functions(planned).values()
+        on_tensor_cores = any(effect(each).kind in _PRODUCTS for function in functions for each in function.body)
+        self._sizes = CodeSizes(
+            self._kernel, self._config, device.properties, self._functions, work / 2, on_tensor_cores=on_tensor_cores
+        )
 
-    def sizes(self, seconds: float) -> Iterator[Size]:
+    def sizes(self) -> Iterator[Size]:
         """Yield the sizes to try; a size that turns the kernel's ring of stages follows the first ones."""
-        sizes = CodeSizes(self.kernel, self.config, self.device.properties, self._functions, seconds / 2)
+        left = self._work
+        for size in self._in_order():
+            seconds = self._sizes.seconds(size.problem)
+            if seconds > left:
+                self.left_out = f"{size.problem} and further sizes, for their work"
+                return
+            left -= seconds
+            yield size
+
+    def _in_order(self) -> Iterator[Size]:
         first: Size | None = None
-        for number, size in enumerate(sizes):
+        for number, size in enumerate(self._sizes):
             first = first or size
             yield size
             if number == 1:
                 yield from self._deep(first)
 
     def _functions(self, planned: Plan) -> dict[str, Function]:
-        module = compile_plan(planned, self.device.architecture)
+        module = compile_plan(planned, self._device.architecture)
         functions = parse(module.ptx)
         return {name: functions[compiled.symbol] for name, compiled in module.functions.items()}
 
@@ -168,12 +180,12 @@ class _Runs:
         """Yield a product so deep that each stage in shared memory is refilled twice, if the first one is not."""
         m, n, k = first.problem.m, first.problem.n, first.problem.k
         while k <= _LONGEST_K:
-            most = self._refills(self.kernel.problem(m, n, k))
+            most = self._refills(self._kernel.problem(m, n, k))
             if not most or most >= _TURNS:
                 break
             k *= 2 if most == 1 else -(-_TURNS // most)
         if first.problem.k < k <= _LONGEST_K:
-            yield Size(self.kernel.problem(m, n, k), "so deep that each stage in shared memory is refilled twice")
+            yield Size(self._kernel.problem(m, n, k), "so deep that each stage in shared memory is refilled twice")
 
     def _refills(self, problem: Problem) -> int:
         """Return how often a word of shared memory is written; 0 if that cannot be seen."""
@@ -184,18 +196,18 @@ class _Runs:
         return refills.most
 
     def _loaded(self, problem: Problem) -> LoadedKernel:
-        planned = plan(self.kernel, problem, self.config, self.device.properties)
-        compiled = compile_plan(planned, self.device.architecture)
-        if compiled.ptx not in self.modules:
-            self.modules[compiled.ptx] = self.device.load(compiled)
-        return LoadedKernel(planned, self.device, compiled, module=self.modules[compiled.ptx])
+        planned = plan(self._kernel, problem, self._config, self._device.properties)
+        compiled = compile_plan(planned, self._device.architecture)
+        if compiled.ptx not in self._modules:
+            self._modules[compiled.ptx] = self._device.load(compiled)
+        return LoadedKernel(planned, self._device, compiled, module=self._modules[compiled.ptx])
 
     def tried(self, size: Size) -> Tried:
         """Run one size with every access observed, and verify its product. Raises TimeLimit, and what planning does."""
         problem = size.problem
         with self._loaded(problem) as loaded:
-            matrices = mixed_inputs(loaded, problem, self.seed)
-            verified = verify_launches(loaded, problem, matrices, launch=lambda: sanitized_run(loaded, self.undefined))
+            matrices = mixed_inputs(loaded, problem, self._seed)
+            verified = verify_launches(loaded, problem, matrices, launch=lambda: sanitized_run(loaded, self._undefined))
         return _tried(size, verified)
 
 

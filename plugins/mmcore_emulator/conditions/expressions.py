@@ -12,15 +12,7 @@ from typing import TypeAlias
 
 from mmcore_emulator.isa.entries import Compute, Move
 from mmcore_emulator.isa.table import decode, destinations, effect
-from mmcore_emulator.ptx.instructions import (
-    Address,
-    Function,
-    Instruction,
-    Negated,
-    Operand,
-    Register,
-    Symbol,
-)
+from mmcore_emulator.ptx.instructions import Address, Function, Instruction, Negated, Operand, Register, Symbol
 from mmcore_emulator.ptx.types import TYPE_BYTES, Constant
 
 _DEEPEST = 60  # nested operations of an expression; deeper ones count as unknown
@@ -130,9 +122,9 @@ class _Slices:
                 self.definitions.setdefault(register, []).append(instruction)
             if _compares_integers(instruction) and len(instruction.operands) > 2:
                 one, other = instruction.operands[1:3]
-                for register, limit in ((one, other), (other, one)):
-                    if isinstance(register, Register):
-                        self.compared.setdefault(register, []).append(limit)
+                for counter, limit in ((one, other), (other, one)):
+                    if isinstance(counter, Register):
+                        self.compared.setdefault(counter, []).append(limit)
         self.parameters = {parameter.name for parameter in self.function.parameters}
 
     def operand(self, operand: Operand, depth: int) -> Expression | None:

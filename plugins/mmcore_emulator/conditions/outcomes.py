@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -151,8 +150,9 @@ class _Evaluation:
         if register in ("ntid", "nctaid"):
             return [self._extents("block" if register == "ntid" else "grid", axis).astype(np.uint32)]
         if register in ("laneid", "warpid"):
-            threads = math.prod(self._extents("block", each) for each in "xyz")
-            last = np.minimum(threads, 32) - 1 if register == "laneid" else (threads - 1) // 32
+            x, y, z = (self._extents("block", each) for each in "xyz")
+            threads = x * y * z
+            last = np.asarray(np.minimum(threads, 32) - 1 if register == "laneid" else (threads - 1) // 32)
             return [np.zeros(len(last), np.uint32), last.astype(np.uint32)]
         if name == "WARP_SZ":
             return [np.array([32], np.uint32)]
