@@ -24,6 +24,8 @@ from mmcore import (
     Scalar,
     Space,
     SquareBlock,
+    Struct,
+    TensorMap,
     Workspace,
 )
 from mmcore.cell import Cell
@@ -310,7 +312,15 @@ def test_only_a_function_that_takes_leading_dimensions_gets_gaps_between_rows(wr
     assert written(EXACT + EXACT.replace("f(", "g(").replace("int k", "int lda"), launch=lambda *all: None).strided
 
 
+@pytest.mark.parametrize("swizzle", [0, 32, 64, 128])
+def test_a_tensor_maps_swizzle_is_one_that_the_hardware_has(swizzle: int) -> None:
+    tiles = TensorMap("A", (8, 8), swizzle)
+    assert declared(arguments=(tiles,)).arguments == (tiles,)
+
+
 # Refused declarations
+
+AXES = "a tensor map has a box, extents and strides of as many axes"
 
 
 @pytest.mark.parametrize(
@@ -362,6 +372,33 @@ def test_only_a_function_that_takes_leading_dimensions_gets_gaps_between_rows(wr
         ({"alpha": 0}, "alpha and beta are numbers, alpha not 0, instead of 0.0 and 0.0"),
         ({"dtype": "int8", "beta": 0.5}, "of whole numbers alpha is 1 and beta 0 or 1, not 1.0 and 0.5"),
         ({"column_major": "D"}, "column_major is such as 'B', not 'D'"),
+        ({"column_major": "b"}, "column_major is such as 'B', not 'b'"),
+        *(
+            ({"arguments": (TensorMap("A", (8, 8), swizzle),)}, f"swizzle is 0, 32, 64 or 128 bytes, not {swizzle}$")
+            for swizzle in (16, 48, 65, 256)
+        ),
+        ({"arguments": (TensorMap("A", (64,)),)}, rf"{AXES}, 1 to 5, not \(64,\), \(\) and \(\)$"),
+        (
+            {"arguments": (TensorMap("A", (8, 8, 8), extents=(4, 8, 8), strides=(64, 8)),)},
+            rf"{AXES}, 1 to 5, not \(8, 8, 8\), \(4, 8, 8\) and \(64, 8\)$",
+        ),
+        (
+            {"arguments": (TensorMap("A", (8, 8), extents=(8, 8), strides=(1, 8)),)},
+            "^tests.own: a tensor map's last stride is 1, not 8$",
+        ),
+        ({"arguments": (TensorMap("D", (8, 8)),)}, "extents, strides and dtype it must give: 'D' is neither$"),
+        (
+            {"arguments": (TensorMap("parts", (8, 8), extents=(8, 8), strides=(8, 1), dtype="float31"),)},
+            "^tests.own: 'float31' is not an element type; there are float16, .*, int32$",
+        ),
+        *(
+            (
+                {"arguments": (Struct((member,)),)},  # type: ignore[arg-type]
+                rf"members are pointers, numbers and bytes, not {type(member).__name__}\(",
+            )
+            for member in (TensorMap("A", (8, 8)), Struct(("A",)))
+        ),
+        ({"arguments": (Struct(("D",)),)}, "argument 'D' is none of A, B, C, m, n, k, lda, ldb, ldc, alpha, beta$"),
         ({"initial_c": "zeros", "beta": 1}, 'initial_c is "poison", or "zeros" where beta is 0, not \'zeros\''),
         ({"initial_c": "ones"}, 'initial_c is "poison", or "zeros" where beta is 0, not \'ones\''),
         ({"unit": "tensor"}, "'tensor' is not an element type"),
