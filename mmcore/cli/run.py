@@ -9,7 +9,7 @@ import click
 
 from mmcore.cell import INPUTS, LIBRARY, WAYS, brief_timings
 from mmcore.cli.kernel_param import KernelParam
-from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
+from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, sized, timeout_option
 from mmcore.cli.output import fields, in_turn, json_option, loaded_registry, parameters, render, write_json
 from mmcore.executor import measure_cell
 from mmcore.executor.choose_device import chosen
@@ -54,12 +54,11 @@ def run(
     declaration = loaded_registry().kernel(kernel)
     against = registry().source_revision(declaration, asked.pop("against"))
     compared = {"baseline": "" if baseline == "none" else baseline, "against": against}
-    sized = any(asked[name] is not None for name in ("size", *"mnk"))
     usual = USUAL_SIZE if not hazards or chosen(device)[0].supports_timing else _UNTIMED_SIZE
     cell = requested_cell(declaration, device, asked, usual, timings=brief_timings(memory), **compared)
     result = measure_cell(cell)
     if hazards:
-        result = judged(result, declaration, sized=sized)
+        result = judged(result, declaration, sized=sized(asked))
     if as_json:
         write_json(result.to_json())
     else:

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mmcore.cell import Cell
 from mmcore.devices.loaded_kernel import laid_out
 from mmcore.errors import MmcoreError
 from mmcore.kernel.arguments import SIZES, Argument, Scalar, Struct, TensorMap, Workspace, scalar_of, scalar_value
@@ -47,6 +48,12 @@ class Size:
 
     problem: Problem
     why: str
+
+    def cell(self, like: Cell) -> Cell:
+        """Return a cell of this product that is otherwise like another."""
+        problem = self.problem
+        lda, ldb, ldc = (0, 0, 0) if problem == problem.packed else (problem.lda, problem.ldb, problem.ldc)
+        return replace(like, m=problem.m, n=problem.n, k=problem.k, lda=lda, ldb=ldb, ldc=ldc)
 
 
 @dataclass(frozen=True)

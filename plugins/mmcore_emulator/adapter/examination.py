@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from mmcore.cell import Cell
@@ -18,7 +19,7 @@ from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan, plan_cell
 from mmcore.verify.inputs import fresh_seed
-from mmcore.verify.verify_launches import Verified, mixed_inputs, verify_launches
+from mmcore.verify.verify_launches import mixed_inputs, verify_launches
 from mmcore_emulator.adapter.check import sanitized_run, undefined_values
 from mmcore_emulator.adapter.code_sizes import CodeSizes, Size
 from mmcore_emulator.adapter.conversions import execute
@@ -27,11 +28,12 @@ from mmcore_emulator.conditions.refills import Refills
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.ptx.reader import parse
-from mmcore_emulator.sanitizer.recording import WARNINGS
+from mmcore_emulator.sanitizer.recording import hazards_and_warnings
 
 WORK = 4.0
 """The estimated seconds of an examination's runs by default; with an estimate, verdicts do not depend on the host."""
 
+_SIZES = ("m", "n", "k", "lda", "ldb", "ldc")
 _TURNS = 4  # a word of shared memory is written so often before a ring of stages has been refilled twice
 _LONGEST_K = 1 << 14
 _PRODUCTS = ("product", "warpgroup")
@@ -41,11 +43,8 @@ _PRODUCTS = ("product", "warpgroup")
 class Tried:
     """A product that was run, and its faults."""
 
-    m: int
-    n: int
-    k: int
+    cell: Cell
     why: str  # the reason for the size
-    leading: Mapping[str, int]  # leading dimensions with gaps, by name
     violations: tuple[Violation, ...] = ()
     warnings: tuple[Violation, ...] = ()
     mismatch: str = ""  # the first wrong element, and the number of wrong ones
@@ -55,25 +54,21 @@ class Tried:
         """True if the product is right, without any hazard."""
         return not self.violations and not self.mismatch
 
-    def cell(self, like: Cell) -> Cell:
-        """Return a cell of this size that is otherwise like another."""
-        lda, ldb, ldc = (self.leading.get(name, 0) for name in ("lda", "ldb", "ldc"))
-        return replace(like, m=self.m, n=self.n, k=self.k, lda=lda, ldb=ldb, ldc=ldc)
-
     def __str__(self) -> str:
-        gaps = "".join(f", {name} = {value}" for name, value in self.leading.items())
-        return f"{self.m}×{self.n}×{self.k}{gaps}"
+        cell = self.cell
+        gaps = [f", {name} = {value}" for name in ("lda", "ldb", "ldc") if (value := getattr(cell, name))]
+        return f"{cell.m}×{cell.n}×{cell.k}{''.join(gaps)}"
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON-ready values."""
         lists = {name: [each.to_json() for each in getattr(self, name)] for name in ("violations", "warnings")}
-        return {**asdict(self), **lists}
+        return {"cell": self.cell.to_json(), "why": self.why, "mismatch": self.mismatch, **lists}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Tried:
         """Return what :meth:`to_json` wrote."""
         lists = {name: tuple(map(Violation.from_json, values[name])) for name in ("violations", "warnings")}
-        return cls(**{**values, **lists})
+        return cls(**{**values, **lists, "cell": Cell.from_json(values["cell"])})
 
 
 @dataclass(frozen=True)
@@ -82,6 +77,32 @@ class Examination:
 
     tried: tuple[Tried, ...]
     left_out: str = ""  # the reason why further sizes were not tried; "" if all were
+
+    @property
+    def wrong(self) -> Tried | None:
+        """The product that was wrong or had a hazard, which ended the examination."""
+        return next((each for each in self.tried if not each.is_right), None)
+
+    @property
+    def faults(self) -> tuple[Violation, ...]:
+        """The violations of the wrong product, which say at what size they are."""
+        if (wrong := self.wrong) is None:
+            return ()
+        mismatch = [Violation("wrong-product", f"at {wrong} ({wrong.why}): {wrong.mismatch}", "C")]
+        others = [replace(each, message=f"at {wrong}, {each.message}") for each in wrong.violations]
+        return (*(mismatch if wrong.mismatch else ()), *others)
+
+    @property
+    def sizes(self) -> list[dict[str, Any]]:
+        """The sizes as JSON-ready values: "m", "n", "k", "lda", "ldb", "ldc", "why" and "right"."""
+        rows = ({name: getattr(each.cell, name) for name in _SIZES} for each in self.tried)
+        return [row | {"why": each.why, "right": each.is_right} for row, each in zip(rows, self.tried, strict=True)]
+
+    @property
+    def text(self) -> str:
+        """The sizes and their reasons, a line each."""
+        lines = [f"{each}: {each.why}" for each in self.tried]
+        return "\n".join(lines + ([f"not tried: {self.left_out}"] if self.left_out else []))
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON-ready values."""
@@ -120,7 +141,8 @@ def examine(
     phases = phases or Phases()
     with phases("plan"):
         planned = plan_cell(cell, device.properties, kernel)
-        runs = _Runs(planned, device, fresh_seed() if cell.seed is None else cell.seed, work)
+        cell = replace(cell, seed=fresh_seed() if cell.seed is None else cell.seed)
+        runs = _Runs(cell, planned, device, work)
     tried: list[Tried] = []
     left_out = ""
     with phases("check"):
@@ -137,12 +159,18 @@ def examine(
     return Examination(tuple(tried), left_out or runs.left_out)
 
 
+def sizes_of_code(cell: Cell, device: Device, work: float = WORK) -> list[Size]:
+    """Return the products that a cell's kernel asks for by its code; arguments and errors are those of examine()."""
+    check_emulates(device, "see what sizes a kernel asks for")
+    return list(_Runs(cell, plan_cell(cell, device.properties), device, work).sizes())
+
+
 class _Runs:
     """The runs of a kernel in one config on the emulator, until their estimated time is used up."""
 
-    def __init__(self, planned: Plan, device: Device, seed: int, work: float) -> None:
+    def __init__(self, cell: Cell, planned: Plan, device: Device, work: float) -> None:
         self.left_out = ""
-        self._kernel, self._device, self._seed, self._work = planned.kernel, device, seed, work
+        self._cell, self._kernel, self._device, self._work = cell, planned.kernel, device, work
         self._config = planned.config
         self._modules: dict[str, LoadedModule] = {}  # by their PTX
         self._undefined = undefined_values()
@@ -204,20 +232,10 @@ class _Runs:
 
     def tried(self, size: Size) -> Tried:
         """Run one size with every access observed, and verify its product. Raises TimeLimit, and what planning does."""
-        problem = size.problem
-        with self._loaded(problem) as loaded:
-            matrices = mixed_inputs(loaded, problem, self._seed)
-            verified = verify_launches(loaded, problem, matrices, launch=lambda: sanitized_run(loaded, self._undefined))
-        return _tried(size, verified)
-
-
-def _tried(size: Size, verified: Verified) -> Tried:
-    violations = [each for each in verified.violations if each.kind not in WARNINGS]
-    warnings = [each for each in verified.violations if each.kind in WARNINGS]
-    wrong = verified.verification if verified.verification and not verified.verification.verified else None
-    packed, problem = size.problem.packed, size.problem
-    leading = {name: getattr(problem, name) for name in ("lda", "ldb", "ldc")} if problem != packed else {}
-    return Tried(
-        *(problem.m, problem.n, problem.k, size.why, leading, tuple(violations), tuple(warnings)),
-        mismatch=f"{wrong.mismatch}; {wrong.extent}" if wrong else "",
-    )
+        with self._loaded(size.problem) as loaded:
+            matrices = mixed_inputs(loaded, size.problem, self._cell.seed or 0)
+            run = partial(sanitized_run, loaded, self._undefined)
+            verified = verify_launches(loaded, size.problem, matrices, launch=run)
+        wrong = verified.verification if verified.verification and not verified.verification.verified else None
+        mismatch = f"{wrong.mismatch}; {wrong.extent}" if wrong else ""
+        return Tried(size.cell(self._cell), size.why, *hazards_and_warnings(verified.violations), mismatch)

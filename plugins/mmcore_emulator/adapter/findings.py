@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from mmcore.cell import Cell
-from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError, TimeLimit
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
@@ -49,33 +48,21 @@ def findings(result: Result, kernel: Kernel, *, sized: bool) -> Findings:
         examination = examined(cell)
     except MmcoreError as error:
         return hazards if sized else Findings(f"not looked for: {error}")
-    return _combined(hazards, examination, cell, sized=sized)
+    return _combined(hazards, examination, result, sized=sized)
 
 
-def _combined(hazards: Findings, examination: Examination, cell: Cell, *, sized: bool) -> Findings:
+def _combined(hazards: Findings, examination: Examination, result: Result, *, sized: bool) -> Findings:
     """Return the findings of both; a fault is a warning if the size was asked for."""
-    wrong = next((each for each in examination.tried if not each.is_right), None)
-    warnings = list(hazards.warnings)
-    violations: tuple[Violation, ...] = ()
-    looked = [hazards.looked] if hazards.looked else []
-    looked += [f"{each}: {each.why}" for each in examination.tried]
-    if examination.left_out:
-        looked.append(f"not tried: {examination.left_out}")
-    if wrong is not None:
-        command = launch_command("run", replace(wrong.cell(cell), seed=None, config={}))
-        reason = str(wrong.violations[0]) if wrong.violations else wrong.mismatch
+    looked, faults, warnings = [hazards.looked, examination.text], examination.faults, list(hazards.warnings)
+    if (wrong := examination.wrong) is not None:
+        command = launch_command("run", replace(wrong.cell, seed=None, config=result.cell.config))
         if sized:
-            warnings.append(f"at {wrong} ({wrong.why}) it is wrong: {reason}\n  {command}")
+            warnings.append(f"{faults[0]}\n  {command}")
         else:
             looked.append(command)
-            mismatch = Violation("wrong-product", f"at {wrong} ({wrong.why}): {wrong.mismatch}", "C")
-            others = (replace(each, message=f"at {wrong}, {each.message}") for each in wrong.violations)
-            violations = (*([mismatch] if wrong.mismatch else []), *others)
     warnings += dict.fromkeys(str(each) for tried in examination.tried for each in tried.warnings)
-    sizes = (
-        {"m": each.m, "n": each.n, "k": each.k, "why": each.why, "right": each.is_right} for each in examination.tried
-    )
-    return Findings("\n".join(looked), violations, tuple(warnings), tuple(sizes))
+    text = "\n".join(filter(None, looked))
+    return Findings(text, () if sized else faults, tuple(warnings), tuple(examination.sizes))
 
 
 def _hazards(result: Result, kernel: Kernel) -> Findings:
