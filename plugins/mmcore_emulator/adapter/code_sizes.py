@@ -98,7 +98,7 @@ class CodeSizes:
 
     def _first(self, why: str, sizes: Iterable[tuple[int, int, int]]) -> Iterator[Size]:
         """Yield the first size that is allowed and affordable."""
-        problems = (self.kernel.problem(*size) for size in itertools.islice(sizes, 400))
+        problems = (self.kernel.problem(*size) for size in itertools.islice(sizes, 400) if min(size) > 0)
         for problem in problems:
             if self.planned(problem) is not None:
                 yield Size(problem, why)
