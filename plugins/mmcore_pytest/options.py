@@ -106,7 +106,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     option(
         "config", "NAME=VALUE", _config, "Only configs with this value: BM=128, comma lists; or all for every config."
     )
-    option("dtype", "T", _dtypes, "Only kernels with this element type: float32, or f32 for short.")
+    text = "Only kernels with this element type: float32, or f32 for short."
+    option("dtype", "T", lambda types: [dtype_named(word).name for word in _words(types)], text)
     option(
         "measure", "WHAT", _among(measures), "kernel (the default), end-to-end (copies in, kernel, copy out), or both."
     )
@@ -155,10 +156,6 @@ def _blocks(text: str) -> list[str]:
 
 def _config(text: str) -> str | dict[str, Any]:
     return text if text == ALL_CONFIGS else parse_config(text)
-
-
-def _dtypes(text: str) -> list[str]:
-    return [dtype_named(word).name for word in _words(text)]
 
 
 def _among(choices: Sequence[str]) -> Callable[[str], list[str]]:

@@ -115,13 +115,11 @@ def all_tuned() -> list[Tuned]:
     with contextlib.suppress(MmcoreError):  # there is no home directory
         folders.append((own_folder(), OWN))
     folders += [(item, origin.distribution) for item, origin in registry().collected("mmcore_tuning", Path)]
-    paths = [(path, origin) for folder, origin in folders if os.path.isdir(folder) for path in _json_files(folder)]
+    paths = [
+        (path, origin) for folder, origin in folders if os.path.isdir(folder) for path in sorted(folder.glob("*.json"))
+    ]
     changed = {path: path.stat().st_mtime_ns if path.exists() else 0 for path, _ in paths}
     return [tuned for path, origin in paths for tuned in _entries(path, changed[path], origin)]
-
-
-def _json_files(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*.json"))
 
 
 @functools.lru_cache(maxsize=64)
