@@ -72,7 +72,6 @@ def _argument(argument: BoundArgument) -> Any:
 
 
 def _content(device: Device, stream: Stream, argument: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Return the bytes of an argument."""
     if isinstance(argument, TensorMapDescriptor):
         memory, copy = _in_memory(device, stream, argument), np.empty(_MAP_BYTES, np.uint8)
         memory.copy_to(host_view(copy), stream=stream)

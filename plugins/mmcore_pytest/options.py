@@ -49,7 +49,6 @@ class Selection:
 
     @classmethod
     def of(cls, config: pytest.Config) -> Selection:
-        """Return the selection of a run's options."""
 
         def each(name: str) -> tuple[Any, ...]:
             return tuple(dict.fromkeys(value for values in config.getoption(name) or () for value in values))

@@ -74,7 +74,6 @@ class CuteBuild:
         return Binary(artifacts.CUBIN, artifacts.PTX, shared_bytes)
 
     def _constants(self, function: Any, config: Config) -> dict[str, Any]:
-        """Return the values of the parameters that are compiled in."""
         import inspect  # slow to import, and not needed to list kernels
 
         names = list(inspect.signature(inspect.unwrap(function)).parameters)

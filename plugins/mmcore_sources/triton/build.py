@@ -164,7 +164,6 @@ def triton_kernel(
 
 
 def _with_block(configs: Sequence[Mapping[str, Any]] | Space) -> Sequence[Mapping[str, Any]] | Space:
-    """Return the configs with their thread block."""
     block = {"block": lambda config: (_WARP * config.num_warps,)}
     if isinstance(configs, Space):
         return replace(configs, parameters={"num_warps": (4,), **configs.parameters, **block})

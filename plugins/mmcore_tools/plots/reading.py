@@ -104,7 +104,6 @@ def _baseline(info: Mapping[str, Any], cell: Entry) -> tuple[str, dict[str, floa
 
 
 def _numbers(info: Mapping[str, Any]) -> dict[str, float]:
-    """Return the known times and counts."""
     counts = info.get("figures", {})
     values = {name: counts.get(name) for name in _COUNTS}
     # A time without a rate is the emulator's own.

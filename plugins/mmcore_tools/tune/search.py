@@ -162,7 +162,6 @@ class Search:
         return next((near for near in several if near not in tried), None)
 
     def _anywhere(self) -> str:
-        """Return an untried config at random."""
         return self._random.choice([id for id in self.space.configs if id not in self.seconds.keys() | self._pending])
 
     def _fixed(self, id: str) -> tuple[Trial, str]:

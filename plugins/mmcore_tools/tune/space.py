@@ -69,7 +69,6 @@ class SearchSpace:
                     yield id
 
     def point(self, id: str) -> Point:
-        """Return the values of a config's parameters that vary."""
         return {name: _value(self.configs[id], name) for name in self.parameters}
 
     def at(self, point: Point) -> str | None:

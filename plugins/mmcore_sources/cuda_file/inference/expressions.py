@@ -158,7 +158,6 @@ class LaunchText:
 
     @property
     def parts(self) -> list[str]:
-        """The expression of each axis of the grid."""
         return [ast.unparse(each) for each in parse_expressions(self.grid, "the grid")]
 
     def __call__(self, problem: Problem, config: Config, device: DeviceProperties) -> Launch:

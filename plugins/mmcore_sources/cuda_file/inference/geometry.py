@@ -188,7 +188,6 @@ def within_bounds(reader: Reader, body: Body, block: Geometry | None, values: Ma
 
 
 def _threads(block: Geometry | None, values: Mapping[str, Any]) -> float:
-    """Return the threads of a block; infinity if they are unknown."""
     try:
         return math.inf if block is None else math.prod(int(evaluate(each, values)) for each in block.extents)
     except InvalidKernel:
