@@ -63,24 +63,18 @@ class Selection:
             raise MmcoreError("--mm-memory is for end-to-end times; add --mm-measure end-to-end")
         if config.getoption("mm_cache") and "kernel" not in measures:
             raise MmcoreError("--mm-cold and --mm-warm are for kernel times; add --mm-measure kernel")
+        single = ("device", "timeout", "against", "inputs", "engine_address", "spread")
+        values: dict[str, Any] = {name: config.getoption(f"mm_{name}") for name in single}
+        values |= {f"{name}s": each(f"mm_{name}") for name in ("kernel", "size", "block", "dtype")}
         return cls(
-            kernels=each("mm_kernel"),
-            sizes=each("mm_size"),
-            blocks=each("mm_block"),
+            **values,
             configs=tuple(each for each in configs if each != ALL_CONFIGS),
             all_configs=ALL_CONFIGS in configs,
-            dtypes=each("mm_dtype"),
-            device=config.getoption("mm_device"),
             measures=measures,
             memories=each("mm_memory") or WAYS["end-to-end"][:1],
             caches=tuple(dict.fromkeys(config.getoption("mm_cache") or ("warm",))),
-            timeout=config.getoption("mm_timeout"),
             baseline=config.getoption("mm_baseline").replace("none", ""),
-            against=config.getoption("mm_against"),
-            inputs=config.getoption("mm_inputs"),
             engine=engine,
-            engine_address=config.getoption("mm_engine_address"),
-            spread=config.getoption("mm_spread"),
         )
 
 
