@@ -35,14 +35,10 @@ def elapsed(device: Device, stream: Stream, work: Callable[[], None], count: int
 
 
 class GraphTimer:
-    """Times launches with warm caches: each finds the L2 cache as the launch before left it.
+    """A timer of launches with warm caches: each finds the L2 cache as the launch before left it.
 
-    Args:
-        device: the GPU.
-        stream: an idle stream of it.
-        work: the launches.
-        before: work before each launch, such as a write that empties the L2 cache. Its time is measured separately and
-            subtracted.
+    The stream must be idle. The work ``before`` each launch, such as a write that empties the L2 cache, is timed
+    separately and subtracted.
     """
 
     method = "events around CUDA graphs"

@@ -88,14 +88,8 @@ def find_benchmarks(
 ) -> Collection:
     """Return every combination that the kernels' constraints allow.
 
-    Args:
-        selection: the options.
-        registry: the kernels to select from.
-        supports_timing: whether the device measures device time.
-        device: returns the properties that tuned configs depend on; called only if a kernel has tuned configs.
-
-    Raises:
-        MmcoreError: an option names something that does not exist.
+    ``device`` returns the properties that tuned configs depend on; it is called only if a kernel has tuned configs.
+    Raises MmcoreError if an option names something that does not exist.
     """
     timings = _timings(selection, supports_timing)
     kernels, buggy = _kernels(selection, registry)

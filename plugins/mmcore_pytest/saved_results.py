@@ -27,10 +27,8 @@ _IDENTITY = ("name", "compute_capability", "multiprocessors", "clock_mhz")
 def read_document(path: Path) -> Any:
     """Return the JSON of a file of results.
 
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: it does not contain JSON, or not results.
-        RecursionError: its lists and objects are nested too deeply.
+    Raises OSError if the file cannot be read, ValueError if it contains no JSON or not results, and RecursionError if
+    its lists and objects are nested too deeply.
     """
     content = read_bytes(path)
     if content.count(b"[") + content.count(b"{") > _MOST_PARTS:

@@ -113,12 +113,14 @@ def send(**message):
 
 
 def test_right_kernels_are_verified_and_timed_in_one_other_process(tmp_path: Path) -> None:
-    result = measured(tmp_path, "right")
+    end_workers()
+    phases: list[str] = []
+    result = measure_cell(cell(tmp_path, "right"), phases.append)
     assert result.verified
     assert result.kernel_seconds == pytest.approx(1e-4, rel=0.02)
+    assert list(dict.fromkeys(phases)) == ["open", "plan", "compile", "allocate", "verify", "time"]
     process = worker()
     assert process != os.getpid()
-    assert run("fragile:0", DESCRIBE)["identity"] == "fragile-number-0"
     assert measured(tmp_path, "right", 8).verified
     assert worker() == process
 
@@ -232,7 +234,7 @@ def test_the_time_limit_of_a_cell_that_failed_ends_no_later_one(tmp_path: Path) 
     process = worker()
     with pytest.raises(MmcoreError, match="the driver is confused"):
         measured(tmp_path, "raises", timeout=0.1)
-    time.sleep(1.5)
+    time.sleep(1.3)  # the limit, and the second in which a device may stop a kernel itself
     assert worker() == process
 
 
@@ -291,12 +293,6 @@ def test_an_interrupted_request_ends_its_worker(tmp_path: Path) -> None:
     assert measured(tmp_path, "right").verified
 
 
-def test_phases_are_told_as_they_begin(tmp_path: Path) -> None:
-    phases: list[str] = []
-    measure_cell(cell(tmp_path, "right"), phases.append)
-    assert list(dict.fromkeys(phases)) == ["open", "plan", "compile", "allocate", "verify", "time"]
-
-
 def test_a_worker_that_does_not_even_say_so_is_killed(tmp_path: Path) -> None:
     """Stop the process, like a thread that holds the interpreter's lock."""
     device = WorkerProcess("fragile:0")
@@ -329,7 +325,7 @@ def test_the_worker_ends_with_that_process_when_an_answer_waits_there() -> None:
     asking = WorkerProcess("emulator")
     request: dict[str, Any] = {"target": DESCRIBE, "arguments": [], "timeout": None}
     asking._connection.sendall(json.dumps(request).encode() + b"\n")
-    assert select.select([asking._connection], [], [], 60)[0], "the first phase is told, and nobody reads it"
+    assert select.select([asking._connection], [], [], 60)[0], "the first phase is reported, and is not read"
     asking._connection.close()
     assert asking._process.wait(60) == 0
 
@@ -486,6 +482,7 @@ def test_the_time_limit_begins_when_the_device_is_open(scripted: Callable[..., W
 
 def test_a_device_is_described_by_its_name_its_facts_and_its_peaks() -> None:
     described = run("fragile:0", DESCRIBE)
+    assert described["identity"] == "fragile-number-0"
     assert described.keys() == {"name", "identity", "description", "supports_timing", "properties", "facts", "peaks"}
     assert (described["name"], described["supports_timing"]) == ("fragile:0", True)
     assert described["peaks"] == {"flops": {"float32": 1e15, "float64": 1e15}, "bytes_per_second": 1e12}

@@ -17,7 +17,7 @@ from mmcore.errors import CompileError, NoDevice
 from mmcore.executor.choose_device import device_name, open_device
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
-from mmcore_cuda.binaries.cubin import sections_of
+from mmcore_cuda.binaries.code import sections_of
 from mmcore_emulator.adapter.device import Emulator
 from tests.command_line import mmcore as mmcore_command
 from tests.emulation import CAPABILITIES, cubin_of, emulate

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bench.studies.study import ROOT
 from bench.studies.tables.pages import TABLES, with_tables
-from bench.studies.tables.sources import ROOT
 
 for page in TABLES:
     path = ROOT / page

@@ -24,17 +24,11 @@ _BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class Entry:
-    """The outcome of a compilation.
+    """The outcome of a compilation."""
 
-    Attributes:
-        states: the files that it depends on besides the source, by path, as ``dependencies`` returns them.
-        module: the code; None if the source does not compile.
-        failure: why it does not compile.
-    """
-
-    states: dict[str, str]
-    module: CompiledModule | None
-    failure: str = ""
+    states: dict[str, str]  # the files that it depends on besides the source, by path, as ``dependencies`` returns them
+    module: CompiledModule | None  # the code; None if the source does not compile
+    failure: str = ""  # why it does not compile
 
 
 def cache_key(*parts: str) -> bytes:

@@ -22,19 +22,12 @@ _BRINGS_ITS_OWN = (13, 4)
 
 @dataclass(frozen=True)
 class CudaHeaders:
-    """The location of CUDA's own headers.
+    """The location of CUDA's own headers."""
 
-    Attributes:
-        folders: the folders of the installed headers.
-        version: their version, (major, minor); None if it is unknown.
-        missing: the parts that no folder contains, by the name of their extra of cuda-toolkit.
-        unpacked: the folder for the headers that NVRTC brings; empty if they are not used.
-    """
-
-    folders: tuple[str, ...]
-    version: tuple[int, int] | None
-    missing: tuple[str, ...]
-    unpacked: str = ""
+    folders: tuple[str, ...]  # the folders of the installed headers
+    version: tuple[int, int] | None  # their version, (major, minor); None if it is unknown
+    missing: tuple[str, ...]  # the parts that no folder contains, by the name of their extra of cuda-toolkit
+    unpacked: str = ""  # the folder for the headers that NVRTC brings; empty if they are not used
 
     @property
     def options(self) -> tuple[str, ...]:

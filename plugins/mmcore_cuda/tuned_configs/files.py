@@ -42,28 +42,18 @@ PROPERTIES = ("compute_capability", *_ALIKE)
 
 @dataclass(frozen=True)
 class Tuned:
-    """The fastest config of a kernel for one product on one card.
+    """The fastest config of a kernel for one product on one card."""
 
-    Attributes:
-        kernel, config: the kernel's name, and its parameters by name.
-        m, n, k: the product that was measured.
-        seconds: kernel time.
-        card: product name of the card, such as "NVIDIA H200".
-        origin: :data:`OWN`, or the distribution that the file belongs to.
-        provenance: when and with what it was found, and how many other configs were tried.
-        properties: the card's :data:`PROPERTIES` by name; empty where they are not known.
-    """
-
-    kernel: str
+    kernel: str  # its name; then its parameters by name
     config: Mapping[str, Any]
-    m: int
+    m: int  # the product that was measured
     n: int
     k: int
-    seconds: float
-    card: str = ""
-    origin: str = ""
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    properties: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float  # kernel time
+    card: str = ""  # product name of the card, such as "NVIDIA H200"
+    origin: str = ""  # :data:`OWN`, or the distribution that the file belongs to
+    provenance: Mapping[str, Any] = field(default_factory=dict)  # when and how it was found
+    properties: Mapping[str, Any] = field(default_factory=dict)  # the card's, if known
 
     def on(self, device: DeviceProperties) -> str:
         """Return a reason to take it, such as "tuned for 4096×4096×4096 on another card, NVIDIA H200 (your own)"."""

@@ -53,11 +53,7 @@ def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch
 def package_files(reference: Mapping[str, Any], kernel: str, module: str, source: str) -> dict[str, str]:
     """Return a module that declares a file's kernel, its source, and the headers that it includes: texts by path.
 
-    Args:
-        reference: the file, with its options.
-        kernel: the kernel's name in the package.
-        module: name of the module's file.
-        source: name of the source's file.
+    ``kernel`` is its name in the package; ``module`` and ``source`` are the names of the two files.
     """
     path = Path(reference["file"]).absolute()
     text = read_text(path)

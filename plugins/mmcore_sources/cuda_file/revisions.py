@@ -23,13 +23,9 @@ _OBJECTS_ALONE = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_N
 def source_revision(kernel: Kernel, version: str) -> str:
     """Return the path of a kernel's source in another version.
 
-    Args:
-        kernel: the kernel.
-        version: a folder with a file of the source's name at any depth, or a revision ("HEAD~1", a branch, a tag) of
-            the source's repository. The files of the source's folder in that revision are unpacked into the cache.
-
-    Raises:
-        InvalidKernel: there is no such folder or revision, or it has no such file.
+    A version is a folder with a file of the source's name at any depth, or a revision ("HEAD~1", a branch, a tag) of
+    the source's repository. The files of the source's folder in that revision are unpacked into the cache. Raises
+    InvalidKernel if there is no such folder or revision, or if it has no such file.
     """
     source = kernel.source.resolve()
     if os.path.isdir(version):

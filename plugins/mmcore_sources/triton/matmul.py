@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mmcore import Int32Index, Kernel, hookimpl
-from mmcore_sources.triton.declaration import triton_kernel
+from mmcore_sources.triton.build import triton_kernel
 
 
 @hookimpl

@@ -12,10 +12,8 @@ import click
 from mmcore.cli.options import number_type, size_type, sizes_type
 from mmcore.cli.output import json_option, loaded_registry, render, write, write_json
 from mmcore.messages import say
-from mmcore_tools.history.hosts import outliers
-from mmcore_tools.history.measurements import Measurement, Subject
-from mmcore_tools.history.reading import History, read
-from mmcore_tools.history.trends import SLOWER, Limits, first_of_last_days, trends
+from mmcore_tools.history.reading import History, Measurement, Subject, read
+from mmcore_tools.history.trends import SLOWER, Limits, first_of_last_days, outliers, trends
 from mmcore_tools.plots.files import picture_path, require_matplotlib, save
 from mmcore_tools.saved import InvalidResults
 

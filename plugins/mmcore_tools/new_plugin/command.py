@@ -37,8 +37,7 @@ def new_plugin(name: str, folder: Path | None, model: KernelReference | None, as
     if model is None:
         refuse_file_options("none is named")
     registry = loaded_registry()
-    from mmcore_tools.new_plugin.names import free_names
-    from mmcore_tools.new_plugin.project import project
+    from mmcore_tools.new_plugin.project import free_names, project
 
     names = free_names(name, registry)
     found = None if model is None else registry.kernel(model)

@@ -10,7 +10,7 @@ import pytest
 import mmcore
 import mmcore_emulator
 from bench.studies.counter_comparison import tensor_cells
-from bench.studies.tables.sources import H200
+from bench.studies.study import RESULTS
 from bench.studies.tensor_kernels import KERNELS, MMA_SYNC, MULTICAST, STORED, SWIZZLED, WGMMA, WMMA
 from mmcore import Kernel
 from mmcore.cell import Cell
@@ -104,7 +104,7 @@ DIFFERING |= {name: {"shared_load_requests"} for name in ("tensor.mma_sync", "te
 @pytest.mark.parametrize("cell", tensor_cells(), ids=lambda cell: str(cell.kernel).partition(":")[2])
 def test_an_h200_counts_the_same(cell: Cell) -> None:
     """Counters are compared with ncu's, with known exceptions."""
-    document = json.loads((H200 / "tensor_counters.json").read_text())
+    document = json.loads((RESULTS / "nvidia-h200" / "tensor_counters.json").read_text())
     name = referenced_kernel(cell.kernel).name
     (committed,) = (row for row in document["emulator_and_ncu"] if row["kernel"] == name)
     counted = {each: pair for each, pair in committed.items() if isinstance(pair, list)}

@@ -155,21 +155,14 @@ class Body:
 
 @dataclass(frozen=True)
 class Layout:
-    """The mapping of a grid's blocks to C.
+    """The mapping of a grid's blocks to C."""
 
-    Attributes:
-        rows, columns: the axis of the grid ("x", "y", "z") for rows and for columns; empty if there is none.
-        height, width: the factors of a block's index that make the rows and columns of a tile, as in the source.
-        threads: the axes of the block that are used.
-        flat: whether one index counts the elements of C.
-    """
-
-    rows: str
+    rows: str  # the axis of the grid for the rows of C, and below for its columns; empty for none
     columns: str
-    height: tuple[str, ...] = ()
+    height: tuple[str, ...] = ()  # factors of a block's index that make the rows and columns of a tile
     width: tuple[str, ...] = ()
-    threads: frozenset[str] = frozenset()
-    flat: bool = False
+    threads: frozenset[str] = frozenset()  # the axes of the block that are used
+    flat: bool = False  # True if one index counts the elements of C
 
     def turned(self) -> Layout:
         """Return the layout for a C that is stored by columns."""

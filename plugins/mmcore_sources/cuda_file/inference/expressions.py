@@ -83,11 +83,7 @@ def names_in(expression: ast.expr) -> set[str]:
 
 
 def evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
-    """Return the exact value of an expression.
-
-    Raises:
-        InvalidKernel: a name has no value, or a divisor is 0.
-    """
+    """Return the exact value of an expression. Raises InvalidKernel if a name has no value, or a divisor is 0."""
     match node:
         case ast.Constant(value=int() as number):
             return number

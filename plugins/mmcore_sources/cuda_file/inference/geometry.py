@@ -50,13 +50,8 @@ def launched(
 ) -> tuple[Geometry | None, Geometry | None, ast.expr | None]:
     """Return block, grid and dynamic shared memory of a launch in the file, each None if it cannot be read.
 
-    Args:
-        source: the program.
-        launch: the launch.
-        roles: the roles of the kernel's parameters.
-        order: the parameters' names.
-        names: the names of the config's parameters there.
-        layout: how blocks cover C, which distinguishes m from n if both have one name.
+    ``order`` lists the kernel's parameters, ``names`` has the meanings of the config's parameters there. The layout
+    distinguishes m from n if both have one name.
     """
     where = f"as launched in line {launch.line}"
     block = grid = None

@@ -27,19 +27,12 @@ class Unreadable(InvalidKernel):
 
 @dataclass(frozen=True)
 class Reader:
-    """The translation of C expressions into arithmetic.
+    """The translation of C expressions into arithmetic."""
 
-    Attributes:
-        source: the program, for its macros, constants and types.
-        names: meanings that override the source's: sizes of the product, parameters of a config.
-        scope: the host function that contains the expressions, if any.
-        line: the line of the expressions; later assignments do not count.
-    """
-
-    source: Program
-    names: Mapping[str, ast.expr] = field(default_factory=dict)
-    scope: Node | None = None
-    line: int = 0
+    source: Program  # the program, for its macros, constants and types
+    names: Mapping[str, ast.expr] = field(default_factory=dict)  # meanings that override the source's
+    scope: Node | None = None  # the host function that contains the expressions, if any
+    line: int = 0  # the line of the expressions; later assignments do not count
 
     def number(self, node: Node, depth: int = 0) -> ast.expr:
         """Return the arithmetic of an expression; raise :class:`Unreadable` if there is none."""

@@ -19,7 +19,6 @@ from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import identifiers
 from mmcore_sources.cuda_file.inference import geometry
 from mmcore_sources.cuda_file.inference.body import Body, layout_of
-from mmcore_sources.cuda_file.inference.entry import chosen_function
 from mmcore_sources.cuda_file.inference.expressions import (
     EXTENTS,
     SIZES,
@@ -38,6 +37,7 @@ from mmcore_sources.cuda_file.inference.roles import (
     ELEMENTS,
     Roles,
     adds_to_c,
+    chosen_function,
     given_arguments,
     roles_of,
     with_arguments,
@@ -48,29 +48,18 @@ _NARROW = {f"{name}{width}" for name in ("__hfma", "__hadd", "__hmul", "hfma", "
 
 @dataclass(frozen=True)
 class Inferred:
-    """A kernel of a file.
+    """A kernel of a file."""
 
-    Attributes:
-        attributes: those of :class:`mmcore.Kernel` by name; the launch rule is a :class:`LaunchText`.
-        notes: the inferred values, in the order in which they are printed.
-    """
-
-    attributes: Mapping[str, Any]
-    notes: tuple[Note, ...]
+    attributes: Mapping[str, Any]  # those of :class:`mmcore.Kernel` by name; the launch rule is a :class:`LaunchText`
+    notes: tuple[Note, ...]  # the inferred values, in the order in which they are printed
 
 
 def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tuple[str, str]] = ()) -> Inferred:
     """Return the declaration of a file's kernel.
 
-    Args:
-        path: the file.
-        text: its text.
-        given: the user's values: ``entry``, ``args``, ``grid``, ``block``, ``parameters``, ``shared``, and attributes
-            of :class:`mmcore.Kernel`.
-        headers: the names and texts of the headers that it includes.
-
-    Raises:
-        InvalidKernel: it has no kernel, or several, or lacks something; the message names the option that gives it.
+    The user's values may be given: ``entry``, ``args``, ``grid``, ``block``, ``parameters``, ``shared``, and attributes
+    of :class:`mmcore.Kernel`. ``headers`` are the names and texts of the headers that it includes. Raises InvalidKernel
+    if it has no kernel, or several, or lacks something; the message names the option that gives it.
     """
     source = functools.reduce(lambda found, header: found.with_header(*header), headers, read_program(text))
     function, launch, notes = chosen_function(path.name, source, str(given.get("entry", "")))
