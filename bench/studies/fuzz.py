@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -50,7 +50,7 @@ Counts = Counter[tuple[str, str]]
 
 
 def main(
-    device: str,
+    device: Literal["emulator", "cuda", "types"],
     *,
     seeds: Sequence[int] = (1,),
     cases: int | None = None,
@@ -61,7 +61,7 @@ def main(
     """Try the cases, print what happened, and save the counts.
 
     Args:
-        device: "emulator", "nvidia-h200" and the like, or "types".
+        device: where kernels run; "types" needs none.
         seeds: of the runs.
         cases: of each seed (1000), or of each types and kind (200).
         jobs: processes; one on a GPU.
