@@ -87,8 +87,7 @@ def launch() -> None:
     for name in TOP:
         kernel = mmcore.kernels()[name]
         cell = Cell(name, SIZE, SIZE, SIZE, seed=1)
-        answers = registry().hook.mmcore_baselines(kernel=kernel)
-        offered = registry().answers(answers, "mmcore_baselines", instance_of(mmcore.Kernel))
+        offered = registry().answers("mmcore_baselines", instance_of(mmcore.Kernel), kernel=kernel)
         for each in (kernel, next(baseline for baseline in offered if baseline.name == BEST)):
             with prepared_cell(cell, device, each) as loaded:
                 loaded.run()

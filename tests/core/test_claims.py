@@ -150,7 +150,7 @@ def _cgma(version: str, size: int, block: int) -> float:
 
 
 @pytest.mark.parametrize("block", [8, 16, 22])
-def test_claim_9_the_arithmetic_that_stands_for_v1_is_what_is_counted(block: int) -> None:
+def test_claim_9_the_arithmetic_in_place_of_v1_is_what_is_counted(block: int) -> None:
     for size in (2 * block, 4 * block):
         assert profile("poznan.v1", size, block).cgma_cc1x == arithmetic_cgma_of_v1(size, block)
 

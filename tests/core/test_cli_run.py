@@ -15,13 +15,13 @@ from mmcore import Constraint, Dim3, Kernel, Launch, Multiple, Result, Square, h
 from mmcore.cell import Timing
 from mmcore.cli.options import requested_cell, requested_config, requested_sizes
 from mmcore.cli.output import rendered
-from mmcore.cli.run import report
 from mmcore.devices.violations import Violation
 from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import registry
 from mmcore.result import LaunchRecord
 from mmcore.timing import Time
 from mmcore_cuda import CudaProvider
+from mmcore_tools.run import report
 from tests.command_line import install, kernel_module, mmcore, process
 from tests.kernel_sources import kernel_source
 from tests.own_kernel import own
@@ -231,14 +231,16 @@ def test_a_rate_has_a_decimal_from_10_on_and_four_below(result: Result, seconds:
     ("reasons", "held"),
     [([], ""), (["sw_power_cap"], ", held back by sw power cap"), (["x_y", "z"], ", held back by x y, z")],
 )
-def test_the_conditions_are_told_with_what_held_the_clock_back(result: Result, reasons: list[str], held: str) -> None:
+def test_the_conditions_are_reported_with_the_reasons_of_a_slow_clock(
+    result: Result, reasons: list[str], held: str
+) -> None:
     seen = {"clock_mhz": 1979.6, "power_w": 612.4, "temperature_c": 54.7, "clock_reasons": reasons, "throttled": False}
     said = facts(printed(replace(result, conditions=seen)))
     assert said["conditions"] == f"1980 MHz, 612 W, 55 °C{held}"
     assert "conditions" not in facts(printed(result))
 
 
-def test_a_device_that_chose_itself_or_has_no_description_is_told_so(result: Result) -> None:
+def test_a_device_chosen_by_auto_is_marked_and_one_without_description_is_named(result: Result) -> None:
     plain = replace(result, device_description="")
     assert facts(printed(plain))["device"] == "emulator"
     chosen = rendered(*report(plain, api.kernels()[result.kernel], auto=True), terminal=False)

@@ -26,6 +26,7 @@ from mmcore import (
 )
 from mmcore.plugin_table import Origin
 from mmcore.registry import Registry
+from mmcore_tools import hookspecs
 from mmcore_tools.show import examples
 from tests.command_line import install, kernel_module, mmcore
 from tests.core.test_cli_list_kernels import ENTRIES
@@ -148,7 +149,7 @@ def test_an_example_of_one_element_more_follows_only_the_usual_size(cu_file: Pat
     assert [each.split(":")[0] for each in examples(declared(cu_file))] == ["640×640×640", "641×641×641"]
 
 
-def test_an_example_tells_clusters_and_what_kind_of_launch_it_is(cu_file: Path) -> None:
+def test_an_example_has_clusters_and_the_kind_of_launch(cu_file: Path) -> None:
     def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
         return Launch((2, 4), (8,), cluster=(2, 1), cooperative=True, dependent=True)
 
@@ -179,6 +180,7 @@ def test_a_launch_rule_is_shown(cu_file: Path, monkeypatch: pytest.MonkeyPatch, 
 def registered(monkeypatch: pytest.MonkeyPatch, *several: Kernel) -> None:
     """Register only these kernels."""
     found = Registry()
+    found.manager.add_hookspecs(hookspecs)
     for kernel in several:
         found.kernels.enter(kernel.name, kernel, Origin(kernel.name, "acme"))
     monkeypatch.setattr("mmcore_tools.show.loaded_registry", lambda: found)
@@ -217,7 +219,7 @@ def test_what_a_kernel_declares_is_shown(cu_file: Path, monkeypatch: pytest.Monk
     assert f"{needs}known bugs   it is slow\nit is late\nfor example" in text
 
 
-def test_a_rule_without_source_is_told_by_its_docstring(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rule_without_source_is_shown_by_its_docstring(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: dict[str, Any] = {}
     exec('def rule(problem, config):\n    """One block."""\n    return (1,)', made)
     registered(monkeypatch, declared(cu_file, grid=made["rule"]))

@@ -69,7 +69,7 @@ def test_a_name_and_a_config_are_enough() -> None:
     assert (kernel.dtype, kernel.accumulator, kernel.output) == ("float32", "float32", "float32")
 
 
-def test_a_relative_source_lies_beside_the_plugin_and_an_absolute_one_where_it_is(tmp_path: Path) -> None:
+def test_a_relative_source_is_beside_the_plugin(tmp_path: Path) -> None:
     assert declared(source=Path("cuda/own.cu")).located(tmp_path).source == tmp_path / "cuda" / "own.cu"
     assert declared(source=tmp_path / "own.cu").located(Path("elsewhere")).source == tmp_path / "own.cu"
 
@@ -104,7 +104,7 @@ def test_a_grid_may_be_given_by_a_function_and_be_one_number_long(written: Any) 
 # Launch rules
 
 
-def test_a_launch_rule_is_told_of_the_devices_multiprocessors(written: Any) -> None:
+def test_a_launch_rule_is_given_the_devices_multiprocessors(written: Any) -> None:
     def persistent(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
         return Launch(grid=(2 * device.multiprocessors,), block=config.block)
 
@@ -117,7 +117,7 @@ def test_the_device_itself_says_how_many_multiprocessors_it_has(device: Device) 
         assert device.properties.multiprocessors == device.facts["multiprocessors"]
 
 
-def test_a_launch_rule_of_version_0_1_is_told_what_its_block_is_now(written: Any) -> None:
+def test_a_launch_rule_of_version_0_1_is_refused_with_the_new_name_of_its_block(written: Any) -> None:
     def rule(problem: Problem, block: Any, limits: DeviceProperties) -> Launch:
         return Launch(grid=(problem.n // block.x,), block=block)
 
@@ -181,7 +181,7 @@ PLACE = r"\(test_declarations\.py:\d+, for 64×300×64 with block=16x8\)$"
         ),
     ],
 )
-def test_a_rule_that_fails_is_told_in_one_sentence(written: Any, rule: dict[str, Any], reason: str) -> None:
+def test_a_rule_that_fails_is_reported_in_one_sentence(written: Any, rule: dict[str, Any], reason: str) -> None:
     with pytest.raises(MmcoreError, match=rf"^tests\.own: .*{reason}") as raised:
         planned(written(**rule), n=300)
     assert "\n" not in str(raised.value)

@@ -82,7 +82,7 @@ def test_a_number_beyond_its_bounds_is_refused_shortly(command: tuple[str, ...],
     assert len(refused(*command, f"{option}={number}")) < 600
 
 
-def test_the_bounds_belong_to_the_numbers() -> None:
+def test_bounds_are_allowed_numbers() -> None:
     read = number_type(-3, 7)
     assert [read("-3"), read("7")] == [-3, 7]
     assert number_type(0, 1, float)("0.5") == 0.5

@@ -58,7 +58,7 @@ def test_fresh_seeds_are_32_bits_and_differ() -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_rows_lie_a_leading_dimension_apart_and_the_gap_is_poison(dtype: str) -> None:
+def test_rows_are_a_leading_dimension_apart_and_the_gap_is_poison(dtype: str) -> None:
     matrices = draw(Problem(9, 20, 30, dtype, lda=40, ldb=50, ldc=60, beta=1), seed=7)
     for matrix, shape, leading in ((matrices.a, (9, 30), 40), (matrices.b, (30, 20), 50), (matrices.c, (9, 20), 60)):
         whole = matrix.base

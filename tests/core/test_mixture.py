@@ -119,7 +119,7 @@ def test_other_arithmetic_than_declared_is_found_at_any_k(wrong: str, k: int) ->
     assert not any(is_verified(multiply, types, k, seed) for seed in range(4))
 
 
-def test_small_products_are_told_from_zeros() -> None:
+def test_small_products_are_distinguished_from_zeros() -> None:
     """One row and one column are of one kind each; some kinds are zero."""
     types = ("bfloat16", "bfloat16", "bfloat16")
     for m, n in ((1, 1), (2, 3), (7, 8)):

@@ -55,7 +55,7 @@ def measured(kernel: Kernel, device: Device, **further: Any) -> Result:
 
 @pytest.mark.parametrize("leading", [{}, LEADING], ids=["packed", "strided"])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_matrices_lie_as_is_declared(device: Device, cu_file: Path, layout: str, leading: dict[str, int]) -> None:
+def test_matrices_are_stored_as_declared(device: Device, cu_file: Path, layout: str, leading: dict[str, int]) -> None:
     kernel = own(cu_file, read=layout, column_major=layout)
     result = measured(kernel, device, **leading)
     assert result.verified, result.failures()
@@ -264,7 +264,7 @@ def test_an_order_of_tiles_is_given(device: Device, cu_file: Path, parameter: st
     assert measured(ordered(cu_file, parameter, begin, argument), device).verified
 
 
-def test_a_workspace_is_filled_once_and_a_counter_in_it_goes_on(device: Device, cu_file: Path) -> None:
+def test_a_workspace_is_filled_once_and_keeps_its_counter(device: Device, cu_file: Path) -> None:
     """So that a kernel must reset what it counts: the second product of one that does not is missing."""
     counter = Workspace("counter", content=bytes(4))
     forgets = ordered(cu_file, "int* counter", f"{COUNTER} const int tile = next;", counter)

@@ -37,11 +37,22 @@ def test_the_emulator_and_ptxas_accept_the_same_arithmetic() -> None:
 
 
 def test_the_emulator_accepts_the_accesses_that_ptxas_accepts() -> None:
-    every = accesses()
+    every = accesses("copies", "loads", "stores", "tensor_copies", "others")
     unknown = {each for each in every if "UnsupportedInstruction" in refused_statement(f"{{ {REGISTERS} {each} }}")}
     taken = {*every} - ptxas_refuses(every, "90a")
     assert sorted(unknown & taken) == []
     assert len(taken) > 600
+
+
+@pytest.mark.parametrize(
+    ("file", "architecture"),
+    [("im2col", "90a"), ("wmma_of_bits", "75"), ("wmma_of_bits", "80"), ("wmma_of_bits", "90a")],
+)
+def test_the_emulator_and_ptxas_accept_the_same_forms(file: str, architecture: str) -> None:
+    every, capability = accesses(file), architecture.removesuffix("a")
+    refused = {each for each in every if refused_statement(f"{{ {REGISTERS} {each} }}", architecture=capability)}
+    assert refused == ptxas_refuses(every, architecture)
+    assert 10 < len(refused) < len(every) - 10
 
 
 NEWER = expanded(template_file("newer"))
