@@ -26,6 +26,7 @@ from mmcore import (
 )
 from mmcore.plugin_table import Origin
 from mmcore.registry import Registry
+from mmcore_tools import hookspecs
 from mmcore_tools.show import examples
 from tests.command_line import install, kernel_module, mmcore
 from tests.core.test_cli_list_kernels import ENTRIES
@@ -181,6 +182,7 @@ def test_a_launch_rule_is_shown(cu_file: Path, monkeypatch: pytest.MonkeyPatch, 
 def registered(monkeypatch: pytest.MonkeyPatch, *several: Kernel) -> None:
     """Register only these kernels."""
     found = Registry()
+    found.manager.add_hookspecs(hookspecs)
     for kernel in several:
         found.kernels.enter(kernel.name, kernel, Origin(kernel.name, "acme"))
     monkeypatch.setattr("mmcore_tools.show.loaded_registry", lambda: found)
