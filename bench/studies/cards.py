@@ -13,7 +13,6 @@ ray-killed     the same, and all processes of the second node are killed once a 
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -28,7 +27,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.studies.study import command_line, write
+from bench.studies.study import write
 
 PORT = 6391
 _POLL_SECONDS = 0.05
@@ -37,17 +36,13 @@ _RAY_MEMORY = "200000000"
 _SAID = "^measured | cards differ by | than the median card$| is left out: "
 
 
-def main() -> None:
-    """Make the requested runs, and write the results after each."""
-    parser = command_line("cards", __doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("run", nargs="+", choices=RUNS)
-    parser.add_argument("--devices", default="cuda:0,cuda:1", help="the two cards")
-    parser.add_argument("--options", default="--mm-size 1024 --mm-spread", help="of pytest bench/")
-    asked = parser.parse_args()
-    first, second = asked.devices.split(",")
-    for name in asked.run:
-        add(asked.results, name, asked.options, RUNS[name](first, second, asked.options.split()))
+def main(
+    results: Path, names: Sequence[str], *, devices: str = "cuda:0,cuda:1", options: str = "--mm-size 1024 --mm-spread"
+) -> None:
+    """Make the runs of these names on the two devices, with options of pytest, and write the results after each."""
+    first, second = devices.split(",")
+    for name in names:
+        add(results, name, options, RUNS[name](first, second, options.split()))
 
 
 def add(path: Path, name: str, options: str, made: Mapping[str, Any]) -> None:
@@ -228,7 +223,3 @@ RUNS: dict[str, Callable[[str, str, Sequence[str]], dict[str, Any]]] = {
     "ray": partial(on_ray, False),
     "ray-killed": partial(on_ray, True),
 }
-
-
-if __name__ == "__main__":
-    main()

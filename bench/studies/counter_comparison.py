@@ -10,10 +10,11 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
 
 from bench.studies import tensor_kernels
-from bench.studies.study import command_line, machine_info, write
+from bench.studies.study import machine_info, write
 from mmcore import Cell, Kernel, kernels
 from mmcore.executor.choose_device import open_device
 from mmcore_cuda.ncu.ncu import COUNTERS, profiles_by_ncu, unknown_metrics
@@ -33,14 +34,11 @@ FURTHER = "|".join((
 ))  # fmt: skip
 
 
-def main() -> None:
+def main(results: Path, *, tensor: bool = False) -> None:
     """Count, print the counters and write the results."""
-    parser = command_line("counter_comparison", __doc__)
-    parser.add_argument("--tensor", action="store_true", help="the six kernels of bench/studies/tensor_kernels")
-    asked = parser.parse_args()
-    cells, further = (tensor_cells(), FURTHER) if asked.tensor else (lecture_cells(), "")
+    cells, further = (tensor_cells(), FURTHER) if tensor else (lecture_cells(), "")
     rows = compared(cells, further)
-    write(asked.results, machine_info(open_device("cuda").facts), emulator_and_ncu=rows)
+    write(results, machine_info(open_device("cuda").facts), emulator_and_ncu=rows)
 
 
 def lecture_cells() -> list[Cell]:
@@ -91,7 +89,3 @@ def compared(cells: Sequence[Cell], further: str = "") -> list[dict[str, Any]]:
 def _emulated(cell: Cell) -> dict[str, int | None]:
     profile = profile_cell(cell, Emulator())
     return profile.counts(profile.counters)
-
-
-if __name__ == "__main__":
-    main()

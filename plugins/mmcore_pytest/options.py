@@ -16,8 +16,9 @@ from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import parse_config
 from mmcore.kernel.geometry import parse_shape
 from mmcore.kernel.problem import dtype_named
-from mmcore.kernel.sizes import Sizes, parse_sizes
+from mmcore.kernel.sizes import Sizes
 from mmcore.messages import visible
+from mmcore_pytest.sizes import parse_sizes
 
 ALL_CONFIGS = "all"
 

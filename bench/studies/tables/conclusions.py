@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from bench.studies.tables.markdown import markdown
-from bench.studies.tables.sources import Point, baseline_seconds, published_points
+from bench.studies.tables.times import Point, measured, printed
 
 
 class Comparison(NamedTuple):
@@ -20,20 +19,18 @@ class Comparison(NamedTuple):
 
 def _of_kernels(first: str, second: str, n: int, *blocks: int) -> list[Comparison]:
     what = f"{first} over {second.partition('.')[2]}"
-    return [Comparison(what, Point(first, n, b, "kernel warm"), Point(second, n, b, "kernel warm")) for b in blocks]
+    return [Comparison(what, Point(first, n, b), Point(second, n, b)) for b in blocks]
 
 
 def _of_blocks(kernel: str, n: int, *blocks: int) -> list[Comparison]:
-    points = [Point(kernel, n, b, "kernel warm") for b in blocks]
     return [
-        Comparison(f"{kernel}: b={larger.block} over b={smaller.block}", larger, smaller)
-        for smaller, larger in pairwise(points)
+        Comparison(f"{kernel}: b={larger} over b={smaller}", Point(kernel, n, larger), Point(kernel, n, smaller))
+        for smaller, larger in pairwise(blocks)
     ]
 
 
-def _of_remainders(kernel: str, block: int) -> Comparison:
-    whole, rest = (Point(kernel, n, block, "kernel warm") for n in (640, 641))
-    return Comparison(f"{kernel}, b={block}: 640 over 641", whole, rest)
+def _of_remainders(kernel: str, b: int) -> Comparison:
+    return Comparison(f"{kernel}, b={b}: 640 over 641", Point(kernel, 640, b), Point(kernel, 641, b))
 
 
 def _of_memory(kernel: str) -> Comparison:
@@ -41,50 +38,42 @@ def _of_memory(kernel: str) -> Comparison:
     return Comparison(f"{kernel}: end-to-end time, pinned over pageable", pinned, pageable)
 
 
-def _between_sizes(first: str, n: int, second: str, at: int, block: int) -> Comparison:
-    what = f"{first} at {n} over {second.partition('.')[2]} at {at}"
-    return Comparison(what, Point(first, n, block, "kernel warm"), Point(second, at, block, "kernel warm"))
-
-
 UPC = (
     *_of_kernels("upc.kernel10", "upc.kernel00", 640, 32),
-    *_of_kernels("upc.kernel11", "upc.kernel01", 640, 32),
-    *_of_kernels("upc.kernel11", "upc.kernel01", 641, 32),
-    *_of_kernels("upc.kernel11", "upc.kernel01", 3200, 32),
-    *_of_blocks("upc.kernel11", 640, 16, 32),
-    *_of_blocks("upc.kernel11", 641, 16, 32),
+    *(each for n in (640, 641, 3200) for each in _of_kernels("upc.kernel11", "upc.kernel01", n, 32)),
+    *(each for n in (640, 641) for each in _of_blocks("upc.kernel11", n, 16, 32)),
     *(_of_remainders(kernel, b) for kernel, b in (("upc.kernel01", 32), ("upc.kernel11", 16), ("upc.kernel11", 32))),
     *(_of_memory(kernel) for kernel in ("upc.kernel00", "upc.kernel10")),
 )
 UNSA = (
     *_of_kernels("unsa.tiled", "unsa.traditional", 500, 5, 10, 20, 25),
-    *_of_blocks("unsa.traditional", 500, 5, 10, 20, 25),
-    *_of_blocks("unsa.tiled", 500, 5, 10, 20, 25),
+    *(each for kernel in ("traditional", "tiled") for each in _of_blocks(f"unsa.{kernel}", 500, 5, 10, 20, 25)),
 )
 POZNAN = (
     *_of_kernels("poznan.v2", "poznan.v1", 528, 8, 16, 22),
     *_of_kernels("poznan.v3", "poznan.v2", 528, 8, 16, 22),
-    *(_between_sizes("poznan.v4a", 640, "poznan.v3", 528, b) for b in (8, 16)),
+    *(
+        Comparison("poznan.v4a at 640 over v3 at 528", Point("poznan.v4a", 640, b), Point("poznan.v3", 528, b))
+        for b in (8, 16)
+    ),
     *_of_kernels("poznan.v4b", "poznan.v4a", 640, 8, 16),
     *_of_kernels("poznan.v5", "poznan.v4a", 640, 8, 16),
     *(each for v in ("v1", "v2", "v3") for each in _of_blocks(f"poznan.{v}", 528, 8, 16, 22)),
     *(each for v in ("v4a", "v4b", "v5") for each in _of_blocks(f"poznan.{v}", 640, 8, 16)),
 )
+COMPARISONS: Mapping[str, Sequence[Comparison]] = {"upc": UPC, "unsa": UNSA, "poznan": POZNAN}
 # The largest difference in hundredths at which neither is faster.
 _SAME = 2
 
 
-def conclusions(comparisons: Sequence[Comparison]) -> str:
-    """Return the speed of the first of each two by the second's, as published and on the H200."""
-    then, now = {point: seconds for point, _, seconds in published_points()}, baseline_seconds()
-    rows = []
-    for what, first, second in comparisons:
-        n, b = (str(getattr(first, name)) for name in ("n", "block"))
+def conclusions(lecture: str, *documents: Any) -> Iterator[list[str]]:
+    """Yield the speed of the first of each two by the second's, as published and on the H200."""
+    then, now = printed(), measured(*documents)
+    for what, first, second in COMPARISONS[lecture]:
         if first in now and second in now:
             was, is_now = (_times_faster(first, second, seconds) for seconds in (then, now))
-            rows.append([what, n, b, f"{was:.2f}", f"{is_now:.2f}", still_holds(was, is_now)])
-    header = "times faster | n | b | then | H200 | does it still hold?"
-    return markdown(header, rows)
+            answer = still_holds(was, is_now)
+            yield [what, str(first.n), str(first.block), f"{was:.2f}", f"{is_now:.2f}", answer]
 
 
 def _times_faster(first: Point, second: Point, seconds: Mapping[Point, float]) -> float:

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mmcore.cache_directory import cache_directory
 from mmcore.errors import MmcoreError
-from mmcore.files import read_text
+from mmcore.files import cache_directory, read_text
 from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
 
 # A header of each part, which shows that the part is installed, and the extra of cuda-toolkit that brings it.

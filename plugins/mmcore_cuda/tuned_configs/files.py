@@ -18,9 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmcore.cache_directory import user_directory
 from mmcore.errors import MmcoreError
-from mmcore.files import read_text
+from mmcore.files import read_text, user_directory
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
@@ -92,7 +91,7 @@ class Tuned:
 
 
 def own_folder() -> Path:
-    """Return the folder of the user's own files; raises as :func:`~mmcore.cache_directory.user_directory`."""
+    """Return the folder of the user's own files; raises as :func:`~mmcore.files.user_directory`."""
     return user_directory("MMCORE_TUNING_DIR", "XDG_CONFIG_HOME", ".config", "mmcore/tuning")
 
 

@@ -10,9 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-from mmcore.cache_directory import cache_directory
 from mmcore.errors import InvalidKernel
-from mmcore.files import DATA_BYTES
+from mmcore.files import DATA_BYTES, cache_directory
 from mmcore.kernel.declaration import Kernel
 
 _SECONDS = 60  # time limit of a Git command

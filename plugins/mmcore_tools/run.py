@@ -17,9 +17,10 @@ from mmcore.executor import measure_cell
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.planning.plan import DEFAULT
-from mmcore.plugins import instance_of, texts
+from mmcore.plugins import instance_of
 from mmcore.registry import registry
 from mmcore.result import Result
+from mmcore_tools.hookspecs import texts
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -46,8 +47,8 @@ def run(
     cell = requested_cell(declaration, device, asked, USUAL_SIZE, timings=brief_timings(memory), **compared)
     result = measure_cell(cell)
     if not result.violations:
-        answers = registry().hook.mmcore_hazards(result=result, kernel=declaration)
-        for hazards, violations in registry().answers(answers, "mmcore_hazards", _hazards):
+        several = registry().answers("mmcore_hazards", _hazards, result=result, kernel=declaration)
+        for hazards, violations in several:
             untimed: dict[str, Any] = {"times": (), "compared": ()} if violations else {}
             looked = "\n".join(filter(None, (result.hazards, hazards)))
             result = replace(result, hazards=looked, violations=(*result.violations, *violations), **untimed)
@@ -61,8 +62,7 @@ def run(
 
 def _hints(result: Result) -> list[str]:
     """Return plugins' hints on a result, which may run the kernel in other ways to find them."""
-    answers = registry().hook.mmcore_hints(result=result)
-    return [hint for hints in registry().answers(answers, "mmcore_hints", texts) for hint in hints]
+    return [hint for hints in registry().answers("mmcore_hints", texts, result=result) for hint in hints]
 
 
 def _hazards(answer: Any) -> tuple[str, tuple[Violation, ...]]:
