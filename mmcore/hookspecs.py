@@ -66,20 +66,14 @@ def mmcore_baselines(kernel: Kernel) -> Kernel | None:
 def mmcore_tuned_config(
     kernel: Kernel, problem: Problem, device: DeviceProperties, fits: Callable[[Config], bool]
 ) -> Choice | None:
-    """Return a tuned config of a kernel for a product that names no config. None if there is none that fits.
-
-    ``fits`` returns whether the kernel can be launched in a config.
-    """
+    """Return a tuned config, in which the kernel ``fits``, for a product that names none. None if there is none."""
 
 
 @hookspec(firstresult=True)
 def mmcore_best_kernel(
     problem: Problem, device: DeviceProperties, fits: Callable[[Kernel, Config], bool]
 ) -> Choice | None:
-    """Return the kernel and config for a product of arrays that names no kernel. None if no kernel fits.
-
-    ``fits`` returns whether a kernel computes the product and can be launched in a config.
-    """
+    """Return a kernel and a config in which it ``fits`` a product of arrays that names none. None if there is none."""
 
 
 @hookspec
@@ -89,10 +83,7 @@ def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float |
 
 @hookspec
 def mmcore_file_options() -> Iterable[Option]:  # type: ignore[empty-body]
-    """Return options that describe a kernel in a file. Every command that takes a kernel has them.
-
-    Their values are in the reference that :func:`mmcore_kernel_of_file` gets.
-    """
+    """Return options of commands that describe a kernel in a file; :func:`mmcore_kernel_of_file` gets their values."""
 
 
 @hookspec
@@ -111,13 +102,3 @@ def mmcore_kernel_of_file(reference: Mapping[str, Any], taken: Mapping[str, File
 @hookspec(firstresult=True)
 def mmcore_source_revision(kernel: Kernel, version: str) -> str | None:
     """Return the path of a kernel's source in another version: a folder, or a revision of a repository."""
-
-
-@hookspec
-def mmcore_notes(kernel: Kernel) -> Iterable[str]:  # type: ignore[empty-body]
-    """Return texts about a kernel's source that ``mmcore show`` writes to stderr."""
-
-
-@hookspec
-def mmcore_hints(result: Result) -> Iterable[str]:  # type: ignore[empty-body]
-    """Return sentences to show before a result's last line, such as the reason why a product may be wrong."""

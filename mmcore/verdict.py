@@ -39,8 +39,8 @@ def judged(result: Result, kernel: Kernel, *, sized: bool) -> Result:
     """
     if result.violations:
         return result
-    answers = registry().hook.mmcore_findings(result=result, kernel=kernel, sized=sized)
-    for findings in registry().answers(answers, "mmcore_findings", instance_of(Findings)):
+    several = registry().answers("mmcore_findings", instance_of(Findings), result=result, kernel=kernel, sized=sized)
+    for findings in several:
         result = replace(
             result,
             hazards="\n".join(filter(None, (result.hazards, findings.looked))),

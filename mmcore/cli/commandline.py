@@ -14,11 +14,10 @@ import click
 
 from mmcore.cli.kernel_param import add_file_options
 from mmcore.cli.output import keep_stdout_for_json, write
-from mmcore.errors import MmcoreError, TimeLimit, described
+from mmcore.errors import MmcoreError, TimeLimit, described, place
 from mmcore.messages import finish, say, visible
 from mmcore.plugins import imported
 from mmcore.registry import DISTRIBUTION, registry
-from mmcore.tracebacks import place
 
 _OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
 
@@ -54,13 +53,8 @@ class CommandLine(click.Group):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        if args[0] not in (known := self.list_commands(ctx)) and not ctx.resilient_parsing:
-            import difflib  # only for a name that was mistyped
-
-            begun = [name for name in known if name.startswith(args[0])]
-            near = begun or difflib.get_close_matches(args[0], known, cutoff=0.5)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
-            raise click.UsageError(f"there is no command {args[0]!r}; {hint}")
+        if not ctx.resilient_parsing:
+            registry().commands.named(args[0], registry().failed)
         return super().resolve_command(ctx, args)
 
     def main(self, args: Any = None, prog_name: str | None = "mmcore", *_: Any, **extra: Any) -> NoReturn:

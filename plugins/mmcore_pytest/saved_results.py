@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Mapping
@@ -9,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import mmcore
-from mmcore.compile.compiler import compiler_versions
 from mmcore.files import read_bytes
 from mmcore.registry import registry
 
@@ -46,10 +46,19 @@ def describe(machine_info: dict[str, Any], facts: Mapping[str, Any]) -> None:
         machine_info.pop(name, None)
     machine_info[KEY] = {
         **facts,
-        **compiler_versions(),
+        **_compiler_versions(),
         "mmcore": mmcore.__version__,
         "plugins": dict(registry().distributions),
     }
+
+
+def _compiler_versions() -> dict[str, str]:
+    """Return the version of every compiler that is installed, by name."""
+    versions = {}
+    for name, registered in registry().compilers.items():
+        with contextlib.suppress(Exception):  # it is missing, or a third party's
+            versions[name] = registered.item.version()
+    return {name: version for name, version in versions.items() if version}
 
 
 def other_device(now: Mapping[str, Any], saved: Mapping[str, Any]) -> str:

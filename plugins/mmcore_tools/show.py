@@ -21,7 +21,7 @@ from mmcore.kernel_reference import KernelReference
 from mmcore.messages import say
 from mmcore.planning.plan import Plan, plan
 from mmcore.plugin_table import Origin, Registered
-from mmcore.plugins import texts
+from mmcore_tools.hookspecs import texts
 from mmcore_tools.list_kernels import configs, descriptions, summary
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def show(kernel: KernelReference, as_json: bool) -> int:
     registry = loaded_registry()
     shown = registry.kernel(kernel)
     registered = registry.kernels.get(shown.name, Registered(shown, Origin(shown.source.name, "no package")))
-    answers = registry.hook.mmcore_notes(kernel=shown)
-    for note in (note for notes in registry.answers(answers, "mmcore_notes", texts) for note in notes):
-        say(note)
+    for notes in registry.answers("mmcore_notes", texts, kernel=shown):
+        for note in notes:
+            say(note)
     source_text, rule, launched = shown.source_text(), _rule(shown), _entries(shown)
     declared = {"entry": shown.entry, "arguments": shown.arguments, "grid": shown.launch or shown.grid}
     inferred = [name for name, value in declared.items() if not value and not shown.call]  # read off the source

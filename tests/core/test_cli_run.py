@@ -15,13 +15,14 @@ from mmcore import Constraint, Dim3, Kernel, Launch, Multiple, Result, Square, h
 from mmcore.cell import Timing
 from mmcore.cli.options import requested_cell, requested_config, requested_sizes
 from mmcore.cli.output import rendered
-from mmcore.cli.run import report
 from mmcore.devices.violations import Violation
 from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import registry
 from mmcore.result import LaunchRecord
 from mmcore.timing import Time
+from mmcore.verdict import Findings
 from mmcore_cuda import CudaProvider
+from mmcore_tools.run import report
 from tests.command_line import install, kernel_module, mmcore, process
 from tests.kernel_sources import kernel_source
 from tests.own_kernel import own

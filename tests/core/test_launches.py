@@ -188,7 +188,7 @@ def test_what_launches_get_is_bound_by_matrix_type_and_size(cu_file: Path) -> No
         assert call.arguments[3] is loaded.buffers["C"]
         scalars: list[Any] = [*call.arguments[4:]]
         assert [(str(each.dtype), each) for each in scalars] == [("int64", 16), ("int16", 5), ("float32", 0.5)]
-        assert loaded.functions == (loaded.compiled.functions["f"],)
+        assert [launch.function for launch in loaded.launches] == [loaded.compiled.functions["f"]]
 
 
 def test_what_is_brought_to_a_device_ends_with_the_last_element(cu_file: Path) -> None:

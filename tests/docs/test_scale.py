@@ -112,7 +112,8 @@ def test_the_bench_is_run_alone_and_on_two_devices(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "bench.studies.cards",
+        "bench.studies",
+        "cards",
         str(saved),
         "first",
         "both",

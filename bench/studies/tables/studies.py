@@ -41,7 +41,7 @@ def studies() -> Iterator[list[str]]:
     for name, study in STUDIES.items():
         command = study.command
         if not study.what and not command.startswith("pytest "):
-            command = f"python -m bench.studies.{name} {command}".strip()
+            command = f"python -m bench.studies {name} {command}".strip()
         pages = {*study.pages, *(page for page, path in readers if path in study.files)}
         files = [str(path.relative_to(RESULTS)) for path in study.files]
         results = [f"[{file}](../bench/results/{file})" for file in files]

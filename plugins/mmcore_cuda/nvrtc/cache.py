@@ -12,10 +12,9 @@ from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
-from mmcore.cache_directory import cache_directory
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.errors import MmcoreError
-from mmcore.files import read_bytes, replace
+from mmcore.files import cache_directory, read_bytes, replace
 
 # Changes whenever the same source would give other code, because of new stand-ins for example.
 _FORMAT = "mmcore code 9"

@@ -21,7 +21,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
-from mmcore.planning.plan import Plan, launches
+from mmcore.planning.plan import Plan
 from mmcore_emulator.conditions.expressions import Argument as Parameter
 from mmcore_emulator.conditions.expressions import Condition, Special, conditions, leaves
 from mmcore_emulator.conditions.outcomes import LaunchValues, UnknownValue, outcomes
@@ -80,7 +80,7 @@ class CodeSizes:
         """Return the plan of a product; None if it is not allowed, or would take too long."""
         with contextlib.suppress(MmcoreError):
             if not self.kernel.violations(problem, self.config):
-                several = launches(self.kernel, problem, self.config, self.device)
+                several = self.kernel.launches(problem, self.config, self.device)
                 planned = Plan(self.kernel, problem, self.config, several)
                 return planned if self._cost(planned) <= self.most else None
         return None
@@ -116,7 +116,7 @@ class CodeSizes:
         def blocks(size: int) -> int:
             sizes = {"m": 1, "n": 1, axis: size}
             problem = self.kernel.problem(sizes["m"], sizes["n"], 64)
-            return launches(self.kernel, problem, self.config, self.device)[0].grid_dim.size
+            return self.kernel.launches(problem, self.config, self.device)[0].grid_dim.size
 
         with contextlib.suppress(MmcoreError):
             first = blocks(1)
@@ -133,6 +133,15 @@ class CodeSizes:
         return tuple(expand(self._named[each.entry], planned.problem, self.config) for each in planned.launches)
 
     def _usual(self) -> Iterator[Size]:
+        """Yield tiles with and without remainders, single rows and columns, long ones, and gaps.
+
+        If none of these is allowed, yield a small and a larger square.
+        """
+        usual = list(self._tiles())
+        squares = (self.kernel.square_problem(least, self.config) for least in (1, max(self.tile) + 1))
+        yield from usual or self._first("a square", ((each.m, each.n, each.k) for each in squares))
+
+    def _tiles(self) -> Iterator[Size]:
         rows, columns = self.tile
         depths = (64, 32, 48, 128, 96, 256, 16, 8, 512)
         whole = ((2, 3), (1, 2), (2, 1), (1, 1), (2, 2))

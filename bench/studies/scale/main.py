@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.studies.scale import stand_in
-from bench.studies.study import command_line, write
+from bench.studies.study import write
 
 REPETITIONS = 2
 LARGE = 10_000  # cases with so many cells are measured once
@@ -34,17 +34,16 @@ CASES: tuple[Mapping[str, Any], ...] = (
 )
 
 
-def main() -> None:
+def main(results: Path) -> None:
     """Measure the cases that the file does not have yet, and write it after each."""
-    path = command_line("scale", __doc__).parse_args().results
-    known = json.loads(path.read_text(encoding="utf-8"))["cases"] if path.exists() else []
+    known = json.loads(results.read_text(encoding="utf-8"))["cases"] if results.exists() else []
     rows = {_key(row["case"]): row for row in known}
     for case in CASES:
         if _key(case) not in rows:
             rows[_key(case)] = _row(case)
             print(json.dumps(rows[_key(case)]), flush=True)
             ordered = [rows[_key(each)] for each in CASES if _key(each) in rows]
-            write(path, {**_machine(), "bytes": _bytes()}, cases=ordered)
+            write(results, {**_machine(), "bytes": _bytes()}, cases=ordered)
 
 
 def _key(case: Mapping[str, Any]) -> str:
@@ -83,7 +82,3 @@ def _machine() -> dict[str, Any]:
     software = {"python": platform.python_version(), "ray": ray.__version__}
     machine = {"processor": model.partition(": ")[2], "processors": os.cpu_count(), **software}
     return {"machine": machine, "figures": "of the fastest repetition"}
-
-
-if __name__ == "__main__":
-    main()

@@ -16,10 +16,10 @@ from mmcore.executor.choose_device import chosen
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.planning.plan import DEFAULT
-from mmcore.plugins import texts
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore.verdict import judged
+from mmcore_tools.hookspecs import texts
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -69,8 +69,7 @@ def run(
 
 def _hints(result: Result) -> list[str]:
     """Return plugins' hints on a result, which may run the kernel in other ways to find them."""
-    answers = registry().hook.mmcore_hints(result=result)
-    return [hint for hints in registry().answers(answers, "mmcore_hints", texts) for hint in hints]
+    return [hint for hints in registry().answers("mmcore_hints", texts, result=result) for hint in hints]
 
 
 def report(result: Result, kernel: Kernel, hints: Sequence[str] = (), *, auto: bool) -> list[RenderableType]:

@@ -12,8 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bench.studies import tensor_cores
-from bench.studies.study import command_line, write
+from bench.studies.study import write
 from bench.studies.tensor_cores.comparison import compare, vector
 from bench.studies.tensor_cores.kernels import Runner, compiled
 from bench.studies.tensor_cores.numbers import CASES, Case, kinds_of, operands, unsigned
@@ -31,34 +30,25 @@ def _measured(runner: Runner, pool: ProcessPoolExecutor) -> Iterator[tuple[Case,
             yield case, kind, pool.submit(compare, case, kind, got), vector(case, *drawn, got)
 
 
-def main() -> None:
+def main(results: Path, vectors: Path = Path("tensor_cores.json")) -> None:
     """Run everything, write both files, and print the counts of each instruction, with an example where they differ."""
-    parser = command_line("tensor_cores", tensor_cores.__doc__)
-    parser.add_argument(
-        "vectors", type=Path, nargs="?", default=Path("tensor_cores.json"), help="dot products for tests"
-    )
-    asked = parser.parse_args()
     begin = time.perf_counter()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     runner = Runner()
     machine = {"machine": {"name": runner.gpu.name, "compute_capability": list(runner.gpu.compute_capability)}}
     rows: list[dict[str, Any]] = []
-    vectors: list[dict[str, Any]] = []
+    documents: list[dict[str, Any]] = []
     with ProcessPoolExecutor(min(16, len(os.sched_getaffinity(0))), multiprocessing.get_context("spawn")) as pool:
         under_way = list(_measured(runner, pool))
         for case in CASES:
             kinds = {kind: (future.result(), kept) for each, kind, future, kept in under_way if each == case}
             sums = {name: sum(compared[name] for compared, _ in kinds.values()) for name in COUNTS}
             rows.append({"instruction": case.name, **sums})
-            vectors.append({"case": asdict(case), "kinds": {kind: kept for kind, (_, kept) in kinds.items()}})
+            documents.append({"case": asdict(case), "kinds": {kind: kept for kind, (_, kept) in kinds.items()}})
             print(*rows[-1].values())
             for kind, (found, _) in kinds.items():
                 if found["differ"]:
                     print(f"    {kind}: {json.dumps(found)}", flush=True)
-            write(asked.results, machine, rows=rows)
-            write(asked.vectors, machine, tensor_cores=vectors)
+            write(results, machine, rows=rows)
+            write(vectors, machine, tensor_cores=documents)
     print(f"{time.perf_counter() - begin:.0f} s")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,8 @@
 // A warpgroup multiplies matrices in shared memory, in groups of eight rows of 16 bytes.
+// given: HALVES_OF_64, HALVES_OF_8, zeros((64, 8), f32)
+// launch: block=(128,), options=("-DADD=ADDED",), architecture="90a"
+// with ADDED: 0 | 1
+// R = ADDED - P.astype(f64) @ Q.T.astype(f64)
 extern "C" __global__ void f(const unsigned short* A, const unsigned short* B, float* C) {
     __shared__ __align__(128) unsigned short a[64 * 16], b[8 * 16];
     const int t = threadIdx.x;

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import itertools
 import json
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.studies import im2col_and_b1
 from bench.studies.im2col_and_b1.card import Card, compiled
 from bench.studies.im2col_and_b1.cases import SENTINEL, Bytes, Case, drawn
 from bench.studies.im2col_and_b1.kernels import BITS, COPIES, bits_name
-from bench.studies.study import command_line, write
+from bench.studies.study import write
 from mmcore_emulator import LaunchError, TensorMap, launch
 
 SECONDS = 100.0
@@ -25,24 +24,14 @@ LISTED = 20
 """The number of differing cases that are described."""
 
 
-class Runner(Protocol):
-    """Something that runs a kernel of im2col copies or of bits."""
-
-    def copy(self, name: str, case: Case, tensor: NDArray[Any], shared: Bytes) -> bool:
-        """Copy by a case's map; ``tensor`` or ``shared`` change in place. Return whether all bytes arrived."""
-
-    def bits(self, name: str, arrays: tuple[NDArray[Any], ...], strides: NDArray[np.uint32]) -> None:
-        """Multiply bits: D, A, B and C."""
-
-
 class Emulator:
     """Runs kernels on the emulator."""
 
     def __init__(self) -> None:
-        self._copies, self._bits = compiled(COPIES).ptx, compiled(BITS).ptx
+        self._copies, self._bits = (compiled(source).ptx for source in (COPIES, BITS))
 
     def copy(self, name: str, case: Case, tensor: NDArray[Any], shared: Bytes) -> bool:
-        """Copy by a case's map."""
+        """Copy by a case's map; ``tensor`` or ``shared`` change in place. Return whether all bytes arrived."""
         status = np.zeros(1, np.uint32)
         arguments = case.operands(), shared, status, tensor_map(case, tensor)
         report = launch(
@@ -84,7 +73,7 @@ class Tally:
             print(json.dumps(self.differing[-1]), flush=True)
 
 
-def compare_copy(tally: Tally, runners: tuple[Runner, Runner], case: Case, store: bool) -> None:
+def compare_copy(tally: Tally, runners: tuple[Emulator, Card], case: Case, store: bool) -> None:
     """Run a copy on both, and count it."""
     name, results, arrived = f"{'store' if store else 'load'}{case.rank}", [], True
     for runner in runners:
@@ -95,12 +84,13 @@ def compare_copy(tally: Tally, runners: tuple[Runner, Runner], case: Case, store
     tally.count(name, asdict(case), results[0], results[1], arrived)
 
 
-def compare_bits(tally: Tally, runners: tuple[Runner, Runner], case: Any) -> None:
+def compare_bits(tally: Tally, runners: tuple[Emulator, Card], case: Any) -> None:
     """Run a product of bits on both, and count it."""
     name, (d, *rest), strides = case
     results = [d.copy() for _ in runners]
-    for runner, result in zip(runners, results, strict=True):
-        runner.bits(name, (result, *rest), strides)
+    emulator, card = runners
+    emulator.bits(name, (results[0], *rest), strides)
+    card.bits(name, (results[1], *rest), strides)
     tally.count(name, {"strides": strides.tolist()}, results[0], results[1], True)
 
 
@@ -144,23 +134,19 @@ def refusals(card: Card) -> list[dict[str, Any]]:
     return found
 
 
-def main() -> int:
-    """Run everything, print a summary and write the results."""
-    parser = command_line("im2col_and_b1", im2col_and_b1.__doc__)
-    parser.add_argument("--cases", type=int, default=600, help="copies at most; products of bits are as many")
-    parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
+def main(results: Path, *, cases: int = 600, seed: int = 1) -> int:
+    """Run so many copies and products of bits at most, print a summary and write the results."""
     began, card, error = time.monotonic(), Card(), ""
     runners = Emulator(), card
-    random = np.random.default_rng(asked.seed)
+    random = np.random.default_rng(seed)
     groups = {"bits": Tally(), **{f"{what}{rank}": Tally() for what in ("load", "store") for rank in (3, 4, 5)}}
     taken: list[dict[str, Any]] = []
     try:
-        for product in itertools.islice(bits_cases(random), asked.cases):
+        for product in itertools.islice(bits_cases(random), cases):
             if time.monotonic() - began > 0.3 * SECONDS:
                 break
             compare_bits(groups["bits"], runners, product)
-        for number in range(asked.cases):
+        for number in range(cases):
             if time.monotonic() - began > SECONDS:
                 break
             store, rank = number % 4 == 3, 3 + number // 4 % 3
@@ -177,11 +163,7 @@ def main() -> int:
         print(f"map with {each['change']}: emulator {each['emulator']}, driver {each['driver']}")
     agrees = not error and all(each.equal == each.cases > 0 for each in groups.values())
     head = {"device": card.name, "driver": card.driver_version, "seconds": round(time.monotonic() - began, 1)}
-    outcome = {"seed": asked.seed, "error": error, "agrees": agrees, "maps refused alike": refused_alike}
-    write(asked.results, {**head, **outcome, "groups": {name: vars(each) for name, each in groups.items()}}, maps=taken)
+    outcome = {"seed": seed, "error": error, "agrees": agrees, "maps refused alike": refused_alike}
+    write(results, {**head, **outcome, "groups": {name: vars(each) for name, each in groups.items()}}, maps=taken)
     print(f"{'no bit differs' if agrees else 'DIFFERENT'}; maps refused alike: {refused_alike}")
     return 0 if agrees and refused_alike else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
