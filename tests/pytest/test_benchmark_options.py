@@ -530,7 +530,7 @@ def test_a_failure_has_a_name(violations: tuple[Violation, ...], verification: V
 
 
 def test_a_constraint_that_fails_forbids_nothing(tiled: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    failing = SimpleNamespace(description="an error", violation=lambda problem, config: {}["n"])
+    failing = SimpleNamespace(description="an error", violation=lambda problem, config: int("n"))
     kernel = replace(registry().kernel(tiled), constraints=(failing,))
     monkeypatch.setitem(registry().kernels, tiled, Registered(kernel, Origin("acme", "acme")))
     for sizes, found in (((), [640, 1024]), ((Sizes(7, 7, 7),), [7])):

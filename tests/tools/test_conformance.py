@@ -62,6 +62,12 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def varied(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use enough small products to find the common cause of failures."""
+    monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 20)
+
+
+@pytest.fixture
 def tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use products of several tiles, and one compute capability."""
     monkeypatch.setattr(module, "CAPABILITIES", ("9.0",))
@@ -422,7 +428,7 @@ def test_a_rule_that_raises_leaves_no_product(tmp_path: Path) -> None:
     assert all("its launch rule failed: ValueError: not 17" in each.reason for each in found.failures)
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("varied")
 def test_several_launches_conform() -> None:
     assert failing(SPLIT_K) == set()
 
@@ -447,7 +453,7 @@ def test_a_kernel_that_the_device_does_not_support_is_untested(tmp_path: Path) -
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("varied")
 def test_failing_cases_are_grouped_by_cause(tmp_path: Path, change: tuple[str, str], common: str) -> None:
     blocks = ((16, 8), (8, 8)) if "alone" in common else ((16, 8),)
     found = conformance(wrong_kernels.kernel(tmp_path, change, configs=[{"block": each} for each in blocks]))
@@ -483,7 +489,7 @@ def test_the_command_shows_a_summary_first_and_every_case_when_verbose() -> None
     assert (first["problem"], first["config"]) == ({"m": 1, "n": 1, "k": 1, "lda": 0, "ldb": 0, "ldc": 0}, "b16")
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("varied")
 def test_the_command_shows_one_failure_of_each_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = wrong_kernels.kernel(tmp_path, *FOURS)
     monkeypatch.setitem(registry().kernels, kernel.name, Registered(kernel, Origin("own", "tests")))
