@@ -42,8 +42,7 @@ class Result:
     Attributes:
         cell: the requested cell, with the device and seed that were used.
         distributions: name, version and content digest of the distributions of "kernel" and "device".
-        kernel, title, dtype, output, accumulator, operation: the kernel's, as it declares them.
-        column_major, alpha, beta: also the kernel's.
+        kernel, title, dtype, output, accumulator, operation, column_major, alpha, beta: the kernel's declaration.
         config, config_id: every parameter by name, the block as [x, y, z]; the config in a test's id.
         config_origin: why the config was taken: tuned for a product, or the default; empty if the user named it.
         violated_constraints: the kernel's constraints that were passed over, a clause each.
@@ -245,12 +244,11 @@ class Result:
         )
 
 
-_MAPPINGS = ("distributions", "conditions")
 # Attributes that are JSON as they are.
 _PLAIN = (
     *("kernel", "title", "device_description", "dtype", "output", "accumulator", "operation", "config", "config_id"),
     *("strided", "host_seconds", "supports_timing", "peak_flops", "figures", "phases"),
-    *(_NEW := ("column_major", "alpha", "beta", "config_origin", "hazards", "place", *_MAPPINGS)),
+    *(_NEW := ("column_major", "alpha", "beta", "config_origin", "hazards", "place", "distributions", "conditions")),
 )
 
 

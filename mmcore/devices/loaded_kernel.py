@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
+from mmcore.compile.compiled_module import CompiledModule
 from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import (
     BoundArgument,
@@ -25,7 +25,7 @@ from mmcore.devices.base import (
 )
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidKernel
-from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Struct, TensorMap, Workspace, scalar_of, scalar_value
+from mmcore.kernel.arguments import MATRICES, Argument, Struct, TensorMap, Workspace, scalar_of, scalar_value
 from mmcore.kernel.launch import Launch, asking
 from mmcore.kernel.problem import dtype_named
 from mmcore.planning.plan import Plan, resource_violations, violation
@@ -34,15 +34,11 @@ from mmcore.planning.plan import Plan, resource_violations, violation
 class LoadedKernel:
     """A kernel that is ready to launch; a context manager that frees the device's memory.
 
-    Args:
-        plan: the launches.
-        device: the device that runs them.
-        compiled: the plan's compiled module; compiled here when None.
-        borrowed: buffers that take the place of matrices' own memory, by "A", "B", "C".
+    The buffers in ``borrowed`` take the place of matrices' own memory, by "A", "B", "C".
 
     Attributes:
-        plan, device, compiled: as above.
-        module: the compiled module on the device.
+        plan, device: the launches, and the device that runs them.
+        compiled, module: the plan's compiled module, and the same on the device.
         buffers: device memory, by matrix or workspace name.
         calls: the launches with their arguments, or the library call.
 
@@ -87,11 +83,6 @@ class LoadedKernel:
         self._cleanup.close()
 
     @property
-    def functions(self) -> tuple[CompiledFunction, ...]:
-        """The compiled function of each launch."""
-        return tuple(launch.function for launch in self.launches)
-
-    @property
     def launches(self) -> tuple[BoundLaunch, ...]:
         """The launches, none where a library is called."""
         return tuple(call for call in self.calls if isinstance(call, BoundLaunch))
@@ -104,10 +95,8 @@ class LoadedKernel:
 
     def run(self) -> list[Violation]:
         """Make the launches and wait for them; return their violations, or else those of the guard zones."""
-        violations = self.module.run(self.calls)
-        if not violations:
-            violations = [violation for buffer in self.buffers.values() for violation in buffer.guard_zone_violations()]
-        return violations
+        zones = (violation for buffer in self.buffers.values() for violation in buffer.guard_zone_violations())
+        return self.module.run(self.calls) or list(zones)
 
     def copies(self) -> tuple[HostCopies, HostCopies]:
         """Return the copies in and out for an end-to-end time: buffers with the last uploaded host arrays."""
@@ -148,19 +137,14 @@ class LoadedKernel:
 
     def _bound_call(self) -> BoundCall:
         """Return the library call with its operands."""
-        plan = self.plan
+        buffers, problem, config, kernel = self.buffers, self.plan.problem, self.plan.config, self.plan.kernel
         operands = {
-            each: Operand(
-                self.buffers[each].address,
-                plan.problem.shape(each),
-                plan.problem.strides(each),
-                plan.problem.dtype_of(each),
-            )
+            each: Operand(buffers[each].address, problem.shape(each), problem.strides(each), problem.dtype_of(each))
             for each in MATRICES
         }
-        assert plan.kernel.call is not None
-        with asking(f"{plan.kernel.name}: its call", f"{plan.problem} with {plan.config}"):
-            return BoundCall(plan.kernel.call(plan.problem, plan.config, operands))
+        assert kernel.call is not None
+        with asking(f"{kernel.name}: its call", f"{problem} with {config}"):
+            return BoundCall(kernel.call(problem, config, operands))
 
     def _bound_argument(self, argument: Argument) -> BoundArgument:
         problem = self.plan.problem
@@ -174,7 +158,7 @@ class LoadedKernel:
             case Struct(members):
                 return np.void(_laid_out([self._bound_argument(member) for member in members]))
             case _:
-                scalar = argument if isinstance(argument, Scalar) else scalar_of(argument, problem)
+                scalar = scalar_of(argument, problem)
                 number: np.generic = np.dtype(scalar.type).type(scalar_value(scalar, problem))
                 return number
 

@@ -12,10 +12,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from mmcore.cache_directory import cache_directory
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.errors import CompileError, MmcoreError
-from mmcore.files import TEXT_BYTES
+from mmcore.files import TEXT_BYTES, cache_directory
 from mmcore_cuda.nvrtc import cache, compiler
 from mmcore_cuda.nvrtc.compilation import compile_source
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers

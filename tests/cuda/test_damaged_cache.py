@@ -16,9 +16,8 @@ from typing import Any
 
 import pytest
 
-from mmcore.cache_directory import cache_directory
 from mmcore.compile.compiled_module import CompiledModule
-from mmcore.files import DATA_BYTES
+from mmcore.files import DATA_BYTES, cache_directory
 from mmcore_cuda.nvrtc import compiler
 from mmcore_cuda.nvrtc.dependencies import forget
 from tests.cache_worker import VARIANTS

@@ -24,7 +24,7 @@ from mmcore.cell import LIBRARY, Timing
 from mmcore.cli.output import rendered
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem, MmcoreError
-from mmcore.kernel.sizes import Sizes, parse_sizes
+from mmcore.kernel.sizes import Sizes
 from mmcore.messages import quoted
 from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import registry
@@ -38,6 +38,7 @@ from mmcore_pytest.fixture import DeviceClock, _what_is_wrong, options_of
 from mmcore_pytest.options import Selection
 from mmcore_pytest.report import Measured, by_group, line, percent_of_best, tables, time_spent, write_csv
 from mmcore_pytest.session import Session
+from mmcore_pytest.sizes import parse_sizes
 from tests.tables import cases, section_of
 
 USUAL = Selection(
