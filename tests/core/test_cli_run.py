@@ -20,6 +20,7 @@ from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import registry
 from mmcore.result import LaunchRecord
 from mmcore.timing import Time
+from mmcore.verdict import Findings
 from mmcore_cuda import CudaProvider
 from mmcore_tools.run import report
 from tests.command_line import install, kernel_module, mmcore, process
@@ -85,8 +86,8 @@ def test_a_race_fails_although_the_product_is_right(tmp_path: Path, monkeypatch:
 def test_every_plugins_hazards_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str) -> None:
     class Content:
         @hookimpl(tryfirst=order == "tryfirst", trylast=order == "trylast")
-        def mmcore_hazards(self, result: Result, kernel: Kernel) -> tuple[str, tuple[Violation, ...]]:
-            return "none elsewhere", ()
+        def mmcore_findings(self, result: Result, kernel: Kernel, sized: bool) -> Findings:
+            return Findings("none elsewhere")
 
     name = register_staged(tmp_path, monkeypatch, "")
     registry().add(Content(), "content", "tests")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,24 +24,14 @@ LISTED = 20
 """The number of differing cases that are described."""
 
 
-class Runner(Protocol):
-    """Something that runs a kernel of im2col copies or of bits."""
-
-    def copy(self, name: str, case: Case, tensor: NDArray[Any], shared: Bytes) -> bool:
-        """Copy by a case's map; ``tensor`` or ``shared`` change in place. Return whether all bytes arrived."""
-
-    def bits(self, name: str, arrays: tuple[NDArray[Any], ...], strides: NDArray[np.uint32]) -> None:
-        """Multiply bits: D, A, B and C."""
-
-
 class Emulator:
     """Runs kernels on the emulator."""
 
     def __init__(self) -> None:
-        self._copies, self._bits = compiled(COPIES).ptx, compiled(BITS).ptx
+        self._copies, self._bits = (compiled(source).ptx for source in (COPIES, BITS))
 
     def copy(self, name: str, case: Case, tensor: NDArray[Any], shared: Bytes) -> bool:
-        """Copy by a case's map."""
+        """Copy by a case's map; ``tensor`` or ``shared`` change in place. Return whether all bytes arrived."""
         status = np.zeros(1, np.uint32)
         arguments = case.operands(), shared, status, tensor_map(case, tensor)
         report = launch(
@@ -83,7 +73,7 @@ class Tally:
             print(json.dumps(self.differing[-1]), flush=True)
 
 
-def compare_copy(tally: Tally, runners: tuple[Runner, Runner], case: Case, store: bool) -> None:
+def compare_copy(tally: Tally, runners: tuple[Emulator, Card], case: Case, store: bool) -> None:
     """Run a copy on both, and count it."""
     name, results, arrived = f"{'store' if store else 'load'}{case.rank}", [], True
     for runner in runners:
@@ -94,12 +84,13 @@ def compare_copy(tally: Tally, runners: tuple[Runner, Runner], case: Case, store
     tally.count(name, asdict(case), results[0], results[1], arrived)
 
 
-def compare_bits(tally: Tally, runners: tuple[Runner, Runner], case: Any) -> None:
+def compare_bits(tally: Tally, runners: tuple[Emulator, Card], case: Any) -> None:
     """Run a product of bits on both, and count it."""
     name, (d, *rest), strides = case
     results = [d.copy() for _ in runners]
-    for runner, result in zip(runners, results, strict=True):
-        runner.bits(name, (result, *rest), strides)
+    emulator, card = runners
+    emulator.bits(name, (results[0], *rest), strides)
+    card.bits(name, (results[1], *rest), strides)
     tally.count(name, {"strides": strides.tolist()}, results[0], results[1], True)
 
 
