@@ -268,7 +268,7 @@ def uneven(reading: int) -> float:
     return 4e-6 * (1 + reading % 2)
 
 
-def slower(reading: int) -> float:
+    """Return more seconds than the first launch took, from which the launches of a reading are counted."""
     """Take longer than the first launch, by which a reading would have a thousand launches."""
     return 1e-6 if reading == 0 else 1e-3
 
