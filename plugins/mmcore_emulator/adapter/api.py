@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, SupportsIndex
 
 from mmcore.api import cell
 from mmcore.cell import Cell
+from mmcore.errors import MmcoreError
 from mmcore.executor import run
 from mmcore.executor.choose_device import device_name
 from mmcore.kernel.declaration import Kernel
@@ -13,6 +15,8 @@ from mmcore_emulator.adapter.check import Check
 from mmcore_emulator.adapter.explanation import Explanation
 from mmcore_emulator.adapter.launch_facts import Json
 from mmcore_emulator.adapter.profile import Profile
+
+_DEEP = 1024  # 16 tiles of 64: several rounds of any ring
 
 
 def check(kernel: str | Kernel, size: SupportsIndex | None = None, **launch: Any) -> Check:
@@ -41,6 +45,21 @@ def profile(kernel: str | Kernel, size: SupportsIndex | None = None, **launch: A
 def checked(requested: Cell, nameless: Kernel | None = None) -> Check:
     """Return the check of a cell, made in its device's worker process, or in this one for a kernel without a name."""
     return Check.from_json(_run("check:check_json", requested, nameless))
+
+
+def checked_deep(requested: Cell) -> tuple[Cell, Check]:
+    """Return the check of a cell or, if it finds nothing in an asynchronous kernel, of a longer k; and its cell.
+
+    A ring of buffers is filled anew only if k has more tiles than the ring has buffers.
+    """
+    check = checked(requested)
+    if check.violations or not check.asynchronous or requested.lda or requested.ldb or requested.k >= _DEEP:
+        return requested, check
+    deeper = replace(requested, k=requested.k * -(-_DEEP // requested.k))
+    try:
+        return deeper, checked(deeper)
+    except MmcoreError:  # Its constraints forbid it, or the time is over.
+        return requested, check
 
 
 def profiled(requested: Cell, nameless: Kernel | None = None) -> Profile:

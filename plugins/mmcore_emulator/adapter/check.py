@@ -21,7 +21,7 @@ from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
 from mmcore_emulator.sanitizer.array_access import least_access_bytes
-from mmcore_emulator.sanitizer.hazards import Checking
+from mmcore_emulator.sanitizer.hazards import Checking, is_asynchronous
 from mmcore_emulator.sanitizer.recording import Recorder, hazards_and_warnings
 from mmcore_emulator.sanitizer.shadow import GlobalShadows, Shadow
 from mmcore_emulator.sanitizer.undefined_values import UndefinedValues
@@ -34,17 +34,19 @@ class Check:
     launched: Launched  # the launches and their device
     violations: tuple[Violation, ...]  # by line, then in the order of their discovery
     warnings: tuple[Violation, ...] = ()  # signs of a mistake that are none by themselves
+    asynchronous: bool = False  # true if a launch copies or multiplies asynchronously, perhaps in a ring of buffers
 
     def to_json(self) -> dict[str, Any]:
         """Return the check as JSON-ready values."""
         sorts = {"violations": self.violations, "warnings": self.warnings}
-        return {**self.launched.to_json(), **{name: [each.to_json() for each in sorts[name]] for name in sorts}}
+        found = {name: [each.to_json() for each in sorts[name]] for name in sorts}
+        return {**self.launched.to_json(), **found, "asynchronous": self.asynchronous}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Check:
         """Return the check of :meth:`to_json`."""
         sorts = (tuple(map(Violation.from_json, values[name])) for name in ("violations", "warnings"))
-        return cls(Launched.from_json(values), *sorts)
+        return cls(Launched.from_json(values), *sorts, values.get("asynchronous", False))
 
 
 def check_json(device: Device, phases: Phases, cell: Mapping[str, Any], kernel: Kernel | None = None) -> dict[str, Any]:
@@ -68,7 +70,10 @@ def check_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases:
     with prepared_cell(cell, device, kernel, phases, mixed=True) as loaded, phases("check"):
         violations = _violations(loaded)
         violations += _poisoned_output(loaded, {violation.kind for violation in violations})
-    return Check(Launched.of(loaded, device), *hazards_and_warnings(violations))
+        module = loaded.module
+        assert isinstance(module, EmulatedModule)
+        asynchronous = any(is_asynchronous(module.function(call).body) for call in loaded.launches)
+    return Check(Launched.of(loaded, device), *hazards_and_warnings(violations), asynchronous)
 
 
 def _violations(loaded: LoadedKernel) -> list[Violation]:

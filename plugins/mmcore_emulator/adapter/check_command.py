@@ -18,7 +18,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.plugins import imported, named_target
 from mmcore.registry import Registry
-from mmcore_emulator.adapter.api import checked
+from mmcore_emulator.adapter.api import checked, checked_deep
 from mmcore_emulator.adapter.check import Check
 from mmcore_emulator.adapter.launch_facts import indented_line
 
@@ -37,8 +37,12 @@ def check(kernel: KernelReference, device: str, as_json: bool, tool: str | None,
     """Look for races, stray accesses and deadlocks."""
     registry = loaded_registry()
     declaration = registry.kernel(kernel)
-    checker = checked if tool is None else _checker(registry, tool)
-    result = checker(requested_cell(declaration, device, options, USUAL_SIZE))
+    cell = requested_cell(declaration, device, options, USUAL_SIZE)
+    if tool is not None:
+        result = _checker(registry, tool)(cell)
+    else:
+        given = any(options.get(name) is not None for name in ("size", "m", "n", "k"))
+        result = checked(cell) if given else checked_deep(cell)[1]
     if as_json:
         write_json(result.to_json())
     else:

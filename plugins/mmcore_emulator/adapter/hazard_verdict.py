@@ -16,7 +16,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3
 from mmcore.planning.plan import plan
 from mmcore.result import Result
-from mmcore_emulator.adapter.api import checked
+from mmcore_emulator.adapter.api import checked_deep
 from mmcore_emulator.adapter.conversions import capability_properties
 from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_emulator.isa.architectures import CAPABILITIES
@@ -36,13 +36,13 @@ def hazards(result: Result, kernel: Kernel) -> tuple[str, tuple[Violation, ...]]
     cell = _small_cell(result, kernel)
     if cell is None:
         return "not looked for: the constraints allow no small product", ()
-    size = f"{cell.m}×{cell.n}×{cell.k}"
     try:
-        check = checked(cell)
+        cell, check = checked_deep(cell)
     except TimeLimit:
-        return f"not looked for: {size} takes more than {cell.timeout:.0f} s on the emulator", ()
+        return f"not looked for: {cell.m}×{cell.n}×{cell.k} takes more than {cell.timeout:.0f} s on the emulator", ()
     except MmcoreError as error:
         return f"not looked for: {error}", ()
+    size = f"{cell.m}×{cell.n}×{cell.k}"
     # A wrong product shows missing and NaN elements already; a hazard with a line gives the cause.
     violations = tuple(violation for violation in check.violations if result.verified or violation.line)
     if not violations:
