@@ -6,8 +6,9 @@ It takes some minutes, most of them for version 1, whose single block walks the 
 from __future__ import annotations
 
 import csv
+from pathlib import Path
 
-from bench.studies.study import ROOT, command_line, write
+from bench.studies.study import ROOT, write
 from mmcore_emulator import profile
 
 PRINTED = ROOT / "tests" / "published" / "poznan_measured.csv"
@@ -26,5 +27,6 @@ def counted() -> list[dict[str, object]]:
     return rows
 
 
-if __name__ == "__main__":
-    write(command_line("cgma", __doc__).parse_args().results, {}, cgma=counted())
+def main(results: Path) -> None:
+    """Count and write."""
+    write(results, {}, cgma=counted())

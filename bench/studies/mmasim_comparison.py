@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import torch
 from mmasim.nv_ptx import isa_mma, isa_wgmma
 from mmasim.nv_ptx.sim import MMA, WGMMA
 
-from bench.studies.study import command_line, write
+from bench.studies.study import write
 from bench.studies.tensor_cores.numbers import FLOATS, Case, Draw, Operands, Values
 from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
 from mmcore_emulator.tensor_cores.elements import bits_of, values
@@ -109,9 +110,8 @@ def compared() -> Iterator[Compared]:
                 yield Compared(capability, "wgmma", form)
 
 
-def main() -> None:
+def main(results: Path) -> None:
     """Compare everything, print a line for each instruction and write the counts."""
-    path = command_line("mmasim_comparison", __doc__).parse_args().results
     rows = []
     for each in compared():
         counts = [each.differences(kind, -(-DOT_PRODUCTS // len(FLOATS))) for kind in FLOATS]
@@ -123,8 +123,4 @@ def main() -> None:
         for kind, count in zip(FLOATS, counts, strict=True):
             if count["differ"]:
                 print(f"    {kind}: {json.dumps(count)}", flush=True)
-    write(path, {"mmasim": version("mmasim")}, rows=rows)
-
-
-if __name__ == "__main__":
-    main()
+    write(results, {"mmasim": version("mmasim")}, rows=rows)

@@ -7,11 +7,11 @@ wrong.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from bench.studies.study import command_line, write
+from bench.studies.study import write
 from mmcore.cell import BRIEFLY, LIBRARY, Cell, Timing
 from mmcore.executor import end_workers, measure_cell
 from mmcore.registry import registry
@@ -24,9 +24,8 @@ SIZES = ((512, 512, 512), (1000, 1000, 1000), (1024, 1024, 1024), (16, 4096, 409
 CHOSEN, DEFAULT = "chosen", "default"
 
 
-def main() -> int:
+def main(results: Path) -> int:
     """Measure, print and write."""
-    path = command_line("similar_card", __doc__).parse_args().results
     rows = []
     try:
         for row in measured():
@@ -34,7 +33,7 @@ def main() -> int:
             print(*row.values(), flush=True)
     finally:
         end_workers()
-    write(path, {"device": rows[0].pop("device")}, rows=rows)
+    write(results, {"device": rows[0].pop("device")}, rows=rows)
     return int(not all(row["verified"] for row in rows))
 
 
@@ -60,7 +59,3 @@ def measured() -> Iterator[dict[str, Any]]:
             "seconds": result.kernel_seconds,
             "of_cublas": result.baseline and result.baseline.faster,
         }
-
-
-if __name__ == "__main__":
-    sys.exit(main())

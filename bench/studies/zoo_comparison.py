@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.studies.study import ROOT, command_line, facts_of, machine_info, results_text
+from bench.studies.study import ROOT, facts_of, machine_info, write
 from mmcore.cell import Cell, Timing
 from mmcore.cli.output import keep_stdout_for_json
 from mmcore.errors import MmcoreError
@@ -120,6 +120,12 @@ class Comparison:
         return found
 
     @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Each cell with its three medians."""
+        runs = (self.before, self.beside, self.after)
+        return [{"cell": cell, "seconds": [run.get(cell) for run in runs]} for cell in self.beside]
+
+    @property
     def failures(self) -> list[str]:
         """A sentence for each cell that the zoo affected."""
         runs = (self.before, self.beside, self.after)
@@ -139,9 +145,9 @@ class Comparison:
         return f"{conclusion}, {100 * max(map(abs, self.differences.values())):.1f} % at most from their times without"
 
 
-def written(head: Mapping[str, Any], zoo: Run, comparison: Comparison) -> str:
-    """Return the file of results, a plugin or a cell on each line."""
-    plugins = [
+def _plugins(zoo: Run) -> list[dict[str, Any]]:
+    """Return the report of each plugin."""
+    return [
         {
             "plugin": f"zoo.{plugin.name}",
             "does": plugin.does,
@@ -150,31 +156,19 @@ def written(head: Mapping[str, Any], zoo: Run, comparison: Comparison) -> str:
         }
         for plugin in ZOO
     ]
-    runs = (comparison.before, comparison.beside, comparison.after)
-    rows = [{"cell": cell, "seconds": [run.get(cell) for run in runs]} for cell in comparison.beside]
-    return results_text(head, plugins=plugins, before_beside_after=rows)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(results: Path, device: str = "cuda", kernels: Sequence[str] = ()) -> None:
     """Measure, write the results, and exit with 1 if the zoo affects other kernels."""
-    parser = command_line("zoo_comparison", __doc__)
-    parser.add_argument("device", nargs="?", default="cuda")
-    parser.add_argument("kernel", nargs="*", help="names or patterns; all by default")
-    asked = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as temporary:
         alone = install(Path(temporary) / "alone", (GOOD,))
         zoo = install(Path(temporary) / "zoo", (GOOD, *(plugin.name for plugin in INSTALLED)))
-        before, beside, after = (measured(asked.device, site, asked.kernel) for site in (alone, zoo, alone))
+        before, beside, after = (measured(device, site, kernels) for site in (alone, zoo, alone))
     comparison = Comparison(before.of_others(), beside.of_others(), after.of_others())
-    head = machine_info(facts_of(asked.device))
-    asked.results.parent.mkdir(parents=True, exist_ok=True)
-    asked.results.write_text(written(head, beside, comparison), encoding="utf-8")
+    head = machine_info(facts_of(device))
+    write(results, head, plugins=_plugins(beside), before_beside_after=comparison.rows)
     for plugin in INSTALLED:
         print(f"zoo.{plugin.name}: {beside.said_of(f'zoo.{plugin.name}')}")
     print(comparison.conclusion)
     if comparison.failures:
         raise SystemExit("\n".join(comparison.failures))
-
-
-if __name__ == "__main__":
-    main()

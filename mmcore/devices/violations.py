@@ -19,10 +19,8 @@ class Violation:
             "timeout", "process-death" or "unrepeatable"; a sanitizer has further kinds.
         message: one sentence on what happened.
         array: the matrix or memory concerned ("A", "B", "C", "shared", a workspace's or variable's name).
-        source: name of the .cu file.
-        line: line in it.
-        block: index of the first block that did it.
-        thread: index of the first thread in that block.
+        source, line: name of the .cu file, and the line in it.
+        block, thread: indices of the first block that did it, and of the first thread in that block.
         fatal: whether the device's memory could not be read afterwards.
         count: how many threads, or elements of a matrix, are concerned.
         column: column of the line, from 1.

@@ -1,8 +1,7 @@
-"""Copies in im2col mode: forms that ptxas accepts, pixels compared with plain Python, stores, and misuse."""
+"""Copies in im2col mode: pixels compared with plain Python, stores, and misuse."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,45 +9,13 @@ import pytest
 from numpy.typing import NDArray
 
 from mmcore_emulator import TensorMap, launch
-from mmcore_emulator.isa.table import semantics_of
 from mmcore_emulator.machine.asynchronous.boxes import box_elements, box_rows
 from mmcore_emulator.machine.asynchronous.tensor_maps import TensorLayout, decode
-from tests.emulation import Emulated, emulate, function_of, ptx_kernel
+from tests.emulation import Emulated, emulate
 from tests.emulator.kernels import kernel_source
-from tests.emulator.ptx_statements import REGISTERS, ptxas_refuses
 from tests.emulator.test_tensor_map_use import BASE, copied
 
 Index = tuple[int, ...]
-
-
-def statements() -> Iterator[str]:
-    for axes in range(2, 6):
-        box = f"[%d1, {{{', '.join(f'%r{axis}' for axis in range(1, axes + 1))}}}]"
-        offsets = f", {{{', '.join(f'%h{axis}' for axis in range(1, max(axes - 1, 2)))}}}"
-        for mode, (hint, policy) in itertools.product(
-            (".im2col", ".im2col_no_offs"), (("", ""), (".L2::cache_hint", ", %d2"))
-        ):
-            further = offsets * (mode == ".im2col")
-            done = f"{mode}.mbarrier::complete_tx::bytes"
-            for place, (many, mask) in itertools.product(
-                ("cta", "cluster"), (("", ""), (".multicast::cluster", ", %h5"))
-            ):
-                load = f"cp.async.bulk.tensor.{axes}d.shared::{place}.global{done}{many}{hint}"
-                yield f"{load} [%r6], {box}, [%r7]{further}{mask}{policy};"
-            store = f"cp.async.bulk.tensor.{axes}d.global.shared::cta{mode}.bulk_group{hint}"
-            yield f"{store} {box}, [%r6]{further}{policy};"
-            reduction = f"cp.reduce.async.bulk.tensor.{axes}d.global.shared::cta.add{mode}.bulk_group{hint}"
-            yield f"{reduction} {box}, [%r6]{further}{policy};"
-            yield f"cp.async.bulk.prefetch.tensor.{axes}d.L2.global{mode}{hint} {box}{further}{policy};"
-
-
-def test_the_emulator_and_ptxas_accept_the_same_forms() -> None:
-    every = [*statements()]
-    body = function_of(ptx_kernel(f"{{ {REGISTERS} {' '.join(every)} }}")).body
-    bulk = [instruction for instruction in body if "bulk" in instruction.opcode]
-    known = {statement for statement, each in zip(every, bulk, strict=True) if semantics_of(each.opcode)}
-    assert known == {*every} - ptxas_refuses(every, "90a")
-    assert len(known) == 36
 
 
 def walk(layout: TensorLayout, start: Index, offsets: Index) -> Iterator[Index]:

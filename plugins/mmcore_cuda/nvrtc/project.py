@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mmcore.files import TEXT_BYTES, read_bytes, read_text
-from mmcore_cuda.cuda_source.brackets import opens
+from mmcore_cuda.cuda_source.conditionals import opens
 from mmcore_cuda.cuda_source.entities import EditableSource
 from mmcore_cuda.cuda_source.includes import (
     Include,
@@ -28,14 +28,7 @@ from mmcore_cuda.nvrtc.stand_ins import hides_installed, of_device_alone, own_he
 
 
 class Project:
-    """The files of a source, except CUDA's own headers.
-
-    Args:
-        source: path of the source.
-        text: its content.
-        options: NVRTC's, including those for CUDA's own headers.
-        installed: the folders of CUDA's own headers.
-    """
+    """The files of a source, except CUDA's own headers in the folders ``installed``, which the options name too."""
 
     def __init__(self, source: Path, text: str, options: Sequence[str], installed: Sequence[str]) -> None:
         self._named = str(source)
@@ -64,11 +57,9 @@ class Project:
         return below(os.path.abspath(path), [each for each in self._searched if each != folder])
 
     def files(self) -> Iterator[EditableSource]:
-        """Yield the source and the headers of the project."""
         yield from filter(None, map(self._file, self._reached()))
 
     def macros(self) -> dict[str, bytes]:
-        """Return the text of each macro of the project, by name."""
         return {name: text for file in self.files() for name, text in macros(file.content).items()}
 
     def at_file_scope(self, path: str) -> bool:
@@ -96,8 +87,7 @@ class Project:
     def stand_in_for_host_headers(self, families: Sequence[str] = ()) -> list[str]:
         """Provide stand-ins for the host headers that the project names; return the names of the new ones.
 
-        Args:
-            families: prefixes of further headers to replace by empty ones.
+        Headers whose names begin with one of ``families`` are replaced by empty ones.
         """
         new = []
         for path in list(self._reached()):

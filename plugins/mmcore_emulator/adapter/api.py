@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, SupportsIndex
 
 from mmcore.api import cell
 from mmcore.cell import Cell
-from mmcore.errors import MmcoreError
 from mmcore.executor import run
 from mmcore.executor.choose_device import device_name
 from mmcore.kernel.declaration import Kernel
 from mmcore_emulator.adapter.check import Check
+from mmcore_emulator.adapter.examination import Examination
 from mmcore_emulator.adapter.explanation import Explanation
 from mmcore_emulator.adapter.launch_facts import Json
 from mmcore_emulator.adapter.profile import Profile
-
-_DEEP = 1024  # 16 tiles of 64: several rounds of any ring
 
 
 def check(kernel: str | Kernel, size: SupportsIndex | None = None, **launch: Any) -> Check:
@@ -47,21 +44,6 @@ def checked(requested: Cell, nameless: Kernel | None = None) -> Check:
     return Check.from_json(_run("check:check_json", requested, nameless))
 
 
-def checked_deep(requested: Cell) -> tuple[Cell, Check]:
-    """Return the check of a cell or, if it finds nothing in an asynchronous kernel, of a longer k; and its cell.
-
-    A ring of buffers is filled anew only if k has more tiles than the ring has buffers.
-    """
-    check = checked(requested)
-    if check.violations or not check.asynchronous or requested.lda or requested.ldb or requested.k >= _DEEP:
-        return requested, check
-    deeper = replace(requested, k=requested.k * -(-_DEEP // requested.k))
-    try:
-        return deeper, checked(deeper)
-    except MmcoreError:  # Its constraints forbid it, or the time is over.
-        return requested, check
-
-
 def profiled(requested: Cell, nameless: Kernel | None = None) -> Profile:
     """Return the profile of a cell, made as :func:`checked` makes its check."""
     return Profile.from_json(_run("profile:profile_json", requested, nameless))
@@ -70,6 +52,11 @@ def profiled(requested: Cell, nameless: Kernel | None = None) -> Profile:
 def explained(requested: Cell, nameless: Kernel | None = None) -> Explanation:
     """Return the explanation of a cell, made as :func:`checked` makes its check."""
     return Explanation.from_json(_run("explanation:explanation_json", requested, nameless))
+
+
+def examined(requested: Cell, nameless: Kernel | None = None) -> Examination:
+    """Return the examination of a cell, made as :func:`checked` makes its check."""
+    return Examination.from_json(_run("examination:examination_json", requested, nameless))
 
 
 def _run(function: str, requested: Cell, nameless: Kernel | None) -> Json:

@@ -21,7 +21,7 @@ from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
 from mmcore_emulator.sanitizer.array_access import least_access_bytes
-from mmcore_emulator.sanitizer.hazards import Checking, is_asynchronous
+from mmcore_emulator.sanitizer.hazards import Checking
 from mmcore_emulator.sanitizer.recording import Recorder, hazards_and_warnings
 from mmcore_emulator.sanitizer.shadow import GlobalShadows, Shadow
 from mmcore_emulator.sanitizer.undefined_values import UndefinedValues
@@ -34,19 +34,17 @@ class Check:
     launched: Launched  # the launches and their device
     violations: tuple[Violation, ...]  # by line, then in the order of their discovery
     warnings: tuple[Violation, ...] = ()  # signs of a mistake that are none by themselves
-    asynchronous: bool = False  # true if a launch copies or multiplies asynchronously, perhaps in a ring of buffers
 
     def to_json(self) -> dict[str, Any]:
         """Return the check as JSON-ready values."""
         sorts = {"violations": self.violations, "warnings": self.warnings}
-        found = {name: [each.to_json() for each in sorts[name]] for name in sorts}
-        return {**self.launched.to_json(), **found, "asynchronous": self.asynchronous}
+        return {**self.launched.to_json(), **{name: [each.to_json() for each in sorts[name]] for name in sorts}}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Check:
         """Return the check of :meth:`to_json`."""
         sorts = (tuple(map(Violation.from_json, values[name])) for name in ("violations", "warnings"))
-        return cls(Launched.from_json(values), *sorts, values.get("asynchronous", False))
+        return cls(Launched.from_json(values), *sorts)
 
 
 def check_json(device: Device, phases: Phases, cell: Mapping[str, Any], kernel: Kernel | None = None) -> dict[str, Any]:
@@ -68,16 +66,17 @@ def check_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases:
     check_emulates(device, "look for hazards")
     phases = phases or Phases()
     with prepared_cell(cell, device, kernel, phases, mixed=True) as loaded, phases("check"):
-        violations = _violations(loaded)
+        violations = sanitized_run(loaded)
         violations += _poisoned_output(loaded, {violation.kind for violation in violations})
-        module = loaded.module
-        assert isinstance(module, EmulatedModule)
-        asynchronous = any(is_asynchronous(module.function(call).body) for call in loaded.launches)
-    return Check(Launched.of(loaded, device), *hazards_and_warnings(violations), asynchronous)
+    return Check(Launched.of(loaded, device), *hazards_and_warnings(violations))
 
 
-def _violations(loaded: LoadedKernel) -> list[Violation]:
-    """Return one violation for each kind, array and line, with the number of threads or elements of C."""
+def sanitized_run(loaded: LoadedKernel, undefined: UndefinedValues | None = None) -> list[Violation]:
+    """Make a kernel's launches on the emulator with every access observed, and return what they did wrong.
+
+    There is one violation for each kind, array and line, with the number of threads or elements of C. ``undefined`` is
+    a domain of :func:`undefined_values` that several runs of the same code share, so that it is translated once.
+    """
     module, output, problem = loaded.module, loaded.buffers["C"], loaded.plan.problem
     assert isinstance(module, EmulatedModule)
     assert isinstance(output, EmulatedBuffer)
@@ -86,8 +85,8 @@ def _violations(loaded: LoadedKernel) -> list[Violation]:
     shadows = GlobalShadows(min(dtype_named(problem.output).itemsize, *accesses), output.array, inputs)
     recorder = Recorder()
     never_written = [each.name for each in loaded.plan.workspaces.values() if each.content]
-    undefined = UndefinedValues(lambda array: array is output.array, marked=True)
-    runs = emulated_runs(loaded, lambda translation: Checking(shadows, recorder, translation), undefined)
+    domain = undefined or undefined_values()
+    runs = emulated_runs(loaded, lambda translation: Checking(shadows, recorder, translation), domain)
     for number, (call, run) in enumerate(zip(loaded.launches, runs, strict=True)):
         (checking,) = run.observers
         assert isinstance(checking, Checking)
@@ -99,6 +98,11 @@ def _violations(loaded: LoadedKernel) -> list[Violation]:
         run.alone = checking.reads_flags
         execute(run)
     return mmcore_violations(recorder.violations) + _unwritten(problem, shadows.of(output.array))
+
+
+def undefined_values() -> UndefinedValues:
+    """Return the domain that finds values in C that were never set."""
+    return UndefinedValues(lambda array: array.label == "C", marked=True)
 
 
 def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:

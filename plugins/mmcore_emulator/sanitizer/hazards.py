@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -17,7 +17,7 @@ from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.machine.observer import LaneViolation, Observer, Observers, always
 from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.numerics.types import Values
-from mmcore_emulator.ptx.instructions import Block, Instruction
+from mmcore_emulator.ptx.instructions import Block
 from mmcore_emulator.sanitizer.asynchronous.asynchrony import Asynchrony
 from mmcore_emulator.sanitizer.asynchronous.wgmma_registers import RegisterUse, WgmmaHazards
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
@@ -45,11 +45,6 @@ _SKIPPED = (
 _ASYNCHRONOUS = ("copy", "bulk copy", "warpgroup", "mbarrier", "cluster address")
 
 
-def is_asynchronous(instructions: Iterable[Instruction]) -> bool:
-    """Return True if there are asynchronous copies or products, or mbarriers, among instructions."""
-    return any(effect(at).kind in _ASYNCHRONOUS for at in instructions)
-
-
 class Checking(Observer):
     """An observer of a launch.
 
@@ -67,7 +62,7 @@ class Checking(Observer):
         flag_reads = FlagReads(translation.blocks, loops.waiting_reads())
         self._recorder, self._order, self._layout = recorder, HappensBefore(), translation.layout
         self._memory_hazards = partial(MemoryHazards, shadows, self._layout, flag_reads, loops, InstructionNumbers())
-        self._asynchronous = is_asynchronous(instructions)
+        self._asynchronous = any(effect(at).kind in _ASYNCHRONOUS for at in instructions)
         self._registers = RegisterUse(translation.blocks)
         self.reads_flags = flag_reads.any
         shadows.begin_launch()

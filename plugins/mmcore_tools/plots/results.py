@@ -60,17 +60,14 @@ class Entry:
 
     @property
     def label(self) -> str:
-        """The kernel and its config, for a legend."""
         return f"{self.kernel}, {self.config}"
 
     @property
     def size(self) -> str:
-        """m×n×k, or one number if all are the same."""
         return str(self.n) if self.is_square else f"{self.m}×{self.n}×{self.k}"
 
     @property
     def is_square(self) -> bool:
-        """True if m = n = k."""
         return self.m == self.n == self.k
 
 
@@ -110,34 +107,22 @@ SECTORS = Quantity(
 
 @dataclass(frozen=True)
 class Results:
-    """The results of one device for one purpose: all with times, or all without.
+    """The results of one device for one purpose: all with times, or all without."""
 
-    Attributes:
-        experiment, title, shows: name, variation and purpose of the experiment; empty for a plain run of benchmarks.
-        quick: whether the experiment was run in its reduced form.
-        machine: facts about the device, its name under "name".
-        date: the day of the latest run, as YYYY-MM-DD.
-        entries: the results, in the files' order.
-        skipped, failed: the cells that could not be launched, and the launched ones without a time.
-        left_out: a sentence about each part of the experiment that was not run.
-        baseline: the name or pattern of the experiment's baseline; empty if it has none.
-    """
-
-    experiment: str
-    quick: bool
+    experiment: str  # this, title and shows are empty for a plain run of benchmarks
+    quick: bool  # True if the experiment was run in its reduced form
     title: str
     shows: str
-    machine: Mapping[str, Any]
-    date: str
-    entries: tuple[Entry, ...]
-    skipped: tuple[Entry, ...]
+    machine: Mapping[str, Any]  # facts about the device, its name under "name"
+    date: str  # the day of the latest run, as YYYY-MM-DD
+    entries: tuple[Entry, ...]  # the results, in the files' order
+    skipped: tuple[Entry, ...]  # cells that could not be launched
     failed: tuple[Entry, ...]
-    left_out: tuple[str, ...]
-    baseline: str = ""
+    left_out: tuple[str, ...]  # a sentence about each part of the experiment that was not run
+    baseline: str = ""  # the name or pattern of the experiment's baseline; empty if it has none
 
     @property
     def device(self) -> str:
-        """The device's name."""
         return str(self.machine["name"])
 
     @property
@@ -152,12 +137,10 @@ class Results:
 
     @property
     def rate(self) -> Quantity:
-        """The quantity to maximise."""
         return INTENSITY if self.emulated else RATE
 
     @property
     def cost(self) -> Quantity:
-        """The quantity to minimise."""
         return SECTORS if self.emulated else TIME
 
     @property
@@ -191,10 +174,8 @@ class Results:
 def chosen(results: Results, kernels: Sequence[str], configs: Sequence[str]) -> Results:
     """Return the results of some kernels and configs. Raises InvalidResults if nothing is left.
 
-    Args:
-        results: all results.
-        kernels: names or patterns such as "upc.*"; all if empty.
-        configs: parameters as in legends, "b=16" or "BM=128"; all if empty. Several of one name are alternatives.
+    Kernels are names or patterns such as "upc.*", configs parameters as in legends, "b=16" or "BM=128". None selects
+    all; several values of one parameter are alternatives.
     """
     if not kernels and not configs:
         return results

@@ -145,7 +145,7 @@ def test_devices_that_can_count(cu_file: Path) -> None:
     [
         *(("upc.kernel01", {"size": 65, "block": 32}), ("upc.kernel11", {"size": 200, "block": 16})),
         *(("unsa.traditional", {"size": 95, "block": 5}), ("poznan.v1", {"size": 16, "block": 8})),
-        *(("lezione9.kernel2", {"size": 64, "block": 32}), ("hpsee.simple", {"size": 400, "block": 16})),
+        *(("lezione9.kernel2", {"size": 64, "block": 32}), ("hpsee.simple", {"size": 200, "block": 16})),
         *((kernel, {"m": 33, "n": 52, "k": 104}) for kernel in (TENSOR_MAP, PANELS[0])),
     ],
 )

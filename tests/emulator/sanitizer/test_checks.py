@@ -16,7 +16,6 @@ import mmcore_emulator
 from mmcore import Cell, Config, Dim3, Kernel
 from mmcore.devices.base import Device
 from mmcore.devices.violations import Violation
-from mmcore.errors import TimeLimit
 from mmcore_emulator import Check
 from mmcore_emulator.adapter.check import check_cell
 from tests.core.test_kernels import KERNELS
@@ -143,9 +142,3 @@ def test_a_device_without_a_sanitizer_is_refused() -> None:
     device = cast(Device, SimpleNamespace(name="cuda:0"))
     with pytest.raises(mmcore.NoDevice, match=r"^cuda:0 cannot look for hazards"):
         check_cell(Cell("upc.kernel01", 8, 8, 8), device)
-
-
-def test_a_time_limit_is_an_error_that_estimates_the_time_of_the_whole_check() -> None:
-    pattern = r"^thread .* was still running after 0.3 s at kernel01.cu:\d+; .* would take (about|at least) [\d.]+ s$"
-    with pytest.raises(TimeLimit, match=pattern):
-        check("upc.kernel01", 1500, block=32, timeout=0.3)

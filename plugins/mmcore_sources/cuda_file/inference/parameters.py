@@ -11,13 +11,7 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import text_of, walk
-from mmcore_sources.cuda_file.inference.host_code import (
-    Reader,
-    Unreadable,
-    constant,
-    parse_expression,
-    reader_of_launch,
-)
+from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, constant, parse_expression
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS
 
@@ -29,23 +23,14 @@ _NAMES = {"float32": "float", "float64": "double", "float16": "__half", "bfloat1
 
 @dataclass(frozen=True)
 class Open:
-    """The choices for what a source leaves open.
+    """The choices for what a source leaves open."""
 
-    Attributes:
-        values: the parameters of the config by name: whole numbers.
-        entry: the function's name expression, with ``{NAME}`` for parameters of the config.
-        types: the types that the template's type parameters stand for.
-        notes: the values that the user did not give.
-        linked: names in the launch for parameters: ``BLOCK_SIZE`` in ``kernel<BLOCK_SIZE>``.
-        undefined: names in capitals that the kernel uses and neither the source nor the user defines.
-    """
-
-    values: Mapping[str, Any]
-    entry: str
-    types: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[Note, ...] = ()
-    linked: Mapping[str, str] = field(default_factory=dict)
-    undefined: tuple[str, ...] = ()
+    values: Mapping[str, Any]  # the parameters of the config by name: whole numbers
+    entry: str  # the function's name expression, with ``{NAME}`` for parameters of the config
+    types: Mapping[str, str] = field(default_factory=dict)  # the types that the template's type parameters stand for
+    notes: tuple[Note, ...] = ()  # the values that the user did not give
+    linked: Mapping[str, str] = field(default_factory=dict)  # by name in ``kernel<BLOCK_SIZE>``
+    undefined: tuple[str, ...] = ()  # used, and defined neither by the source nor by the user
 
 
 def open_parameters(
@@ -53,8 +38,7 @@ def open_parameters(
 ) -> Open:
     """Choose values: those given or in the entry (``f<32>``), else the launch's, else defaults.
 
-    Raises:
-        InvalidKernel: a value is unknown, or a given value is fixed by the source.
+    Raises InvalidKernel if a value is unknown, or if the source fixes a given value.
     """
     values: dict[str, Any] = {}
     types: dict[str, str] = {}
@@ -114,9 +98,8 @@ def _type(text: str, source: Program) -> str:
 
 
 def _value(text: str, source: Program, launch: HostLaunch | None) -> int | None:
-    reader = Reader(source) if launch is None else reader_of_launch(source, launch, {})
     try:
-        return constant(reader.number(parse_expression(text)))
+        return constant(Reader.of(source, launch, {}).number(parse_expression(text)))
     except Unreadable:
         return None
 
