@@ -51,7 +51,8 @@ class Violation:
 
     def to_json(self) -> dict[str, Any]:
         """Return the violation as JSON-ready values, indices as [x, y, z]."""
-        return {**asdict(self), "block": self.block and list(self.block), "thread": self.thread and list(self.thread)}
+        indices = {"block": self.block and list(self.block), "thread": self.thread and list(self.thread)}
+        return {**asdict(self), **indices, "callers": [list(caller) for caller in self.callers]}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Violation:

@@ -28,7 +28,8 @@ def test_findings_are_reported_with_their_lines_and_exit_with_1() -> None:
     lines = result.stdout.splitlines()
     begin = lines.index(f"out-of-bounds-read of A at kernel10.cu:{heading}, 2,976 threads")
     assert lines[begin + 1].strip() == source[heading - 1].strip()
-    assert lines[begin + 2].strip().startswith("thread (0, 1) of block (0, 2) reads the first byte past the end of A")
+    assert lines[begin + 2] == "    ^"
+    assert lines[begin + 3].strip().startswith("thread (0, 1) of block (0, 2) reads the first byte past the end of A")
 
 
 def test_json_is_the_check() -> None:

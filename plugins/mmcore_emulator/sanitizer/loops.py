@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from mmcore_emulator.isa.table import destinations, effect, reads
+from mmcore_emulator.isa.entries import Execute
+from mmcore_emulator.isa.table import decode, destinations, effect, reads
 from mmcore_emulator.ptx.instructions import Address, Block, Instruction, Register
 
 _COMPUTING = ("compute", "compare", "move")
@@ -140,7 +141,7 @@ class Loops:
             for use in loop.uses:
                 kind = effect(use.at).kind
                 depends = not following.isdisjoint(use.reads)
-                stored |= depends and kind in ("store", "atomic") and _is_shared(use.at)
+                stored |= depends and kind == "store" and _is_shared(use.at)
                 if depends or (stored and kind == "load" and _is_shared(use.at)):
                     following.update(use.writes)
             for number in loop.body:
@@ -208,5 +209,7 @@ def _place(at: Instruction) -> object:
 
 
 def _is_shared(at: Instruction) -> bool:
-    """Return True if an access may be to shared memory."""
-    return "global" not in at.opcode and "local" not in at.opcode
+    """Return True if a load or store may be to shared memory."""
+    semantics = decode(at)
+    memory = semantics.memory if isinstance(semantics, Execute) else None
+    return memory is not None and memory.space in ("shared", "generic")

@@ -43,7 +43,8 @@ def owner_number(thread: Integers) -> Integers:
 
 def owner(address: Values) -> Integers:
     """Return the number of the thread whose local memory a generic address is in; -1 for another address."""
-    has_owner = (address >= np.uint64(_OWNER_BEGIN)) & (address < np.uint64(_OWNER_END))
+    is_local = (address & np.uint64(3 << 32)) == np.uint64(LOCAL_WINDOW)
+    has_owner = is_local & (address >= np.uint64(_OWNER_BEGIN)) & (address < np.uint64(_OWNER_END))
     thread = (address - np.uint64(_OWNER_BEGIN)) >> np.uint64(_OWNER_SHIFT)
     return np.where(has_owner, thread, np.uint64(2**64 - 1)).view(np.int64)
 
