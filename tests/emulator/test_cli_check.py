@@ -6,6 +6,7 @@ import json
 
 import mmcore as api
 import mmcore_emulator
+from mmcore_emulator import Check
 from tests.command_line import mmcore
 
 FORCED = ("check", "upc.kernel10", "--size", "65", "--block", "32", "--force", "--seed", "1")
@@ -33,10 +34,12 @@ def test_findings_are_reported_with_their_lines_and_exit_with_1() -> None:
 def test_json_is_the_check() -> None:
     result = mmcore(*FORCED, "--json")
     assert result.exit_code == 1
-    document = json.loads(result.stdout)
-    assert document == mmcore_emulator.check("upc.kernel10", 65, block=32, force=True, seed=1).to_json()
-    assert document["kernel"] == "upc.kernel10"
-    assert document["violations"][0]["kind"] == "out-of-bounds-read"
+    document, found = json.loads(result.stdout), mmcore_emulator.check("upc.kernel10", 65, block=32, force=True, seed=1)
+    assert document == found.to_json()
+    assert Check.from_json(document) == found
+    violation = document["violations"][0]
+    assert violation.keys() == {"kind", "array", "source", "line", "block", "thread", "count", "message", "fatal"}
+    assert (document["kernel"], violation["kind"]) == ("upc.kernel10", "out-of-bounds-read")
 
 
 def test_elements_are_not_called_threads() -> None:

@@ -74,12 +74,3 @@ def test_a_constraint_that_is_missing_is_noticed(emulator: Device, tmp_path: Pat
         assert try_case(case, emulator, tmp_path) == "refused"
         with pytest.raises(Disagreement):
             try_case(spoiled(case, constraints=()), emulator, tmp_path)
-
-
-def test_an_over_read_that_is_not_declared_is_noticed(emulator: Device, tmp_path: Path) -> None:
-    kernel = SUBJECTS["poznan.v5"].kernel
-    case = replace(CASES[0], subject=SUBJECTS["poznan.v5"], kind=PLAIN, block=kernel.config("8").block)
-    case = replace(case, problem=kernel.problem(16, 16, 16))
-    assert try_case(case, emulator, tmp_path) == "verified"
-    with pytest.raises(Disagreement):
-        try_case(spoiled(case, over_read=None), emulator, tmp_path)

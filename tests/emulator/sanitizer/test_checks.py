@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -124,17 +123,6 @@ def test_bulk_copies_wait_for_the_launch_before(panels: Kernel, cu_file: Path) -
         ("early-access", "asm"),
         ("early-access", "C[row"),
     }
-
-
-def test_a_check_goes_through_json() -> None:
-    document = json.loads(json.dumps(check("upc.kernel00", 65, block=32, force=True).to_json(), allow_nan=False))
-    (violation,) = document["violations"]
-    assert document["kernel"] == "upc.kernel00"
-    assert violation.keys() == {"kind", "array", "source", "line", "block", "thread", "count", "message", "fatal"}
-    assert (violation["kind"], violation["count"], violation["line"]) == ("unwritten-output", 129, None)
-    found = check("upc.kernel10", 65, block=32, force=True)
-    assert found.violations
-    assert Check.from_json(json.loads(json.dumps(found.to_json(), allow_nan=False))) == found
 
 
 def test_a_device_without_a_sanitizer_is_refused() -> None:
