@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -56,12 +55,6 @@ def test_other_sizes_launches_and_leading_dimensions_have_no_hazards(
     kernel: str | Kernel, options: dict[str, int]
 ) -> None:
     assert check(kernel, **options).violations == ()
-
-
-def test_a_check_at_128_takes_less_than_10_seconds() -> None:
-    begin = time.perf_counter()
-    assert check("upc.kernel11", 128).violations == ()
-    assert time.perf_counter() - begin < 10
 
 
 def test_kernel10_at_65_reads_past_a_and_writes_past_c() -> None:
