@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from bench.studies.study import ROOT, facts_of, machine_info, write
 from mmcore.cell import Cell, Timing
@@ -37,10 +36,7 @@ NOT_RUN = "not run"
 class Run:
     """The outcome of measuring every kernel beside some plugins.
 
-    Attributes:
-        warnings: about plugins, from loading them.
-        reports: the fault of each cell's kernel, or :data:`MEASURED`.
-        medians: seconds of each measured cell; None on a device without timing.
+    A cell's report is its kernel's fault or :data:`MEASURED`, and its median None on a device without timing.
     """
 
     warnings: Sequence[str]
@@ -102,19 +98,6 @@ def _anywhere(text: str, site: Path) -> str:
     return text.replace(f"{site}{os.sep}", "").replace(f"{ROOT}{os.sep}", "")
 
 
-def _plugins(zoo: Run) -> list[dict[str, Any]]:
-    """Return the report of each plugin."""
-    return [
-        {
-            "plugin": f"zoo.{plugin.name}",
-            "does": plugin.does,
-            "reported": f"every command: {plugin.harm}" if plugin.harm else zoo.said_of(f"zoo.{plugin.name}"),
-            "command": plugin.command,
-        }
-        for plugin in ZOO
-    ]
-
-
 def main(results: Path, device: str = "cuda", kernels: Sequence[str] = ()) -> None:
     """Measure, write the results, and exit with 1 if the zoo affects other kernels."""
     with tempfile.TemporaryDirectory() as temporary:
@@ -123,7 +106,16 @@ def main(results: Path, device: str = "cuda", kernels: Sequence[str] = ()) -> No
         before, beside, after = (measured(device, site, kernels) for site in (alone, zoo, alone))
     runs = [run.of_others() for run in (before, beside, after)]
     rows = [{"cell": cell, "seconds": [run.get(cell) for run in runs]} for cell in runs[1]]
-    write(results, machine_info(facts_of(device)), plugins=_plugins(beside), before_beside_after=rows)
+    plugins = [
+        {
+            "plugin": f"zoo.{plugin.name}",
+            "does": plugin.does,
+            "reported": f"every command: {plugin.harm}" if plugin.harm else beside.said_of(f"zoo.{plugin.name}"),
+            "command": plugin.command,
+        }
+        for plugin in ZOO
+    ]
+    write(results, machine_info(facts_of(device)), plugins=plugins, before_beside_after=rows)
     for plugin in INSTALLED:
         print(f"zoo.{plugin.name}: {beside.said_of(f'zoo.{plugin.name}')}")
     print(f"{len(rows)} other cells are measured beside the zoo")
@@ -133,7 +125,7 @@ def main(results: Path, device: str = "cuda", kernels: Sequence[str] = ()) -> No
         without, with_zoo, again = (run.get(cell) for run in runs)
         if without is not None and with_zoo is not None and again is not None:
             share = 2 * with_zoo / (without + again) - 1
-            print(f"{cell} took {share:+.1%} beside the zoo")
-            failures += [f"{cell} took {share:+.1%} beside the zoo"] * (abs(share) > MOST)
+            print(f"{cell} took {100 * share:+.1f} % beside the zoo")
+            failures += [f"{cell} took {100 * share:+.1f} % beside the zoo"] * (abs(share) > MOST)
     if failures:
         raise SystemExit("\n".join(failures))

@@ -34,12 +34,7 @@ def main() -> None:
 
 
 def of_engine(case: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the head's costs of a case.
-
-    Args:
-        case: ``{"engine", "workers", "cells", "group"}``. ``engine`` is a name, or "stand-ins" for stand-ins of Ray's
-            workers. ``group`` is the number of cells that one worker measures together.
-    """
+    """Return the head's costs of a case with an engine, whose workers measure groups of so many cells together."""
     engine, target = _engine(case)
     spread = Scheduler(engine, lambda text: print(text, file=sys.stderr))
     spread.start().result()
@@ -69,12 +64,7 @@ def of_engine(case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_pytest(case: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the costs of a run of pytest as the head, with results that are there at once.
-
-    Args:
-        case: ``{"pytest", "cells", "workers", "rounds"}``: "collect" or "measure"; the numbers of cells, of workers
-            that answer at once, and of rounds of a result.
-    """
+    """Return the costs of pytest as the head, which only collects, or has workers that answer at once."""
     rounds = case.get("rounds", stand_in.ROUNDS)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -60,12 +60,7 @@ def result_values(rounds: int = ROUNDS) -> dict[str, Any]:
 
 
 class Answering:
-    """The answers of a stand-in; their texts are made once, so that an answer costs little.
-
-    Args:
-        common: the head's :func:`identity`; a stand-in has the same plugins.
-        result: the JSON of a result.
-    """
+    """The answers of a stand-in with the head's identity; their texts are made once, so that an answer costs little."""
 
     def __init__(self, common: Mapping[str, str], result: str) -> None:
         self._common = dict(common)
