@@ -87,7 +87,7 @@ def _search(space: SearchSpace, seconds: Mapping[str, float | None], evaluations
     from mmcore_tools.tune.search import Search
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    search = Search("replayed", space, optuna.storages.InMemoryStorage(), "tpe", seed)
+    search = Search("replayed", space, optuna.storages.InMemoryStorage(), seed)
     pending: list[Any] = []
     while True:
         while len(pending) < 5 and len(search.seconds) + len(pending) < evaluations and (asked := search.ask()):

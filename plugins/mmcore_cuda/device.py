@@ -172,7 +172,6 @@ class CudaDevice:
         return product, magnitude
 
     def _reference(self, dtype: str) -> Kernel:
-        """Return the kernel that computes the reference product for an element type."""
         if dtype not in self._references:
             source = Path(__file__).with_name("reference.cu").read_text(encoding="utf-8")
             options = ProgramOptions(arch=f"sm_{self.architecture}", define_macro=dtype.upper())

@@ -57,11 +57,9 @@ class Project:
         return below(os.path.abspath(path), [each for each in self._searched if each != folder])
 
     def files(self) -> Iterator[EditableSource]:
-        """Yield the source and the headers of the project."""
         yield from filter(None, map(self._file, self._reached()))
 
     def macros(self) -> dict[str, bytes]:
-        """Return the text of each macro of the project, by name."""
         return {name: text for file in self.files() for name, text in macros(file.content).items()}
 
     def at_file_scope(self, path: str) -> bool:

@@ -60,17 +60,14 @@ class Entry:
 
     @property
     def label(self) -> str:
-        """The kernel and its config, for a legend."""
         return f"{self.kernel}, {self.config}"
 
     @property
     def size(self) -> str:
-        """m×n×k, or one number if all are the same."""
         return str(self.n) if self.is_square else f"{self.m}×{self.n}×{self.k}"
 
     @property
     def is_square(self) -> bool:
-        """True if m = n = k."""
         return self.m == self.n == self.k
 
 
@@ -126,7 +123,6 @@ class Results:
 
     @property
     def device(self) -> str:
-        """The device's name."""
         return str(self.machine["name"])
 
     @property
@@ -141,12 +137,10 @@ class Results:
 
     @property
     def rate(self) -> Quantity:
-        """The quantity to maximise."""
         return INTENSITY if self.emulated else RATE
 
     @property
     def cost(self) -> Quantity:
-        """The quantity to minimise."""
         return SECTORS if self.emulated else TIME
 
     @property

@@ -11,13 +11,7 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import text_of, walk
-from mmcore_sources.cuda_file.inference.host_code import (
-    Reader,
-    Unreadable,
-    constant,
-    parse_expression,
-    reader_of_launch,
-)
+from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, constant, parse_expression
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS
 
@@ -104,9 +98,8 @@ def _type(text: str, source: Program) -> str:
 
 
 def _value(text: str, source: Program, launch: HostLaunch | None) -> int | None:
-    reader = Reader(source) if launch is None else reader_of_launch(source, launch, {})
     try:
-        return constant(reader.number(parse_expression(text)))
+        return constant(Reader.of(source, launch, {}).number(parse_expression(text)))
     except Unreadable:
         return None
 
