@@ -33,7 +33,7 @@ from mmcore.registry import referenced_kernel
 SIZES = (1024, 4096, 8192)
 SECONDS = 0.3
 REPETITIONS = 3
-FAST_CU, FAST_CU_SIZE = "bench.studies.public_kernels.worker:fast_cu.matmul_12", 8192
+FAST_CU, FAST_CU_SIZE = "bench.studies.public_kernels.corpus:fast_cu.matmul_12", 8192
 _PRINTED = re.compile(r"KERNEL (\d+)\n.*?elapsed time: \(([\d.]+)\) s", re.DOTALL)
 
 Clocks = Mapping[str, Callable[[], float]]

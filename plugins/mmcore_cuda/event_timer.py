@@ -69,7 +69,6 @@ class GraphTimer:
         self._graphs.clear()
 
     def _replayed(self, work: Work, count: int) -> float:
-        """Return the device seconds of ``count`` repetitions."""
         full, rest = divmod(count, _MOST_COPIES)
         replays = [self._graph(work, copies) for copies in [_MOST_COPIES] * full + [rest] * bool(rest)]
 

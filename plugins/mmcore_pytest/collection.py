@@ -15,7 +15,7 @@ from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import DEFAULT, usual_config
 from mmcore.registry import Registry, registry
 from mmcore.result import Result
-from mmcore_cuda.tuned_configs.ranking import tuned_of
+from mmcore_cuda.tuned_configs.files import tuned_of
 from mmcore_pytest.options import Selection
 
 # The sizes without --mm-size: the lectures' first example and a power of two on a GPU; a fast one on an emulator.

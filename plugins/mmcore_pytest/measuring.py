@@ -68,7 +68,6 @@ class Measuring:
         self._scheduler.begin(folder and folder / f"{run}.jsonl")
 
     def result(self, test: str, cell: Cell) -> Result:
-        """Wait for the result of a test's cell, and return it."""
         if test not in self._futures:
             self._futures[test] = self._scheduler.add(cell, test)
         result: Result = self._wait_for(self._futures[test])

@@ -76,7 +76,6 @@ class Session:
 
     @functools.cached_property
     def supports_timing(self) -> bool:
-        """True if the device measures device time."""
         if name := self._name:
             return chosen(name)[0].supports_timing
         return bool(self.described["supports_timing"])
@@ -160,7 +159,6 @@ class Session:
                 terminal.flush()
 
     def close(self) -> None:
-        """End the workers, and release the device."""
         if "engine" in vars(self) and self.engine:
             self.engine.close(self.reported)
         end_workers()

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -20,7 +21,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.registry import registry
 from mmcore_cuda.tuned_configs.files import all_tuned, own_folder
 from mmcore_engines import Request, connect
-from tests.command_line import install, installed, mmcore, process
+from tests.command_line import install, installed, mmcore
 from tests.kernel_sources import kernel_source
 
 SMALL = ("--size", "8", "--block", "8", "--device", "emulator")
@@ -107,7 +108,7 @@ ANSWERS = (
     "return [object()]",
     "yield 1; raise KeyError('x')",
 )
-RUN = ("run", "upc.kernel11", "--size", "8", "--device", "emulator")
+RUN = ("run", "upc.kernel11", *SMALL)
 HOOKS = {
     "mmcore_kernels()": RUN,
     "mmcore_devices()": RUN,
@@ -304,9 +305,12 @@ main()
     assert (result.returncode, result.stderr) == (130, b"")
 
 
-def test_a_mistake_of_a_plugins_shows_its_traceback_in_pythons_development_mode(tmp_path: Path) -> None:
+def test_a_mistake_of_a_plugins_shows_its_traceback_in_pythons_development_mode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     command = "import click\n@click.command()\ndef fail():\n    return 1 // 0\n"
     install(tmp_path, "acme", "acme", command + hook_module("mmcore_commands()", "return {'fail': 'acme_module:fail'}"))
-    assert refused("fail", site=tmp_path).endswith("python -X dev -m mmcore shows where")
-    developing = process("fail", options=("-X", "dev"), PYTHONPATH=str(tmp_path))
-    assert "Traceback" in developing.stderr
+    with installed(tmp_path):
+        assert refused("fail").endswith("python -X dev -m mmcore shows where")
+        monkeypatch.setattr(sys, "flags", SimpleNamespace(dev_mode=True))
+        assert isinstance(mmcore("fail").exception, ZeroDivisionError)

@@ -23,8 +23,7 @@ from mmcore.kernel.properties import DeviceProperties
 from mmcore.measure import measure, prepared_cell
 from mmcore.planning.plan import DEFAULT, usual_config
 from mmcore.registry import registry
-from mmcore_cuda.tuned_configs.files import PROPERTIES, SCHEMA, all_tuned, file_of, other_card, own_folder
-from mmcore_cuda.tuned_configs.ranking import best_kernels
+from mmcore_cuda.tuned_configs.files import PROPERTIES, SCHEMA, all_tuned, best_kernels, file_of, other_card, own_folder
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.launch_facts import Launched
 from mmcore_pytest.collection import Benchmark, tuned

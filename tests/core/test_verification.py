@@ -30,7 +30,7 @@ from tests.narrowing import narrow, rounded, wide
 
 Array: TypeAlias = NDArray[Any]
 Place: TypeAlias = tuple[int, int]
-SIZES = [1, 2, 17, 640]
+SIZES = [1, 2, 17, 200]
 ROUNDOFF = 2.0**-24
 M, N = 40, 33
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,29 +20,18 @@ from bench.studies.im2col_and_b1.kernels import BITS, COPIES, bits_name
 from bench.studies.study import write
 from mmcore_emulator import LaunchError, TensorMap, launch
 
-SECONDS = 100.0
 LISTED = 20
 """The number of differing cases that are described."""
-
-
-class Runner(Protocol):
-    """Something that runs a kernel of im2col copies or of bits."""
-
-    def copy(self, name: str, case: Case, tensor: NDArray[Any], shared: Bytes) -> bool:
-        """Copy by a case's map; ``tensor`` or ``shared`` change in place. Return whether all bytes arrived."""
-
-    def bits(self, name: str, arrays: tuple[NDArray[Any], ...], strides: NDArray[np.uint32]) -> None:
-        """Multiply bits: D, A, B and C."""
 
 
 class Emulator:
     """Runs kernels on the emulator."""
 
     def __init__(self) -> None:
-        self._copies, self._bits = compiled(COPIES).ptx, compiled(BITS).ptx
+        self._copies, self._bits = (compiled(source).ptx for source in (COPIES, BITS))
 
     def copy(self, name: str, case: Case, tensor: NDArray[Any], shared: Bytes) -> bool:
-        """Copy by a case's map."""
+        """Copy by a case's map; ``tensor`` or ``shared`` change in place. Return whether all bytes arrived."""
         status = np.zeros(1, np.uint32)
         arguments = case.operands(), shared, status, tensor_map(case, tensor)
         report = launch(
@@ -83,7 +73,7 @@ class Tally:
             print(json.dumps(self.differing[-1]), flush=True)
 
 
-def compare_copy(tally: Tally, runners: tuple[Runner, Runner], case: Case, store: bool) -> None:
+def compare_copy(tally: Tally, runners: tuple[Emulator, Card], case: Case, store: bool) -> None:
     """Run a copy on both, and count it."""
     name, results, arrived = f"{'store' if store else 'load'}{case.rank}", [], True
     for runner in runners:
@@ -94,12 +84,13 @@ def compare_copy(tally: Tally, runners: tuple[Runner, Runner], case: Case, store
     tally.count(name, asdict(case), results[0], results[1], arrived)
 
 
-def compare_bits(tally: Tally, runners: tuple[Runner, Runner], case: Any) -> None:
+def compare_bits(tally: Tally, runners: tuple[Emulator, Card], case: Any) -> None:
     """Run a product of bits on both, and count it."""
     name, (d, *rest), strides = case
     results = [d.copy() for _ in runners]
-    for runner, result in zip(runners, results, strict=True):
-        runner.bits(name, (result, *rest), strides)
+    emulator, card = runners
+    emulator.bits(name, (results[0], *rest), strides)
+    card.bits(name, (results[1], *rest), strides)
     tally.count(name, {"strides": strides.tolist()}, results[0], results[1], True)
 
 
@@ -134,17 +125,16 @@ def refusals(card: Card) -> list[dict[str, Any]]:
     found = []
     for change in REFUSED:
         case = replace(plain, **change)
-        try:
+        ours = False
+        with contextlib.suppress(LaunchError):
             tensor_map(case, case.tensor()).encode(1 << 40)
             ours = True
-        except LaunchError:
-            ours = False
         found.append({"change": change, "emulator": ours, "driver": card.takes(case)})
     return found
 
 
 def main(results: Path, *, cases: int = 600, seed: int = 1) -> int:
-    """Run so many copies and products of bits at most, print a summary and write the results."""
+    """Run so many copies and products of bits, print a summary and write the results."""
     began, card, error = time.monotonic(), Card(), ""
     runners = Emulator(), card
     random = np.random.default_rng(seed)
@@ -152,12 +142,8 @@ def main(results: Path, *, cases: int = 600, seed: int = 1) -> int:
     taken: list[dict[str, Any]] = []
     try:
         for product in itertools.islice(bits_cases(random), cases):
-            if time.monotonic() - began > 0.3 * SECONDS:
-                break
             compare_bits(groups["bits"], runners, product)
         for number in range(cases):
-            if time.monotonic() - began > SECONDS:
-                break
             store, rank = number % 4 == 3, 3 + number // 4 % 3
             case = drawn(random, rank, number, store=store)
             compare_copy(groups[f"{'store' if store else 'load'}{rank}"], runners, case, store)
@@ -168,8 +154,7 @@ def main(results: Path, *, cases: int = 600, seed: int = 1) -> int:
     refused_alike = all(each["driver"] == each["emulator"] for each in taken)
     for name, tally in groups.items():
         print(f"{name}: {tally.equal} of {tally.cases} equal")
-    for each in taken:
-        print(f"map with {each['change']}: emulator {each['emulator']}, driver {each['driver']}")
+    print(*(f"map with {each}" for each in taken), sep="\n")
     agrees = not error and all(each.equal == each.cases > 0 for each in groups.values())
     head = {"device": card.name, "driver": card.driver_version, "seconds": round(time.monotonic() - began, 1)}
     outcome = {"seed": seed, "error": error, "agrees": agrees, "maps refused alike": refused_alike}

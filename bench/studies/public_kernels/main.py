@@ -80,7 +80,7 @@ def _row(public: PublicKernel, sizes: Sizes) -> dict[str, Any]:
 
 def _measured(public: PublicKernel, sizes: Sizes, device: str, timeout: float) -> dict[str, Any]:
     """Return the outcome of a kernel at one size."""
-    name = f"bench.studies.public_kernels.worker:{public.kernel.name}"
+    name = f"bench.studies.public_kernels.corpus:{public.kernel.name}"
     cell = Cell(name, *sizes, device=device, timings=(TIMING,), baseline=LIBRARY, timeout=timeout)
     try:
         result = measure_cell(cell)

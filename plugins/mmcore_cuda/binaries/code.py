@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import struct
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -104,11 +105,7 @@ def _end(text: str, position: int) -> int:
 def _shared(outside: str, body: str) -> int:
     """Return the bytes of shared memory that a function declares, or uses from its module."""
     size = 0
-    used = [
-        variable
-        for variable in _SHARED.finditer(outside)
-        if re.search(rf"(?<![\w$]){re.escape(variable['name'])}\b", body)
-    ]
+    used = [each for each in _SHARED.finditer(outside) if re.search(rf"(?<![\w$]){re.escape(each['name'])}\b", body)]
     for variable in (*used, *_SHARED.finditer(body)):
         extents = re.findall(r"\d+", variable["extents"])
         # The size of an array without extents is the launch's.
@@ -140,20 +137,16 @@ def _read(cubin: bytes) -> Code:
     (flags,) = struct.unpack_from("<I", cubin, 48)
     architecture = flags >> 8 & 0xFF if cubin[8] >= _NEWER_FLAGS else flags & 0xFF
     reserved = _RESERVED_BYTES if architecture >= _RESERVED_SINCE else 0
-    sections = dict(sections_of(cubin))
-    symbols = list(_symbols(sections))
-    records = _records(sections.get(".nv.info", _Section(b"", 0)).content)
+    known = dict(sections_of(cubin))
+    sections = defaultdict(lambda: _Section(b"", 0), known)
+    records = _records(sections[".nv.info"].content)
     registers = dict(struct.unpack("<II", value) for kind, value in records if kind == _REGISTERS)
-    functions = {
-        name: CodeFunction(
-            name,
-            _parameter_bytes(sections.get(f".nv.info.{name}", _Section(b"", 0)).content),
-            max(0, sections.get(f".nv.shared.{name}", _Section(b"", 0)).size - reserved),
-            registers.get(number, 0),
-        )
-        for number, (name, kernel) in enumerate(symbols)
-        if kernel
-    }
+    functions = {}
+    for number, (name, kernel) in enumerate(_symbols(known)):
+        if kernel:
+            parameters = _parameter_bytes(sections[f".nv.info.{name}"].content)
+            shared_bytes = max(0, sections[f".nv.shared.{name}"].size - reserved)
+            functions[name] = CodeFunction(name, parameters, shared_bytes, registers.get(number, 0))
     return Code(str(architecture), functions)
 
 

@@ -79,7 +79,8 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
 def compile_inputs(plan: Plan, architecture: str) -> dict[str, Any]:
     """Return digests of the code, which identify it."""
     binary = code_of(plan, architecture)
-    digests = {name: hashlib.sha256(content).hexdigest() for name, content in _contents(binary).items()}
+    contents = {"cubin": binary.cubin, "ptx": binary.ptx.encode()}
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     return {**digests, "shared_bytes": binary.shared_bytes, "null_pointers": binary.null_pointers}
 
 
@@ -95,10 +96,6 @@ def code_of(plan: Plan, architecture: str) -> Binary:
         if len(_built) > _MOST_BUILT:
             _built.popitem(last=False)
     return _built[asked][1]
-
-
-def _contents(binary: Binary) -> dict[str, bytes]:
-    return {"cubin": binary.cubin, "ptx": binary.ptx.encode()}
 
 
 def _bytes(plan: Plan) -> bytes:

@@ -48,7 +48,6 @@ class Entity:
 
     @property
     def of_kernel(self) -> bool:
-        """True if it contains a ``__global__`` function."""
         return "__global__" in words(self.text)
 
     @property
@@ -150,7 +149,6 @@ class EditableSource:
         return first, first + text.count(b"\n")
 
     def annotate(self, entity: Entity) -> None:
-        """Annotate a function for host and device."""
         self._edit(entity.function, entity.function, _SPACES)
 
     def _edit(self, begin: int, end: int, text: bytes) -> None:

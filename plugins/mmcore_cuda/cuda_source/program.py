@@ -54,7 +54,6 @@ class Function:
 
     @property
     def word(self) -> str:
-        """Its name without namespaces."""
         return self.name.rpartition("::")[2]
 
 

@@ -29,7 +29,6 @@ class Directive:
 
     @property
     def end(self) -> int:
-        """The position behind the text."""
         return self.text_begin + len(self.text)
 
 

@@ -62,7 +62,6 @@ def compile_inputs(plan: Plan, architecture: str) -> dict[str, Any]:
 def _compiled(
     states: dict[str, str], kernel: str, source: Path, text: str, options: Options, entries: tuple[str, ...]
 ) -> Entry:
-    """Return the outcome of a compilation."""
     try:
         module, half = compile_source(kernel, source, text, options, entries)
         return Entry(states, replace(module, excluded_host_code=[asdict(each) for each in half.excluded]))

@@ -30,17 +30,14 @@ class CudaHeaders:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """NVRTC's options for these headers."""
         bundled = (f"--use-bundled-headers={self.unpacked}",) if self.unpacked else ()
         return (*(f"-I{folder}" for folder in self.folders), *bundled)
 
     @property
     def all_folders(self) -> tuple[str, ...]:
-        """The folders, including the one that NVRTC unpacks to."""
         return (*self.folders, *((self.unpacked,) if self.unpacked else ()))
 
     def findings(self) -> dict[str, str]:
-        """Return a description of the headers for the user."""
         version = "of an unknown version" if self.version is None else "of CUDA {}.{}".format(*self.version)
         where = ", ".join(self.folders)
         parts = [f"{where} ({version})"] if self.folders else []

@@ -69,7 +69,6 @@ class DeviceHalfSearch:
         self.missing: dict[str, Diagnostic] = {}
 
     def half(self) -> DeviceHalf:
-        """Return the device half as far as it is known."""
         text, headers = self._project.program()
         excluded = sorted(self._excluded, key=lambda each: (each.path, each.first, each.last))
         return DeviceHalf(text, headers, self._options, tuple(excluded))
@@ -130,7 +129,6 @@ class DeviceHalfSearch:
         return True
 
     def _exclude_families(self, errors: list[Diagnostic]) -> bool:
-        """Exclude host libraries whose own headers do not compile."""
         learnt = False
         for each in errors:
             family = next((family for family in FAMILIES if f"/{family}" in each.path), "")
@@ -210,5 +208,4 @@ class DeviceHalfSearch:
 
 
 def _names(errors: list[Diagnostic]) -> set[str]:
-    """Return the identifiers that errors quote."""
     return {word for each in errors for quoted in _QUOTED.findall(each.message) for word in words(quoted.encode())}

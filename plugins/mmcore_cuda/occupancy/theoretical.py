@@ -32,17 +32,14 @@ class Occupancy(BlockResources):
 
     @property
     def active_blocks(self) -> int:
-        """Blocks at a time."""
         return min(self.limits.values()) if self.grid is None else self.grid
 
     @property
     def active_warps(self) -> int:
-        """Warps at a time."""
         return self.active_blocks * self.warps_per_block
 
     @property
     def active_threads(self) -> int:
-        """Threads at a time."""
         return self.active_blocks * self.threads_per_block
 
     @property
@@ -149,7 +146,6 @@ def _other_blocks(block: Occupancy) -> str:
 
 
 def _amounts(block: Occupancy, reduced: Occupancy) -> str:
-    """Return the reduced resources with their amounts."""
     amounts = []
     if reduced.registers_per_thread < block.registers_per_thread:
         amounts.append(f"{_counted(reduced.registers_per_thread, 'register')} per thread")

@@ -79,11 +79,8 @@ def _unpack(repository: Path, tree: str, folder: Path) -> None:
         unpacked.mkdir()
         for mode, _, _, size, name in rows:
             path = unpacked / os.fsdecode(name)
-            if (
-                ".." in path.parts
-                or not path.is_relative_to(unpacked)
-                or not blobs.readline().endswith(b" %s\n" % size)
-            ):
+            inside = path.is_relative_to(unpacked) and ".." not in path.parts
+            if not inside or not blobs.readline().endswith(b" %s\n" % size):
                 raise ValueError(f"the repository has no {path.name} that can be read")
             content = blobs.read(int(size))
             blobs.readline()

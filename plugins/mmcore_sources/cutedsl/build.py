@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mmcore.compile.compiled_module import Binary
 from mmcore.errors import CompileError, CompilerMissing, InvalidKernel
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace
-from mmcore.kernel.configs import Config, Space
+from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore_sources.python_function import imported, source_of
@@ -40,10 +40,8 @@ class CuteBuild:
     def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
         """Return the code for an architecture such as "90a".
 
-        Raises:
-            InvalidKernel: the function's parameters do not match the declaration.
-            CompileError: the DSL rejects it.
-            CompilerMissing: the DSL is not installed.
+        Raises InvalidKernel for parameters unlike the declaration's, CompileError if the DSL rejects them, or
+        CompilerMissing.
         """
         try:
             import cutlass
@@ -74,7 +72,6 @@ class CuteBuild:
         return Binary(artifacts.CUBIN, artifacts.PTX, shared_bytes)
 
     def _constants(self, function: Any, config: Config) -> dict[str, Any]:
-        """Return the values of the parameters that are compiled in."""
         import inspect  # slow to import, and not needed to list kernels
 
         names = list(inspect.signature(inspect.unwrap(function)).parameters)
@@ -103,30 +100,20 @@ def _example(cutlass: Any, argument: Argument, problem: Problem) -> Any:
 
 
 def cutedsl_kernel(
-    *,
-    name: str,
-    function: Any,
-    arguments: Sequence[Argument],
-    configs: Sequence[Mapping[str, Any]] | Space,
-    shared_bytes: Callable[[Config], int] | None = None,
-    **further: Any,
+    *, function: Any, arguments: Sequence[Argument], shared_bytes: Callable[[Config], int] | None = None, **further: Any
 ) -> Kernel:
     """Return a kernel that CuTe DSL compiles.
 
     Args:
-        name: as for :class:`~mmcore.Kernel`.
         function: the ``@cute.kernel`` function, or "module:function" to import it only when needed. Its parameters
             after the arguments are ``cutlass.Constexpr``, and get the config's values by name.
         arguments: as for :class:`~mmcore.Kernel`. Matrices are passed as ``cute.Pointer``, sizes as ``Int32``, and a
             :class:`~mmcore.Scalar` as its type.
-        configs: as for :class:`~mmcore.Kernel`.
         shared_bytes: the bytes of a block's shared memory that the function takes from a ``SmemAllocator``, which the
             code does not record. Memory from ``cute.arch.alloc_smem`` is known.
-        further: as for :class:`~mmcore.Kernel`: ``grid``, ``dtype``, ``constraints``, …
+        further: as for :class:`~mmcore.Kernel`: ``name``, ``configs``, ``grid``, ``dtype``, ``constraints``, …
     """
     return Kernel(
-        name=name,
-        configs=configs,
         arguments=tuple(arguments),
         build=CuteBuild(function, tuple(arguments), shared_bytes),
         **{"source": source_of(function), **further},

@@ -44,10 +44,8 @@ class TritonBuild:
     def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
         """Return the code for an architecture such as "90a".
 
-        Raises:
-            InvalidKernel: the function's parameters do not match the declaration.
-            CompileError: Triton rejects it.
-            CompilerMissing: Triton is not installed.
+        Raises InvalidKernel for parameters unlike the declaration's, CompileError if Triton rejects them, or
+        CompilerMissing.
         """
         try:
             import triton
@@ -134,7 +132,6 @@ def _parameter(name: str, argument: Argument | int, problem: Problem) -> _Parame
 
 def triton_kernel(
     *,
-    name: str,
     function: Any,
     arguments: Sequence[Argument | int],
     configs: Sequence[Mapping[str, Any]] | Space,
@@ -144,18 +141,16 @@ def triton_kernel(
     """Return a kernel that Triton compiles.
 
     Args:
-        name: as for :class:`~mmcore.Kernel`.
         function: the ``@triton.jit`` function, or "module:function" to import it only when needed.
         arguments: the arguments of its parameters other than ``tl.constexpr``, in order, as for
             :class:`~mmcore.Kernel`. A whole number is compiled in, such as 1 for the stride between columns.
         configs: by name, the values of its ``tl.constexpr`` parameters, ``num_warps`` (4 by default), ``num_stages``
             and other options of Triton's compiler. The thread block follows from ``num_warps``.
         options: options of Triton's compiler for every config.
-        further: as for :class:`~mmcore.Kernel`: ``grid``, ``dtype``, ``constraints``, …
+        further: as for :class:`~mmcore.Kernel`: ``name``, ``grid``, ``dtype``, ``constraints``, …
     """
     taken = tuple(arguments)
     return Kernel(
-        name=name,
         configs=_with_block(configs),
         arguments=tuple(each for each in taken if not isinstance(each, int)),
         build=TritonBuild(function, taken, tuple((options or {}).items())),
@@ -164,7 +159,6 @@ def triton_kernel(
 
 
 def _with_block(configs: Sequence[Mapping[str, Any]] | Space) -> Sequence[Mapping[str, Any]] | Space:
-    """Return the configs with their thread block."""
     block = {"block": lambda config: (_WARP * config.num_warps,)}
     if isinstance(configs, Space):
         return replace(configs, parameters={"num_warps": (4,), **configs.parameters, **block})

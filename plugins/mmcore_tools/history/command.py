@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -18,10 +18,8 @@ from mmcore_tools.plots.files import picture_path, require_matplotlib, save
 from mmcore_tools.saved import InvalidResults
 
 
-def _percent_type(text: str) -> float:
-    """Return the number of "3" or "3%"."""
-    percent: float = number_type(0, 1e6, float)(text.removesuffix("%"))
-    return percent
+def _percent_type(text: str) -> Any:
+    return number_type(0, 1e6, float)(text.removesuffix("%"))
 
 
 @click.command("bench-history")
@@ -39,15 +37,7 @@ def _percent_type(text: str) -> float:
 @click.option("--all", "every", is_flag=True, help="List the other series too.")
 @json_option
 def bench_history(
-    folder: Path,
-    kernels: tuple[str, ...],
-    size: tuple[int, ...] | None,
-    cards: tuple[str, ...],
-    fail: float,
-    window: int,
-    output: Path | None,
-    every: bool,
-    as_json: bool,
+    folder: Path, fail: float, window: int, output: Path | None, every: bool, as_json: bool, **wanted: Any
 ) -> int:
     """Find kernels that became slower.
 
@@ -61,7 +51,10 @@ def bench_history(
     history, limits = read(folder), Limits(fail, window)
     for problem in history.problems:
         say(f"warning: {problem}")
-    chosen = partial(_is_chosen, kernels=kernels, size=size, cards=cards)
+
+    def chosen(subject: Subject) -> bool:
+        return _is_chosen(subject, **wanted)
+
     series = _series(folder, history, chosen)
     lately = first_of_last_days(history.series.values())
     wrong = [each for each in history.unverified(lately) if chosen(each.subject)]
@@ -82,11 +75,8 @@ def bench_history(
 
 
 def _is_chosen(subject: Subject, *, kernels: Sequence[str], size: tuple[int, ...] | None, cards: Sequence[str]) -> bool:
-    return (
-        _matches(subject.kernel, kernels)
-        and size in (None, (subject.m, subject.n, subject.k))
-        and _matches(subject.card.name, cards)
-    )
+    same_size = size in (None, (subject.m, subject.n, subject.k))
+    return same_size and _matches(subject.kernel, kernels) and _matches(subject.card.name, cards)
 
 
 def _series(

@@ -61,7 +61,6 @@ class Subject(NamedTuple):
 
     @property
     def size(self) -> str:
-        """m×n×k, or one number if all are the same."""
         return str(self.n) if self.m == self.n == self.k else f"{self.m}×{self.n}×{self.k}"
 
     @property
@@ -82,7 +81,6 @@ class Run:
 
     @property
     def day(self) -> str:
-        """The day, as YYYY-MM-DD."""
         return self.date.date().isoformat()
 
 

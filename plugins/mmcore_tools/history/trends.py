@@ -100,7 +100,6 @@ class Trend:
 
     @property
     def hosts(self) -> Sequence[str]:
-        """The hosts with this state."""
         return [each.newest.run.host for each in self.verdicts if each.state == self.state]
 
 

@@ -46,17 +46,9 @@ def new_plugin(name: str, folder: Path | None, model: KernelReference | None, as
     folder = Path(names.distribution) if folder is None else folder
     made.write(folder)
     if as_json:
-        write_json(
-            {
-                "kernel": name,
-                "from": shown,
-                "package": names.package,
-                "distribution": names.distribution,
-                "folder": str(folder.absolute()),
-                "files": list(made.files),
-                "next": _next(name, folder),
-            }
-        )
+        about = {"kernel": name, "from": shown, "package": names.package, "distribution": names.distribution}
+        written = {"folder": str(folder.absolute()), "files": list(made.files), "next": _next(name, folder)}
+        write_json({**about, **written})
         return 0
     roles = _ROLES | {f"{names.package}/__init__.py": "makes it a package"}
     roles[f"{names.package}/{names.module}.py"] = "declaration of the kernel"

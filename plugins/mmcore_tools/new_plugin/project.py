@@ -112,12 +112,8 @@ def _headers(folder: Path) -> Iterator[tuple[str, Path]]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
         hidden = any(part.startswith(".") for part in name.parts)
-        if (
-            path.suffix in _HEADERS
-            and not hidden
-            and path.is_file()
-            and path.resolve().is_relative_to(folder.resolve())
-        ):
+        is_header = path.suffix in _HEADERS and path.is_file() and not hidden
+        if is_header and path.resolve().is_relative_to(folder.resolve()):
             yield name.as_posix(), path
 
 
@@ -198,10 +194,8 @@ def project(names: Names, model: Kernel | None = None) -> Project:
 
     Raises PluginNotWritten if the model cannot be copied.
     """
-    known, file = (
-        registry().kernels.get(model.name) if model else None,
-        registry().files.get(model.name) if model else None,
-    )
+    known = registry().kernels.get(model.name) if model else None
+    file = registry().files.get(model.name) if model else None
     origin = file.kernel.source.name if file else model.name if model else ""
     words = names._asdict() | {"origin": f", begun as a copy of `{origin}`" if origin else ""}
     further = further_requirements(known.origin.distribution) if known else []

@@ -76,7 +76,6 @@ class Drawing:
 
     @style.context(_STYLE, after_reset=True)
     def png(self) -> bytes:
-        """Return the figure as PNG."""
         file = io.BytesIO()
         _figure(self).savefig(file, format="png", dpi=200, metadata={"Software": None})
         return file.getvalue()

@@ -66,7 +66,6 @@ def _aligned(entries: Sequence[Entry]) -> set[int]:
 
 
 def _library(entries: Sequence[Entry]) -> Curves:
-    """Return the library's rate at each n."""
     found: dict[str, dict[int, float]] = {}
     for n in sorted({entry.n for entry in entries}):
         if library := library_rate(entry for entry in entries if entry.n == n):
@@ -233,7 +232,6 @@ def _variant(entry: Entry) -> tuple[str, int]:
 
 
 def _text(skipped: Iterable[Entry]) -> str:
-    """Return an example of each reason."""
     reasons = {re.sub(r"\d+", "", each.reason): each for each in skipped}.values()
     examples = ", ".join(f"{each.config} with {each.kernel} ({each.reason})" for each in reasons)
     return f" A cross at the foot is a block that was skipped, such as {examples}."
@@ -245,6 +243,5 @@ def _kernel_times(results: Results) -> list[Published]:
 
 
 def _beside(results: Results, ours: Draw, then: Iterable[Published], lecture: Draw) -> dict[str, Draw]:
-    """Return panels of the published times and of our results."""
     gpus = " and ".join(sorted({each.gpu for each in then}))
     return {f"{gpus}, as published": lecture, results.device: ours}

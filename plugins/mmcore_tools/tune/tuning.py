@@ -52,7 +52,6 @@ class Tuning:
         return f"{self.kernel.name} {self.problem}"
 
     def cell(self, id: str, timing: Timing, **further: Any) -> Cell:
-        """Return the cell of a config."""
         sizes, config = (self.problem.m, self.problem.n, self.problem.k), self.search.space.configs[id].to_json()
         name = registry().reference(self.kernel)
         return Cell(name, *sizes, config=config, timings=(timing,), **further)
@@ -94,7 +93,6 @@ def run_trials(tuning: Tuning, spread: Scheduler, end: float, timeout: float, re
 
 
 def _tell(tuning: Tuning, trial: Any, future: Future[Any]) -> None:
-    """Store the result of a trial."""
     try:
         result: Result = future.result()
         wrong = "" if result.verified else "; ".join(result.failures())
