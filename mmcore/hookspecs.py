@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from mmcore.kernel.properties import DeviceProperties
     from mmcore.kernel_reference import FileKernel
     from mmcore.planning.choice import Choice
+    from mmcore.result import Result
+    from mmcore.verdict import Findings
 
 hookspec = pluggy.HookspecMarker("mmcore")
 hookimpl = pluggy.HookimplMarker("mmcore")
@@ -82,6 +84,14 @@ def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float |
 @hookspec
 def mmcore_file_options() -> Iterable[Option]:  # type: ignore[empty-body]
     """Return options of commands that describe a kernel in a file; :func:`mmcore_kernel_of_file` gets their values."""
+
+
+@hookspec
+def mmcore_findings(result: Result, kernel: Kernel, sized: bool) -> Findings | None:
+    """Return the hazards of a measured kernel, and its faults at further sizes. None if there is nothing to say.
+
+    ``sized`` is true if the size was asked for: faults at other sizes are warnings then, and violations otherwise.
+    """
 
 
 @hookspec(firstresult=True)

@@ -51,6 +51,8 @@ class Result:
         verification: whether the product is right; None when a violation left no product.
         violations: errors of the launches.
         hazards: the place where hazards were looked for, or why they were not; empty if not requested.
+        warnings: faults at sizes that were not asked for, and signs of a mistake, a sentence each.
+        sizes: the further products that were run: "m", "n", "k", "why" and "right" of each.
         times: in the order of the cell's timings; none of an unverified product, or without device time.
         compared: what took turns with the first kernel time: baselines, and another version.
         conditions: clocks, power, temperature and throttle reasons of the device while it was timed.
@@ -84,6 +86,8 @@ class Result:
     verification: Verification | None = None
     violations: tuple[Violation, ...] = ()
     hazards: str = ""
+    warnings: tuple[str, ...] = ()
+    sizes: tuple[Mapping[str, Any], ...] = ()
     times: tuple[Time, ...] = ()
     compared: tuple[BaselineComparison, ...] = ()
     conditions: Mapping[str, Any] = field(default_factory=dict)
@@ -205,6 +209,8 @@ class Result:
             "max_error": verification and verification.max_error,
             "first_mismatch": verification and verification.mismatch and verification.mismatch.to_json(),
             "violations": [violation.to_json() for violation in self.violations],
+            "warnings": list(self.warnings),
+            "sizes": list(self.sizes),
             "kernel_ms": _milliseconds(self.kernel_seconds),
             "end_to_end_ms": _milliseconds(self.end_to_end_seconds),
             "kernel_gflops": self.kernel_gflops,
@@ -239,6 +245,8 @@ class Result:
             launched=tuple(map(LaunchRecord.from_json, values["launched"])),
             verification=Verification.from_json(values),
             violations=tuple(map(Violation.from_json, values["violations"])),
+            warnings=tuple(values.get("warnings", ())),
+            sizes=tuple(values.get("sizes", ())),
             times=tuple(map(Time.from_json, values["times"])),
             compared=tuple(map(BaselineComparison.from_json, values.get("compared", ()))),
         )

@@ -108,6 +108,11 @@ def requested_sizes(kernel: Kernel, asked: Mapping[str, Any], usual: int, config
     return size or Sizes(*sizes)
 
 
+def sized(asked: Mapping[str, Any]) -> bool:
+    """Return whether the options name a size."""
+    return any(asked.get(name) is not None for name in ("size", *"mnk"))
+
+
 def requested_config(kernel: Kernel, asked: Mapping[str, Any]) -> Config | None:
     """Return the config as given; None if the first that fits will do."""
     parameters = {name: value for several in asked.get("configs") or () for name, value in several.items()}

@@ -20,6 +20,7 @@ from mmcore.devices.base import (
     Device,
     HostArray,
     HostCopies,
+    LoadedModule,
     MatrixMap,
     Operand,
 )
@@ -35,6 +36,7 @@ class LoadedKernel:
     """A kernel that is ready to launch; a context manager that frees the device's memory.
 
     The buffers in ``borrowed`` take the place of matrices' own memory, by "A", "B", "C".
+    A given ``module`` stays open afterwards.
 
     Attributes:
         plan, device: the launches, and the device that runs them.
@@ -54,6 +56,7 @@ class LoadedKernel:
         device: Device,
         compiled: CompiledModule | None = None,
         borrowed: Mapping[str, Buffer] | None = None,
+        module: LoadedModule | None = None,
     ) -> None:
         self.plan = plan
         self.device = device
@@ -61,8 +64,9 @@ class LoadedKernel:
         self.compiled = compiled or compile_plan(plan, device.architecture)
         self._check_resources(device)
         with ExitStack() as cleanup:
-            self.module = device.load(self.compiled)
-            cleanup.callback(self.module.close)
+            self.module = module or device.load(self.compiled)
+            if module is None:
+                cleanup.callback(self.module.close)
             self.buffers: dict[str, Buffer] = dict(borrowed or {})
             for label, nbytes, over_read_bytes in self._memory():
                 if label not in self.buffers:
@@ -156,7 +160,7 @@ class LoadedKernel:
             case bytes():
                 return np.void(argument)
             case Struct(members):
-                return np.void(_laid_out([self._bound_argument(member) for member in members]))
+                return np.void(laid_out([_content(self._bound_argument(member)) for member in members]))
             case _:
                 scalar = scalar_of(argument, problem)
                 number: np.generic = np.dtype(scalar.type).type(scalar_value(scalar, problem))
@@ -177,15 +181,19 @@ class LoadedKernel:
         return MatrixMap(map, self.buffers[name], map.extents, map.strides, map.dtype)
 
 
-def _laid_out(members: Sequence[BoundArgument]) -> bytes:
+def laid_out(members: Sequence[bytes]) -> bytes:
     """Return a structure's bytes: each member at a multiple of its size (of 8 for bytes), padded at the end."""
-    laid_out, alignment = b"", 1
+    content, alignment = b"", 1
     for member in members:
-        content = member if isinstance(member, np.generic) else np.uint64(cast(Buffer, member).address)
-        size = min(content.nbytes, 8)
-        laid_out += bytes(-len(laid_out) % size) + content.tobytes()
+        size = min(len(member), 8)
+        content += bytes(-len(content) % size) + member
         alignment = max(alignment, size)
-    return laid_out + bytes(-len(laid_out) % alignment)
+    return content + bytes(-len(content) % alignment)
+
+
+def _content(member: BoundArgument) -> bytes:
+    number = member if isinstance(member, np.generic) else np.uint64(cast(Buffer, member).address)
+    return number.tobytes()
 
 
 def _nbytes(argument: BoundArgument) -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from mmcore.hookspecs import hookspec
 
 if TYPE_CHECKING:
-    from mmcore.devices.violations import Violation
     from mmcore.kernel.declaration import Kernel
     from mmcore.result import Result
 
@@ -18,11 +17,6 @@ def texts(answer: Any) -> list[str]:
     if isinstance(answer, str):
         raise TypeError("it returned str, not a list")
     return [*map(str, answer)]
-
-
-@hookspec
-def mmcore_hazards(result: Result, kernel: Kernel) -> tuple[str, Sequence[Violation]] | None:
-    """Return where hazards of a launch were looked for, or why not, and the hazards, which make the launch wrong."""
 
 
 @hookspec

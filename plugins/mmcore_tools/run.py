@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mmcore.cell import INPUTS, LIBRARY, WAYS, brief_timings
 from mmcore.cli.kernel_param import KernelParam
-from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
+from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, sized, timeout_option
 from mmcore.cli.output import fields, in_turn, json_option, loaded_registry, parameters, render, write_json
-from mmcore.devices.violations import Violation
 from mmcore.executor import measure_cell
+from mmcore.executor.choose_device import chosen
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.planning.plan import DEFAULT
-from mmcore.plugins import instance_of
 from mmcore.registry import registry
 from mmcore.result import Result
+from mmcore.verdict import judged
 from mmcore_tools.hookspecs import texts
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+_UNTIMED_SIZE = 128
+"""The default size where no time is taken, because further sizes are tried."""
 
 
 @click.command()
@@ -35,23 +37,28 @@ if TYPE_CHECKING:
 @click.option("--against", default="", metavar="REV|DIR", help="Version of the source to take turns with.")
 @timeout_option("everything together")
 @click.option("--inputs", type=click.Choice(INPUTS), default="usual", help="Numbers of usual or of all exponents.")
+@click.option("--hazards/--no-hazards", default=True, help="Look for hazards, and at further sizes.", show_default=True)
 @click.option("-q", "--quiet", is_flag=True, help="Print the answer alone, and what is wrong.")
 @json_option
 def run(
-    kernel: KernelReference, device: str, memory: str, baseline: str, quiet: bool, as_json: bool, **asked: Any
+    kernel: KernelReference,
+    device: str,
+    memory: str,
+    baseline: str,
+    hazards: bool,
+    quiet: bool,
+    as_json: bool,
+    **asked: Any,
 ) -> int:
     """Run a kernel, verify its product, and time it."""
     declaration = loaded_registry().kernel(kernel)
     against = registry().source_revision(declaration, asked.pop("against"))
     compared = {"baseline": "" if baseline == "none" else baseline, "against": against}
-    cell = requested_cell(declaration, device, asked, USUAL_SIZE, timings=brief_timings(memory), **compared)
+    usual = USUAL_SIZE if not hazards or chosen(device)[0].supports_timing else _UNTIMED_SIZE
+    cell = requested_cell(declaration, device, asked, usual, timings=brief_timings(memory), **compared)
     result = measure_cell(cell)
-    if not result.violations:
-        several = registry().answers("mmcore_hazards", _hazards, result=result, kernel=declaration)
-        for hazards, violations in several:
-            untimed: dict[str, Any] = {"times": (), "compared": ()} if violations else {}
-            looked = "\n".join(filter(None, (result.hazards, hazards)))
-            result = replace(result, hazards=looked, violations=(*result.violations, *violations), **untimed)
+    if hazards:
+        result = judged(result, declaration, sized=sized(asked))
     if as_json:
         write_json(result.to_json())
     else:
@@ -63,10 +70,6 @@ def run(
 def _hints(result: Result) -> list[str]:
     """Return plugins' hints on a result, which may run the kernel in other ways to find them."""
     return [hint for hints in registry().answers("mmcore_hints", texts, result=result) for hint in hints]
-
-
-def _hazards(answer: Any) -> tuple[str, tuple[Violation, ...]]:
-    return str(answer[0]), tuple(map(instance_of(Violation), answer[1]))
 
 
 def report(result: Result, kernel: Kernel, hints: Sequence[str] = (), *, auto: bool) -> list[RenderableType]:
@@ -109,7 +112,7 @@ def _answer(result: Result, hints: Sequence[str]) -> list[RenderableType]:
     answer = Text("TEST PASS", "bold green") if result.verified else Text("TEST FAIL", "bold red")
     if result.timed_out:
         answer = Text("NOT FINISHED: --timeout sets the limit", "bold yellow")
-    return [*result.failures(), *hints, answer]
+    return [*result.failures(), *(f"warning: {each}" for each in result.warnings), *hints, answer]
 
 
 def _config(result: Result) -> str:

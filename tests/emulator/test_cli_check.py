@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import mmcore as api
 import mmcore_emulator
@@ -34,7 +35,8 @@ def test_json_is_the_check() -> None:
     result = mmcore(*FORCED, "--json")
     assert result.exit_code == 1
     document = json.loads(result.stdout)
-    assert document == mmcore_emulator.check("upc.kernel10", 65, block=32, force=True, seed=1).to_json()
+    sizes: dict[str, Any] = {"sizes": []}  # the size was asked for
+    assert document == mmcore_emulator.check("upc.kernel10", 65, block=32, force=True, seed=1).to_json() | sizes
     assert document["kernel"] == "upc.kernel10"
     assert document["violations"][0]["kind"] == "out-of-bounds-read"
 

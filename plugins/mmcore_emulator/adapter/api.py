@@ -10,6 +10,7 @@ from mmcore.executor import run
 from mmcore.executor.choose_device import device_name
 from mmcore.kernel.declaration import Kernel
 from mmcore_emulator.adapter.check import Check
+from mmcore_emulator.adapter.examination import Examination
 from mmcore_emulator.adapter.explanation import Explanation
 from mmcore_emulator.adapter.launch_facts import Json
 from mmcore_emulator.adapter.profile import Profile
@@ -51,6 +52,11 @@ def profiled(requested: Cell, nameless: Kernel | None = None) -> Profile:
 def explained(requested: Cell, nameless: Kernel | None = None) -> Explanation:
     """Return the explanation of a cell, made as :func:`checked` makes its check."""
     return Explanation.from_json(_run("explanation:explanation_json", requested, nameless))
+
+
+def examined(requested: Cell, nameless: Kernel | None = None) -> Examination:
+    """Return the examination of a cell, made as :func:`checked` makes its check."""
+    return Examination.from_json(_run("examination:examination_json", requested, nameless))
 
 
 def _run(function: str, requested: Cell, nameless: Kernel | None) -> Json:

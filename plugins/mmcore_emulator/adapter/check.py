@@ -66,13 +66,17 @@ def check_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases:
     check_emulates(device, "look for hazards")
     phases = phases or Phases()
     with prepared_cell(cell, device, kernel, phases, mixed=True) as loaded, phases("check"):
-        violations = _violations(loaded)
+        violations = sanitized_run(loaded)
         violations += _poisoned_output(loaded, {violation.kind for violation in violations})
     return Check(Launched.of(loaded, device), *hazards_and_warnings(violations))
 
 
-def _violations(loaded: LoadedKernel) -> list[Violation]:
-    """Return one violation for each kind, array and line, with the number of threads or elements of C."""
+def sanitized_run(loaded: LoadedKernel, undefined: UndefinedValues | None = None) -> list[Violation]:
+    """Make a kernel's launches on the emulator with every access observed, and return what they did wrong.
+
+    There is one violation for each kind, array and line, with the number of threads or elements of C. ``undefined`` is
+    a domain of :func:`undefined_values` that several runs of the same code share, so that it is translated once.
+    """
     module, output, problem = loaded.module, loaded.buffers["C"], loaded.plan.problem
     assert isinstance(module, EmulatedModule)
     assert isinstance(output, EmulatedBuffer)
@@ -81,8 +85,8 @@ def _violations(loaded: LoadedKernel) -> list[Violation]:
     shadows = GlobalShadows(min(dtype_named(problem.output).itemsize, *accesses), output.array, inputs)
     recorder = Recorder()
     never_written = [each.name for each in loaded.plan.workspaces.values() if each.content]
-    undefined = UndefinedValues(lambda array: array is output.array, marked=True)
-    runs = emulated_runs(loaded, lambda translation: Checking(shadows, recorder, translation), undefined)
+    domain = undefined or undefined_values()
+    runs = emulated_runs(loaded, lambda translation: Checking(shadows, recorder, translation), domain)
     for number, (call, run) in enumerate(zip(loaded.launches, runs, strict=True)):
         (checking,) = run.observers
         assert isinstance(checking, Checking)
@@ -94,6 +98,11 @@ def _violations(loaded: LoadedKernel) -> list[Violation]:
         run.alone = checking.reads_flags
         execute(run)
     return mmcore_violations(recorder.violations) + _unwritten(problem, shadows.of(output.array))
+
+
+def undefined_values() -> UndefinedValues:
+    """Return the domain that finds values in C that were never set."""
+    return UndefinedValues(lambda array: array.label == "C", marked=True)
 
 
 def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import click
 from rich.console import RenderableType
@@ -10,7 +11,7 @@ from rich.text import Text
 
 from mmcore.cell import Cell
 from mmcore.cli.kernel_param import KernelParam
-from mmcore.cli.options import device_option, launch_options, requested_cell, timeout_option
+from mmcore.cli.options import device_option, launch_options, requested_cell, sized, timeout_option
 from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
 from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError
@@ -18,8 +19,9 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.plugins import imported, named_target
 from mmcore.registry import Registry
-from mmcore_emulator.adapter.api import checked
+from mmcore_emulator.adapter.api import checked, examined
 from mmcore_emulator.adapter.check import Check
+from mmcore_emulator.adapter.examination import Examination
 from mmcore_emulator.adapter.launch_facts import source_line
 
 USUAL_SIZE = 128
@@ -38,11 +40,16 @@ def check(kernel: KernelReference, device: str, as_json: bool, tool: str | None,
     registry = loaded_registry()
     declaration = registry.kernel(kernel)
     checker = checked if tool is None else _checker(registry, tool)
-    result = checker(requested_cell(declaration, device, options, USUAL_SIZE))
+    cell = requested_cell(declaration, device, options, USUAL_SIZE)
+    result = checker(cell)
+    examination = Examination(())
+    if tool is None and not sized(options) and not result.violations and not cell.force:
+        examination = examined(cell)
+        result = replace(result, violations=examination.faults)
     if as_json:
-        write_json(result.to_json())
+        write_json({**result.to_json(), "sizes": examination.sizes})
     else:
-        render(*report(result, declaration, auto=device == "auto"))
+        render(*report(result, declaration, examination.text, auto=device == "auto"))
     return 1 if result.violations else 0
 
 
@@ -55,10 +62,10 @@ def _checker(registry: Registry, tool: str) -> Callable[[Cell], Check]:
     return checker
 
 
-def report(check: Check, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
+def report(check: Check, kernel: Kernel, sizes: str = "", *, auto: bool) -> list[RenderableType]:
     """Return the launches, the violations with their source lines, and the result in two words.
 
-    ``auto`` says that mmcore chose the device.
+    ``sizes`` are the further products that were run; ``auto`` says that mmcore chose the device.
     """
     lines = [line for violation in check.violations for line in _lines(violation, kernel)]
     for warning in check.warnings:
@@ -66,7 +73,13 @@ def report(check: Check, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
         lines += [f"warning: {heading}", *more]
     lines = lines or ["nothing found; whether the product is right, mmcore run tells"]
     result = Text("CHECK FAIL", "bold red") if check.violations else Text("CHECK PASS", "bold green")
-    return [f"{kernel.name}: {kernel.title}\n", fields(check.launched.facts(auto)), "", *lines, result]
+    return [
+        f"{kernel.name}: {kernel.title}\n",
+        fields([*check.launched.facts(auto), ("sizes", sizes)]),
+        "",
+        *lines,
+        result,
+    ]
 
 
 def _lines(violation: Violation, kernel: Kernel) -> list[str]:

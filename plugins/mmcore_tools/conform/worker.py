@@ -28,10 +28,12 @@ from mmcore.verify.inputs import Kind, Matrices, rearranged
 from mmcore.verify.verify_launches import mixed_inputs, verify_launches
 from mmcore_cuda.occupancy.compiled import capability_target, compiled_occupancies, target_plan
 from mmcore_emulator.adapter.check import check_cell
+from mmcore_emulator.adapter.examination import sizes_of_code
 from mmcore_emulator.adapter.profile import over_read_elements
 from mmcore_tools.conform.cases import find_cases
 from mmcore_tools.conform.outcome import FAILED, PASSED, SKIPPED
 
+_CODE_WORK = 8.0  # estimated seconds of the cases that a config's code asks for
 _KINDS = {
     "bounds": ("out-of-bounds-write", "out-of-bounds-read", "illegal-address"),
     "inputs": ("input-overwritten",),
@@ -53,6 +55,14 @@ def found_cases(device: Device, phases: Phases, reference: KernelReference) -> d
         raise ConstraintViolation(kernel.name, [f"it needs compute capability {needed}; {device.name} has {has}"])
     with phases("plan"):
         return asdict(find_cases(kernel, device.properties))
+
+
+def code_cases(device: Device, phases: Phases, values: CellJson, config: str) -> list[dict[str, Any]]:
+    """Return the test cases that a kernel's code asks for in the config of a cell, which ``config`` identifies."""
+    cell = Cell.from_json(values)
+    with phases("plan"):
+        sizes = sizes_of_code(cell, device, _CODE_WORK)
+    return [{"cell": asdict(size.cell(cell)), "config": config, "why": size.why} for size in sizes]
 
 
 def refuse_case(device: Device, phases: Phases, values: CellJson) -> Findings:

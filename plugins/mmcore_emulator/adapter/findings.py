@@ -1,4 +1,4 @@
-"""The hazards of a launch, looked for at a small size of the same launch, since a correct product can hide them."""
+"""The findings about a measured kernel: hazards, which a right product can hide, and faults at further sizes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from mmcore.cell import Cell
-from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError, TimeLimit
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3
 from mmcore.planning.plan import plan
 from mmcore.result import Result
-from mmcore_emulator.adapter.api import checked
+from mmcore.verdict import Findings
+from mmcore_emulator.adapter.api import checked, examined
 from mmcore_emulator.adapter.conversions import capability_properties
+from mmcore_emulator.adapter.examination import Examination
 from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_emulator.isa.architectures import CAPABILITIES
 
@@ -29,25 +30,66 @@ _DEPTHS = (4, 2, 1)
 _WORK, _MOST_WORK = 1 << 22, 1 << 24  # m·n·k of a product that is checked: usually at most, and at most
 
 
-def hazards(result: Result, kernel: Kernel) -> tuple[str, tuple[Violation, ...]]:
-    """Return where hazards were looked for, or why they were not, in words; and the hazards."""
+def findings(result: Result, kernel: Kernel, *, sized: bool) -> Findings:
+    """Return the hazards of a measured kernel, and its faults at the sizes that its code asks for.
+
+    A wrong kernel is only looked at for the cause. If the size was asked for (``sized``), hazards are looked for in a
+    small product of the same kind, and faults at other sizes are warnings.
+    """
     if not result.launched:
-        return "not looked for: a library is called", ()
+        return Findings("not looked for: a library is called")
+    if not result.verified:
+        return _hazards(result, kernel)
+    hazards = _hazards(result, kernel) if sized else Findings("")
+    if hazards.violations or result.cell.force:
+        return hazards
+    cell = replace(_emulated(result), config=result.config)
+    try:
+        examination = examined(cell)
+    except MmcoreError as error:
+        return hazards if sized else Findings(f"not looked for: {error}")
+    return _combined(hazards, examination, result, sized=sized)
+
+
+def _combined(hazards: Findings, examination: Examination, result: Result, *, sized: bool) -> Findings:
+    """Return the findings of both; a fault is a warning if the size was asked for."""
+    looked, faults, warnings = [hazards.looked, examination.text], examination.faults, list(hazards.warnings)
+    if (wrong := examination.wrong) is not None:
+        command = launch_command("run", replace(wrong.cell, seed=None, config=result.cell.config))
+        if sized:
+            warnings.append(f"{faults[0]}\n  {command}")
+        else:
+            looked.append(command)
+    warnings += dict.fromkeys(str(each) for tried in examination.tried for each in tried.warnings)
+    text = "\n".join(filter(None, looked))
+    return Findings(text, () if sized else faults, tuple(warnings), tuple(examination.sizes))
+
+
+def _hazards(result: Result, kernel: Kernel) -> Findings:
+    """Return the hazards of the same launch for a small product."""
     cell = _small_cell(result, kernel)
     if cell is None:
-        return "not looked for: the constraints allow no small product", ()
+        return Findings("not looked for: the constraints allow no small product")
     size = f"{cell.m}×{cell.n}×{cell.k}"
     try:
         check = checked(cell)
     except TimeLimit:
-        return f"not looked for: {size} takes more than {cell.timeout:.0f} s on the emulator", ()
+        return Findings(f"not looked for: {size} takes more than {cell.timeout:.0f} s on the emulator")
     except MmcoreError as error:
-        return f"not looked for: {error}", ()
+        return Findings(f"not looked for: {error}")
     # A wrong product shows missing and NaN elements already; a hazard with a line gives the cause.
     violations = tuple(violation for violation in check.violations if result.verified or violation.line)
+    warnings = tuple(map(str, check.warnings))
     if not violations:
-        return f"none at {size} on the emulator", ()
-    return f"found at {size} on the emulator\n{launch_command('check', replace(cell, seed=None))}", violations
+        return Findings(f"none at {size} on the emulator", warnings=warnings)
+    command = launch_command("check", replace(cell, seed=None))
+    return Findings(f"found at {size} on the emulator\n{command}", violations, warnings)
+
+
+def _emulated(result: Result) -> Cell:
+    """Return the cell of a result on the emulator, without times."""
+    limit = min(_SECONDS, result.cell.timeout or _SECONDS)
+    return replace(result.cell, device=DEVICE, timings=(), timeout=limit, baseline="", against="")
 
 
 def _small_cell(result: Result, kernel: Kernel) -> Cell | None:
@@ -55,8 +97,7 @@ def _small_cell(result: Result, kernel: Kernel) -> Cell | None:
 
     It has several blocks along the axes along which the launch has several, if a small product can have them.
     """
-    limit = min(_SECONDS, result.cell.timeout or _SECONDS)
-    cell = replace(result.cell, device=DEVICE, timings=(), timeout=limit, baseline="", against="")
+    cell = _emulated(result)
     config = kernel.config(**result.config)
     first = None
     for smaller in sorted(_smaller(cell, kernel), key=lambda smaller: smaller.m * smaller.n * smaller.k > _WORK):
