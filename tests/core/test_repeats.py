@@ -268,8 +268,8 @@ def uneven(reading: int) -> float:
     return 4e-6 * (1 + reading % 2)
 
 
-    """Return more seconds than the first launch took, from which the launches of a reading are counted."""
-    """Take longer than the first launch, by which a reading would have a thousand launches."""
+def slower(reading: int) -> float:
+    """Return more seconds than the first launch takes, which alone decides how many launches a reading has."""
     return 1e-6 if reading == 0 else 1e-3
 
 
