@@ -14,9 +14,9 @@ from mmcore_emulator import profile
 PRINTED = ROOT / "tests" / "published" / "poznan_measured.csv"
 
 
-def counted() -> list[dict[str, object]]:
-    """Return a row for each printed figure: version, block, size, CGMA as printed and as counted."""
-    rows: list[dict[str, object]] = []
+def main(results: Path) -> None:
+    """Count, and write a row for each printed figure: version, block, size, CGMA as printed and as counted."""
+    rows = []
     with PRINTED.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             block, size = int(row["block"]), int(row["size"])
@@ -24,9 +24,4 @@ def counted() -> list[dict[str, object]]:
             assert ours is not None
             printed = {"version": row["version"], "block": block, "size": size, "printed": row["cgma"]}
             rows.append({**printed, "counted": round(ours, 4)})
-    return rows
-
-
-def main(results: Path) -> None:
-    """Count and write."""
-    write(results, {}, cgma=counted())
+    write(results, {}, cgma=rows)

@@ -81,15 +81,7 @@ class Recorder:
 
 
 class CuptiTimer:
-    """A timer that adds up the durations of kernels.
-
-    Args:
-        recorder: CUPTI.
-        stream: an idle stream.
-        work: puts the launches on the stream that it is given.
-        launches: the number of kernels in ``work``.
-        before: untimed work before each launch; None for none.
-    """
+    """A timer that adds up the durations of the kernels in ``work``, each after the untimed work of ``before``."""
 
     method = "CUPTI"
     # CUPTI counts in ns. The host's work on each record is the reason for longer readings.

@@ -32,10 +32,10 @@ def main(results: Path, *, tensor: bool = False) -> None:
 
 def lecture_cells() -> list[Cell]:
     """Return a cell for every registered kernel with a source and each of its blocks."""
-    configs = [(kernel, config) for kernel in kernels().values() for config in kernel.usual_configs]
-    sizes = [kernel.square_problem(SIZE, config).n for kernel, config in configs]
+    pairs = [(kernel, config) for kernel in kernels().values() for config in kernel.usual_configs]
     return [
-        Cell(kernel.name, n, n, n, config=config.to_json()) for (kernel, config), n in zip(configs, sizes, strict=True)
+        Cell(kernel.name, *3 * (kernel.square_problem(SIZE, config).n,), config=config.to_json())
+        for kernel, config in pairs
     ]
 
 
@@ -52,7 +52,7 @@ def tensor_cells() -> list[Cell]:
 def compared(cells: Sequence[Cell], *, every: bool) -> list[dict[str, Any]]:
     """Return a row for each cell: pairs of the emulator's counters and ncu's.
 
-    Counters that are 0 in every cell are omitted. It prints every pair that is not 0, or only those that differ.
+    Counters that are 0 in every cell are omitted. It prints ``every`` pair that is not 0, or only pairs that differ.
     """
     rows: list[dict[str, Any]] = []
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:

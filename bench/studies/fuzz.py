@@ -20,7 +20,7 @@ import platform
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, Literal
@@ -91,7 +91,15 @@ def try_kernels(pool: ProcessPoolExecutor, device: str, seeds: Sequence[int], nu
     parts = [
         (seed, numbers[begin : begin + _TOGETHER]) for begin in range(0, len(numbers), _TOGETHER) for seed in seeds
     ]
-    counts = try_all(pool, device, parts)
+    counts = Counts()
+    with tempfile.TemporaryDirectory() as folder:
+        runs = [pool.submit(try_part, device, seed, part, Path(folder)) for seed, part in parts]
+        for run in as_completed(runs):
+            if error := run.exception():
+                pool.shutdown(cancel_futures=True)
+                raise SystemExit(str(error))
+            counts += run.result()
+            print(f"{counts.total()} cases", flush=True)
     for outcome in sorted({outcome for _, outcome in counts}):
         print(f"{outcome:50} {sum(count for (_, name), count in counts.items() if name == outcome):6}")
     by_kernel: dict[str, dict[str, int]] = {}
@@ -101,28 +109,8 @@ def try_kernels(pool: ProcessPoolExecutor, device: str, seeds: Sequence[int], nu
     return {**head, "seeds": seeds, "cases": counts.total(), "outcomes": by_kernel}
 
 
-def try_all(pool: ProcessPoolExecutor, device: str, parts: Iterable[tuple[int, range]]) -> Counts:
-    """Try cases, given as (seed, numbers), and print how many are done."""
-    counts = Counts()
-    with tempfile.TemporaryDirectory() as folder:
-        runs = [pool.submit(try_part, device, seed, numbers, Path(folder)) for seed, numbers in parts]
-        for run in as_completed(runs):
-            if error := run.exception():
-                pool.shutdown(cancel_futures=True)
-                raise SystemExit(str(error))
-            counts += run.result()
-            print(f"{counts.total()} cases", flush=True)
-    return counts
-
-
 def try_part(name: str, seed: int, numbers: range, folder: Path) -> Counts:
-    """Try some cases of a seed.
-
-    Args:
-        name: the device.
-        seed: of the run.
-        numbers: of the cases.
-        folder: receives changed sources.
+    """Try some cases of a seed on a device, with changed sources in the folder.
 
     Raises:
         RuntimeError: a verdict is wrong; the message ends with the command that repeats the case.

@@ -34,11 +34,7 @@ _STORED = {1: np.uint8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 @dataclass(frozen=True)
 class Compared:
-    """An instruction of one compute capability that both models know.
-
-    Attributes:
-        form: shape and types as mmasim names them, "m16n8k16.f32.f16.f16.f32" or "m64n8k16.f32.f16.f16".
-    """
+    """An instruction that both models know; its form is mmasim's: "m16n8k16.f32.f16.f16.f32", without C in wgmma."""
 
     capability: tuple[int, int]
     instruction: str

@@ -68,12 +68,9 @@ def replay(path: Path) -> None:
         for name, found in row["replayed"].items():
             if isinstance(found, list):
                 near = sum(each["slower"] <= NEAR for each in found)
-                print(row["kernel"], name, f"{near} of {len(found)} within 2 %, median", _median(found), flush=True)
+                median = statistics.median(each["slower"] for each in found)
+                print(row["kernel"], name, f"{near} of {len(found)} within 2 %, median {median:.4f}", flush=True)
     write(path, {"machine_info": document["machine_info"]}, kernels=document["kernels"])
-
-
-def _median(found: list[dict[str, Any]]) -> float:
-    return round(float(statistics.median(each["slower"] for each in found)), 4)
 
 
 def _measured(row: Mapping[str, Any]) -> tuple[SearchSpace, dict[str, float | None]]:

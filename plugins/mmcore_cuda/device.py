@@ -74,12 +74,7 @@ def _driver_version() -> str | None:
 
 
 class CudaDevice:
-    """GPU number ``index``.
-
-    Attributes:
-        gpu, stream: cuda.core's device, and the stream of all work.
-        lost: how a kernel destroyed the process's CUDA context; empty while it is intact.
-    """
+    """GPU number ``index``; its ``lost`` says how a kernel destroyed the process's CUDA context, if one did."""
 
     supports_timing = True
 

@@ -59,7 +59,7 @@ def measured(kernel: Kernel, problem: Problem, config: Config, device: Device) -
 
 
 @each_kernel
-@draws(6)
+@draws(4)
 @given(data=st.data())
 def test_a_kernel_is_right_wherever_it_is_allowed(device: Device, kernel: Kernel, data: st.DataObject) -> None:
     config = data.draw(strategies.configs(kernel), label="config")

@@ -77,14 +77,27 @@ def reasons(planned: Kernel, *sizes: int, device: DeviceProperties = DEVICE, for
             *(Int32Index(), "each matrix has fewer than 2³¹ elements", (32768, 65520, 8), (32768, 65536, 8)),
             "C has 2147483648 elements; the kernel's int indexes reach 2147483647",
         ),
+        (SquareBlock(), "the block is square", (8, 8), (16, 8), "the block must be square, but is 16×8"),
+        (SquareBlock(), "the block is square", (8, 8), (8, 8, 2), "the block must be square, but is 8×8×2"),
+        (
+            *(FlatBlock(), "the block has one thread along z", (16, 8), (8, 8, 2)),
+            "the block must have one thread along z, but is 8×8×2",
+        ),
+        (
+            *(BlockAmong(((16, 16), (32,))), "the block is 16×16 or 32×1", (32, 1), (32, 32)),
+            "the block must be 16×16 or 32×1, but is 32×32",
+        ),
     ],
 )
-def test_a_constraint_on_sizes(
+def test_a_constraint_on_sizes_or_the_block(
     constraint: Constraint, description: str, allowed: tuple[int, ...], forbidden: tuple[int, ...], said: str
 ) -> None:
+    def found(shape: tuple[int, ...]) -> str | None:
+        of_block = isinstance(constraint, SquareBlock | FlatBlock | BlockAmong)
+        return violation(constraint, 1, 1, 1, block=shape) if of_block else violation(constraint, *shape)
+
     assert constraint.description == description
-    assert violation(constraint, *allowed) is None
-    assert violation(constraint, *forbidden) == said
+    assert (found(allowed), found(forbidden)) == (None, said)
 
 
 def test_a_multiple_of_a_parameter() -> None:
@@ -104,29 +117,6 @@ def test_an_index_counts_whole_tiles_and_the_gaps_between_rows() -> None:
     assert "B has 2147483648 elements" in str(violation(Int32Index(), 8, 8, 2048, ldb=2**20))
     assert "C has 2147483648 elements" in str(violation(Int32Index(), 2048, 8, 8, ldc=2**20))
     assert "A has 2147483648 elements" in str(violation(Int32Index(), 1, 8, 2**30, BM=2, BN=2, BK=2, block=(2, 1)))
-
-
-@pytest.mark.parametrize(
-    ("constraint", "description", "allowed", "forbidden", "said"),
-    [
-        (SquareBlock(), "the block is square", (8, 8), (16, 8), "the block must be square, but is 16×8"),
-        (SquareBlock(), "the block is square", (8, 8), (8, 8, 2), "the block must be square, but is 8×8×2"),
-        (
-            *(FlatBlock(), "the block has one thread along z", (16, 8), (8, 8, 2)),
-            "the block must have one thread along z, but is 8×8×2",
-        ),
-        (
-            *(BlockAmong(((16, 16), (32,))), "the block is 16×16 or 32×1", (32, 1), (32, 32)),
-            "the block must be 16×16 or 32×1, but is 32×32",
-        ),
-    ],
-)
-def test_a_constraint_on_the_block(
-    constraint: Constraint, description: str, allowed: tuple[int, ...], forbidden: tuple[int, ...], said: str
-) -> None:
-    assert constraint.description == description
-    assert violation(constraint, 1, 1, 1, block=allowed) is None
-    assert violation(constraint, 1, 1, 1, block=forbidden) == said
 
 
 # The device's limits

@@ -15,7 +15,7 @@ import pytest
 
 from bench.studies import cards
 from bench.studies.tables import table
-from bench.studies.tables.pages import TABLES
+from bench.studies.tables.main import TABLES
 from tests.command_line import install, mmcore
 from tests.core.test_worker import eventually_gone
 

@@ -10,7 +10,7 @@ import pytest
 
 from bench.studies.tables import table
 from bench.studies.tables.conclusions import still_holds
-from bench.studies.tables.pages import TABLES
+from bench.studies.tables.main import TABLES
 
 
 def rows(page: str, name: str) -> list[list[str]]:

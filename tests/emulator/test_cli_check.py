@@ -7,6 +7,7 @@ from typing import Any
 
 import mmcore as api
 import mmcore_emulator
+from mmcore_emulator import Check
 from tests.command_line import mmcore
 
 FORCED = ("check", "upc.kernel10", "--size", "65", "--block", "32", "--force", "--seed", "1")
@@ -28,17 +29,20 @@ def test_findings_are_reported_with_their_lines_and_exit_with_1() -> None:
     lines = result.stdout.splitlines()
     begin = lines.index(f"out-of-bounds-read of A at kernel10.cu:{heading}, 2,976 threads")
     assert lines[begin + 1].strip() == source[heading - 1].strip()
-    assert lines[begin + 2].strip().startswith("thread (0, 1) of block (0, 2) reads the first byte past the end of A")
+    assert lines[begin + 2] == "    ^"
+    assert lines[begin + 3].strip().startswith("thread (0, 1) of block (0, 2) reads the first byte past the end of A")
 
 
 def test_json_is_the_check() -> None:
     result = mmcore(*FORCED, "--json")
     assert result.exit_code == 1
-    document = json.loads(result.stdout)
+    document, found = json.loads(result.stdout), mmcore_emulator.check("upc.kernel10", 65, block=32, force=True, seed=1)
     sizes: dict[str, Any] = {"sizes": []}  # the size was asked for
-    assert document == mmcore_emulator.check("upc.kernel10", 65, block=32, force=True, seed=1).to_json() | sizes
-    assert document["kernel"] == "upc.kernel10"
-    assert document["violations"][0]["kind"] == "out-of-bounds-read"
+    assert document == found.to_json() | sizes
+    assert Check.from_json(found.to_json()) == found
+    violation = document["violations"][0]
+    assert violation.keys() == {"kind", "array", "source", "line", "block", "thread", "count", "message", "fatal"}
+    assert (document["kernel"], violation["kind"]) == ("upc.kernel10", "out-of-bounds-read")
 
 
 def test_elements_are_not_called_threads() -> None:

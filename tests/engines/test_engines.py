@@ -198,8 +198,7 @@ def test_one_worker_alone_begins_again_with_what_its_process_lost() -> None:
     assert found.verified
 
 
-def answer_with(changed: Mapping[str, Any], cell: Cell = CELL) -> bytes:
-    return json.dumps({"result": {**replace(RESULT, cell=cell).to_json(), **changed}}).encode()
+OF_ANOTHER = json.dumps({"result": replace(RESULT, cell=replace(CELL, m=99)).to_json()}).encode()
 
 
 @pytest.mark.parametrize(
@@ -207,8 +206,7 @@ def answer_with(changed: Mapping[str, Any], cell: Cell = CELL) -> bytes:
     [
         (b"{}", "its answer is not valid (KeyError: 'result')"),
         (b"<html>", "its answer is not valid (JSONDecodeError: "),
-        (answer_with({}, replace(CELL, m=99)), "its answer is not valid (ValueError: it is another cell's)"),
-        *((answer_with({part: 5}), "its answer is ") for part in ("figures", "phases", "conditions", "distributions")),
+        (OF_ANOTHER, "its answer is not valid (ValueError: it is another cell's)"),
         (None, "the worker was lost (AttributeError: "),
     ],
 )
@@ -221,9 +219,17 @@ def test_a_worker_with_an_invalid_answer_is_left_out(answer: bytes | None, why: 
 
     odd.submit = submit  # type: ignore[method-assign]
     found = spread(odd, later=[Scripted("b")], said=said)
-    assert [result.place for result in results(found, {"one": [CELL, *cells(2)]})] == ["b"] * 3
+    assert [result.place for result in results(found, {"one": cells(3)})] == ["b"] * 3
     assert len(said) == 1
     assert said[0].startswith(f"a is left out: {why}")
+
+
+@pytest.mark.parametrize("part", ["figures", "phases", "conditions", "distributions"])
+def test_a_worker_with_an_answer_of_other_types_is_left_out(part: str, said: list[str]) -> None:
+    found = spread(Scripted("a", answer=lambda asked: {part: 5}), later=[Scripted("b")], said=said)
+    (result,) = results(found, {"one": [CELL]})
+    assert result.place == "b"
+    assert said == ["a is left out: its answer is not valid (ValueError: its parts are of other types)"]
 
 
 def test_an_engine_that_cannot_be_made_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

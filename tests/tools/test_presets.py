@@ -98,6 +98,12 @@ def test_the_ladders_sizes_have_the_last_rungs_of_every_type() -> None:
     assert set(last.values()) <= set(tops)
 
 
+def test_the_extents_are_the_lectures() -> None:
+    sizes, remainders = PRESETS.named("upc-sizes"), PRESETS.named("upc-remainders")
+    assert (sizes.sizes[0], sizes.sizes[1], sizes.sizes[-1], sizes.blocks) == (128, 160, 3200, (8, 16, 32))
+    assert (remainders.sizes, remainders.blocks) == (tuple(range(1000, 1101)), (16, 32))
+
+
 def test_a_third_partys_presets_are_collected_like_ours() -> None:
     found = presets(collected(acme=[preset(), preset("acme-blocks")]))
     assert found["acme-sizes"].item == preset()

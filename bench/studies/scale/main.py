@@ -51,20 +51,14 @@ def _key(case: Mapping[str, Any]) -> str:
 
 
 def _row(case: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fastest repetition of a case, which was disturbed least, and the machine's load before each."""
-    found, loads = [], []
+    """Return the fastest repetition of a case, which was disturbed least."""
+    found = []
     for _ in range(1 if case["cells"] >= LARGE else REPETITIONS):
-        loads.append(round(os.getloadavg()[0], 1))
         command = [sys.executable, "-m", "bench.studies.scale.case", json.dumps(case)]
         printed = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
         found.append(json.loads(printed.splitlines()[-1]))  # Ray may print something before
     best = min(found, key=lambda each: each["seconds"])
-    figures = {name: _rounded(value) for name, value in best.items()}
-    return {"case": case, **figures, "all_seconds": [_rounded(each["seconds"]) for each in found], "loads": loads}
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.5g}")
+    return {"case": case, **{name: float(f"{value:.5g}") for name, value in best.items()}}
 
 
 def _bytes() -> dict[str, int]:

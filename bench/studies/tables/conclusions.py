@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.studies.tables.times import Point, measured, printed
+from bench.studies.tables.lectures import Point, measured, printed
 
 # The largest difference in hundredths at which neither is faster.
 _SAME = 2

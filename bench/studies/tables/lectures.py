@@ -5,12 +5,47 @@ from __future__ import annotations
 import csv
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from bench.studies.study import ROOT
 from bench.studies.tables.table import percent
-from bench.studies.tables.times import OF_CUBLAS, Point, measured, point_of, printed, printed_rows
 from mmcore_cuda.occupancy.theoretical import occupancy
+from mmcore_tools.plots.published import published
+
+OF_CUBLAS = 3
+"""The place of of-cublas.json among the files of times."""
+
+
+class Point(NamedTuple):
+    """A figure's subject: m = n = k, square blocks, and a measure such as "kernel warm" or "end-to-end pinned"."""
+
+    kernel: str
+    n: int
+    block: int
+    measure: str = "kernel warm"
+
+
+def point_of(benchmark: Mapping[str, Any]) -> Point:
+    """Return the subject of a saved benchmark."""
+    info = benchmark["extra_info"]
+    how = info["memory"] if info["measure"] == "end-to-end" else info["caches"]
+    return Point(info["kernel"], info["problem"]["n"], info["config"]["block"][0], f"{info['measure']} {how}")
+
+
+def measured(*documents: Mapping[str, Any]) -> dict[Point, float]:
+    """Return median times in seconds."""
+    return {point_of(each): float(each["stats"]["median"]) for found in documents for each in found["benchmarks"]}
+
+
+def printed() -> dict[Point, float]:
+    """Return the lectures' own times in seconds."""
+    return {point: seconds for point, _, seconds in printed_rows()}
+
+
+def printed_rows() -> list[tuple[Point, str, float]]:
+    """Return the lectures' own figures: subject, GPU, seconds."""
+    return [(Point(x.kernel, x.n, x.block, f"{x.measure} {x.how}"), x.gpu, x.ms / 1e3) for x in published()]
+
 
 SIZES = (640, 641, 1024, 2048, 3200)
 Cells: TypeAlias = Iterator[Sequence[str]]
@@ -22,7 +57,7 @@ def best_times(*documents: Any) -> Cells:
     seconds, of_cublas = measured(*documents), documents[OF_CUBLAS]
     shares = {point_of(each): each["extra_info"]["percent_of_baseline"] for each in of_cublas["benchmarks"]}
     warm = [each for each in printed_rows() if each[0].measure == "kernel warm" and each[0].n == 640]
-    published = {each[0].kernel: each for each in sorted(warm, key=lambda each: -each[2])}
+    fastest = {each[0].kernel: each for each in sorted(warm, key=lambda each: -each[2])}
     # The fastest block is the last of its kernel and size.
     ordered = sorted(seconds, key=lambda point: -seconds[point])
     best = {(point.kernel, point.n): point for point in ordered if point.measure == "kernel warm"}
@@ -30,7 +65,7 @@ def best_times(*documents: Any) -> Cells:
         points = [best.get((kernel, n), _NONE) for n in (640, 3200)]
         cells = [cell for point in points for cell in _time_and_rate(point, seconds)]
         share = f"{shares[points[1]]:.0f} %" if points[1] in shares else ""
-        point, gpu, then = published.get(kernel, (_NONE, "", 0.0))
+        point, gpu, then = fastest.get(kernel, (_NONE, "", 0.0))
         lecture = f"{then * 1e6:.0f} ({gpu}, b={point.block})" if then else ""
         yield [kernel, *cells, share, lecture]
 

@@ -97,7 +97,7 @@ def _row_of(rows: list[Row], **wanted: Any) -> Row:
 
 
 def _milliseconds_on_ray(rows: list[Row]) -> float:
-    """Return the head's time for a cell, without that of Ray's threads, which run without cells too."""
+    """Return the head's time for a cell, without Ray's threads, which run without cells too."""
     few, many = (_row_of(rows, engine="stand-ins", workers=count, group=1) for count in (8, 64))
     cells = [row["case"]["cells"] for row in (few, many)]
     spent = [row["head_cpu_ms"] * count for row, count in zip((few, many), cells, strict=True)]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.studies.figures import FIGURES
 from bench.studies.study import RESULTS, ROOT
-from bench.studies.tables.pages import TABLES
+from bench.studies.tables.main import TABLES
 
 _FOLDER = ROOT / "bench" / "studies"
 

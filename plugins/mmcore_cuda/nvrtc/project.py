@@ -39,9 +39,12 @@ class Project:
         self._edited: set[str] = set()
         self.in_memory: dict[str, str] = {}
 
+    def _path(self, path: str) -> str:
+        return self._root if path == self._named else os.path.abspath(path)
+
     def file(self, path: str) -> EditableSource | None:
         """Return the source or a header by NVRTC's name for it; None for CUDA's own and unreadable headers."""
-        return self._file(self._root if path == self._named else os.path.abspath(path))
+        return self._file(self._path(path))
 
     def name(self, path: str) -> str:
         """Return the user's name of a file."""
@@ -49,7 +52,7 @@ class Project:
 
     def edited(self, path: str) -> None:
         """Record that a file's content differs from the disk."""
-        self._edited.add(self._root if path == self._named else os.path.abspath(path))
+        self._edited.add(self._path(path))
 
     def of_library(self, path: str) -> bool:
         """Return whether a header is in a folder that options name, and not in the source's own folder."""
@@ -81,8 +84,7 @@ class Project:
             if target not in within and (each in within or not files[each].at_file_scope(directive.begin))
         }:
             within |= more
-        asked = self._root if path == self._named else os.path.abspath(path)
-        return asked in files and asked not in within
+        return (asked := self._path(path)) in files and asked not in within
 
     def stand_in_for_host_headers(self, families: Sequence[str] = ()) -> list[str]:
         """Provide stand-ins for the host headers that the project names; return the names of the new ones.

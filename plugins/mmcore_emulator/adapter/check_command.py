@@ -22,7 +22,7 @@ from mmcore.registry import Registry
 from mmcore_emulator.adapter.api import checked, examined
 from mmcore_emulator.adapter.check import Check
 from mmcore_emulator.adapter.examination import Examination
-from mmcore_emulator.adapter.launch_facts import source_line
+from mmcore_emulator.adapter.launch_facts import indented_line
 
 USUAL_SIZE = 128
 """Large enough for several blocks along each axis; what goes wrong at 640 goes wrong here."""
@@ -83,11 +83,24 @@ def report(check: Check, kernel: Kernel, sizes: str = "", *, auto: bool) -> list
 
 
 def _lines(violation: Violation, kernel: Kernel) -> list[str]:
-    """Return a violation as a heading, the line of source, and a sentence."""
+    """Return a violation as a heading, the line of source, the lines that call it, a sentence, and what to try."""
     what = "element" if violation.thread is None else "thread"
     count = f", {violation.count:,} {what}{'' if violation.count == 1 else 's'}" if violation.count else ""
     place = f" at {violation.source}:{violation.line}" if violation.line else ""
     array = f" of {violation.array}" if violation.array else ""
-    text = source_line(kernel, violation.source, violation.line)
-    source = [] if text is None else [f"    {text}"]
-    return [f"{violation.kind}{array}{place}{count}", *source, f"  {violation.message}", ""]
+    source = _quoted(kernel, violation.source, violation.line, violation.column)
+    for file, line in violation.callers:
+        source += [f"  called at {file}:{line}", *_quoted(kernel, file, line)]
+    hint = [f"  try {violation.hint}"] if violation.hint else []
+    return [f"{violation.kind}{array}{place}{count}", *source, f"  {violation.message}", *hint, ""]
+
+
+def _quoted(kernel: Kernel, source: str | None, number: int | None, column: int | None = None) -> list[str]:
+    """Return a line of the kernel's own file, with a caret below a column of it."""
+    text = indented_line(kernel, source, number)
+    if text is None:
+        return []
+    before = text.encode()[: column - 1].decode(errors="ignore") if column else ""
+    indent = len(text) - len(text.lstrip())
+    caret = [f"    {' ' * (len(before) - indent)}^"] if column and len(before) >= indent else []
+    return [f"    {text.strip()}", *caret]

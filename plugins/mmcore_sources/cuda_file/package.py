@@ -13,8 +13,8 @@ from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.constraints import Constraint
 from mmcore_sources.cuda_file.files import headers_of, inferred_of
 from mmcore_sources.cuda_file.inference.expressions import Derived, LaunchText, parse_expressions, python_text
-from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.infer import Inferred
+from mmcore_sources.cuda_file.inference.parameters import FixedSizes
 
 _OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", "defines", "options")
 _USUAL = {"dtype": "float32", "output": "float32", "alpha": 1.0}

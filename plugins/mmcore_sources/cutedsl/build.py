@@ -40,10 +40,8 @@ class CuteBuild:
     def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
         """Return the code for an architecture such as "90a".
 
-        Raises:
-            InvalidKernel: the function's parameters do not match the declaration.
-            CompileError: the DSL rejects it.
-            CompilerMissing: the DSL is not installed.
+        Raises InvalidKernel for parameters unlike the declaration's, CompileError if the DSL rejects them, or
+        CompilerMissing.
         """
         try:
             import cutlass

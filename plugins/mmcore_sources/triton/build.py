@@ -44,10 +44,8 @@ class TritonBuild:
     def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
         """Return the code for an architecture such as "90a".
 
-        Raises:
-            InvalidKernel: the function's parameters do not match the declaration.
-            CompileError: Triton rejects it.
-            CompilerMissing: Triton is not installed.
+        Raises InvalidKernel for parameters unlike the declaration's, CompileError if Triton rejects them, or
+        CompilerMissing.
         """
         try:
             import triton

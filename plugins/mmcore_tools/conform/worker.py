@@ -239,4 +239,6 @@ def _second_run(loaded: LoadedKernel, problem: Problem, seed: int, matrices: Mat
         yield "repeatable", f"the second run failed where the first did not: {verified.violations[-1]}"
     elif verified.verification is not None and (found := verified.verification.mismatch) is not None:
         wrong = f"{verified.verification.wrong} of {verified.verification.compared} elements are wrong"
-        yield "repeatable", f"run again on other inputs, element ({found.row}, {found.column}) of C is wrong; {wrong}"
+        reasons = "".join(f"; {violation}" for violation in verified.violations)
+        place = f"element ({found.row}, {found.column}) of C is wrong"
+        yield "repeatable", f"run again on other inputs, {place}; {wrong}{reasons}"

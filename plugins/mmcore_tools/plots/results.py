@@ -21,16 +21,8 @@ SECTOR_BYTES = 32
 class Entry:
     """A cell with its result; equal to every other entry of the same cell.
 
-    Attributes:
-        kernel, m, n, k, block: the cell.
-        parameters: the config's other parameters, as in "BM=128, BN=64".
-        measure, how: "kernel" with "warm" or "cold" caches, or "end-to-end" from "pageable" or "pinned" memory.
-        dtype: the element type of A and B.
-        verification: how the product was verified.
-        numbers: times and counts by their names in a saved result. A GPU's have "median_ms" and "gflops", and
-            "baseline_gflops" if a library took turns. An emulator's have "global_sectors" and "flop_per_byte".
-        baseline: the label of that library; empty if none took turns.
-        reason: the reason if there are no numbers.
+    Its numbers are times and counts by their names in a saved result. A GPU's have "median_ms" and "gflops", and
+    "baseline_gflops" if a library took turns. An emulator's have "global_sectors" and "flop_per_byte".
     """
 
     kernel: str
@@ -38,14 +30,14 @@ class Entry:
     n: int
     k: int
     block: Dim3
-    parameters: str = ""
-    measure: str = "kernel"
-    how: str = "warm"
-    dtype: str = field(default="", compare=False)
+    parameters: str = ""  # the config's other ones, as in "BM=128, BN=64"
+    measure: str = "kernel"  # or "end-to-end"
+    how: str = "warm"  # or "cold" caches; "pageable" or "pinned" memory of copies
+    dtype: str = field(default="", compare=False)  # the element type of A and B
     verification: str = field(default="", compare=False)
     numbers: Mapping[str, float] = field(default_factory=dict, compare=False)
-    baseline: str = field(default="", compare=False)
-    reason: str = field(default="", compare=False)
+    baseline: str = field(default="", compare=False)  # the label of the library that took turns, if any
+    reason: str = field(default="", compare=False)  # why there are no numbers
 
     @property
     def edge(self) -> int | None:

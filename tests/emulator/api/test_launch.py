@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import mmcore_emulator
-from mmcore_emulator import LaunchError, UnsupportedInstruction, launch
-from tests.emulation import ptx_kernel
+from mmcore_emulator import LaunchError, launch
 from tests.emulator.api.launching import PTX, refusal, refusals
 
 
@@ -28,17 +27,6 @@ def test_the_bounds_of_a_source_are_those_of_its_launches() -> None:
     assert refusal(LaunchError, source, grid=4, cluster=4, args=(None,)) == "f is made for clusters of 2×1, not of 4×1"
     text = refusal(LaunchError, 'extern "C" __global__ void f() {}', grid=2, cluster=2, args=(), architecture="sm_80")
     assert text == "compute capability 8.0 has no clusters; 9.0 has"
-
-
-def test_an_instruction_that_the_emulator_does_not_know_is_refused_with_its_name() -> None:
-    assert "tex.1d" in refusal(
-        UnsupportedInstruction, ptx_kernel("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%d1, {%r1}];")
-    )
-    x = np.zeros(32, np.uint32)
-    source = 'extern "C" __global__ void f(unsigned* x) { *x = 1; if (x[1] == 0) free(malloc(8)); }'
-    with pytest.raises(UnsupportedInstruction, match=r"malloc|free"):
-        launch(source, "f", grid=1, block=1, args=(x,))
-    assert not x.any()
 
 
 def test_a_launch_that_takes_too_long_is_stopped_and_reported() -> None:

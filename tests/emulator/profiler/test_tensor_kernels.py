@@ -83,6 +83,8 @@ def test_lines_make_up_the_whole_and_go_through_json() -> None:
     found = profile(MMA_SYNC.name)
     document = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert total(found.lines.values()) == found.counters
+    assert {line.source for line in found.lines} == {"mma_sync.cu"}
+    assert list(found.lines) == sorted(found.lines)
     assert document["products"] == {"mma m16n8k16 f32.f16.f16": NAMES["mnk"] // (16 * 8 * 16)}
     assert document["tensor_flops_by_type"] == {"f32.f16.f16": 2 * NAMES["mnk"]}
     again = Profile.from_json(document)

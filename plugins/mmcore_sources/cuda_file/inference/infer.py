@@ -28,11 +28,10 @@ from mmcore_sources.cuda_file.inference.expressions import (
     names_in,
     parse_expressions,
 )
-from mmcore_sources.cuda_file.inference.fixed_sizes import fixed_sizes
 from mmcore_sources.cuda_file.inference.geometry import Geometry
 from mmcore_sources.cuda_file.inference.host_code import Reader, constant
 from mmcore_sources.cuda_file.inference.notes import Note
-from mmcore_sources.cuda_file.inference.parameters import Open, open_parameters, parameter_names
+from mmcore_sources.cuda_file.inference.parameters import Open, fixed_sizes, open_parameters, parameter_names
 from mmcore_sources.cuda_file.inference.roles import (
     ELEMENTS,
     Roles,
