@@ -29,6 +29,7 @@ def run(
     *,
     memory: str = "pageable",
     device: str = "auto",
+    hazards: bool = True,
     **launch: Any,
 ) -> Result:
     """Run a kernel on fresh random inputs, verify its product and, on a GPU, time it. Raises MmcoreError.
