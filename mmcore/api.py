@@ -13,6 +13,7 @@ from mmcore.kernel.problem import three_sizes
 from mmcore.kernel_reference import KernelReference, is_file
 from mmcore.registry import referenced_kernel, registry
 from mmcore.result import Result
+from mmcore.verdict import judged
 
 Block: TypeAlias = str | SupportsIndex | Shape | None
 
@@ -28,25 +29,25 @@ def run(
     *,
     memory: str = "pageable",
     device: str = "auto",
+    hazards: bool = True,
     **launch: Any,
 ) -> Result:
-    """Run a kernel on fresh random inputs, verify its product and, on a GPU, time it.
+    """Run a kernel on fresh random inputs, verify its product and, on a GPU, time it. Raises MmcoreError.
 
     Args:
         kernel: a registered kernel's name, the path of a .cu file, or any kernel itself, which runs in this process.
         size: m = n = k; or give all three of ``m``, ``n`` and ``k``.
         memory: host memory of the copies in the end-to-end time, "pageable" or "pinned".
         device: "auto" (the first GPU, or else a device that needs none), or the name of a device, such as "NAME:1".
+        hazards: whether to look for hazards too, and for faults at the sizes that the kernel's code asks for.
         launch: as :func:`cell` takes it.
 
     Returns:
         The result; ``verified`` is false for a wrong product, and a device without device time gives no times.
-
-    Raises:
-        MmcoreError: the request cannot be carried out; one sentence says why.
     """
     asked, nameless = cell(kernel, size, device=device, timings=brief_timings(memory), **launch)
-    return measure_cell(asked, kernel=nameless)
+    result = measure_cell(asked, kernel=nameless)
+    return judged(result, nameless or referenced_kernel(asked.kernel), "size") if hazards else result
 
 
 def cell(
@@ -60,7 +61,7 @@ def cell(
     config: Mapping[str, Any] | None = None,
     **further: Any,
 ) -> tuple[Cell, Kernel | None]:
-    """Return the cell that some arguments describe, and the kernel itself if no name could be in the cell.
+    """Return the cell that some arguments describe, and the kernel itself if it has no name. Raises MmcoreError.
 
     Args:
         kernel: a name or file, as in a cell, or a kernel.
@@ -71,9 +72,6 @@ def cell(
         block: threads per block: 16 (for 16×16), "32x8" or (32, 8).
         config: other parameters by name. If ``block`` is not given either, the kernel's first config that fits.
         further: attributes of the cell: ``device``, ``seed``, ``force``, ``lda``, ``ldb``, ``ldc``, ``timeout``.
-
-    Raises:
-        MmcoreError: the arguments do not describe a product that the kernel computes.
     """
     declaration = kernel if isinstance(kernel, Kernel) else referenced_kernel(kernel)
     kernel = registry().reference(declaration) if not isinstance(kernel, Kernel) and is_file(kernel) else kernel

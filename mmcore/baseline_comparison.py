@@ -83,14 +83,12 @@ def compared_kernels(cell: Cell, kernel: Kernel) -> Sequence[Kernel]:
     """Return the kernels to compare a cell with: its baselines, and the version of ``against``."""
     kernels: list[Kernel] = []
     if cell.baseline:
-        answers = registry().hook.mmcore_baselines(kernel=kernel)
-        for offered in registry().answers(answers, "mmcore_baselines", instance_of(Kernel)):
+        for offered in registry().answers("mmcore_baselines", instance_of(Kernel), kernel=kernel):
             if cell.baseline == LIBRARY or fnmatch.fnmatch(offered.name, cell.baseline):
                 kernels.append(offered)
-        problem = kernel.problem(1, 1, 1)
-        for registered in (each.item for each in registry().kernels.values() if each.item.name != kernel.name):
-            if fnmatch.fnmatch(registered.name, cell.baseline) and registered.computes(problem):
-                kernels.append(registered)
+        others = (each.item for each in registry().kernels.values() if each.item.name != kernel.name)
+        matching = (each for each in others if fnmatch.fnmatch(each.name, cell.baseline))
+        kernels += [each for each in matching if each.computes(kernel.problem(1, 1, 1))]
     if cell.against:
         kernels.append(replace(kernel, title="before", source=Path(cell.against)))
     return kernels

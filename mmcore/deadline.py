@@ -18,11 +18,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
 def parse_seconds(text: str) -> float:
-    """Return the seconds of a time limit: a number, or one with a unit as in "90s", "10m" and "2h".
-
-    Raises:
-        MmcoreError: it is no number above 0, or more than :data:`MOST_SECONDS`.
-    """
+    """Return the seconds of a time limit such as "90", "90s", "10m" or "2h". Raises MmcoreError for any other text."""
     number, factor = (text[:-1], _UNITS[text[-1]]) if text[-1:] in _UNITS else (text, 1)
     try:
         seconds = float(number) * factor

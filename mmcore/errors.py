@@ -5,8 +5,13 @@ The command line prints that sentence on stderr and exits with 2; Python callers
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+_OURS = Path(__file__).parent
+_STANDARD = Path(os.__file__).parent
 
 
 class MmcoreError(Exception):
@@ -46,12 +51,7 @@ class UnknownCapability(MmcoreError):
 
 
 class ConstraintViolation(MmcoreError):
-    """The kernel's constraints, or the device's limits, forbid this launch.
-
-    Attributes:
-        kernel: the kernel's name.
-        reasons: one clause for each violated constraint or limit, with its numbers.
-    """
+    """The kernel's constraints, or the device's limits, forbid this launch: ``reasons`` has a clause for each."""
 
     def __init__(self, kernel: str, reasons: Sequence[str]) -> None:
         self.kernel = kernel
@@ -106,6 +106,23 @@ def described(error: BaseException) -> str:
     except Exception:  # a plugin's class may fail at that, too
         text = "(its text cannot be read)"
     return text if isinstance(error, MmcoreError) else " ".join(f"{type(error).__name__}: {text}".split())
+
+
+def place(error: BaseException) -> str:
+    """Return file and line of the innermost call in the plugin's own code, "matmul.py:7"; empty if there is none."""
+    import traceback  # only errors need it
+
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if not _is_foreign(frame.filename):
+            return f"{Path(frame.filename).name}:{frame.lineno}"
+    return ""
+
+
+def _is_foreign(filename: str) -> bool:
+    """Return whether a file is mmcore's, pluggy's or Python's, or does not exist."""
+    path = Path(filename)
+    standard = path.is_relative_to(_STANDARD) and not {"site-packages", "dist-packages"} & set(path.parts)
+    return filename.startswith("<") or path.is_relative_to(_OURS) or standard or path.parent.name == "pluggy"
 
 
 def error_to_json(error: Exception) -> dict[str, Any]:

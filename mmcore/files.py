@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from mmcore.errors import MmcoreError
+
 TEXT_BYTES = 8 << 20
 """The size up to which a source, a header, a table or a tuning file is read."""
 
@@ -41,10 +43,9 @@ def read_bytes(path: str | os.PathLike[str], most: int = DATA_BYTES) -> bytes:
 
 
 def read_text(path: str | os.PathLike[str], errors: str = "strict") -> str:
-    """Return a text file of at most :data:`TEXT_BYTES`, without a byte order mark; raises as :func:`read_bytes`.
+    """Return a text file of at most :data:`TEXT_BYTES`, without a byte order mark.
 
-    Raises:
-        UnicodeDecodeError: it is not UTF-8.
+    Raises as :func:`read_bytes`, and UnicodeDecodeError if it is not UTF-8.
     """
     return io.TextIOWrapper(io.BytesIO(read_bytes(path, TEXT_BYTES)), "utf-8-sig", errors).read()
 
@@ -65,10 +66,7 @@ def _opened(path: str | os.PathLike[str]) -> BinaryIO:
 def write(path: Path, content: bytes) -> None:
     """Write a file that a user names; one that was there stays as it is unless the new one is complete.
 
-    A link is followed, and a pipe or a device is written to.
-
-    Raises:
-        OSError: it cannot be written.
+    A link is followed, and a pipe or a device is written to. Raises :class:`OSError`.
     """
     if path.exists() and not path.is_file():
         path.write_bytes(content)
@@ -94,3 +92,21 @@ def replace(path: Path, content: bytes) -> None:
     finally:
         with contextlib.suppress(OSError):
             partial.unlink()
+
+
+def user_directory(variable: str, xdg: str, usual: str, name: str = "mmcore") -> Path:
+    """Return the directory in ``variable``, else ``name`` in the directory in ``xdg``, or in the home's ``usual``.
+
+    Raises MmcoreError if the user has no home, and no variable is set.
+    """
+    if named := os.environ.get(variable):
+        return Path(named)
+    try:
+        return Path(os.environ.get(xdg) or Path.home() / usual) / name
+    except RuntimeError:
+        raise MmcoreError(f"there is no home directory; set HOME, or {variable} to a folder") from None
+
+
+def cache_directory() -> Path:
+    """Return the cache's directory; raises as :func:`user_directory`."""
+    return user_directory("MMCORE_CACHE_DIR", "XDG_CACHE_HOME", ".cache")

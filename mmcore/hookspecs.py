@@ -5,7 +5,7 @@ A plugin can declare further hooks with :data:`hookspec`, and other plugins impl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from mmcore.compile.compiler import Compiler
     from mmcore.devices.base import Device, DeviceProvider
     from mmcore.devices.loaded_kernel import LoadedKernel
-    from mmcore.devices.violations import Violation
     from mmcore.kernel.configs import Config
     from mmcore.kernel.declaration import Kernel
     from mmcore.kernel.problem import Problem
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from mmcore.kernel_reference import FileKernel
     from mmcore.planning.choice import Choice
     from mmcore.result import Result
+    from mmcore.verdict import Findings
 
 hookspec = pluggy.HookspecMarker("mmcore")
 hookimpl = pluggy.HookimplMarker("mmcore")
@@ -66,20 +66,14 @@ def mmcore_baselines(kernel: Kernel) -> Kernel | None:
 def mmcore_tuned_config(
     kernel: Kernel, problem: Problem, device: DeviceProperties, fits: Callable[[Config], bool]
 ) -> Choice | None:
-    """Return a tuned config of a kernel for a product that names no config. None if there is none that fits.
-
-    ``fits`` returns whether the kernel can be launched in a config.
-    """
+    """Return a tuned config, in which the kernel ``fits``, for a product that names none. None if there is none."""
 
 
 @hookspec(firstresult=True)
 def mmcore_best_kernel(
     problem: Problem, device: DeviceProperties, fits: Callable[[Kernel, Config], bool]
 ) -> Choice | None:
-    """Return the kernel and config for a product of arrays that names no kernel. None if no kernel fits.
-
-    ``fits`` returns whether a kernel computes the product and can be launched in a config.
-    """
+    """Return a kernel and a config in which it ``fits`` a product of arrays that names none. None if there is none."""
 
 
 @hookspec
@@ -89,15 +83,15 @@ def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float |
 
 @hookspec
 def mmcore_file_options() -> Iterable[Option]:  # type: ignore[empty-body]
-    """Return options that describe a kernel in a file. Every command that takes a kernel has them.
-
-    Their values are in the reference that :func:`mmcore_kernel_of_file` gets.
-    """
+    """Return options of commands that describe a kernel in a file; :func:`mmcore_kernel_of_file` gets their values."""
 
 
 @hookspec
-def mmcore_hazards(result: Result, kernel: Kernel) -> tuple[str, Sequence[Violation]] | None:
-    """Return where hazards of a launch were looked for, or why not, and the hazards, which make the launch wrong."""
+def mmcore_findings(result: Result, kernel: Kernel, extent: str) -> Findings | None:
+    """Return the hazards of a measured kernel, and its faults at further sizes. None if there is nothing to say.
+
+    ``extent`` is one of :data:`mmcore.verdict.EXTENTS`.
+    """
 
 
 @hookspec(firstresult=True)
@@ -108,13 +102,3 @@ def mmcore_kernel_of_file(reference: Mapping[str, Any], taken: Mapping[str, File
 @hookspec(firstresult=True)
 def mmcore_source_revision(kernel: Kernel, version: str) -> str | None:
     """Return the path of a kernel's source in another version: a folder, or a revision of a repository."""
-
-
-@hookspec
-def mmcore_notes(kernel: Kernel) -> Iterable[str]:  # type: ignore[empty-body]
-    """Return texts about a kernel's source that ``mmcore show`` writes to stderr."""
-
-
-@hookspec
-def mmcore_hints(result: Result) -> Iterable[str]:  # type: ignore[empty-body]
-    """Return sentences to show before a result's last line, such as the reason why a product may be wrong."""

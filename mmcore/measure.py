@@ -166,8 +166,7 @@ def _times(cell: Cell, loaded: LoadedKernel) -> tuple[tuple[Time, ...], tuple[Ba
 
 def _figures(loaded: LoadedKernel, device: Device) -> dict[str, float | None]:
     """Return the figures that plugins add."""
-    answers = registry().hook.mmcore_figures(kernel=loaded, device=device)
-    several = registry().answers(answers, "mmcore_figures", _numbers)
+    several = registry().answers("mmcore_figures", _numbers, kernel=loaded, device=device)
     return {name: value for figures in several for name, value in figures.items()}
 
 

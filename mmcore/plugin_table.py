@@ -48,17 +48,22 @@ class PluginTable(dict[str, Registered[_T]]):
         kind: the kind of the items in messages, such as "kernel".
         listed_by: the command that lists them; empty where there is none.
         unknown: the error for a name that is not in the table.
+        owner: the distribution that keeps its names when others use them too.
     """
 
-    def __init__(self, kind: str, listed_by: str = "", unknown: type[UnknownName] = UnknownName) -> None:
+    def __init__(
+        self, kind: str, listed_by: str = "", unknown: type[UnknownName] = UnknownName, owner: str = ""
+    ) -> None:
         super().__init__()
-        self._kind, self._listed_by, self._unknown = kind, listed_by, unknown
+        self._kind, self._listed_by, self._unknown, self._owner = kind, listed_by, unknown, owner
         self.duplicates: dict[str, list[Origin]] = {}
 
     def enter(self, name: str, item: _T, origin: Origin) -> None:
-        """Add an item, unless another plugin has added one of that name. Raises MmcoreError unless it is a text."""
+        """Add an item, or a duplicate of its name. Raises MmcoreError if the name is not a text, or is the owner's."""
         if not isinstance(name, str):
             raise MmcoreError(f"the name of a {self._kind} is a text, not {name!r}")
+        if name in self and self[name].origin.distribution == self._owner:
+            raise MmcoreError(f"the {self._kind} {name!r} is mmcore's own")
         if name in self.duplicates:
             self.duplicates[name].append(origin)
         elif name in self:
@@ -72,12 +77,7 @@ class PluginTable(dict[str, Registered[_T]]):
         return f"{self._kind} {name!r} is brought by {origins}; it belongs to none of them until it is renamed"
 
     def named(self, name: str, failed: Sequence[FailedPlugin] = ()) -> _T:
-        """Return the item of that name.
-
-        Raises:
-            DuplicateName: several plugins use the name.
-            UnknownName: no item has it; the text has the nearest names, or the plugin that failed.
-        """
+        """Return the item of that name. Raises DuplicateName, or UnknownName with similar names or a failed plugin."""
         if not isinstance(name, str):
             raise UnknownName(f"a {self._kind} is known by its name, not by {name!r}")
         if name in self:
@@ -88,7 +88,8 @@ class PluginTable(dict[str, Registered[_T]]):
             raise self._unknown(f"there is no {self._kind} {name!r}: {reasons[0]}")
         import difflib  # only for a name that was mistyped
 
-        near = difflib.get_close_matches(name.casefold(), self, n=3, cutoff=0.5)
+        begun = [each for each in self if each.startswith(name)]
+        near = begun[:3] or difflib.get_close_matches(name.casefold(), self, n=3, cutoff=0.5)
         command, names = self._listed_by, ", ".join(self) or "none"
         known = f"{command} shows what there is" if command else f"there are {names}"
         hint = f"did you mean {' or '.join(near)}?" if near else known

@@ -12,11 +12,10 @@ from typing import Any, TypeVar
 import pluggy
 
 from mmcore import hookspecs
-from mmcore.errors import MmcoreError, described
+from mmcore.errors import MmcoreError, described, place
 from mmcore.kernel.declaration import Kernel
 from mmcore.messages import say
 from mmcore.plugin_table import FailedPlugin, Origin, Registered
-from mmcore.tracebacks import place
 
 GROUP = "mmcore"
 LOADED_HOOKS = ("mmcore_kernels", "mmcore_devices", "mmcore_compilers", "mmcore_commands")
@@ -80,12 +79,9 @@ class Plugins:
     def collected(
         self, hook: str, convert: Callable[[Any], Any] = lambda item: item, plugin: object = None
     ) -> list[Registered[Any]]:
-        """Return the items of the lists that plugins return for a hook, each with its origin.
+        """Return the items of the lists that plugins return for a hook without arguments, each with its origin.
 
-        Args:
-            hook: the hook's name; it takes no arguments.
-            convert: converts an item. If it raises, the item is skipped and reported.
-            plugin: the only registered object to ask; every one when None.
+        If ``convert`` raises, the item is skipped and reported. If ``plugin`` is given, only it is asked.
         """
         call = getattr(self.hook, hook)
         if plugin is not None:
@@ -99,9 +95,9 @@ class Plugins:
                         collected.append(Registered(convert(item), origin))
         return collected
 
-    def answers(self, answers: Iterable[Registered[Any]], hook: str, convert: Callable[[Any], _T]) -> Iterator[_T]:
+    def answers(self, hook: str, convert: Callable[[Any], _T], **arguments: Any) -> Iterator[_T]:
         """Yield plugins' answers to a hook, converted. If ``convert`` raises, the answer is skipped and reported."""
-        for answer, origin in answers:
+        for answer, origin in getattr(self.hook, hook)(**arguments):
             converted: list[_T] = []
             with self.reported(origin, hook):
                 converted.append(convert(answer))
@@ -174,13 +170,6 @@ def imported(what: str, target: str) -> Any:
         return getattr(importlib.import_module(module), function)
     except (Exception, SystemExit) as error:  # a plugin's module may raise anything
         raise MmcoreError(f"{what}, {target}, cannot be imported: {described(error)}") from error
-
-
-def texts(answer: Any) -> list[str]:
-    """Return an answer of several texts; raises TypeError for a single one, or anything else."""
-    if isinstance(answer, str):
-        raise TypeError("it returned str, not a list")
-    return [*map(str, answer)]
 
 
 def instance_of(kind: type[_T]) -> Callable[[Any], _T]:

@@ -6,9 +6,10 @@ imported, raises in a hook or declares nonsense is reported, and everything else
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import functools
-import importlib
+import importlib.metadata
 import os
 import re
 import sys
@@ -16,7 +17,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from mmcore.entry_points import plugin_distributions
 from mmcore.errors import InvalidKernel, MmcoreError, UnknownKernel, described
 from mmcore.files import read_bytes
 from mmcore.kernel.declaration import Kernel
@@ -29,12 +29,6 @@ if TYPE_CHECKING:
     from mmcore.devices.base import DeviceProvider
 
 DISTRIBUTION = "mmcore-cuda"  # mmcore's own; another project is called mmcore on PyPI
-COMMANDS = {
-    "list-kernels": "mmcore.cli.list_kernels:list_kernels",
-    "show": "mmcore.cli.show:show",
-    "run": "mmcore.cli.run:run",
-}
-"""The core's commands, in the order of ``mmcore --help``. No plugin can take their names."""
 
 _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^">\n]+\.cu)[">]', re.MULTILINE)
 
@@ -52,9 +46,12 @@ class Registry(Plugins):
     def __init__(self) -> None:
         super().__init__()
         self.kernels: PluginTable[Kernel] = PluginTable("kernel", "mmcore list-kernels", UnknownKernel)
-        self.providers: PluginTable[DeviceProvider] = PluginTable("device")
+        self.providers: PluginTable[DeviceProvider] = PluginTable("device", owner=DISTRIBUTION)
         self.compilers: PluginTable[Compiler] = PluginTable("compiler")
-        self.commands: PluginTable[str] = PluginTable("command", "mmcore --help")
+        self.commands: PluginTable[str] = PluginTable("command", "mmcore --help", owner=DISTRIBUTION)
+        self._tables: dict[str, PluginTable[Any]] = dict(
+            zip(LOADED_HOOKS, (self.kernels, self.providers, self.compilers, self.commands), strict=True)
+        )
         self.files: dict[str, FileKernel] = {}
         self.distributions: dict[str, str] = {}
         self.content = functools.cache(self._content)
@@ -75,12 +72,7 @@ class Registry(Plugins):
             self.kernels[name] = self.kernels.pop(name)
 
     def kernel(self, reference: KernelReference) -> Kernel:
-        """Return the kernel of that name, or of a file.
-
-        Raises:
-            DuplicateName, UnknownKernel: there is no such kernel.
-            InvalidKernel: the file cannot be read as a kernel.
-        """
+        """Return the kernel of that name, or of a file. Raises DuplicateName, UnknownKernel or InvalidKernel."""
         if not is_file(reference) or (isinstance(reference, str) and reference in self.kernels):
             return self.kernels.named(cast(str, reference), self.failed)
         facts = {"file": reference} if isinstance(reference, str) else reference
@@ -106,10 +98,7 @@ class Registry(Plugins):
         """Return the kernels that names, files and patterns select, and the ones that are skipped for known bugs.
 
         Without a pattern, every kernel is selected except the variants of others. A kernel with known bugs is selected
-        only by its name.
-
-        Raises:
-            DuplicateName, UnknownKernel: a name or pattern matches no kernel.
+        only by its name. Raises DuplicateName or UnknownKernel if a name or pattern matches no kernel.
         """
         files = [self.kernel(each) for each in patterns if is_file(each)]
         globs = [str(each) for each in patterns or ("*",) if not is_file(each)]
@@ -131,8 +120,7 @@ class Registry(Plugins):
 
     def conflicts(self) -> list[str]:
         """Return a sentence for each name that several plugins use."""
-        tables: tuple[PluginTable[Any], ...] = (self.kernels, self.providers, self.compilers, self.commands)
-        return [table.conflict(name) for table in tables for name in sorted(table.duplicates)]
+        return [table.conflict(name) for table in self._tables.values() for name in sorted(table.duplicates)]
 
     def provenance(self, name: str, table: PluginTable[Any]) -> str:
         """Return the distribution of an item, its version and content: "acme-tiled 1.0 sha256:0123456789ab"."""
@@ -158,20 +146,12 @@ class Registry(Plugins):
 
     def _enter(self, hook: str, plugin: object, origin: Origin, item: Any) -> None:
         """Enter an item of a hook in its table. Raises MmcoreError if it is none, or takes a name of mmcore's."""
-        if hook == "mmcore_kernels":
-            kernel = _located(item, plugin, self._outside)
-            self.kernels.enter(kernel.name, kernel, origin)
-        elif hook == "mmcore_devices":
-            if item.name in self.providers and self.providers[item.name].origin.distribution == DISTRIBUTION:
-                raise MmcoreError(f"the device {item.name!r} is mmcore's own")
-            self.providers.enter(item.name, item, origin)
-        elif hook == "mmcore_compilers":
-            self.compilers.enter(item.name, item, origin)
+        if hook == "mmcore_commands":
+            name, item = named_target(item, "command")
         else:
-            name, target = named_target(item, "command")
-            if name in COMMANDS:
-                raise MmcoreError(f"the command {name!r} is mmcore's own")
-            self.commands.enter(name, target, origin)
+            item = _located(item, plugin, self._outside) if hook == "mmcore_kernels" else item
+            name = item.name
+        self._tables[hook].enter(name, item, origin)
 
 
 def _located(kernel: object, plugin: Any, outside: Any) -> Kernel:
@@ -202,6 +182,25 @@ def _outside(source: Path, folders: tuple[str, ...], built: bool) -> str:
     return ""
 
 
+def plugin_distributions(group: str) -> dict[str, importlib.metadata.Distribution]:
+    """Return the distributions that have entry points in a group, by name; the first on ``sys.path`` of each name."""
+    distributions: dict[str, importlib.metadata.Distribution | None] = {}
+    # importlib.metadata would make an object of every distribution, which takes longer than loading all plugins.
+    for folder in sys.path:
+        in_folder: dict[str, importlib.metadata.Distribution | None] = {}
+        with contextlib.suppress(OSError):
+            for entry in os.listdir(folder or os.curdir):
+                stem, _, kind = entry.rpartition(".")
+                if kind in ("dist-info", "egg-info"):
+                    path, name = os.path.join(folder, entry), re.sub("[-_.]+", "-", stem.partition("-")[0]).lower()
+                    in_folder.setdefault(name, None)
+                    with contextlib.suppress(OSError):
+                        if f"[{group}]".encode() in read_bytes(os.path.join(path, "entry_points.txt")):
+                            in_folder[name] = importlib.metadata.Distribution.at(path)
+        distributions = in_folder | distributions
+    return {each.metadata["Name"] or name: each for name, each in distributions.items() if each}
+
+
 @functools.cache
 def registry() -> Registry:
     """Return the registry of the installed plugins, loaded once per process, mmcore's own first."""
@@ -220,12 +219,7 @@ def registry() -> Registry:
 
 
 def referenced_kernel(reference: KernelReference) -> Kernel:
-    """Return the kernel that a cell names.
-
-    Raises:
-        UnknownKernel: no plugin has it.
-        InvalidKernel: the module has no kernel of that name, or the file cannot be read as a kernel.
-    """
+    """Return the kernel that a cell names. Raises as :meth:`Registry.kernel`."""
     if not isinstance(reference, str) or is_file(reference) or ":" not in reference:
         return registry().kernel(reference)
     module_name, _, attribute = reference.partition(":")

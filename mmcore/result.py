@@ -42,8 +42,7 @@ class Result:
     Attributes:
         cell: the requested cell, with the device and seed that were used.
         distributions: name, version and content digest of the distributions of "kernel" and "device".
-        kernel, title, dtype, output, accumulator, operation: the kernel's, as it declares them.
-        column_major, alpha, beta: also the kernel's.
+        kernel, title, dtype, output, accumulator, operation, column_major, alpha, beta: the kernel's declaration.
         config, config_id: every parameter by name, the block as [x, y, z]; the config in a test's id.
         config_origin: why the config was taken: tuned for a product, or the default; empty if the user named it.
         violated_constraints: the kernel's constraints that were passed over, a clause each.
@@ -52,6 +51,8 @@ class Result:
         verification: whether the product is right; None when a violation left no product.
         violations: errors of the launches.
         hazards: the place where hazards were looked for, or why they were not; empty if not requested.
+        warnings: faults at sizes that were not asked for, and signs of a mistake, a sentence each.
+        sizes: the further products that were run: "m", "n", "k", "why" and "right" of each.
         times: in the order of the cell's timings; none of an unverified product, or without device time.
         compared: what took turns with the first kernel time: baselines, and another version.
         conditions: clocks, power, temperature and throttle reasons of the device while it was timed.
@@ -85,6 +86,8 @@ class Result:
     verification: Verification | None = None
     violations: tuple[Violation, ...] = ()
     hazards: str = ""
+    warnings: tuple[str, ...] = ()
+    sizes: tuple[Mapping[str, Any], ...] = ()
     times: tuple[Time, ...] = ()
     compared: tuple[BaselineComparison, ...] = ()
     conditions: Mapping[str, Any] = field(default_factory=dict)
@@ -208,6 +211,8 @@ class Result:
             "max_error": verification and verification.max_error,
             "first_mismatch": verification and verification.mismatch and verification.mismatch.to_json(),
             "violations": [violation.to_json() for violation in self.violations],
+            "warnings": list(self.warnings),
+            "sizes": list(self.sizes),
             "kernel_ms": _milliseconds(self.kernel_seconds),
             "end_to_end_ms": _milliseconds(self.end_to_end_seconds),
             "kernel_gflops": self.kernel_gflops,
@@ -242,17 +247,18 @@ class Result:
             launched=tuple(map(LaunchRecord.from_json, values["launched"])),
             verification=Verification.from_json(values),
             violations=tuple(map(Violation.from_json, values["violations"])),
+            warnings=tuple(values.get("warnings", ())),
+            sizes=tuple(values.get("sizes", ())),
             times=tuple(map(Time.from_json, values["times"])),
             compared=tuple(map(BaselineComparison.from_json, values.get("compared", ()))),
         )
 
 
-_MAPPINGS = ("distributions", "conditions")
 # Attributes that are JSON as they are.
 _PLAIN = (
     *("kernel", "title", "device_description", "dtype", "output", "accumulator", "operation", "config", "config_id"),
     *("strided", "host_seconds", "supports_timing", "peak_flops", "figures", "phases"),
-    *(_NEW := ("column_major", "alpha", "beta", "config_origin", "hazards", "place", *_MAPPINGS)),
+    *(_NEW := ("column_major", "alpha", "beta", "config_origin", "hazards", "place", "distributions", "conditions")),
 )
 
 

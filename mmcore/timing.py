@@ -56,19 +56,16 @@ def measure_times(several: Sequence[LoadedKernel], timing: Timing) -> list[Time]
             timer.seconds(timing.warmup_launches)
         begun = [_calibrate(timer, timing) for timer in made]
         spent = sum(sum(readings) for _, readings in begun)
-        rounds = [[readings[-1] / iterations] for iterations, readings in begun]
-        while not _done(rounds[0], spent, timing):
+        turns = [(timer, count, [readings[-1] / count]) for timer, (count, readings) in zip(made, begun, strict=True)]
+        first = turns[0][2]
+        while not _done(first, spent, timing):
             # Forth and back, so that none always follows the same one.
-            turns = list(zip(made, begun, rounds, strict=True))
-            for timer, (iterations, _), seconds_of_rounds in turns if len(rounds[0]) % 2 else reversed(turns):
-                seconds = timer.seconds(iterations)
-                _check(seconds, iterations)
+            for timer, count, rounds in turns if len(first) % 2 else reversed(turns):
+                seconds = timer.seconds(count)
+                _check(seconds, count)
                 spent += seconds
-                seconds_of_rounds.append(seconds / iterations)
-        return [
-            Time(timing, tuple(seconds_of_rounds), iterations, timer.method)
-            for timer, (iterations, _), seconds_of_rounds in zip(made, begun, rounds, strict=True)
-        ]
+                rounds.append(seconds / count)
+        return [Time(timing, tuple(rounds), count, timer.method) for timer, count, rounds in turns]
 
 
 def _timer(loaded: LoadedKernel, timing: Timing) -> Timer:

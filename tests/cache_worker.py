@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from mmcore.cache_directory import cache_directory
+from mmcore.files import cache_directory
 from mmcore_cuda.nvrtc import compiler
 from tests.cuda.test_compiler import planned
 

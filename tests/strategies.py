@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mmcore import BlockAmong, Config, Constraint, FlatBlock, Int32Index, Kernel, Multiple, Problem, Square, SquareBlock
 
-LARGEST = 64
+LARGEST = 48
 THREADS = 1024
 
 
@@ -30,7 +30,7 @@ def configs(draw: st.DrawFn, kernel: Kernel) -> Config:
 
 @st.composite
 def problems(draw: st.DrawFn, kernel: Kernel, config: Config) -> Problem:
-    """Draw a problem of at most about 64 rows and columns that the kernel's constraints allow with this config."""
+    """Draw a problem of at most about 48 rows and columns that the kernel's constraints allow with this config."""
     steps = {"m": 1, "n": 1, "k": 1}
     for constraint in kernel.constraints:
         if isinstance(constraint, Multiple):

@@ -1,18 +1,17 @@
 """The times of every kernel on this machine's GPU, and of libraries: most tables in README.md and docs/ come from them.
 
-``python -m bench.studies.baseline FOLDER`` makes all runs and writes a file for each, without the raw rounds; ``python
--m bench.studies.baseline FOLDER NAME…`` makes only the named ones. It needs a GPU. The run "libraries" also needs
-nvmath-python and PyTorch: cuBLASLt's heuristic and tuned product take turns with PyTorch, and kernels with themselves.
+It needs a GPU. The run "libraries" also needs nvmath-python and PyTorch: cuBLASLt's heuristic and tuned product take
+turns with PyTorch, and kernels with themselves.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,17 +55,10 @@ REPETITIONS = 8
 TIMING = Timing("kernel", "warm", max_seconds=0.5)
 
 
-def main() -> None:
-    """Make the requested runs."""
-    parser = argparse.ArgumentParser(prog="python -m bench.studies.baseline", description=__doc__)
-    parser.add_argument("folder", type=Path, help="folder to write the results to")
-    parser.add_argument("run", nargs="*", metavar="NAME", help=f"{', '.join(RUNS)} or {LIBRARIES}; all by default")
-    asked = parser.parse_args()
-    names = asked.run or [*RUNS, LIBRARIES]
-    if unknown := set(names) - {*RUNS, LIBRARIES}:
-        parser.error(f"unknown runs: {', '.join(sorted(unknown))}")
+def main(folder: Path, names: Sequence[str] = (*RUNS, LIBRARIES)) -> None:
+    """Make the runs of these names, all by default, and write a file for each into the folder."""
     for name in names:
-        path = asked.folder / f"{name}.json"
+        path = folder / f"{name}.json"
         if name == LIBRARIES:
             libraries(path)
         else:
@@ -123,7 +115,3 @@ def _compared(device: Device, kernel: str, n: int, **other: str) -> dict[str, An
     row |= {"faster": found.faster, "interval": found.interval}
     print(json.dumps(row), flush=True)
     return row
-
-
-if __name__ == "__main__":
-    main()

@@ -13,7 +13,6 @@ ray-killed     the same, and all processes of the second node are killed once a 
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -28,7 +27,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.studies.study import command_line, write
+from bench.studies.study import write
 
 PORT = 6391
 _POLL_SECONDS = 0.05
@@ -37,17 +36,12 @@ _RAY_MEMORY = "200000000"
 _SAID = "^measured | cards differ by | than the median card$| is left out: "
 
 
-def main() -> None:
-    """Make the requested runs, and write the results after each."""
-    parser = command_line("cards", __doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("run", nargs="+", choices=RUNS)
-    parser.add_argument("--devices", default="cuda:0,cuda:1", help="the two cards")
-    parser.add_argument("--options", default="--mm-size 1024 --mm-spread", help="of pytest bench/")
-    asked = parser.parse_args()
-    first, second = asked.devices.split(",")
-    for name in asked.run:
-        add(asked.results, name, asked.options, RUNS[name](first, second, asked.options.split()))
+def main(
+    results: Path, names: Sequence[str], *, devices: str = "cuda:0,cuda:1", options: str = "--mm-size 1024 --mm-spread"
+) -> None:
+    """Make the runs of these names on the two devices, with options of pytest, and write the results after each."""
+    for name in names:
+        add(results, name, options, RUNS[name](devices.split(","), options.split()))
 
 
 def add(path: Path, name: str, options: str, made: Mapping[str, Any]) -> None:
@@ -116,23 +110,6 @@ def _collected(printed: Path) -> int:
     return int(found[1]) if found else 0
 
 
-def warm(first: str, second: str, options: Sequence[str]) -> dict[str, Any]:
-    brief = ("--benchmark-max-time", "0.001", "--mm-baseline", "none", "--mm-spread")
-    return bench(["--mm-device", f"{first},{second}", *brief, *options])
-
-
-def alone(number: int, first: str, second: str, options: Sequence[str]) -> dict[str, Any]:
-    return bench(["--mm-device", (first, second)[number], *(each for each in options if each != "--mm-spread")])
-
-
-def both(first: str, second: str, options: Sequence[str]) -> dict[str, Any]:
-    return bench(["--mm-device", f"{first},{second}", *options])
-
-
-def killed(first: str, second: str, options: Sequence[str]) -> dict[str, Any]:
-    return bench(["--mm-device", f"{first},{second}", *options], kill=lambda: _kill_workers(second))
-
-
 def _kill_workers(device: str) -> None:
     """Kill each process that measures on a device."""
     for number, _, words in _processes():
@@ -141,11 +118,11 @@ def _kill_workers(device: str) -> None:
                 os.kill(number, signal.SIGKILL)
 
 
-def on_ray(kills: bool, first: str, second: str, options: Sequence[str]) -> dict[str, Any]:
+def on_ray(kills: bool, devices: Sequence[str], options: Sequence[str]) -> dict[str, Any]:
     """Run the bench on a Ray that has a node for each of the two devices."""
-    device = first.partition(":")[0]
+    device = devices[0].partition(":")[0]
     where = ["--mm-engine", "ray", "--mm-engine-address", f"127.0.0.1:{PORT}", "--mm-device", device]
-    with _nodes(first, second) as nodes:
+    with _nodes(*devices) as nodes:
         cards = {node.identity: node.device for node in nodes}
         kill = partial(_kill_node, nodes[1].process) if kills else None
         return bench([*where, *options], lambda worker: _card(worker, cards), kill)
@@ -218,17 +195,22 @@ def _descendants(number: int) -> list[int]:
     return [each for child in children for each in (*_descendants(child), child)]
 
 
-RUNS: dict[str, Callable[[str, str, Sequence[str]], dict[str, Any]]] = {
-    "warm": warm,
+def alone(number: int, devices: Sequence[str], options: Sequence[str]) -> dict[str, Any]:
+    return bench(["--mm-device", devices[number], *(each for each in options if each != "--mm-spread")])
+
+
+def both(devices: Sequence[str], options: Sequence[str], kill: Callable[[], None] | None = None) -> dict[str, Any]:
+    return bench(["--mm-device", ",".join(devices), *options], kill=kill)
+
+
+_BRIEFLY = ("--benchmark-max-time", "0.001", "--mm-baseline", "none", "--mm-spread")
+RUNS: dict[str, Callable[[Sequence[str], Sequence[str]], dict[str, Any]]] = {
+    "warm": lambda devices, options: both(devices, [*_BRIEFLY, *options]),
     "first": partial(alone, 0),
     "second": partial(alone, 1),
     "again": partial(alone, 0),
     "both": both,
-    "killed": killed,
+    "killed": lambda devices, options: both(devices, options, lambda: _kill_workers(devices[1])),
     "ray": partial(on_ray, False),
     "ray-killed": partial(on_ray, True),
 }
-
-
-if __name__ == "__main__":
-    main()

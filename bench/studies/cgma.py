@@ -6,16 +6,17 @@ It takes some minutes, most of them for version 1, whose single block walks the 
 from __future__ import annotations
 
 import csv
+from pathlib import Path
 
-from bench.studies.study import ROOT, command_line, write
+from bench.studies.study import ROOT, write
 from mmcore_emulator import profile
 
 PRINTED = ROOT / "tests" / "published" / "poznan_measured.csv"
 
 
-def counted() -> list[dict[str, object]]:
-    """Return a row for each printed figure: version, block, size, CGMA as printed and as counted."""
-    rows: list[dict[str, object]] = []
+def main(results: Path) -> None:
+    """Count, and write a row for each printed figure: version, block, size, CGMA as printed and as counted."""
+    rows = []
     with PRINTED.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             block, size = int(row["block"]), int(row["size"])
@@ -23,8 +24,4 @@ def counted() -> list[dict[str, object]]:
             assert ours is not None
             printed = {"version": row["version"], "block": block, "size": size, "printed": row["cgma"]}
             rows.append({**printed, "counted": round(ours, 4)})
-    return rows
-
-
-if __name__ == "__main__":
-    write(command_line("cgma", __doc__).parse_args().results, {}, cgma=counted())
+    write(results, {}, cgma=rows)

@@ -10,12 +10,13 @@ import json
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from cuda.core import Device as Gpu
 from cuda.core import Stream
 
-from bench.studies.study import command_line, machine_info, write
+from bench.studies.study import machine_info, write
 from mmcore.api import kernels
 from mmcore.devices.base import BoundLaunch, Device, Timer
 from mmcore.devices.loaded_kernel import LoadedKernel
@@ -80,15 +81,7 @@ class Recorder:
 
 
 class CuptiTimer:
-    """A timer that adds up the durations of kernels.
-
-    Args:
-        recorder: CUPTI.
-        stream: an idle stream.
-        work: puts the launches on the stream that it is given.
-        launches: the number of kernels in ``work``.
-        before: untimed work before each launch; None for none.
-    """
+    """A timer that adds up the durations of the kernels in ``work``, each after the untimed work of ``before``."""
 
     method = "CUPTI"
     # CUPTI counts in ns. The host's work on each record is the reason for longer readings.
@@ -127,12 +120,11 @@ class CuptiTimer:
         return sum(end - begin for begin, end in records) * 1e-9
 
 
-def main() -> None:
+def main(results: Path) -> None:
     """Measure every case and write the results.
 
     All readings from events come first: once CUPTI is started, launches in CUDA graphs take longer.
     """
-    path = command_line("clock_comparison", __doc__).parse_args().results
     opened = open_device("cuda")
     by_events = [_measured(opened, case, _by_events) for case in CASES]
     with_cupti = partial(_by_cupti, Recorder())
@@ -141,7 +133,7 @@ def main() -> None:
         {"kernel": kernel, "n": n, "block": block, **events, **cupti}
         for (kernel, n, block), events, cupti in zip(CASES, by_events, by_cupti, strict=True)
     ]
-    write(path, machine_info(opened.facts), microseconds=rows)
+    write(results, machine_info(opened.facts), microseconds=rows)
     print(*map(json.dumps, rows), sep="\n")
 
 
@@ -185,7 +177,3 @@ def _medians(timers: Mapping[str, Timer]) -> dict[str, float]:
     for timer in timers.values():
         timer.close()
     return {method: statistics.median(values) for method, values in readings.items()}
-
-
-if __name__ == "__main__":
-    main()

@@ -18,7 +18,7 @@ import numpy as np
 
 from bench.studies.public_kernels.corpus import KERNELS
 from bench.studies.public_kernels.declared import CHECKOUTS
-from bench.studies.study import command_line, machine_info, printed_rows, write
+from bench.studies.study import machine_info, printed_rows, write
 from mmcore import kernels
 from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
@@ -38,19 +38,15 @@ SEED = 1
 Draw = Callable[[Problem, str, int], Matrices]
 
 
-def main() -> None:
-    """Compare, print a line for each kernel, and write the rows."""
-    parser = command_line("emulated_bits", __doc__, jobs=True, checkouts="folder with a checkout of each repository")
-    parser.add_argument("--kernel", default="*", help="name or pattern of the kernels")
-    parser.add_argument("--registered", default="", metavar="PATTERN", help="registered kernels instead of public ones")
-    asked = parser.parse_args()
-    os.environ[CHECKOUTS] = str(asked.checkouts.resolve())
-    compare: Callable[[str], dict[str, Any]] = partial(public_compared, asked.checkouts)
-    names = [name for name in KERNELS if fnmatch.fnmatch(name, asked.kernel)]
-    if asked.registered:
-        compare, names = registered_compared, fnmatch.filter(kernels(), asked.registered)
-    rows = list(printed_rows(compare, names, asked.jobs))
-    write(asked.results, machine_info(open_device("cuda").facts), rows=rows)
+def main(checkouts: Path, results: Path, *, kernel: str = "*", registered: str = "", jobs: int = 1) -> None:
+    """Compare the kernels of a name or pattern, print a line for each, and write the rows."""
+    os.environ[CHECKOUTS] = str(checkouts.resolve())
+    compare: Callable[[str], dict[str, Any]] = partial(public_compared, checkouts)
+    names = fnmatch.filter(KERNELS, kernel)
+    if registered:
+        compare, names = registered_compared, fnmatch.filter(kernels(), registered)
+    rows = list(printed_rows(compare, names, jobs))
+    write(results, machine_info(open_device("cuda").facts), rows=rows)
 
 
 def public_compared(checkouts: Path, name: str) -> dict[str, Any]:
@@ -107,7 +103,3 @@ def product(
         loaded.buffers["C"].download(result)
         approximate = getattr(loaded.module, "approximate_operations", 0)
     return result.view(f"u{result.itemsize}"), approximate
-
-
-if __name__ == "__main__":
-    main()

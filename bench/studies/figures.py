@@ -1,4 +1,4 @@
-"""The documentation's figures, made from the committed results: ``python -m bench.studies.figures`` writes them."""
+"""The documentation's figures, made from the committed results."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def svg(source: Source) -> str:
     return figure(results, source.kind, source.size).svg()
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Write every figure."""
     for name, source in FIGURES.items():
         (ROOT / name).parent.mkdir(exist_ok=True)
         (ROOT / name).write_text(svg(source), encoding="utf-8")

@@ -14,17 +14,16 @@ take.
 
 from __future__ import annotations
 
-import argparse
 import datetime
 import multiprocessing
 import platform
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -51,70 +50,68 @@ Counts = Counter[tuple[str, str]]
 """Cases by kernel and outcome."""
 
 
-def main() -> None:
-    """Try the cases, print what happened, and save the counts."""
-    parser = argparse.ArgumentParser(prog="python -m bench.studies.fuzz", description=__doc__)
-    parser.add_argument("device", choices=[*sorted(EXTENTS), TYPES])
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
-    parser.add_argument("--cases", type=int, help="cases of each seed (1000), or of each types and kind (200)")
-    parser.add_argument("--jobs", type=int, default=1, help="processes; one on a GPU")
-    parser.add_argument("--only", type=int, help="this case of each seed alone")
-    parser.add_argument("--save", type=Path, metavar="RESULTS.json")
-    asked = parser.parse_args()
+def main(
+    device: Literal["emulator", "cuda", "types"],
+    *,
+    seeds: Sequence[int] = (1,),
+    cases: int | None = None,
+    jobs: int = 1,
+    only: int | None = None,
+    save: Path | None = None,
+) -> None:
+    """Try the cases, print what happened, and save the counts.
+
+    Args:
+        device: where kernels run; "types" needs none.
+        seeds: of the runs.
+        cases: of each seed (1000), or of each types and kind (200).
+        jobs: processes; one on a GPU.
+        only: this case of each seed alone.
+        save: file to write.
+    """
     began = time.perf_counter()
-    with ProcessPoolExecutor(asked.jobs, multiprocessing.get_context("spawn")) as pool:
-        document = try_types(pool, asked) if asked.device == TYPES else try_kernels(pool, asked)
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+        if device == TYPES:
+            document = try_types(pool, seeds[0], cases or 200)
+        else:
+            numbers = range(cases or 1000) if only is None else range(only, only + 1)
+            document = try_kernels(pool, device, seeds, numbers)
     seconds = round(time.perf_counter() - began)
     print(f"no wrong verdict, {seconds} s")
-    if asked.save:
+    if save:
         versions = {"python": platform.python_version(), "numpy": np.__version__}
         head = {"date": datetime.datetime.now(datetime.UTC).date().isoformat(), **versions, "seconds": seconds}
-        write(asked.save, head | document)
+        write(save, head | document)
 
 
 # Kernels on a device
 
 
-def try_kernels(pool: ProcessPoolExecutor, asked: argparse.Namespace) -> dict[str, Any]:
+def try_kernels(pool: ProcessPoolExecutor, device: str, seeds: Sequence[int], numbers: range) -> dict[str, Any]:
     """Return the outcomes of all cases by kernel; the first wrong verdict ends the program."""
-    first, end = (0, asked.cases or 1000) if asked.only is None else (asked.only, asked.only + 1)
     parts = [
-        (seed, range(begin, min(begin + _TOGETHER, end)))
-        for begin in range(first, end, _TOGETHER)
-        for seed in asked.seeds
+        (seed, numbers[begin : begin + _TOGETHER]) for begin in range(0, len(numbers), _TOGETHER) for seed in seeds
     ]
-    counts = try_all(pool, asked.device, parts)
-    for outcome in sorted({outcome for _, outcome in counts}):
-        print(f"{outcome:50} {sum(count for (_, name), count in counts.items() if name == outcome):6}")
-    by_kernel: dict[str, dict[str, int]] = {}
-    for (kernel, outcome), count in sorted(counts.items()):
-        by_kernel.setdefault(kernel, {})[outcome] = count
-    head = machine_info(open_device(asked.device).facts)
-    return {**head, "seeds": asked.seeds, "cases": counts.total(), "outcomes": by_kernel}
-
-
-def try_all(pool: ProcessPoolExecutor, device: str, parts: Iterable[tuple[int, range]]) -> Counts:
-    """Try cases, given as (seed, numbers), and print how many are done."""
     counts = Counts()
     with tempfile.TemporaryDirectory() as folder:
-        runs = [pool.submit(try_part, device, seed, numbers, Path(folder)) for seed, numbers in parts]
+        runs = [pool.submit(try_part, device, seed, part, Path(folder)) for seed, part in parts]
         for run in as_completed(runs):
             if error := run.exception():
                 pool.shutdown(cancel_futures=True)
                 raise SystemExit(str(error))
             counts += run.result()
             print(f"{counts.total()} cases", flush=True)
-    return counts
+    for outcome in sorted({outcome for _, outcome in counts}):
+        print(f"{outcome:50} {sum(count for (_, name), count in counts.items() if name == outcome):6}")
+    by_kernel: dict[str, dict[str, int]] = {}
+    for (kernel, outcome), count in sorted(counts.items()):
+        by_kernel.setdefault(kernel, {})[outcome] = count
+    head = machine_info(open_device(device).facts)
+    return {**head, "seeds": seeds, "cases": counts.total(), "outcomes": by_kernel}
 
 
 def try_part(name: str, seed: int, numbers: range, folder: Path) -> Counts:
-    """Try some cases of a seed.
-
-    Args:
-        name: the device.
-        seed: of the run.
-        numbers: of the cases.
-        folder: receives changed sources.
+    """Try some cases of a seed on a device, with changed sources in the folder.
 
     Raises:
         RuntimeError: a verdict is wrong; the message ends with the command that repeats the case.
@@ -126,7 +123,7 @@ def try_part(name: str, seed: int, numbers: range, folder: Path) -> Counts:
         try:
             counts[case.subject.kernel.name, try_case(case, opened, folder, rehearsal=emulator)] += 1
         except Exception as error:
-            again = f"python -m bench.studies.fuzz {name} --seeds {seed} --only {number}"
+            again = f"python -m bench.studies fuzz {name} --seeds {seed} --only {number}"
             raise RuntimeError(f"{type(error).__name__}: {error}\n{describe(case)}\nagain: {again}") from None
     return counts
 
@@ -134,9 +131,9 @@ def try_part(name: str, seed: int, numbers: range, folder: Path) -> Counts:
 # Products of all types
 
 
-def try_types(pool: ProcessPoolExecutor, asked: argparse.Namespace) -> dict[str, Any]:
+def try_types(pool: ProcessPoolExecutor, seed: int, cases: int) -> dict[str, Any]:
     """Return the outcomes of products by types and kind, and the shares of the tolerance of 8-bit floats by k."""
-    seed, cases, types = asked.seeds[0], asked.cases or 200, {}
+    types = {}
     runs = [pool.submit(try_products, number, seed, cases) for number in range(len(ARITHMETICS))]
     shares = [pool.submit(share_of_tolerance, k) for k in _DEPTHS]
     for arithmetic, run in zip(map(str, ARITHMETICS), runs, strict=True):
@@ -180,7 +177,3 @@ def share_of_tolerance(k: int) -> dict[str, float]:
             if matrices.rows is None:
                 tolerances.append(float(truth.bound.mean() / np.sqrt(np.square(truth.product).mean())))
     return {"error": max(errors), "tolerance": max(tolerances)}
-
-
-if __name__ == "__main__":
-    main()

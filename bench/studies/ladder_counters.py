@@ -5,17 +5,17 @@ GPU. ``launch``, run on a GPU under ncu, measures how busy the units are in the 
 
     ncu --clock-control none --profile-from-start off --page raw --section SpeedOfLight
         --section ComputeWorkloadAnalysis --section WarpStateStats
-        python -m bench.studies.ladder_counters launch > RAW
+        python -m bench.studies ladder_counters launch > RAW
 
-``ncu RAW RESULTS.json`` extracts the figures for docs/ladder.md.
+``ncu RESULTS.json < RAW`` extracts the figures for docs/ladder.md.
 """
 
 from __future__ import annotations
 
-import argparse
 import re
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import mmcore
 from bench.studies.study import machine_info, write
@@ -53,23 +53,15 @@ _METRICS = {
 _MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 
 
-def main() -> None:
+def main(command: Literal["emulator", "launch", "ncu"], results: Path = Path("ladder_counters.json")) -> None:
     """Count on the emulator, launch for ncu, or read ncu's output."""
-    parser = argparse.ArgumentParser(prog="python -m bench.studies.ladder_counters", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("emulator").add_argument("results", type=Path)
-    commands.add_parser("launch")
-    ncu = commands.add_parser("ncu")
-    ncu.add_argument("raw", type=Path)
-    ncu.add_argument("results", type=Path)
-    asked = parser.parse_args()
-    if asked.command == "launch":
+    if command == "launch":
         launch()
-    elif asked.command == "ncu":
-        write(asked.results, {"size": SIZE}, functions=functions(asked.raw.read_text()))
+    elif command == "ncu":
+        write(results, {"size": SIZE}, functions=functions(sys.stdin.read()))
     else:
         preset = next(each for each in mmcore_presets() if each.name == "ladder")
-        write(asked.results, machine_info({}), rows=map(emulated, preset.kernels))
+        write(results, machine_info({}), rows=map(emulated, preset.kernels))
 
 
 def emulated(name: str) -> dict[str, Any]:
@@ -95,8 +87,7 @@ def launch() -> None:
     for name in TOP:
         kernel = mmcore.kernels()[name]
         cell = Cell(name, SIZE, SIZE, SIZE, seed=1)
-        answers = registry().hook.mmcore_baselines(kernel=kernel)
-        offered = registry().answers(answers, "mmcore_baselines", instance_of(mmcore.Kernel))
+        offered = registry().answers("mmcore_baselines", instance_of(mmcore.Kernel), kernel=kernel)
         for each in (kernel, next(baseline for baseline in offered if baseline.name == BEST)):
             with prepared_cell(cell, device, each) as loaded:
                 loaded.run()
@@ -127,7 +118,3 @@ def functions(raw: str) -> list[dict[str, object]]:
             row[name] = value * _MICROSECONDS[metrics[metric][0]] if name == "duration" else value
         rows.append(row)
     return rows
-
-
-if __name__ == "__main__":
-    main()

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import torch
 from mmasim.nv_ptx import isa_mma, isa_wgmma
 from mmasim.nv_ptx.sim import MMA, WGMMA
 
-from bench.studies.study import command_line, write
+from bench.studies.study import write
 from bench.studies.tensor_cores.numbers import FLOATS, Case, Draw, Operands, Values
 from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
 from mmcore_emulator.tensor_cores.elements import bits_of, values
@@ -33,11 +34,7 @@ _STORED = {1: np.uint8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 @dataclass(frozen=True)
 class Compared:
-    """An instruction of one compute capability that both models know.
-
-    Attributes:
-        form: shape and types as mmasim names them, "m16n8k16.f32.f16.f16.f32" or "m64n8k16.f32.f16.f16".
-    """
+    """An instruction that both models know; its form is mmasim's: "m16n8k16.f32.f16.f16.f32", without C in wgmma."""
 
     capability: tuple[int, int]
     instruction: str
@@ -109,9 +106,8 @@ def compared() -> Iterator[Compared]:
                 yield Compared(capability, "wgmma", form)
 
 
-def main() -> None:
+def main(results: Path) -> None:
     """Compare everything, print a line for each instruction and write the counts."""
-    path = command_line("mmasim_comparison", __doc__).parse_args().results
     rows = []
     for each in compared():
         counts = [each.differences(kind, -(-DOT_PRODUCTS // len(FLOATS))) for kind in FLOATS]
@@ -123,8 +119,4 @@ def main() -> None:
         for kind, count in zip(FLOATS, counts, strict=True):
             if count["differ"]:
                 print(f"    {kind}: {json.dumps(count)}", flush=True)
-    write(path, {"mmasim": version("mmasim")}, rows=rows)
-
-
-if __name__ == "__main__":
-    main()
+    write(results, {"mmasim": version("mmasim")}, rows=rows)

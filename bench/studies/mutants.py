@@ -7,7 +7,6 @@ that ``pytest --cov --cov-context=test`` writes.
 
 from __future__ import annotations
 
-import argparse
 import ast
 import functools
 import json
@@ -15,9 +14,9 @@ import random
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from coverage import CoverageData
 
@@ -67,7 +66,7 @@ def meaning(source: str) -> str:
     return ast.dump(tree)
 
 
-def draw(data: CoverageData, paths: list[Path], count: int, seed: int) -> Iterator[Mutant]:
+def draw(data: CoverageData, paths: Sequence[Path], count: int, seed: int) -> Iterator[Mutant]:
     """Yield mutants of one line each, drawn uniformly from the covered lines of some files and folders."""
     from cosmic_ray import plugins
     from cosmic_ray.mutating import mutate_code
@@ -118,31 +117,26 @@ def outcome(mutant: Mutant, data: CoverageData) -> str:
     return "killed" if status in KILLED else "survived"
 
 
-def main() -> None:
-    """Draw mutants, or run those of a file."""
-    parser = argparse.ArgumentParser(prog="python -m bench.studies.mutants", description=__doc__)
-    parser.add_argument("action", choices=["draw", "run"])
-    parser.add_argument("results", type=Path, help="JSON file of the mutants")
-    parser.add_argument("paths", type=Path, nargs="*", help="files and folders to draw from")
-    parser.add_argument("--coverage", default=".coverage", help="file of the coverage")
-    parser.add_argument("--count", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    data = CoverageData(options.coverage)
+def main(
+    action: Literal["draw", "run"],
+    results: Path,
+    paths: Sequence[Path] = (),
+    *,
+    coverage: str = ".coverage",
+    count: int = 50,
+    seed: int = 0,
+) -> None:
+    """Draw mutants of files and folders, or run those of the results."""
+    data = CoverageData(coverage)
     data.read()
-    if options.action == "draw":
-        mutants = list(draw(data, options.paths, options.count, options.seed))
-        write(options.results, {"seed": options.seed}, mutants=mutants)
+    if action == "draw":
+        write(results, {"seed": seed}, mutants=list(draw(data, paths, count, seed)))
         return
-    document = json.loads(options.results.read_text(encoding="utf-8"))
+    document = json.loads(results.read_text(encoding="utf-8"))
     command = ["git", "rev-parse", "--short", "HEAD"]
     revision = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout.strip()
     mutants = document.pop("mutants")
     for mutant in mutants:
         mutant["outcomes"][revision] = outcome(mutant, data)
-        write(options.results, document, mutants=mutants)
+        write(results, document, mutants=mutants)
     print(Counter(mutant["outcomes"][revision] for mutant in mutants))
-
-
-if __name__ == "__main__":
-    main()

@@ -16,13 +16,13 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from bench.studies.public_kernels.declared import CHECKOUTS
-from bench.studies.study import command_line, machine_info, write
+from bench.studies.study import machine_info, write
 from mmcore import Config, Problem, ceil_div
 from mmcore.cell import LIBRARY, Cell, Timing
 from mmcore.devices.base import Device
@@ -33,43 +33,43 @@ from mmcore.registry import referenced_kernel
 SIZES = (1024, 4096, 8192)
 SECONDS = 0.3
 REPETITIONS = 3
-FAST_CU, FAST_CU_SIZE = "bench.studies.public_kernels.worker:fast_cu.matmul_12", 8192
+FAST_CU, FAST_CU_SIZE = "bench.studies.public_kernels.corpus:fast_cu.matmul_12", 8192
 _PRINTED = re.compile(r"KERNEL (\d+)\n.*?elapsed time: \(([\d.]+)\) s", re.DOTALL)
 
 Clocks = Mapping[str, Callable[[], float]]
 """Functions that measure a kernel in seconds, by the name of the clock."""
 
 
-def main() -> None:
-    """Measure with the clocks that are installed, and write the results."""
-    parser = command_line("own_benchmarks", __doc__)
-    parser.add_argument("--kernel", default="*", help="name or pattern of the kernels; the rows of others are kept")
-    parser.add_argument("--checkouts", type=Path, help="folder with a checkout of fast.cu")
-    parser.add_argument(
-        "--program", action="append", metavar="NAME=PATH", help="fast.cu's program, by a name for its row"
-    )
-    asked = parser.parse_args()
+def main(results: Path, *, kernel: str = "*", checkouts: Path | None = None, program: Sequence[str] = ()) -> None:
+    """Measure with the clocks that are installed, and write the results.
+
+    Args:
+        results: file to write.
+        kernel: name or pattern of the kernels; the rows of others are kept.
+        checkouts: folder with a checkout of fast.cu.
+        program: fast.cu's program, as NAME=PATH with a name for its row.
+    """
     device = open_device("cuda")
-    before = json.loads(asked.results.read_text(encoding="utf-8"))["rows"] if asked.results.exists() else []
-    rows: list[dict[str, Any]] = [row for row in before if not fnmatch.fnmatch(row["kernel"], asked.kernel)]
+    before = json.loads(results.read_text(encoding="utf-8"))["rows"] if results.exists() else []
+    rows: list[dict[str, Any]] = [row for row in before if not fnmatch.fnmatch(row["kernel"], kernel)]
     for name, clocks in (("triton.matmul_f16", triton_clocks), ("cutedsl.matmul", cute_clocks)):
-        kernel = referenced_kernel(name)
-        for n in SIZES if fnmatch.fnmatch(name, asked.kernel) else ():
+        subject = referenced_kernel(name)
+        for n in SIZES if fnmatch.fnmatch(name, kernel) else ():
             try:
-                theirs = clocks(kernel.square_problem(n), kernel.usual_configs[0])
+                theirs = clocks(subject.square_problem(n), subject.usual_configs[0])
             except ImportError as error:
                 print(f"{name} is skipped: {error}")
                 break
             clocks_of_ours = {**_mmcore(device, name, n, "warm"), **_mmcore(device, name, n, "cold")}
             rows += measured(device, name, n, {**clocks_of_ours, **theirs})
-    if asked.program:
-        os.environ[CHECKOUTS] = str(asked.checkouts.resolve())
+    if program and checkouts:
+        os.environ[CHECKOUTS] = str(checkouts.resolve())
         ours = _mmcore(device, FAST_CU, FAST_CU_SIZE, "warm")
         rested = _mmcore(device, FAST_CU, FAST_CU_SIZE, "warm", "after a pause", pause=5, max_seconds=0.012)
-        programs = dict(each.split("=", 1) for each in asked.program)
+        programs = dict(each.split("=", 1) for each in program)
         theirs = {name: functools.partial(program_seconds, Path(path), 12) for name, path in programs.items()}
         rows += measured(device, FAST_CU, FAST_CU_SIZE, {**ours, **rested, **theirs})
-    write(asked.results, machine_info(device.facts), rows=rows)
+    write(results, machine_info(device.facts), rows=rows)
 
 
 def measured(device: Device, kernel: str, n: int, clocks: Clocks) -> list[dict[str, Any]]:
@@ -174,7 +174,3 @@ def program_seconds(program: Path, number: int) -> float:
     """Run fast.cu's program and return the seconds that it prints for a kernel."""
     printed = subprocess.run([program], capture_output=True, text=True, check=True, timeout=300).stdout
     return float(dict(_PRINTED.findall(printed))[str(number)])
-
-
-if __name__ == "__main__":
-    main()

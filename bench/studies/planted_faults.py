@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bench.studies.study import command_line, machine_info, printed_rows, write
+from bench.studies.study import machine_info, printed_rows, write
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError, TimeLimit
 from mmcore.executor.choose_device import open_device
@@ -23,11 +23,10 @@ LIMIT = 25
 """The time limit of each of compute-sanitizer's tools, in seconds."""
 
 
-def main() -> None:
+def main(results: Path, *, jobs: int = 1) -> None:
     """Check each fault in both ways, print a line for it, and write the rows."""
-    asked = command_line("planted_faults", __doc__, jobs=True).parse_args()
-    rows = list(printed_rows(checked, range(-len(KERNELS), len(FAULTS)), asked.jobs))
-    write(asked.results, machine_info(open_device("cuda").facts), rows=rows)
+    rows = list(printed_rows(checked, range(-len(KERNELS), len(FAULTS)), jobs))
+    write(results, machine_info(open_device("cuda").facts), rows=rows)
 
 
 def checked(number: int) -> dict[str, Any]:
@@ -60,7 +59,3 @@ def _sanitized(kernel: str, folder: str, sizes: tuple[int, int, int]) -> list[st
     except MmcoreError as error:
         return str(error).splitlines()[0]
     return sorted({each.kind for each in check.violations})
-
-
-if __name__ == "__main__":
-    main()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.studies.study import command_line, write
+from bench.studies.study import write
 from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
 from mmcore_emulator.tensor_cores.summation import multiply_add
 
@@ -58,10 +58,9 @@ def compared(directory: Path) -> Iterator[dict[str, Any]]:
                 yield about | {"dot products": len(d), "differ": int(differ.sum())}
 
 
-if __name__ == "__main__":
-    parser = command_line("published_outputs", __doc__, directory="model_validation of the checkout")
-    asked = parser.parse_args()
-    found = list(compared(asked.directory))
+def main(directory: Path, results: Path) -> None:
+    """Compare with the directory ``model_validation``, print the rows and write them."""
+    found = list(compared(directory))
     for row in found:
         print(*row.values(), sep="\t")
-    write(asked.results, {"source": "github.com/north-numerical-computing/MATLAB-tensor-core"}, rows=found)
+    write(results, {"source": "github.com/north-numerical-computing/MATLAB-tensor-core"}, rows=found)

@@ -7,11 +7,10 @@ wrong.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from typing import Any
+import itertools
+from pathlib import Path
 
-from bench.studies.study import command_line, write
+from bench.studies.study import write
 from mmcore.cell import BRIEFLY, LIBRARY, Cell, Timing
 from mmcore.executor import end_workers, measure_cell
 from mmcore.registry import registry
@@ -21,46 +20,22 @@ KERNELS = (
     *("ladder.f16.02_any", "ladder.bf16.12_any", "ladder.e4m3.01_any"),
 )
 SIZES = ((512, 512, 512), (1000, 1000, 1000), (1024, 1024, 1024), (16, 4096, 4096), (128, 4096, 14336))
-CHOSEN, DEFAULT = "chosen", "default"
 
 
-def main() -> int:
+def main(results: Path) -> int:
     """Measure, print and write."""
-    path = command_line("similar_card", __doc__).parse_args().results
-    rows = []
+    timings, rows = (Timing("kernel", "warm", **BRIEFLY),), []
     try:
-        for row in measured():
-            rows.append(row)
-            print(*row.values(), flush=True)
+        for name, (m, n, k), which in itertools.product(KERNELS, SIZES, ("chosen", "default")):
+            kernel = registry().kernels[name].item
+            config = kernel.fitting_config(kernel.problem(m, n, k)).to_json() if which == "default" else {}
+            cell = Cell(name, m, n, k, config=config, device="cuda", timings=timings, baseline=LIBRARY, seed=1)
+            result = measure_cell(cell)
+            row = {"kernel": name, "m": m, "n": n, "k": k, "config": which, "origin": result.config_origin}
+            row |= {"verified": result.verified, "seconds": result.kernel_seconds}
+            rows.append(row | {"of_cublas": result.baseline and result.baseline.faster})
+            print(*rows[-1].values(), flush=True)
     finally:
         end_workers()
-    write(path, {"device": rows[0].pop("device")}, rows=rows)
+    write(results, {"device": result.device_description}, rows=rows)
     return int(not all(row["verified"] for row in rows))
-
-
-def measured() -> Iterator[dict[str, Any]]:
-    """Yield a row for each kernel, size and config; the first row also has the name of the device."""
-    timings = (Timing("kernel", "warm", **BRIEFLY),)
-    for number, (name, (m, n, k), which) in enumerate(
-        (name, size, which) for name in KERNELS for size in SIZES for which in (CHOSEN, DEFAULT)
-    ):
-        kernel = registry().kernels[name].item
-        config = kernel.fitting_config(kernel.problem(m, n, k)).to_json() if which == DEFAULT else {}
-        cell = Cell(name, m, n, k, config=config, device="cuda", timings=timings, baseline=LIBRARY, seed=1)
-        result = measure_cell(cell)
-        yield {
-            **({} if number else {"device": result.device_description}),
-            "kernel": name,
-            "m": m,
-            "n": n,
-            "k": k,
-            "config": which,
-            "origin": result.config_origin,
-            "verified": result.verified,
-            "seconds": result.kernel_seconds,
-            "of_cublas": result.baseline and result.baseline.faster,
-        }
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,14 +1,13 @@
 """``mmcore tune`` beside exhaustive search and Kernel Tuner.
 
-``measure RESULTS.json SIZE KERNEL…`` measures every config of each kernel by ``mmcore tune --all``, and then searches
-as a user would; it needs a GPU. ``replay RESULTS.json`` needs none: it repeats the search with twenty seeds and the
-measured times. With the package kernel-tuner it also runs Kernel Tuner's strategies in simulation mode, with as many
-evaluations.
+``measure RESULTS.json KERNEL… --size N`` measures every config of each kernel by ``mmcore tune --all``, and then
+searches as a user would; it needs a GPU. ``replay RESULTS.json`` needs none: it repeats the search with twenty seeds
+and the measured times. With the package kernel-tuner it also runs Kernel Tuner's strategies in simulation mode, with
+as many evaluations.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import json
@@ -18,9 +17,9 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import mmcore
 from bench.studies.study import facts_of, machine_info, write
@@ -35,7 +34,7 @@ STRATEGIES = ("random_sample", "bayes_opt", "genetic_algorithm", "simulated_anne
 """Kernel Tuner's strategies that are replayed."""
 
 
-def measure(path: Path, size: str, kernels: list[str]) -> None:
+def measure(path: Path, size: str, kernels: Sequence[str]) -> None:
     """Measure every config, and search; write the results after each kernel."""
     rows: list[dict[str, Any]] = json.loads(path.read_text())["kernels"] if path.exists() else []
     head = machine_info(facts_of("cuda"))
@@ -69,12 +68,9 @@ def replay(path: Path) -> None:
         for name, found in row["replayed"].items():
             if isinstance(found, list):
                 near = sum(each["slower"] <= NEAR for each in found)
-                print(row["kernel"], name, f"{near} of {len(found)} within 2 %, median", _median(found), flush=True)
+                median = statistics.median(each["slower"] for each in found)
+                print(row["kernel"], name, f"{near} of {len(found)} within 2 %, median {median:.4f}", flush=True)
     write(path, {"machine_info": document["machine_info"]}, kernels=document["kernels"])
-
-
-def _median(found: list[dict[str, Any]]) -> float:
-    return round(float(statistics.median(each["slower"] for each in found)), 4)
 
 
 def _measured(row: Mapping[str, Any]) -> tuple[SearchSpace, dict[str, float | None]]:
@@ -91,7 +87,7 @@ def _search(space: SearchSpace, seconds: Mapping[str, float | None], evaluations
     from mmcore_tools.tune.search import Search
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    search = Search("replayed", space, optuna.storages.InMemoryStorage(), "tpe", seed)
+    search = Search("replayed", space, optuna.storages.InMemoryStorage(), seed)
     pending: list[Any] = []
     while True:
         while len(pending) < 5 and len(search.seconds) + len(pending) < evaluations and (asked := search.ask()):
@@ -142,21 +138,11 @@ def _found(tried: Iterator[float | None], seconds: Mapping[str, float | None]) -
     return {"slower": best / least, "near_after": near, "evaluated": len(times)}
 
 
-def main() -> None:
-    """Measure or replay."""
-    parser = argparse.ArgumentParser(prog="python -m bench.studies.tuning", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    measuring = commands.add_parser("measure")
-    measuring.add_argument("results", type=Path)
-    measuring.add_argument("size")
-    measuring.add_argument("kernel", nargs="+")
-    commands.add_parser("replay").add_argument("results", type=Path)
-    asked = parser.parse_args()
-    if asked.command == "measure":
-        measure(asked.results, asked.size, asked.kernel)
+def main(
+    command: Literal["measure", "replay"], results: Path, kernels: Sequence[str] = (), *, size: str = "2048"
+) -> None:
+    """Measure kernels at a size, or replay."""
+    if command == "measure":
+        measure(results, size, kernels)
     else:
-        replay(asked.results)
-
-
-if __name__ == "__main__":
-    main()
+        replay(results)

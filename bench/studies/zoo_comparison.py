@@ -12,10 +12,10 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
-from bench.studies.study import ROOT, command_line, facts_of, machine_info, results_text
+from bench.studies.study import ROOT, facts_of, machine_info, write
 from mmcore.cell import Cell, Timing
 from mmcore.cli.output import keep_stdout_for_json
 from mmcore.errors import MmcoreError
@@ -36,10 +36,7 @@ NOT_RUN = "not run"
 class Run:
     """The outcome of measuring every kernel beside some plugins.
 
-    Attributes:
-        warnings: about plugins, from loading them.
-        reports: the fault of each cell's kernel, or :data:`MEASURED`.
-        medians: seconds of each measured cell; None on a device without timing.
+    A cell's report is its kernel's fault or :data:`MEASURED`, and its median None on a device without timing.
     """
 
     warnings: Sequence[str]
@@ -101,80 +98,34 @@ def _anywhere(text: str, site: Path) -> str:
     return text.replace(f"{site}{os.sep}", "").replace(f"{ROOT}{os.sep}", "")
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """A run with the zoo between two runs without: the medians of the cells of other plugins."""
-
-    before: Mapping[str, float | None]
-    beside: Mapping[str, float | None]
-    after: Mapping[str, float | None]
-
-    @property
-    def differences(self) -> dict[str, float]:
-        """The difference of each cell's time beside the zoo from the mean without, as a share of that mean."""
-        found = {}
-        for cell, beside in self.beside.items():
-            before, after = self.before.get(cell), self.after.get(cell)
-            if before is not None and beside is not None and after is not None:
-                found[cell] = 2 * beside / (before + after) - 1
-        return found
-
-    @property
-    def failures(self) -> list[str]:
-        """A sentence for each cell that the zoo affected."""
-        runs = (self.before, self.beside, self.after)
-        missing = [cell for cell in dict.fromkeys(c for run in runs for c in run) if not all(cell in r for r in runs)]
-        changed = {cell: share for cell, share in self.differences.items() if abs(share) > MOST}
-        return [
-            *(f"{cell} was not measured in every run" for cell in missing),
-            *(f"{cell} took {100 * share:+.1f} % beside the zoo" for cell, share in changed.items()),
-        ]
-
-    @property
-    def conclusion(self) -> str:
-        """The result in a sentence."""
-        conclusion = f"{len(self.beside)} other cells are measured beside the zoo"
-        if not self.differences:
-            return conclusion
-        return f"{conclusion}, {100 * max(map(abs, self.differences.values())):.1f} % at most from their times without"
-
-
-def written(head: Mapping[str, Any], zoo: Run, comparison: Comparison) -> str:
-    """Return the file of results, a plugin or a cell on each line."""
+def main(results: Path, device: str = "cuda", kernels: Sequence[str] = ()) -> None:
+    """Measure, write the results, and exit with 1 if the zoo affects other kernels."""
+    with tempfile.TemporaryDirectory() as temporary:
+        alone = install(Path(temporary) / "alone", (GOOD,))
+        zoo = install(Path(temporary) / "zoo", (GOOD, *(plugin.name for plugin in INSTALLED)))
+        before, beside, after = (measured(device, site, kernels) for site in (alone, zoo, alone))
+    runs = [run.of_others() for run in (before, beside, after)]
+    rows = [{"cell": cell, "seconds": [run.get(cell) for run in runs]} for cell in runs[1]]
     plugins = [
         {
             "plugin": f"zoo.{plugin.name}",
             "does": plugin.does,
-            "reported": f"every command: {plugin.harm}" if plugin.harm else zoo.said_of(f"zoo.{plugin.name}"),
+            "reported": f"every command: {plugin.harm}" if plugin.harm else beside.said_of(f"zoo.{plugin.name}"),
             "command": plugin.command,
         }
         for plugin in ZOO
     ]
-    runs = (comparison.before, comparison.beside, comparison.after)
-    rows = [{"cell": cell, "seconds": [run.get(cell) for run in runs]} for cell in comparison.beside]
-    return results_text(head, plugins=plugins, before_beside_after=rows)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure, write the results, and exit with 1 if the zoo affects other kernels."""
-    parser = command_line("zoo_comparison", __doc__)
-    parser.add_argument("device", nargs="?", default="cuda")
-    parser.add_argument("kernel", nargs="*", help="names or patterns; all by default")
-    asked = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as temporary:
-        alone = install(Path(temporary) / "alone", (GOOD,))
-        zoo = install(Path(temporary) / "zoo", (GOOD, *(plugin.name for plugin in INSTALLED)))
-        before, beside, after = (measured(asked.device, site, asked.kernel) for site in (alone, zoo, alone))
-    comparison = Comparison(before.of_others(), beside.of_others(), after.of_others())
-    head = machine_info(facts_of(asked.device))
-    asked.results.parent.mkdir(parents=True, exist_ok=True)
-    asked.results.write_text(written(head, beside, comparison), encoding="utf-8")
+    write(results, machine_info(facts_of(device)), plugins=plugins, before_beside_after=rows)
     for plugin in INSTALLED:
         print(f"zoo.{plugin.name}: {beside.said_of(f'zoo.{plugin.name}')}")
-    print(comparison.conclusion)
-    if comparison.failures:
-        raise SystemExit("\n".join(comparison.failures))
-
-
-if __name__ == "__main__":
-    main()
+    print(f"{len(rows)} other cells are measured beside the zoo")
+    missing = [cell for cell in dict.fromkeys(chain(*runs)) if not all(cell in run for run in runs)]
+    failures = [f"{cell} was not measured in every run" for cell in missing]
+    for cell in runs[1]:
+        without, with_zoo, again = (run.get(cell) for run in runs)
+        if without is not None and with_zoo is not None and again is not None:
+            share = 2 * with_zoo / (without + again) - 1
+            print(f"{cell} took {100 * share:+.1f} % beside the zoo")
+            failures += [f"{cell} took {100 * share:+.1f} % beside the zoo"] * (abs(share) > MOST)
+    if failures:
+        raise SystemExit("\n".join(failures))

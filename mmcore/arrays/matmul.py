@@ -44,7 +44,7 @@ def matmul(
     config: Mapping[str, Any] | None = None,
     device: str = "auto",
 ) -> Any:
-    """Return the product of two matrices, as a kernel computes it in this process. Only :func:`run` verifies it.
+    """Return ``out``, or a new array, with the product that a kernel computes. Only :func:`run` verifies it.
 
     Args:
         a: m×k, of the kernel's element type. A numpy array with any strides (packed once if its rows are not
@@ -57,9 +57,6 @@ def matmul(
         block: threads per block, as for :func:`cell`.
         config: other parameters, as for :func:`cell`.
         device: the device to run on. A product of arrays on a GPU runs on that GPU.
-
-    Returns:
-        ``out``, or the new m×n array.
 
     Raises:
         InvalidProblem: the shapes, types or devices of the arrays do not fit each other, the kernel or the device.
@@ -89,9 +86,7 @@ def best_kernel(a: Any, b: Any, out: Any = None, *, device: str = "auto") -> Cho
 
     On a GPU it is the fastest kernel that is tuned for their types and layouts and the nearest product. It was tuned on
     such a card or else on another, and verified before it was timed. A float32 product keeps float32's tolerance.
-    Without tuned kernels, and without a GPU, it is a plain kernel of float32.
-
-    Arguments and errors are those of :func:`matmul`.
+    Without tuned kernels, and without a GPU, it is a plain kernel of float32. Arguments and errors are as there.
     """
     return _choice(a, b, out, *_device_of(a, b, out, device))[0]
 

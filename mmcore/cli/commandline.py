@@ -14,11 +14,10 @@ import click
 
 from mmcore.cli.kernel_param import add_file_options
 from mmcore.cli.output import keep_stdout_for_json, write
-from mmcore.errors import MmcoreError, TimeLimit, described
+from mmcore.errors import MmcoreError, TimeLimit, described, place
 from mmcore.messages import finish, say, visible
 from mmcore.plugins import imported
-from mmcore.registry import COMMANDS, DISTRIBUTION, registry
-from mmcore.tracebacks import place
+from mmcore.registry import DISTRIBUTION, registry
 
 _OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
 
@@ -31,16 +30,17 @@ class _Context(click.Context):
 
 
 class CommandLine(click.Group):
-    """mmcore's own commands and those of plugins. A command returns its exit code; an error is a sentence and 2."""
+    """The commands that plugins add. A command returns its exit code; an error is a sentence and 2."""
 
     context_class = _Context
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_commands())
+        return sorted(registry().commands)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if (target := _commands().get(cmd_name)) is None:
+        if cmd_name not in registry().commands:
             return None
+        target = registry().commands[cmd_name].item
         command: click.Command
         try:
             command = imported(f"the command {cmd_name}", target)
@@ -53,13 +53,8 @@ class CommandLine(click.Group):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        if args[0] not in COMMANDS and not ctx.resilient_parsing and args[0] not in (known := list(_commands())):
-            import difflib  # only for a name that was mistyped
-
-            begun = [name for name in known if name.startswith(args[0])]
-            near = begun or difflib.get_close_matches(args[0], known, cutoff=0.5)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
-            raise click.UsageError(f"there is no command {args[0]!r}; {hint}")
+        if not ctx.resilient_parsing:
+            registry().commands.named(args[0], registry().failed)
         return super().resolve_command(ctx, args)
 
     def main(self, args: Any = None, prog_name: str | None = "mmcore", *_: Any, **extra: Any) -> NoReturn:
@@ -114,11 +109,6 @@ def _reason(error: Exception) -> str:
         return ": ".join(str(each) for each in (error.filename or what, error.strerror or described(error)) if each)
     where = f" ({file_and_line})" if (file_and_line := place(error)) else ""
     return f"{described(error)}{where}; mmcore or a plugin did not foresee it, and python -X dev -m mmcore shows where"
-
-
-def _commands() -> dict[str, str]:
-    """Every command's "module:function", the core's own first."""
-    return COMMANDS | {name: registered.item for name, registered in sorted(registry().commands.items())}
 
 
 class _Broken(click.Command):

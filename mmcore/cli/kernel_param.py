@@ -9,6 +9,7 @@ from click.core import ParameterSource
 
 from mmcore.kernel_reference import KernelReference, is_file
 from mmcore.messages import say
+from mmcore.plugins import instance_of
 from mmcore.registry import registry
 
 _FACTS = "mmcore.file_facts"  # in a context's meta: values by option's name
@@ -47,21 +48,13 @@ def add_file_options(command: click.Command) -> None:
     """Add plugins' options for kernels in files to a command that takes a kernel and does not have them yet."""
     if not any(isinstance(param.type, KernelParam) for param in command.params):
         return
-    answers = registry().hook.mmcore_file_options()
-    for options in registry().answers(answers, "mmcore_file_options", _checked):
+    for options in registry().answers("mmcore_file_options", lambda answer: [*map(instance_of(click.Option), answer)]):
         known = {param.name for param in command.params}
         for option in options:
             if option.name not in known:
                 # Eager options are read before the kernel, wherever they are on the command line.
                 option.is_eager, option.expose_value, option.callback = True, False, _keep
                 command.params.append(option)
-
-
-def _checked(answer: Any) -> list[click.Option]:
-    options = list(answer)
-    if not all(isinstance(option, click.Option) for option in options):
-        raise TypeError("it returned something other than click options")
-    return options
 
 
 def _is_given(context: click.Context, name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ from mmcore.deadline import USUAL_SECONDS, parse_seconds
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.configs import BLOCK, Config, parse_config
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.problem import three_sizes
 from mmcore.kernel.sizes import LARGEST_SIZE, Sizes, parse_size
 from mmcore.messages import quoted
 from mmcore.registry import registry
@@ -51,12 +53,7 @@ def sizes_type(text: str) -> Sizes:
 
 
 def _with(*options: _Option) -> _Option:
-    def decorated(command: Any) -> Any:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorated
+    return lambda command: functools.reduce(lambda made, option: option(made), reversed(options), command)
 
 
 _BLOCK = "Threads per block; 32 is 32x32 unless the kernel's blocks are flat."
@@ -104,14 +101,16 @@ def timeout_option(what: str) -> _Option:
 
 def requested_sizes(kernel: Kernel, asked: Mapping[str, Any], usual: int, config: Config | None) -> Sizes:
     """Return m, n and k as given; by default the usual size, or the next that the kernel allows."""
-    size: Sizes | None = asked.get("size")
-    sizes = [asked[name] for name in "mnk" if asked.get(name) is not None]
-    if size is not None and sizes:
-        raise InvalidProblem("give either one size or m, n and k, not both")
-    if sizes and len(sizes) < 3:
-        raise InvalidProblem("give one size, or all of m, n and k")
-    m, n, k = size or sizes or [kernel.square_problem(usual, *([config] if config else [])).n] * 3
-    return Sizes(m, n, k)
+    size, m, n, k = (asked.get(name) for name in ("size", "m", "n", "k"))
+    if size is m is n is k is None:
+        size = Sizes(*[kernel.square_problem(usual, *([config] if config else [])).n] * 3)
+    sizes = three_sizes(size, m, n, k)
+    return size or Sizes(*sizes)
+
+
+def sized(asked: Mapping[str, Any]) -> bool:
+    """Return whether the options name a size."""
+    return any(asked.get(name) is not None for name in ("size", *"mnk"))
 
 
 def requested_config(kernel: Kernel, asked: Mapping[str, Any]) -> Config | None:

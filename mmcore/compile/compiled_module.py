@@ -31,8 +31,7 @@ class CompiledFunction:
         registers: registers per thread; 0 where they are not known before the driver makes machine code of PTX.
         static_shared_bytes: shared memory that the source declares, per block.
         parameter_bytes: size of each parameter, in order.
-        spill_bytes: bytes of registers spilled to local memory, stores and loads together, per thread; None where the
-            compiler does not report them.
+        spill_bytes: bytes of registers spilled to local memory per thread, stores and loads; None if not known.
         dynamic_shared_bytes: shared memory per block that each launch gets besides what it asks for itself.
         null_pointers: parameters at the end that each launch gives null pointers to.
     """
@@ -54,10 +53,8 @@ class CompiledModule:
         architecture: what it was compiled for, such as "sm_90".
         source: name of the .cu file.
         functions: the requested functions, by name expression.
-        cubin: machine code; empty where the driver makes it of the PTX.
-        ptx: PTX text; empty where there is machine code alone.
-        excluded_host_code: code of the source and its headers that was not compiled, as it is the host's: name, path,
-            first and last line, and the reason of each part.
+        cubin, ptx: machine code, empty where the driver makes it of the PTX; PTX text, empty where there is none.
+        excluded_host_code: host code that was not compiled: name, path, first and last line, and reason of each part.
     """
 
     architecture: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -15,11 +14,7 @@ from mmcore.registry import registry
 
 
 class Compiler(Protocol):
-    """Makes code of one kind of source; what a plugin's ``mmcore_compilers`` returns.
-
-    Attributes:
-        name: the compiler's name.
-    """
+    """Makes code of one kind of source; what a plugin's ``mmcore_compilers`` returns."""
 
     @property
     def name(self) -> str: ...
@@ -27,8 +22,7 @@ class Compiler(Protocol):
     def version(self) -> str:
         """Return the compiler's version; empty for one that only returns code from other compilers.
 
-        Raises:
-            CompilerMissing: it is not installed; the text says how to install it.
+        Raises CompilerMissing, whose text says how to install it, if it is not there.
         """
 
     def findings(self) -> Mapping[str, str]:
@@ -47,9 +41,7 @@ class Compiler(Protocol):
 def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
     """Compile what a plan launches; nothing where a library is called.
 
-    Args:
-        plan: the plan; its kernel's own ``architecture`` wins over the device's.
-        architecture: the device's, such as "90".
+    ``architecture`` is the device's, such as "90"; the kernel's own takes precedence.
 
     Raises:
         InvalidKernel: the source cannot be read, or no compiler takes it.
@@ -59,15 +51,6 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
     if plan.kernel.call is not None:
         return CompiledModule(architecture, "", {}, b"", "")
     return compiler_of(plan.kernel).compile(plan, architecture)
-
-
-def compiler_versions() -> dict[str, str]:
-    """Return the version of every compiler that is installed, by name."""
-    versions = {}
-    for name, registered in registry().compilers.items():
-        with contextlib.suppress(Exception):  # it is missing, or a third party's
-            versions[name] = registered.item.version()
-    return {name: version for name, version in versions.items() if version}
 
 
 def compiler_of(kernel: Kernel) -> Compiler:

@@ -72,13 +72,7 @@ class BoundLaunch:
 
 @dataclass(frozen=True)
 class Operand:
-    """A matrix in a GPU's memory, as libraries take it.
-
-    Attributes:
-        address: of the first element.
-        shape, strides: rows and columns; elements from one row, and one column, to the next.
-        dtype: element type of the matrix.
-    """
+    """A matrix in a GPU's memory, as libraries take it; strides are elements between rows, and between columns."""
 
     address: int
     shape: tuple[int, int]
@@ -124,13 +118,10 @@ class LoadedModule(Protocol):
         """Make the launches in order, wait for them, and return their violations."""
 
     def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Timer | None:
-        """Return a timer of the launches; None if the device does not support timing.
+        """Return a timer of the launches, which count as one; None if the device does not support timing.
 
-        Args:
-            calls: the launches, which count as one.
-            cold: whether the caches are emptied before each, which is not timed.
-            refresh: copies to make before each, in turns. The time may include them; then compare it with the time of
-                the same copies without ``calls``.
+        When ``cold``, the caches are emptied before each; that is not timed. The copies of ``refresh`` are made before
+        each, in turns. The time may include them; then compare it with the time of the same copies without ``calls``.
         """
 
     def end_to_end_timer(
@@ -180,13 +171,9 @@ class Device(Protocol):
         """Memory filled with NaN, and room behind it that may be read but not written; or :class:`DeviceError`."""
 
     def borrow(self, label: str, array: object) -> tuple[Buffer, tuple[int, ...], tuple[int, ...] | None, str]:
-        """Return the memory of an array with DLPack or ``__cuda_array_interface__``, which is not copied.
+        """Return the buffer, shape, strides in elements (or None) and dtype's name of an array, which is not copied.
 
-        Returns:
-            The buffer, the array's shape, its strides in elements (or None), and the name of its dtype.
-
-        Raises:
-            InvalidProblem: the array is not in this device's memory.
+        It has DLPack or ``__cuda_array_interface__``. Raises InvalidProblem if it is not in this device's memory.
         """
 
     def products(self, problem: Problem, a: Buffer, b: Buffer) -> Products | None:

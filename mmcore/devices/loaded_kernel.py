@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
+from mmcore.compile.compiled_module import CompiledModule
 from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import (
     BoundArgument,
@@ -20,12 +20,13 @@ from mmcore.devices.base import (
     Device,
     HostArray,
     HostCopies,
+    LoadedModule,
     MatrixMap,
     Operand,
 )
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidKernel
-from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Struct, TensorMap, Workspace, scalar_of, scalar_value
+from mmcore.kernel.arguments import MATRICES, Argument, Struct, TensorMap, Workspace, scalar_of, scalar_value
 from mmcore.kernel.launch import Launch, asking
 from mmcore.kernel.problem import dtype_named
 from mmcore.planning.plan import Plan, resource_violations, violation
@@ -34,15 +35,12 @@ from mmcore.planning.plan import Plan, resource_violations, violation
 class LoadedKernel:
     """A kernel that is ready to launch; a context manager that frees the device's memory.
 
-    Args:
-        plan: the launches.
-        device: the device that runs them.
-        compiled: the plan's compiled module; compiled here when None.
-        borrowed: buffers that take the place of matrices' own memory, by "A", "B", "C".
+    The buffers in ``borrowed`` take the place of matrices' own memory, by "A", "B", "C".
+    A given ``module`` stays open afterwards.
 
     Attributes:
-        plan, device, compiled: as above.
-        module: the compiled module on the device.
+        plan, device: the launches, and the device that runs them.
+        compiled, module: the plan's compiled module, and the same on the device.
         buffers: device memory, by matrix or workspace name.
         calls: the launches with their arguments, or the library call.
 
@@ -58,6 +56,7 @@ class LoadedKernel:
         device: Device,
         compiled: CompiledModule | None = None,
         borrowed: Mapping[str, Buffer] | None = None,
+        module: LoadedModule | None = None,
     ) -> None:
         self.plan = plan
         self.device = device
@@ -65,8 +64,9 @@ class LoadedKernel:
         self.compiled = compiled or compile_plan(plan, device.architecture)
         self._check_resources(device)
         with ExitStack() as cleanup:
-            self.module = device.load(self.compiled)
-            cleanup.callback(self.module.close)
+            self.module = module or device.load(self.compiled)
+            if module is None:
+                cleanup.callback(self.module.close)
             self.buffers: dict[str, Buffer] = dict(borrowed or {})
             for label, nbytes, over_read_bytes in self._memory():
                 if label not in self.buffers:
@@ -87,11 +87,6 @@ class LoadedKernel:
         self._cleanup.close()
 
     @property
-    def functions(self) -> tuple[CompiledFunction, ...]:
-        """The compiled function of each launch."""
-        return tuple(launch.function for launch in self.launches)
-
-    @property
     def launches(self) -> tuple[BoundLaunch, ...]:
         """The launches, none where a library is called."""
         return tuple(call for call in self.calls if isinstance(call, BoundLaunch))
@@ -104,10 +99,8 @@ class LoadedKernel:
 
     def run(self) -> list[Violation]:
         """Make the launches and wait for them; return their violations, or else those of the guard zones."""
-        violations = self.module.run(self.calls)
-        if not violations:
-            violations = [violation for buffer in self.buffers.values() for violation in buffer.guard_zone_violations()]
-        return violations
+        zones = (violation for buffer in self.buffers.values() for violation in buffer.guard_zone_violations())
+        return self.module.run(self.calls) or list(zones)
 
     def copies(self) -> tuple[HostCopies, HostCopies]:
         """Return the copies in and out for an end-to-end time: buffers with the last uploaded host arrays."""
@@ -148,19 +141,14 @@ class LoadedKernel:
 
     def _bound_call(self) -> BoundCall:
         """Return the library call with its operands."""
-        plan = self.plan
+        buffers, problem, config, kernel = self.buffers, self.plan.problem, self.plan.config, self.plan.kernel
         operands = {
-            each: Operand(
-                self.buffers[each].address,
-                plan.problem.shape(each),
-                plan.problem.strides(each),
-                plan.problem.dtype_of(each),
-            )
+            each: Operand(buffers[each].address, problem.shape(each), problem.strides(each), problem.dtype_of(each))
             for each in MATRICES
         }
-        assert plan.kernel.call is not None
-        with asking(f"{plan.kernel.name}: its call", f"{plan.problem} with {plan.config}"):
-            return BoundCall(plan.kernel.call(plan.problem, plan.config, operands))
+        assert kernel.call is not None
+        with asking(f"{kernel.name}: its call", f"{problem} with {config}"):
+            return BoundCall(kernel.call(problem, config, operands))
 
     def _bound_argument(self, argument: Argument) -> BoundArgument:
         problem = self.plan.problem
@@ -172,9 +160,9 @@ class LoadedKernel:
             case bytes():
                 return np.void(argument)
             case Struct(members):
-                return np.void(_laid_out([self._bound_argument(member) for member in members]))
+                return np.void(laid_out([_content(self._bound_argument(member)) for member in members]))
             case _:
-                scalar = argument if isinstance(argument, Scalar) else scalar_of(argument, problem)
+                scalar = scalar_of(argument, problem)
                 number: np.generic = np.dtype(scalar.type).type(scalar_value(scalar, problem))
                 return number
 
@@ -193,15 +181,19 @@ class LoadedKernel:
         return MatrixMap(map, self.buffers[name], map.extents, map.strides, map.dtype)
 
 
-def _laid_out(members: Sequence[BoundArgument]) -> bytes:
+def laid_out(members: Sequence[bytes]) -> bytes:
     """Return a structure's bytes: each member at a multiple of its size (of 8 for bytes), padded at the end."""
-    laid_out, alignment = b"", 1
+    content, alignment = b"", 1
     for member in members:
-        content = member if isinstance(member, np.generic) else np.uint64(cast(Buffer, member).address)
-        size = min(content.nbytes, 8)
-        laid_out += bytes(-len(laid_out) % size) + content.tobytes()
+        size = min(len(member), 8)
+        content += bytes(-len(content) % size) + member
         alignment = max(alignment, size)
-    return laid_out + bytes(-len(laid_out) % alignment)
+    return content + bytes(-len(content) % alignment)
+
+
+def _content(member: BoundArgument) -> bytes:
+    number = member if isinstance(member, np.generic) else np.uint64(cast(Buffer, member).address)
+    return number.tobytes()
 
 
 def _nbytes(argument: BoundArgument) -> int:

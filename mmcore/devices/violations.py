@@ -19,12 +19,13 @@ class Violation:
             "timeout", "process-death" or "unrepeatable"; a sanitizer has further kinds.
         message: one sentence on what happened.
         array: the matrix or memory concerned ("A", "B", "C", "shared", a workspace's or variable's name).
-        source: name of the .cu file.
-        line: line in it.
-        block: index of the first block that did it.
-        thread: index of the first thread in that block.
+        source, line: name of the .cu file, and the line in it.
+        block, thread: indices of the first block that did it, and of the first thread in that block.
         fatal: whether the device's memory could not be read afterwards.
         count: how many threads, or elements of a matrix, are concerned.
+        column: column of the line, from 1.
+        callers: file and line of each call that leads to the line, the innermost first.
+        hint: a change that may help, as a clause.
     """
 
     kind: str
@@ -36,19 +37,26 @@ class Violation:
     thread: Dim3 | None = None
     fatal: bool = False
     count: int | None = None
+    column: int | None = None
+    callers: tuple[tuple[str, int], ...] = ()
+    hint: str = ""
 
     def __str__(self) -> str:
         """Return the violation on one line, with its place in the source."""
         place = f"{self.source}:{self.line}"
         known = self.source is None or self.line is None or place in self.message
-        return f"{self.kind}: {self.message}" + ("" if known else f" at {place}")
+        called = "".join(f", called at {source}:{line}" for source, line in self.callers)
+        hint = f"; try {self.hint}" if self.hint else ""
+        return f"{self.kind}: {self.message}" + ("" if known else f" at {place}") + called + hint
 
     def to_json(self) -> dict[str, Any]:
         """Return the violation as JSON-ready values, indices as [x, y, z]."""
-        return {**asdict(self), "block": self.block and list(self.block), "thread": self.thread and list(self.thread)}
+        indices = {"block": self.block and list(self.block), "thread": self.thread and list(self.thread)}
+        return {**asdict(self), **indices, "callers": [list(caller) for caller in self.callers]}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Violation:
         """Return the violation that :meth:`to_json` wrote."""
         indices = {name: values[name] and Dim3(*values[name]) for name in ("block", "thread")}
-        return cls(**{**values, **indices})
+        callers = tuple((source, line) for source, line in values.get("callers", ()))
+        return cls(**{**values, **indices, "callers": callers})

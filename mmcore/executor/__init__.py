@@ -31,18 +31,11 @@ def run(
 ) -> Any:
     """Call a function in the worker process of a device, and return its result.
 
-    Args:
-        device: the device's name.
-        target: "module:function"; it gets the open device, a :class:`~mmcore.measure.Phases`, and the arguments.
-        arguments: JSON-ready values.
-        kernel: a kernel that has no name, as a last argument; everything then happens in this process.
-        timeout: seconds that it may take; no limit when None.
-        begun: is called with the name of each phase as it begins.
+    The function "module:function" gets the open device, a :class:`~mmcore.measure.Phases`, and the JSON-ready
+    arguments. ``begun`` is called with the name of each phase as it begins. A ``kernel`` that has no name is the last
+    argument; everything then happens in this process.
 
-    Raises:
-        TimeLimit: the time limit was reached; the text says where.
-        DeviceLost: the process died.
-        MmcoreError: what the function raised.
+    Raises TimeLimit, DeviceLost if the process died, and what the function raises, as MmcoreError.
     """
     if kernel is not None or os.environ.get(IN_PROCESS) == "1":
         nameless = [] if kernel is None else [kernel]

@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 
 
 def device_name(spec: str) -> str:
-    """Return the name of the device that :func:`open_device` would open; :class:`NoDevice` as there."""
+    """Return the name of the device that :func:`open_device` would open; raises as it does."""
     provider, index = chosen(spec)
     return f"{provider.name}:{index}" if index or provider.supports_timing else provider.name
 
@@ -23,10 +23,7 @@ def open_device(spec: str) -> Device:
     """Open "auto", "NAME" or "NAME:INDEX".
 
     "auto" is the first device that is there, in the order of the providers' ``auto_priority``; a provider without one
-    is never asked.
-
-    Raises:
-        NoDevice: there is no such device; the text lists the devices that there are.
+    is never asked. Raises NoDevice, which lists the devices that there are.
     """
     provider, index = chosen(spec)
     return _asked(provider, lambda: provider.open(index))

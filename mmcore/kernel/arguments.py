@@ -30,8 +30,7 @@ class Scalar:
     """A number passed by value.
 
     Attributes:
-        value: the number, or a name: of one of the problem's sizes ("m", "n", "k", "lda", "ldb", "ldc"), or of a factor
-            ("alpha", "beta").
+        value: the number, or the name of a size ("m", "n", "k", "lda", "ldb", "ldc") or a factor ("alpha", "beta").
         type: numpy's name of the parameter's type ("int32", "uint64", "float32", …).
     """
 
@@ -44,10 +43,9 @@ class Workspace:
     """A pointer to device memory; launches that name the same one share it.
 
     Attributes:
-        name: what violations call it.
+        name: the name in violations.
         nbytes: its size in bytes; the size of ``content`` by default.
-        content: what it holds before the first launch, bytes or a numpy array, at its beginning; NaN where nothing is
-            said. It is filled once: later launches find what the ones before have left.
+        content: its first bytes before the first launch, or a numpy array; the rest is NaN. It is filled only once.
     """
 
     name: str
@@ -87,11 +85,7 @@ class TensorMap:
 
 @dataclass(frozen=True)
 class Struct:
-    """A structure passed by value: its members one behind the other, aligned as C++ aligns them.
-
-    Attributes:
-        members: matrices and workspaces (pointers), sizes, :class:`Scalar`, or bytes as they are.
-    """
+    """A structure passed by value, aligned as in C++, of matrices, workspaces, sizes, :class:`Scalar` and bytes."""
 
     members: tuple[str | Scalar | Workspace | bytes, ...]
 
@@ -159,11 +153,11 @@ def _holds(dtype: str, value: float) -> bool:
     return value in (math.inf, -math.inf) or not abs(value) >= _BEYOND[dtype]
 
 
-def scalar_of(name: str, problem: Problem) -> Scalar:
-    """Return a size as an ``int``, or a factor as a ``float`` (``double`` if C is summed in it)."""
-    if name in FACTORS:
-        return Scalar(name, "float64" if problem.output == "float64" else "float32")
-    return Scalar(name)
+def scalar_of(argument: str | Scalar, problem: Problem) -> Scalar:
+    """Return a scalar; of a name, a size as ``int``, or a factor as ``float`` (``double`` if C is summed in it)."""
+    if argument in FACTORS:
+        return Scalar(argument, "float64" if problem.output == "float64" else "float32")
+    return argument if isinstance(argument, Scalar) else Scalar(argument)
 
 
 def scalar_value(scalar: Scalar, problem: Problem) -> float:
@@ -183,7 +177,7 @@ def inferred_arguments(signature: Signature) -> tuple[Argument, ...]:
     arguments: list[Argument] = []
     for parameter in signature.parameters:
         name = usual.get(parameter.name.casefold())
-        if name in MATRICES and parameter.is_pointer:
+        if name in MATRICES and parameter.type.endswith("*"):
             arguments.append(name)
         elif name in SIZES and "int" in parameter.scalar:
             arguments.append(name if parameter.scalar == "int32" else Scalar(name, parameter.scalar))

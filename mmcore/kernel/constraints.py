@@ -118,11 +118,7 @@ class FlatBlock:
 
 @dataclass(frozen=True)
 class BlockAmong:
-    """The block is one of a few shapes that the source is written for.
-
-    Attributes:
-        shapes: the shapes, each one to three numbers, x first.
-    """
+    """The block is one of a few shapes that the source is written for, each one to three numbers, x first."""
 
     shapes: tuple[Shape, ...]
 

@@ -47,22 +47,20 @@ def check_name(name: str) -> None:
 class Kernel:
     """One variant of the matrix product: its CUDA source, its configs, and its launch rule.
 
-    ``entry``, ``defines`` and ``options`` may hold ``{m}``, ``{n}``, ``{k}``, ``{block.x}`` and every parameter of the
-    config: ``entry="tiled<{BM}, {BN}>"`` instantiates a C++ template. Parameters in capitals that ``entry`` does not
-    name are macros of the source: ``-DTILE=32``.
+    A declaration that contradicts itself raises InvalidKernel. ``entry``, ``defines`` and ``options`` may hold ``{m}``,
+    ``{n}``, ``{k}``, ``{block.x}`` and every parameter of the config: ``entry="tiled<{BM}, {BN}>"`` instantiates a C++
+    template. Parameters in capitals that ``entry`` does not name are macros of the source: ``-DTILE=32``.
 
     Attributes:
         name: unique dotted identifier, package first: "acme.tiled".
         configs: named parameters, the thread block among them, the default first; or a :class:`~mmcore.Space`.
-        source: path of its .cu, .ptx or .cubin file, relative to the plugin's module; the name's last word and ".cu" by
-            default.
+        source: path of its .cu, .ptx or .cubin file, relative to the plugin's module; the name's last word by default.
         build: what makes the code instead of a source, ``(problem, config, architecture) -> Binary``, for an
             architecture such as "90a"; see :class:`mmcore.Binary`.
         call: what computes the product instead of launches, a library: ``(problem, config, operands) -> enqueue``. The
             operands are "A", "B" and "C" on a GPU (:class:`~mmcore.devices.base.Operand`), and ``enqueue(stream)`` puts
             the call on a CUDA stream, given by its handle.
-        title: one line on what the variant does.
-        reference: where it comes from, down to the page.
+        title, reference: one line on what the variant does; where it comes from, down to the page.
         entry: the ``__global__`` function, or a template's name expression; the source's only one by default.
         arguments: what the function takes: "A", "B", "C" (pointers), "m", "n", "k", "lda", "ldb", "ldc" (int),
             :class:`Scalar`, :class:`Workspace`, :class:`TensorMap`; read off its signature by default.
@@ -70,31 +68,24 @@ class Kernel:
         launch: the whole launch rule instead, ``(problem, config, device) -> Launch`` or several made in turn.
         over_read: elements past the end of A and B that may be loaded but never used, by matrix, or a function of
             problem and config. "tiles" if unguarded loads of whole tiles explain it.
-        dtype: element type of A and B: "float32", "float64", "float16", "bfloat16", "tf32" (float32, with only
-            the upper 19 bits used), "float8_e4m3fn", "float8_e5m2", "int8", "uint8" or "int32".
+        dtype: element type of A and B, as in :class:`Problem`.
         accumulator: type the sums are kept in; when not given float32 for floats of 8 or 16 bits and tf32, int32 for
             integers, else ``dtype``. "float22" is what tensor cores sum 8-bit floats in, cut off behind 13 bits;
             "float22/128" if float32 takes over after at most 128 terms.
         output: element type of C; ``accumulator`` when not given, and ``dtype`` (float32 where that is tf32 or has 8
             bits) when neither is.
-        column_major: the matrices that are stored by columns, such as "B" or "BC"; the others are stored by rows.
-        alpha, beta: factors in C = α·A·B + β·C, as numbers; where ``beta`` is 0, C's old value is not read.
-        initial_c: what C holds before the launches where ``beta`` is 0: "poison", or "zeros" for kernels that add to it
-            or multiply it by 0.
+        column_major, alpha, beta, initial_c: as in :class:`Problem`; "zeros" is for kernels that add to C, or multiply
+            it by 0.
         unit: the type that the hardware unit multiplies, whose peak rate the kernel is compared with: "tf32" for
             float32 products on tensor cores; ``dtype`` by default.
         algorithm: "strassen" for Strassen's or Winograd's product, whose errors have a norm-wise bound of their own.
         constraints: what problem and config must satisfy.
-        defines: preprocessor macros besides the parameters.
+        defines, options: preprocessor macros besides the parameters; further options of the compiler.
         include: folders that the source's headers are looked for in, relative to the source.
-        options: further options of the compiler.
         min_compute_capability: least compute capability it runs on, (major, minor).
         architecture: architecture to compile for instead of the device's own, such as "90a".
         known_bugs: deliberate mistakes, a sentence each; empty except in variants that teach a mistake.
         variant_of: the kernel from which it differs only in layout or type. Lists of all kernels leave variants out.
-
-    Raises:
-        InvalidKernel: the declaration contradicts itself. The source is not looked for before it is needed.
     """
 
     name: str
@@ -178,10 +169,9 @@ class Kernel:
             _require("\n" not in each.description, f"the description of {each!r} has more than one line")
         if self.call is not None and not self.configs:
             object.__setattr__(self, "configs", ({},))
-        for name in ("launch", "grid", "build", "call"):
-            rule = getattr(self, name)
-            _require(rule is None or callable(rule), f"its {name} rule is not callable")
         ways = [name for name in ("launch", "grid", "build", "call") if getattr(self, name) is not None]
+        for name in ways:
+            _require(callable(getattr(self, name)), f"its {name} rule is not callable")
         _require("call" not in ways or ways == ["call"], f"a library is called or kernels are launched: {ways}")
         has_arguments = not self.is_code or self.arguments
         _require(has_arguments, "its code is built or compiled and has no signature: it needs arguments=")
@@ -238,10 +228,20 @@ class Kernel:
         object.__setattr__(located, "source", folder / self.source)
         return located
 
-    def launches(self, problem: Problem, config: Config, device: DeviceProperties) -> Any:
-        """Return the answer of its launch rule, or of its grid and over-read, which may be anything at all."""
+    def launches(self, problem: Problem, config: Config, device: DeviceProperties) -> tuple[Launch, ...]:
+        """Return the launches of its rule, before any limit is checked; none of a library. Raises InvalidKernel."""
         if self.call is not None:
             return ()
+        with asking(f"{self.name}: its launch rule", f"{problem} with {config}"):
+            ruled = self._ruled(problem, config, device)
+            several = (ruled,) if isinstance(ruled, Launch) else tuple(ruled) if isinstance(ruled, Sequence) else ()
+            shown = "" if several and all(isinstance(launch, Launch) for launch in several) else repr(ruled)
+        if shown:
+            raise InvalidKernel(f"{self.name}: its launch rule returned {shown}, not a Launch or several")
+        return several
+
+    def _ruled(self, problem: Problem, config: Config, device: DeviceProperties) -> Any:
+        """Return the answer of its launch rule, or of its grid and over-read, which may be anything at all."""
         if self.launch is not None:
             return self.launch(problem, config, device)
         launch = Launch(grid=(self.grid or covering_grid)(problem, config), block=config.block)

@@ -7,12 +7,11 @@ import operator
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from mmcore.errors import InvalidKernel, Unsupported
+from mmcore.errors import InvalidKernel, Unsupported, place
 from mmcore.kernel.arguments import MATRICES, Argument, check_argument
 from mmcore.kernel.configs import Config
 from mmcore.kernel.geometry import Dim3, Shape, ceil_div, dim3, native
 from mmcore.kernel.problem import Problem
-from mmcore.tracebacks import place
 
 
 @dataclass(frozen=True)
@@ -20,15 +19,13 @@ class Launch:
     """One launch: its geometry, what it may read past the matrices, and its arguments.
 
     Attributes:
-        grid: blocks along x, y, z (one to three numbers).
-        block: threads along x, y, z (one to three numbers).
+        grid, block: blocks, and threads of a block, along x, y, z (one to three numbers).
         shared_bytes: dynamic shared memory of a block, in bytes.
         cluster: blocks of a thread block cluster along x, y, z; None for none.
         cooperative: whether all blocks must be resident at once, so that they can wait for each other.
         dependent: whether it may begin before the launch before it ends (programmatic dependent launch).
         over_read: elements past the end of a matrix that the kernel may load but never use, by matrix.
-        entry: the kernel function, where it is not the kernel's own ``entry``.
-        arguments: its arguments, where they are not the kernel's own ``arguments``.
+        entry, arguments: the function and its arguments, where they are not the kernel's own.
     """
 
     grid: Shape
@@ -65,12 +62,10 @@ class Launch:
 
     @property
     def grid_dim(self) -> Dim3:
-        """The grid as a :class:`Dim3`."""
         return Dim3(*self.grid)
 
     @property
     def block_dim(self) -> Dim3:
-        """The block as a :class:`Dim3`."""
         return Dim3(*self.block)
 
 
@@ -83,8 +78,7 @@ def covering_grid(problem: Problem, config: Config) -> tuple[int, int]:
 def tiles_over_read(problem: Problem, config: Config, launch: Launch) -> dict[str, int]:
     """Return the elements that whole tiles read past the end of A and B if their loads are not guarded.
 
-    The tiles cover ``rows`` of A and ``columns`` of B; the furthest load from A is of row ``rows`` - 1 and column
-    ``depth`` - 1.
+    The furthest load from A is of row ``rows`` - 1 and column ``depth`` - 1.
     """
     height, width, step = config.tile
     rows, columns = launch.grid_dim.y * height, launch.grid_dim.x * width
@@ -96,10 +90,7 @@ def tiles_over_read(problem: Problem, config: Config, launch: Launch) -> dict[st
 
 @contextlib.contextmanager
 def asking(what: str, about: str) -> Iterator[None]:
-    """Turn what a plugin's code raises inside into one sentence with its file and line.
-
-    ``what`` is asked ("acme.fast: its launch rule") about ``about`` ("64×64×64 with block=16x16").
-    """
+    """Turn what a plugin's code, such as "acme.fast: its launch rule", raises into one sentence with file and line."""
     try:
         yield
     except Unsupported:

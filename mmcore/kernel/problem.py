@@ -85,17 +85,12 @@ class Problem:
     """One matrix product, C = α·A·B + β·C.
 
     Attributes:
-        m: rows of A and C.
-        n: columns of B and C.
-        k: columns of A, rows of B.
-        dtype: element type of A and B ("float32", "float64", "float16", "bfloat16", "tf32", "float8_e4m3fn",
-            "float8_e5m2", "int8", "uint8", "int32").
+        m, n, k: C is m×n, A is m×k, B is k×n.
+        dtype: element type of A and B ("float32", "float64", "float16", "bfloat16", "tf32" for float32 with only the
+            upper 19 bits used, "float8_e4m3fn", "float8_e5m2", "int8", "uint8", "int32").
         output: element type of C; ``dtype`` when not given.
-        lda: elements from one row of A to the next (or column, where A is stored by columns); as few as can be when 0.
-        ldb: the same of B.
-        ldc: the same of C.
-        alpha: factor of A·B.
-        beta: factor of C's old value, which is not read where this is 0.
+        lda, ldb, ldc: elements from one row (or column, where stored by columns) to the next; packed when 0.
+        alpha, beta: factors of A·B and of C's old value, which is not read where ``beta`` is 0.
         column_major: the matrices that are stored by columns, such as "B" or "BC"; the others are by rows.
         initial_c: what C holds before a launch where ``beta`` is 0: "poison" or "zeros".
 

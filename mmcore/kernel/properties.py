@@ -16,10 +16,8 @@ class DeviceProperties:
     Attributes:
         compute_capability: (major, minor).
         threads_per_block: most threads in a block.
-        block: most threads along each axis of a block.
-        grid: most blocks along each axis of a grid.
-        shared_bytes: most static shared memory of a block, in bytes.
-        shared_bytes_optin: most static and dynamic shared memory together, in bytes.
+        block, grid: most threads along each axis of a block, most blocks along each axis of a grid.
+        shared_bytes, shared_bytes_optin: most bytes of static shared memory in a block, and of static and dynamic.
         registers_per_block: 32-bit registers that one block may hold.
         memory_bytes: device memory that matrices may occupy, in bytes.
         multiprocessors: how many it has; a persistent kernel launches that many blocks, or a multiple.

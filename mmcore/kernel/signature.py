@@ -38,11 +38,6 @@ class Parameter:
     type: str
 
     @property
-    def is_pointer(self) -> bool:
-        """True if it points to memory."""
-        return self.type.endswith("*")
-
-    @property
     def scalar(self) -> str:
         """The name of its type in numpy, if that is a number, else empty."""
         words = self.type.removeprefix("std::").split()

@@ -27,12 +27,9 @@ class Peaks:
         return self.flops.get("float8" if unit.startswith("float8") else unit.removeprefix("u"))
 
     def least_seconds(self, problem: Problem, unit: str, *, cold: bool) -> float:
-        """Return the seconds below which no kernel computes ``problem``, by its arithmetic and memory traffic.
+        """Return the seconds that ``problem`` takes at least on a unit, by its arithmetic and memory traffic.
 
-        Args:
-            problem: the product.
-            unit: the type that the unit multiplies which computes it.
-            cold: whether A and B are not in the L2 cache beforehand. Writes may stay there.
+        When ``cold``, A and B are not in the L2 cache beforehand. Writes may stay there.
         """
         inputs = problem.m * problem.k + problem.k * problem.n
         moved = inputs * dtype_named(problem.dtype).itemsize if cold else problem.compulsory_bytes - self.cache_bytes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mmcore.cell import Cell
@@ -11,7 +10,7 @@ from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace, flatt
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3, ceil_div
-from mmcore.kernel.launch import Launch, asking
+from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.registry import referenced_kernel, registry
@@ -27,9 +26,8 @@ class Plan:
     """A launch that nothing forbids.
 
     Attributes:
-        kernel: the kernel.
+        kernel, config: the kernel, and its config.
         problem: the product as the device sees it (packed, unless the kernel takes leading dimensions).
-        config: the config it was planned for.
         launches: the launches, in order; none where a library is called.
         forced: whether the kernel's own constraints were passed over.
         config_origin: the origin of the config; empty if the user named it.
@@ -76,13 +74,9 @@ class Plan:
 def plan_cell(cell: Cell, device: DeviceProperties, kernel: Kernel | None = None) -> Plan:
     """Return the plan of a cell; ``kernel`` is given if the cell cannot name it. Raises what :func:`plan` does."""
     kernel = kernel or referenced_kernel(cell.kernel)
-    config, origin = cell_config(cell, kernel, device)
-    return replace(plan(kernel, cell.problem(kernel), config, device, force=cell.force), config_origin=origin)
-
-
-def cell_config(cell: Cell, kernel: Kernel, device: DeviceProperties) -> tuple[Config, str]:
-    """Return the config of a cell, and its origin: "" if the user named it, tuned, or the kernel's default."""
-    return (kernel.config(**cell.config), "") if cell.config else usual_config(kernel, cell.problem(kernel), device)
+    problem = cell.problem(kernel)
+    config, origin = (kernel.config(**cell.config), "") if cell.config else usual_config(kernel, problem, device)
+    return replace(plan(kernel, problem, config, device, force=cell.force), config_origin=origin)
 
 
 def usual_config(kernel: Kernel, problem: Problem, device: DeviceProperties) -> tuple[Config, str]:
@@ -100,14 +94,7 @@ def usual_config(kernel: Kernel, problem: Problem, device: DeviceProperties) -> 
 
 
 def plan(kernel: Kernel, problem: Problem, config: Config, device: DeviceProperties, *, force: bool = False) -> Plan:
-    """Apply the kernel's launch rule.
-
-    Args:
-        kernel: the kernel.
-        problem: the product, in the kernel's types.
-        config: the kernel's parameters, the block among them.
-        device: the properties that the rule may use, whose limits hold even when forced.
-        force: ignore the kernel's own constraints.
+    """Apply the kernel's launch rule. ``force`` ignores the kernel's own constraints, but not the device's limits.
 
     Raises:
         InvalidProblem: the problem's types or operation are not the kernel's.
@@ -118,7 +105,7 @@ def plan(kernel: Kernel, problem: Problem, config: Config, device: DevicePropert
     if asked_types != kernel_types:
         types = ("→".join(dict.fromkeys(each)) for each in (kernel_types, asked_types))
         raise InvalidProblem(f"{kernel.name} computes {', not '.join(types)}")
-    if any(getattr(problem, name) != getattr(kernel, name) for name in ("alpha", "beta", "column_major")):
+    if not kernel.computes(problem):
         raise InvalidProblem(f"{kernel.name} computes {kernel.operation} {kernel.types}")
     if not kernel.strided:
         problem = problem.packed
@@ -131,7 +118,7 @@ def plan(kernel: Kernel, problem: Problem, config: Config, device: DevicePropert
         reasons += kernel.violations(problem, config)
     if reasons:
         raise ConstraintViolation(kernel.name, reasons)
-    planned = Plan(kernel, problem, config, launches(kernel, problem, config, device), force)
+    planned = Plan(kernel, problem, config, kernel.launches(problem, config, device), force)
     _check_arguments(planned)
     for launch in planned.launches:
         reasons += launch_violations(device, launch.grid_dim, launch.block_dim, launch.shared_bytes)
@@ -163,26 +150,9 @@ def _check_arguments(planned: Plan) -> None:
                 sizes = f"{known.nbytes} bytes and {each.nbytes}"
                 raise InvalidKernel(f"its workspace {each.name!r} is declared with {sizes}")
             if isinstance(each, Scalar) or (isinstance(each, str) and each not in MATRICES):
-                scalar = each if isinstance(each, Scalar) else scalar_of(each, planned.problem)
-                scalar_value(scalar, planned.problem)
+                scalar_value(scalar_of(each, planned.problem), planned.problem)
     except InvalidKernel as error:
         raise InvalidKernel(f"{planned.kernel.name}: {error}") from None
-
-
-def launches(kernel: Kernel, problem: Problem, config: Config, device: DeviceProperties) -> tuple[Launch, ...]:
-    """Return the launches of the kernel's launch rule, before any limit is checked.
-
-    Raises:
-        InvalidKernel: the rule raised, or did not return launches.
-    """
-    with asking(f"{kernel.name}: its launch rule", f"{problem} with {config}"):
-        ruled = kernel.launches(problem, config, device)
-        several = (ruled,) if isinstance(ruled, Launch) else tuple(ruled) if isinstance(ruled, Sequence) else ()
-        valid = (several or kernel.call) and all(isinstance(launch, Launch) for launch in several)
-        shown = "" if valid else repr(ruled)
-    if shown:
-        raise InvalidKernel(f"{kernel.name}: its launch rule returned {shown}, not a Launch or several")
-    return several
 
 
 def launch_violations(device: DeviceProperties, grid: Dim3, block: Dim3, dynamic_shared_bytes: int) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -49,7 +50,11 @@ class Verified:
 
 
 def verify_launches(
-    loaded: LoadedKernel, problem: Problem, matrices: Matrices, full_flops: float | None = None
+    loaded: LoadedKernel,
+    problem: Problem,
+    matrices: Matrices,
+    full_flops: float | None = None,
+    launch: Callable[[], list[Violation]] | None = None,
 ) -> Verified:
     """Make a kernel's launches once and verify what they did; the inputs stay on the device.
 
@@ -58,11 +63,12 @@ def verify_launches(
         problem: the product, with the requested leading dimensions.
         matrices: the inputs: :func:`mixed_inputs`, or such as are timed (:func:`mmcore.verify.inputs.draw`).
         full_flops: as :func:`verify_product` takes it.
+        launch: makes the launches and returns their violations; the kernel's own ``run`` by default.
     """
     host = host_arrays(loaded.plan, matrices)
     loaded.upload(host)
     begin = time.perf_counter()
-    violations = loaded.run()
+    violations = (launch or loaded.run)()
     seconds = time.perf_counter() - begin
     if any(violation.fatal for violation in violations):
         return Verified(None, tuple(violations), seconds)

@@ -72,7 +72,6 @@ def _argument(argument: BoundArgument) -> Any:
 
 
 def _content(device: Device, stream: Stream, argument: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Return the bytes of an argument."""
     if isinstance(argument, TensorMapDescriptor):
         memory, copy = _in_memory(device, stream, argument), np.empty(_MAP_BYTES, np.uint8)
         memory.copy_to(host_view(copy), stream=stream)
@@ -102,24 +101,20 @@ def _launch_of_bytes(kernel: Kernel, config: LaunchConfig, contents: list[Any], 
     launch_config.gridDimX, launch_config.gridDimY, launch_config.gridDimZ = blocks
     launch_config.blockDimX, launch_config.blockDimY, launch_config.blockDimZ = config.block
     launch_config.sharedMemBytes = config.shmem_size
-    attributes = []
-    names = driver.CUlaunchAttributeID
+    attributes: list[driver.CUlaunchAttribute] = []
+
+    def added(name: str) -> Any:
+        attributes.append(driver.CUlaunchAttribute())
+        attributes[-1].id = getattr(driver.CUlaunchAttributeID, f"CU_LAUNCH_ATTRIBUTE_{name}")
+        return attributes[-1].value
+
     if config.cluster:
-        attribute = driver.CUlaunchAttribute()
-        attribute.id = names.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-        dimension = attribute.value.clusterDim
+        dimension = added("CLUSTER_DIMENSION").clusterDim
         dimension.x, dimension.y, dimension.z = config.cluster
-        attributes.append(attribute)
     if config.is_cooperative:
-        attribute = driver.CUlaunchAttribute()
-        attribute.id = names.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
-        attribute.value.cooperative = 1
-        attributes.append(attribute)
+        added("COOPERATIVE").cooperative = 1
     if config.programmatic_stream_serialization:
-        attribute = driver.CUlaunchAttribute()
-        attribute.id = names.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-        attribute.value.programmaticStreamSerializationAllowed = 1
-        attributes.append(attribute)
+        added("PROGRAMMATIC_STREAM_SERIALIZATION").programmaticStreamSerializationAllowed = 1
     launch_config.attrs, launch_config.numAttrs = attributes, len(attributes)
 
     def launched(target: Stream | GraphBuilder) -> None:

@@ -19,12 +19,11 @@ _NORMAL = {"none", "gpu_idle"}
 
 @contextmanager
 def conditions(gpu: Device) -> Iterator[dict[str, Any]]:
-    """Watch a GPU from a thread during a measurement.
+    """Watch a GPU from a thread during a measurement, and yield a dictionary that is filled at the end.
 
-    Yields:
-        A dictionary, filled at the end: the median SM clock in MHz, the largest power in W and temperature in °C, the
-        reasons that limited the clock ("clock_reasons"). "throttled" is True if one of them is a fault of cooling
-        or power supply. The dictionary stays empty if NVIDIA's management library is not available.
+    It has the median SM clock in MHz, the largest power in W and temperature in °C, and the reasons that limited the
+    clock ("clock_reasons"). "throttled" is True if one of them is a fault of cooling or power supply. The dictionary
+    stays empty without NVIDIA's management library.
     """
     seen: dict[str, Any] = {}
     readings: list[tuple[float, float, float, set[str]]] = []

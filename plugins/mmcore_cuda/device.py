@@ -74,12 +74,7 @@ def _driver_version() -> str | None:
 
 
 class CudaDevice:
-    """GPU number ``index``.
-
-    Attributes:
-        gpu, stream: cuda.core's device, and the stream of all work.
-        lost: how a kernel destroyed the process's CUDA context; empty while it is intact.
-    """
+    """GPU number ``index``; its ``lost`` says how a kernel destroyed the process's CUDA context, if one did."""
 
     supports_timing = True
 
@@ -172,7 +167,6 @@ class CudaDevice:
         return product, magnitude
 
     def _reference(self, dtype: str) -> Kernel:
-        """Return the kernel that computes the reference product for an element type."""
         if dtype not in self._references:
             source = Path(__file__).with_name("reference.cu").read_text(encoding="utf-8")
             options = ProgramOptions(arch=f"sm_{self.architecture}", define_macro=dtype.upper())

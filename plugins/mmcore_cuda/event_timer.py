@@ -35,14 +35,10 @@ def elapsed(device: Device, stream: Stream, work: Callable[[], None], count: int
 
 
 class GraphTimer:
-    """Times launches with warm caches: each finds the L2 cache as the launch before left it.
+    """A timer of launches with warm caches: each finds the L2 cache as the launch before left it.
 
-    Args:
-        device: the GPU.
-        stream: an idle stream of it.
-        work: the launches.
-        before: work before each launch, such as a write that empties the L2 cache. Its time is measured separately and
-            subtracted.
+    The stream must be idle. The work ``before`` each launch, such as a write that empties the L2 cache, is timed
+    separately and subtracted.
     """
 
     method = "events around CUDA graphs"
@@ -73,7 +69,6 @@ class GraphTimer:
         self._graphs.clear()
 
     def _replayed(self, work: Work, count: int) -> float:
-        """Return the device seconds of ``count`` repetitions."""
         full, rest = divmod(count, _MOST_COPIES)
         replays = [self._graph(work, copies) for copies in [_MOST_COPIES] * full + [rest] * bool(rest)]
 

@@ -29,14 +29,7 @@ def pinned_copy(array: HostArray) -> Any:
 
 
 class BorrowedBuffer:
-    """The caller's own GPU memory, without guard zones, which only the caller frees.
-
-    Args:
-        label: its name in violations.
-        address: address of the first element.
-        owner: the object that keeps the memory allocated.
-        stream: the stream of its copies.
-    """
+    """The caller's own GPU memory, without guard zones; ``owner`` keeps it allocated, and only the caller frees it."""
 
     def __init__(self, label: str, address: int, owner: object, stream: Stream) -> None:
         self.label = label

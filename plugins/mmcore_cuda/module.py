@@ -161,7 +161,6 @@ def device_errors(failure: str) -> Iterator[None]:
 
 
 def _work(call: BoundCall) -> Work:
-    """Return a library call, for a stream or a graph."""
 
     def made(target: Stream | GraphBuilder) -> None:
         stream = target.stream if isinstance(target, GraphBuilder) else target

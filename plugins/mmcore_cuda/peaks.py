@@ -25,15 +25,7 @@ _FMAS = {
 def peaks(
     capability: tuple[int, int], *, multiprocessors: int, clock_hz: float, bytes_per_second: float, cache_bytes: int
 ) -> Peaks | None:
-    """Return the peak rates of a GPU; None if its arithmetic rates are unknown.
-
-    Args:
-        capability: compute capability, (major, minor).
-        multiprocessors: their number.
-        clock_hz: its highest clock.
-        bytes_per_second: bandwidth of its memory.
-        cache_bytes: size of its L2 cache.
-    """
+    """Return the peak rates of a GPU with its highest clock; None if its arithmetic rates are unknown."""
     if capability not in _FMAS:
         return None
     fmas = zip(_TYPES, _FMAS[capability], strict=True)

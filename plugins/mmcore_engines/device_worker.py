@@ -27,7 +27,6 @@ AHEAD = 4
 """The number of cells that a worker compiles ahead while it measures another."""
 
 _COMPILERS = max(1, min(AHEAD, (os.cpu_count() or 1) // 4))
-_COMPILING = "emulator"  # the device of the processes that compile ahead, so that they use no GPU memory
 
 
 def identity() -> dict[str, str]:
@@ -138,7 +137,9 @@ class AheadCompiler:
         try:
             process = self._idle.get_nowait()
         except queue.Empty:
-            process = WorkerProcess(_COMPILING)
+            # Processes of a device without device time use no GPU memory.
+            untimed = (name for name, each in registry().providers.items() if not each.item.supports_timing)
+            process = WorkerProcess(next(untimed, ""))
         properties = [self.described["properties"], self.described["architecture"]]
         with contextlib.suppress(MmcoreError):  # measuring the cell reports its errors
             process.ask("mmcore_engines.device_worker:compile_ahead", [cell, *properties], timeout)

@@ -18,9 +18,8 @@ from typing import NamedTuple
 
 import filelock
 
-from mmcore.cache_directory import cache_directory
 from mmcore.errors import MmcoreError
-from mmcore.files import read_text, replace
+from mmcore.files import cache_directory, read_text, replace
 
 _ANCESTORS = "MMCORE_LOCK_HOLDERS"
 

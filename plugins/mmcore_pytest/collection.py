@@ -15,7 +15,7 @@ from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import DEFAULT, usual_config
 from mmcore.registry import Registry, registry
 from mmcore.result import Result
-from mmcore_cuda.tuned_configs.ranking import tuned_of
+from mmcore_cuda.tuned_configs.files import tuned_of
 from mmcore_pytest.options import Selection
 
 # The sizes without --mm-size: the lectures' first example and a power of two on a GPU; a fast one on an emulator.
@@ -88,14 +88,8 @@ def find_benchmarks(
 ) -> Collection:
     """Return every combination that the kernels' constraints allow.
 
-    Args:
-        selection: the options.
-        registry: the kernels to select from.
-        supports_timing: whether the device measures device time.
-        device: returns the properties that tuned configs depend on; called only if a kernel has tuned configs.
-
-    Raises:
-        MmcoreError: an option names something that does not exist.
+    ``device`` returns the properties that tuned configs depend on; it is called only if a kernel has tuned configs.
+    Raises MmcoreError if an option names something that does not exist.
     """
     timings = _timings(selection, supports_timing)
     kernels, buggy = _kernels(selection, registry)

@@ -28,12 +28,8 @@ _POLL_SECONDS = 0.5
 class Measuring:
     """The engine of a run. It starts when a worker is needed.
 
-    Attributes:
-        device: the value of ``--mm-device``.
-        local: the first local device of the engine's workers; empty if only the workers know their devices.
-
-    Raises:
-        MmcoreError: the engine or a device of this machine does not exist.
+    Its ``local`` device is the first of the workers' on this machine; empty if only the workers know their devices.
+    Raises MmcoreError if the engine or a device of this machine does not exist.
     """
 
     def __init__(self, selection: Selection, say: Callable[[str], None]) -> None:
@@ -72,7 +68,6 @@ class Measuring:
         self._scheduler.begin(folder and folder / f"{run}.jsonl")
 
     def result(self, test: str, cell: Cell) -> Result:
-        """Wait for the result of a test's cell, and return it."""
         if test not in self._futures:
             self._futures[test] = self._scheduler.add(cell, test)
         result: Result = self._wait_for(self._futures[test])
@@ -110,11 +105,7 @@ class Measuring:
         return self._scheduler.report()
 
     def close(self, reported: Set[str]) -> None:
-        """End all workers, and keep the journal if the run is not complete.
-
-        Args:
-            reported: the tests that have finished.
-        """
+        """End all workers, and keep the journal unless all tests have been ``reported``."""
         if "_scheduler" not in vars(self):
             return
         done = self._done

@@ -16,8 +16,9 @@ from mmcore.errors import MmcoreError
 from mmcore.kernel.configs import parse_config
 from mmcore.kernel.geometry import parse_shape
 from mmcore.kernel.problem import dtype_named
-from mmcore.kernel.sizes import Sizes, parse_sizes
+from mmcore.kernel.sizes import Sizes
 from mmcore.messages import visible
+from mmcore_pytest.sizes import parse_sizes
 
 ALL_CONFIGS = "all"
 
@@ -49,7 +50,6 @@ class Selection:
 
     @classmethod
     def of(cls, config: pytest.Config) -> Selection:
-        """Return the selection of a run's options."""
 
         def each(name: str) -> tuple[Any, ...]:
             return tuple(dict.fromkeys(value for values in config.getoption(name) or () for value in values))
@@ -64,24 +64,18 @@ class Selection:
             raise MmcoreError("--mm-memory is for end-to-end times; add --mm-measure end-to-end")
         if config.getoption("mm_cache") and "kernel" not in measures:
             raise MmcoreError("--mm-cold and --mm-warm are for kernel times; add --mm-measure kernel")
+        single = ("device", "timeout", "against", "inputs", "engine_address", "spread")
+        values: dict[str, Any] = {name: config.getoption(f"mm_{name}") for name in single}
+        values |= {f"{name}s": each(f"mm_{name}") for name in ("kernel", "size", "block", "dtype")}
         return cls(
-            kernels=each("mm_kernel"),
-            sizes=each("mm_size"),
-            blocks=each("mm_block"),
+            **values,
             configs=tuple(each for each in configs if each != ALL_CONFIGS),
             all_configs=ALL_CONFIGS in configs,
-            dtypes=each("mm_dtype"),
-            device=config.getoption("mm_device"),
             measures=measures,
             memories=each("mm_memory") or WAYS["end-to-end"][:1],
             caches=tuple(dict.fromkeys(config.getoption("mm_cache") or ("warm",))),
-            timeout=config.getoption("mm_timeout"),
             baseline=config.getoption("mm_baseline").replace("none", ""),
-            against=config.getoption("mm_against"),
-            inputs=config.getoption("mm_inputs"),
             engine=engine,
-            engine_address=config.getoption("mm_engine_address"),
-            spread=config.getoption("mm_spread"),
         )
 
 
@@ -106,7 +100,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     option(
         "config", "NAME=VALUE", _config, "Only configs with this value: BM=128, comma lists; or all for every config."
     )
-    option("dtype", "T", _dtypes, "Only kernels with this element type: float32, or f32 for short.")
+    text = "Only kernels with this element type: float32, or f32 for short."
+    option("dtype", "T", lambda types: [dtype_named(word).name for word in _words(types)], text)
     option(
         "measure", "WHAT", _among(measures), "kernel (the default), end-to-end (copies in, kernel, copy out), or both."
     )
@@ -136,6 +131,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     option("csv", "FILE", _writable, "Also write the summary as CSV.", default=None)
     text = "List the combinations that the kernels' constraints forbid, and why."
     group.addoption("--mm-show-refused", action="store_true", help=text)
+    text = "Measure kernels without looking for races and other hazards."
+    group.addoption("--mm-allow-hazards", action="store_true", help=text)
     text = "Allow --benchmark-compare to use results of another device."
     group.addoption("--mm-allow-other-device", action="store_true", help=text)
 
@@ -155,10 +152,6 @@ def _blocks(text: str) -> list[str]:
 
 def _config(text: str) -> str | dict[str, Any]:
     return text if text == ALL_CONFIGS else parse_config(text)
-
-
-def _dtypes(text: str) -> list[str]:
-    return [dtype_named(word).name for word in _words(text)]
 
 
 def _among(choices: Sequence[str]) -> Callable[[str], list[str]]:

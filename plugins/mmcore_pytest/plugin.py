@@ -190,7 +190,6 @@ def _benchmark_of(item: pytest.Item) -> Benchmark:
 
 
 def _marker_of(item: pytest.Item) -> dict[str, Any]:
-    """Return the keyword arguments of a test's mark ``benchmark``."""
     marker = item.get_closest_marker("benchmark")
     return dict(marker.kwargs) if marker else {}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Mapping
@@ -9,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import mmcore
-from mmcore.compile.compiler import compiler_versions
 from mmcore.files import read_bytes
 from mmcore.registry import registry
 
@@ -27,10 +27,8 @@ _IDENTITY = ("name", "compute_capability", "multiprocessors", "clock_mhz")
 def read_document(path: Path) -> Any:
     """Return the JSON of a file of results.
 
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: it does not contain JSON, or not results.
-        RecursionError: its lists and objects are nested too deeply.
+    Raises OSError if the file cannot be read, ValueError if it contains no JSON or not results, and RecursionError if
+    its lists and objects are nested too deeply.
     """
     content = read_bytes(path)
     if content.count(b"[") + content.count(b"{") > _MOST_PARTS:
@@ -48,10 +46,19 @@ def describe(machine_info: dict[str, Any], facts: Mapping[str, Any]) -> None:
         machine_info.pop(name, None)
     machine_info[KEY] = {
         **facts,
-        **compiler_versions(),
+        **_compiler_versions(),
         "mmcore": mmcore.__version__,
         "plugins": dict(registry().distributions),
     }
+
+
+def _compiler_versions() -> dict[str, str]:
+    """Return the version of every compiler that is installed, by name."""
+    versions = {}
+    for name, registered in registry().compilers.items():
+        with contextlib.suppress(Exception):  # it is missing, or a third party's
+            versions[name] = registered.item.version()
+    return {name: version for name, version in versions.items() if version}
 
 
 def other_device(now: Mapping[str, Any], saved: Mapping[str, Any]) -> str:

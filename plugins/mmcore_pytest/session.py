@@ -76,7 +76,6 @@ class Session:
 
     @functools.cached_property
     def supports_timing(self) -> bool:
-        """True if the device measures device time."""
         if name := self._name:
             return chosen(name)[0].supports_timing
         return bool(self.described["supports_timing"])
@@ -136,7 +135,8 @@ class Session:
         prefix = f"{begin}[{count}/{self.items}]"
         measure = functools.partial(self.engine.result, test) if self.engine else measure_cell
         cell = self.cell(benchmark, marker)
-        self.benchmarks[test] = CellBenchmark(benchmark, cell, fixture, self.clock, prefix, measure)
+        hazards = not self.config.getoption("mm_allow_hazards")
+        self.benchmarks[test] = CellBenchmark(benchmark, cell, fixture, self.clock, prefix, measure, hazards)
         return self.benchmarks[test]
 
     def hold_device(self) -> None:
@@ -160,7 +160,6 @@ class Session:
                 terminal.flush()
 
     def close(self) -> None:
-        """End the workers, and release the device."""
         if "engine" in vars(self) and self.engine:
             self.engine.close(self.reported)
         end_workers()

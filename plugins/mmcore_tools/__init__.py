@@ -1,4 +1,4 @@
-"""Commands beside ``mmcore run``: conform, tune, experiment, plot, bench-history, new-plugin and doctor."""
+"""Commands about kernels: run, list-kernels, show, conform, tune, experiment, plot, new-plugin and others."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from mmcore.hookspecs import hookimpl
 from mmcore_tools.experiments.preset import mmcore_presets
+from mmcore_tools.hookspecs import mmcore_hints, mmcore_notes
 
-__all__ = ["mmcore_presets"]
+__all__ = ["mmcore_hints", "mmcore_notes", "mmcore_presets"]
 
 
 @hookimpl
@@ -18,7 +19,10 @@ def mmcore_commands() -> Mapping[str, str]:
         "conform": "mmcore_tools.conform.command:conform",
         "doctor": "mmcore_tools.doctor:doctor",
         "experiment": "mmcore_tools.experiments.command:experiment",
+        "list-kernels": "mmcore_tools.list_kernels:list_kernels",
         "new-plugin": "mmcore_tools.new_plugin.command:new_plugin",
         "plot": "mmcore_tools.plots.command:plot",
+        "run": "mmcore_tools.run:run",
+        "show": "mmcore_tools.show:show",
         "tune": "mmcore_tools.tune.command:tune",
     }

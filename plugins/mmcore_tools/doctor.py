@@ -13,12 +13,12 @@ from typing import Any
 
 import click
 
-from mmcore.cache_directory import cache_directory
 from mmcore.cli.output import fields, json_option, render, write_json
 from mmcore.compile.compiler import Compiler
 from mmcore.devices.base import DeviceProvider
 from mmcore.errors import described
 from mmcore.executor.choose_device import device_name
+from mmcore.files import cache_directory
 from mmcore.registry import DISTRIBUTION, registry
 
 _NAMESAKE = """\

@@ -38,17 +38,15 @@ def test_json_of_a_cell_says_everything() -> None:
     assert Cell.from_json(json.loads(json.dumps(CELL.to_json()))) == CELL
 
 
-@pytest.mark.parametrize("seed", [True, 1.0, "1", -1])
-def test_a_seed_is_a_whole_number(seed: Any) -> None:
-    with pytest.raises(InvalidProblem, match=r"^a seed is a whole number from 0, not "):
-        Cell("acme.fast", 2, 3, 5, seed=seed)
-
-
-@pytest.mark.parametrize(("what", "how"), [("kernel", "pinned"), ("end-to-end", "cold"), ("copies", "warm")])
-def test_what_is_timed_is_timed_in_a_way_of_its_own(what: str, how: str) -> None:
-    ways = "kernel warm, kernel cold, end-to-end pageable, end-to-end pinned"
-    with pytest.raises(InvalidProblem, match=f"^there is no {what} time '{how}'; there are {ways}$"):
-        Timing(what, how)
+def test_a_seed_is_a_whole_number_and_a_time_one_of_four() -> None:
+    seeds: tuple[Any, ...] = (True, 1.0, "1", -1)
+    for seed in seeds:
+        with pytest.raises(InvalidProblem, match=r"^a seed is a whole number from 0, not "):
+            Cell("acme.fast", 2, 3, 5, seed=seed)
+    for what, how in (("kernel", "pinned"), ("end-to-end", "cold"), ("copies", "warm")):
+        ways = "kernel warm, kernel cold, end-to-end pageable, end-to-end pinned"
+        with pytest.raises(InvalidProblem, match=f"^there is no {what} time '{how}'; there are {ways}$"):
+            Timing(what, how)
 
 
 def test_the_product_and_the_config_of_a_cell_are_a_kernels() -> None:

@@ -150,7 +150,7 @@ def _cgma(version: str, size: int, block: int) -> float:
 
 
 @pytest.mark.parametrize("block", [8, 16, 22])
-def test_claim_9_the_arithmetic_that_stands_for_v1_is_what_is_counted(block: int) -> None:
+def test_claim_9_the_arithmetic_in_place_of_v1_is_what_is_counted(block: int) -> None:
     for size in (2 * block, 4 * block):
         assert profile("poznan.v1", size, block).cgma_cc1x == arithmetic_cgma_of_v1(size, block)
 
@@ -174,7 +174,7 @@ def test_claim_9_published_cgma_of_blocks_of_8_come_out_within_3_percent() -> No
 
 @pytest.mark.parametrize(
     ("version", "block", "size", "published"),
-    [("v3", 8, 352, "128.0"), ("v4a", 8, 128, "120.47"), ("v4b", 16, 512, "496.485"), ("v5", 8, 128, "240.94")],
+    [("v3", 8, 352, "128.0"), ("v4a", 8, 128, "120.47"), ("v4b", 16, 256, "481.882"), ("v5", 8, 128, "240.94")],
 )
 def test_claim_9_some_come_out_to_the_last_digit(version: str, block: int, size: int, published: str) -> None:
     asked = (version, str(block), str(size))

@@ -15,13 +15,14 @@ from mmcore import Constraint, Dim3, Kernel, Launch, Multiple, Result, Square, h
 from mmcore.cell import Timing
 from mmcore.cli.options import requested_cell, requested_config, requested_sizes
 from mmcore.cli.output import rendered
-from mmcore.cli.run import report
 from mmcore.devices.violations import Violation
 from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import registry
 from mmcore.result import LaunchRecord
 from mmcore.timing import Time
+from mmcore.verdict import Findings
 from mmcore_cuda import CudaProvider
+from mmcore_tools.run import report
 from tests.command_line import install, kernel_module, mmcore, process
 from tests.kernel_sources import kernel_source
 from tests.own_kernel import own
@@ -68,13 +69,13 @@ def register_staged(path: Path, monkeypatch: pytest.MonkeyPatch, barrier: str, *
 
 def test_a_race_fails_although_the_product_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = register_staged(tmp_path, monkeypatch, "")
-    result = mmcore("run", name, "--size", "320", *EMULATOR)
+    result = mmcore("run", name, "--size", "192", *EMULATOR)
     assert result.exit_code == 1
     assert "largest error" in facts(result.stdout)["verification"]
     assert facts(result.stdout)["hazards"] == "found at 64×64×64 on the emulator"
     assert re.search(r"^shared-race: .* at staged.cu:7$", result.stdout, re.MULTILINE)
     assert result.stdout.endswith("\nTEST FAIL\n")
-    document = json.loads(mmcore("run", name, "--size", "320", "--json", *EMULATOR).stdout)
+    document = json.loads(mmcore("run", name, "--size", "192", "--json", *EMULATOR).stdout)
     assert (document["verified"], document["wrong_elements"], document["kernel_ms"]) == (False, 0, None)
     assert {each["kind"] for each in document["violations"]} == {"shared-race"}
     (again,) = re.findall(r"mmcore (check .*)", result.stdout)
@@ -85,8 +86,8 @@ def test_a_race_fails_although_the_product_is_right(tmp_path: Path, monkeypatch:
 def test_every_plugins_hazards_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str) -> None:
     class Content:
         @hookimpl(tryfirst=order == "tryfirst", trylast=order == "trylast")
-        def mmcore_hazards(self, result: Result, kernel: Kernel) -> tuple[str, tuple[Violation, ...]]:
-            return "none elsewhere", ()
+        def mmcore_findings(self, result: Result, kernel: Kernel, extent: str) -> Findings:
+            return Findings("none elsewhere")
 
     name = register_staged(tmp_path, monkeypatch, "")
     registry().add(Content(), "content", "tests")
@@ -99,18 +100,18 @@ def test_every_plugins_hazards_are_reported(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(
-    ("constraint", "looked"),
+    ("step", "size", "looked"),
     [
-        (Multiple("n", 8), "none at 64×64×64 on the emulator"),
-        (Multiple("n", 20), "none at 40×40×40 on the emulator"),
-        (Multiple("n", 320), "not looked for: the constraints allow no small product"),
+        (8, 192, "none at 64×64×64 on the emulator"),
+        (20, 320, "none at 40×40×40 on the emulator"),
+        (264, 264, "not looked for: the constraints allow no small product"),  # 264³ is more than 2²⁴
     ],
 )
 def test_hazards_need_a_small_size(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, constraint: Multiple, looked: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int, size: int, looked: str
 ) -> None:
-    name = register_staged(tmp_path, monkeypatch, "__syncthreads();", constraint)
-    result = mmcore("run", name, "--size", "320", *EMULATOR)
+    name = register_staged(tmp_path, monkeypatch, "__syncthreads();", Multiple("n", step))
+    result = mmcore("run", name, "--size", str(size), *EMULATOR)
     assert (facts(result.stdout)["hazards"], result.exit_code) == (looked, 0)
 
 
@@ -219,26 +220,26 @@ def test_times_are_given_in_milliseconds_with_their_rates(result: Result) -> Non
     assert said["host memory"] == "pinned"
 
 
-@pytest.mark.parametrize(
-    ("seconds", "rate"), [(64**3 * 2 / 10e9, "10.0"), (64**3 * 2 / 9.9994e9, "9.9994"), (64**3 * 2 / 123.45e9, "123.5")]
-)
-def test_a_rate_has_a_decimal_from_10_on_and_four_below(result: Result, seconds: float, rate: str) -> None:
-    times = (Time(Timing("kernel", "warm"), (seconds,), 1, "made up"),)
-    assert facts(printed(replace(result, times=times)))["kernel time"].endswith(f" ms, {rate} GFLOP/s")
+def test_a_rate_has_a_decimal_from_10_on_and_four_below(result: Result) -> None:
+    for gflops, rate in ((10, "10.0"), (9.9994, "9.9994"), (123.45, "123.5")):
+        times = (Time(Timing("kernel", "warm"), (64**3 * 2 / gflops / 1e9,), 1, "made up"),)
+        assert facts(printed(replace(result, times=times)))["kernel time"].endswith(f" ms, {rate} GFLOP/s")
 
 
 @pytest.mark.parametrize(
     ("reasons", "held"),
     [([], ""), (["sw_power_cap"], ", held back by sw power cap"), (["x_y", "z"], ", held back by x y, z")],
 )
-def test_the_conditions_are_told_with_what_held_the_clock_back(result: Result, reasons: list[str], held: str) -> None:
+def test_the_conditions_are_reported_with_the_reasons_of_a_slow_clock(
+    result: Result, reasons: list[str], held: str
+) -> None:
     seen = {"clock_mhz": 1979.6, "power_w": 612.4, "temperature_c": 54.7, "clock_reasons": reasons, "throttled": False}
     said = facts(printed(replace(result, conditions=seen)))
     assert said["conditions"] == f"1980 MHz, 612 W, 55 °C{held}"
     assert "conditions" not in facts(printed(result))
 
 
-def test_a_device_that_chose_itself_or_has_no_description_is_told_so(result: Result) -> None:
+def test_a_device_chosen_by_auto_is_marked_and_one_without_description_is_named(result: Result) -> None:
     plain = replace(result, device_description="")
     assert facts(printed(plain))["device"] == "emulator"
     chosen = rendered(*report(plain, api.kernels()[result.kernel], auto=True), terminal=False)

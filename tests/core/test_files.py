@@ -132,17 +132,11 @@ def test_a_file_of_the_largest_size_is_read(tmp_path: Path) -> None:
         read_text(path)
 
 
-def test_a_file_that_says_it_is_empty_is_read() -> None:
+def test_text_is_read_without_a_mark_another_systems_line_ends_or_a_size_and_in_lines(tmp_path: Path) -> None:
     assert read_text("/proc/self/status").startswith("Name:")
-
-
-def test_text_has_neither_a_mark_nor_another_systems_line_ends(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"\xef\xbb\xbfa\r\nb\rc\n")
-    assert read_text(tmp_path / "file") == "a\nb\nc\n"
-
-
-def test_lines_are_read_whatever_a_file_has(tmp_path: Path) -> None:
     path = tmp_path / "file"
+    path.write_bytes(b"\xef\xbb\xbfa\r\nb\rc\n")
+    assert read_text(path) == "a\nb\nc\n"
     path.write_bytes(b"a\n" + b"b" * (3 << 19) + b"\nc")
     assert [len(line) for line in read_lines(path)] == [2, 1 << 20, (1 << 19) + 1, 1]
 

@@ -78,7 +78,7 @@ class EmulatedGpu(Emulator):
 
     def borrow(self, label: str, array: Any) -> tuple[Buffer, tuple[int, ...], tuple[int, ...] | None, str]:
         if getattr(array, "device", None) is not self:
-            raise InvalidProblem(f"{label} does not lie here")
+            raise InvalidProblem(f"{label} is on another GPU")
         strides = None if array.strides == (array.shape[-1], 1) else array.strides
         return array.buffer, array.shape, strides, array.dtype.name
 
@@ -104,25 +104,22 @@ def written(cu_file: Path) -> Callable[..., Kernel]:
     return write
 
 
-def test_the_product_is_where_out_lies_and_numpys_arrays_are_not_asked_for(gpus: SimpleNamespace) -> None:
+def test_the_product_is_written_to_out_on_its_gpu(gpus: SimpleNamespace) -> None:
     a, b = normal(9, 5), normal(5, 11)
     left, right, out = (WithInterface(gpus.first, each) for each in (a, b, np.zeros((9, 11), np.float32)))
     assert mmcore.matmul(left, right, out, kernel="upc.kernel01", block=8) is out
     np.testing.assert_allclose(out.content, a @ b, rtol=0, atol=1e-5)
 
 
-def test_a_product_is_made_on_the_gpu_that_the_arrays_are_on(gpus: SimpleNamespace) -> None:
+def test_a_product_is_made_on_the_gpu_of_the_arrays_or_the_one_that_is_named(gpus: SimpleNamespace) -> None:
     a, b = normal(9, 5), normal(5, 11)
     product = mmcore.matmul(WithDlpack(gpus.second, a), WithDlpack(gpus.second, b), kernel="upc.kernel01", block=8)
     assert product.device is gpus.second
     np.testing.assert_allclose(product.content, a @ b, rtol=0, atol=1e-5)
-
-
-def test_a_gpu_that_is_named_is_taken(gpus: SimpleNamespace) -> None:
-    a, b = (WithInterface(gpus.second, normal(8, 8)) for _ in range(2))
-    mmcore.matmul(a, b, kernel="upc.kernel01", device="cuda:1")
-    with pytest.raises(InvalidProblem, match="A does not lie here"):
-        mmcore.matmul(a, b, kernel="upc.kernel01", device="cuda:0")
+    left, right = WithInterface(gpus.second, a), WithInterface(gpus.second, b)
+    mmcore.matmul(left, right, kernel="upc.kernel01", device="cuda:1")
+    with pytest.raises(InvalidProblem, match="A is on another GPU"):
+        mmcore.matmul(left, right, kernel="upc.kernel01", device="cuda:0")
 
 
 def test_an_array_that_dlpack_has_on_the_host_is_on_no_gpu(gpus: SimpleNamespace) -> None:
@@ -132,12 +129,12 @@ def test_an_array_that_dlpack_has_on_the_host_is_on_no_gpu(gpus: SimpleNamespace
         mmcore.matmul(array, normal(8, 8), device="emulator")
 
 
-@pytest.mark.parametrize("which", [0, 1, 2])
-def test_arrays_on_a_gpu_and_arrays_on_the_host_are_not_mixed(gpus: SimpleNamespace, which: int) -> None:
-    arrays: list[Any] = [normal(8, 8) for _ in range(3)]
-    arrays[which] = WithInterface(gpus.first, arrays[which])
-    with pytest.raises(InvalidProblem, match=r"^some arrays are on a GPU and some are not$"):
-        mmcore.matmul(*arrays, kernel="upc.kernel01")
+def test_arrays_on_a_gpu_and_arrays_on_the_host_are_not_mixed(gpus: SimpleNamespace) -> None:
+    for which in range(3):
+        arrays: list[Any] = [normal(8, 8) for _ in range(3)]
+        arrays[which] = WithInterface(gpus.first, arrays[which])
+        with pytest.raises(InvalidProblem, match=r"^some arrays are on a GPU and some are not$"):
+            mmcore.matmul(*arrays, kernel="upc.kernel01")
 
 
 @pytest.mark.parametrize("kind", [WithInterface, WithDlpack])
@@ -149,7 +146,7 @@ def test_a_kernel_that_accumulates_starts_from_zeros(gpus: SimpleNamespace, kind
     np.testing.assert_allclose(product.content, a @ b, rtol=0, atol=1e-12)
 
 
-def test_a_new_array_is_made_only_where_it_is_known_how(gpus: SimpleNamespace, written: Callable[..., Kernel]) -> None:
+def test_a_new_array_is_made_only_of_a_known_type(gpus: SimpleNamespace, written: Callable[..., Kernel]) -> None:
     a, b = normal(8, 8), normal(8, 8)
     with pytest.raises(InvalidProblem, match=r"^mmcore cannot make a new WithoutZeros; pass out$"):
         mmcore.matmul(*(WithoutZeros(gpus.first, each) for each in (a, b)), kernel="upc.kernel01")
@@ -166,7 +163,7 @@ def test_a_new_array_is_made_only_where_it_is_known_how(gpus: SimpleNamespace, w
 
 
 @pytest.mark.parametrize("gaps", [(3, 0, 0), (0, 3, 0), (0, 0, 3), (1, 2, 3)])
-def test_a_kernel_with_leading_dimensions_takes_rows_that_lie_apart_and_leaves_what_is_between_them(
+def test_a_kernel_with_leading_dimensions_takes_rows_with_gaps_and_leaves_the_gaps(
     gpus: SimpleNamespace, written: Callable[..., Kernel], gaps: tuple[int, int, int]
 ) -> None:
     a, b = normal(9, 5), normal(5, 11)

@@ -45,9 +45,8 @@ BRIEF = (Timing(max_seconds=0.01, min_rounds=1),)
 
 def test_the_phases_of_a_cell() -> None:
     begun: list[str] = []
-    device = TimedEmulator(lambda source: 1e-3)
-    cell = Cell("upc.kernel01", 8, 8, 8, timings=(Timing(max_seconds=0.01, min_rounds=1),))
-    result = measure(cell, device, phases=Phases(begun.append))
+    cell = Cell("upc.kernel01", 8, 8, 8, timings=BRIEF)
+    result = measure(cell, TimedEmulator(lambda source: 1e-3), phases=Phases(begun.append))
     assert begun == ["plan", "compile", "allocate", "verify", "time", "verify", "verify"]
     assert set(result.phases) == set(begun)
     assert all(seconds >= 0 for seconds in result.phases.values())
@@ -144,20 +143,10 @@ def test_a_figure_that_fails_costs_no_result(tmp_path: Path, capsys: pytest.Capt
     assert "failed in mmcore_figures: ZeroDivisionError" in capsys.readouterr().err
 
 
-def test_the_first_of_two_kernel_times_is_the_one_whose_caches_json_names() -> None:
-    timings = tuple(Timing("kernel", how, max_seconds=0.01) for how in ("warm", "cold"))
-    result = measure(Cell("upc.kernel01", 16, 16, 16, timings=timings), TimedEmulator(lambda source: 1e-4))
-    document = result.to_json()
-    assert (document["measure"], document["caches"]) == ("kernel", "warm")
-    assert document["kernel_ms"] == document["median_ms"]
-
-
-def test_a_seed_of_zero_is_a_seed() -> None:
-    assert measure(Cell("upc.kernel01", 8, 8, 8, seed=0), open_device("emulator")).cell.seed == 0
-
-
-def test_a_cell_without_a_seed_gets_one_that_its_result_names() -> None:
-    seeds = {measure(Cell("upc.kernel01", 4, 4, 4), open_device("emulator")).cell.seed for _ in range(2)}
+def test_a_seed_of_zero_is_a_seed_and_a_cell_without_one_gets_one_that_its_result_names() -> None:
+    cell = Cell("upc.kernel01", 4, 4, 4)
+    assert measure(replace(cell, seed=0), open_device("emulator")).cell.seed == 0
+    seeds = {measure(cell, open_device("emulator")).cell.seed for _ in range(2)}
     assert len(seeds - {None}) == 2
 
 
@@ -469,14 +458,12 @@ def test_wide_inputs_are_verified_first(monkeypatch: pytest.MonkeyPatch, timings
     assert np.array_equal(given[0], draw_wide(problem, "float32", 3).a)
 
 
-@pytest.mark.parametrize("mixed", [False, True])
-def test_a_prepared_cell_has_inputs_of_several_kinds_where_they_are_asked_for(mixed: bool) -> None:
+def test_a_prepared_cell_has_inputs_of_several_kinds_where_they_are_asked_for() -> None:
     cell = Cell("upc.kernel01", 20, 21, 22, seed=3)
-    with prepared_cell(cell, open_device("emulator"), mixed=mixed) as found:
+    with prepared_cell(cell, open_device("emulator"), mixed=True) as found:
         a = np.empty(20 * 22, np.float32)
         found.buffers["A"].download(a)
-        inputs = mixed_inputs if mixed else lambda _, problem, seed: draw(problem, seed)
-        assert np.array_equal(a, inputs(found, found.plan.problem, 3).a.reshape(-1))
+        assert np.array_equal(a, mixed_inputs(found, found.plan.problem, 3).a.reshape(-1))
 
 
 def test_a_device_is_opened_once_in_a_process() -> None:

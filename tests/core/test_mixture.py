@@ -121,7 +121,7 @@ def test_other_arithmetic_than_declared_is_found_at_any_k(wrong: str, k: int) ->
     assert not any(is_verified(multiply, types, k, seed) for seed in range(1, 5))
 
 
-def test_small_products_are_told_from_zeros() -> None:
+def test_small_products_are_distinguished_from_zeros() -> None:
     """One row and one column are of one kind each; some kinds are zero."""
     types = ("bfloat16", "bfloat16", "bfloat16")
     for m, n in ((1, 1), (2, 3), (7, 8)):
@@ -251,11 +251,11 @@ def test_of_more_than_two_rows_or_columns_the_ends_stay(m: int, n: int) -> None:
 @pytest.mark.parametrize("accumulator", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_products_stay_in_range_and_whole_sums_exact(dtype: str, accumulator: str, output: str) -> None:
-    for k, (alpha, beta) in itertools.product((1, 3, 300), ((1, 0), (1, 1), (-20, 0), (1, 20_000), (0.25, 0))):
-        problem = Problem(60, 60, k, dtype, output, alpha=alpha, beta=beta)
+    for k, (alpha, beta) in itertools.product((1, 300), ((1, 0), (1, 1), (-20, 0), (1, 20_000), (0.25, 0))):
+        problem = Problem(40, 40, k, dtype, output, alpha=alpha, beta=beta)
         matrices = draw_mixed(problem, accumulator, 3)
         a, b = widen(matrices.a, dtype), widen(matrices.b, dtype)
-        before = beta * widen(matrices.c, output) if beta else np.zeros((60, 60))
+        before = beta * widen(matrices.c, output) if beta else np.zeros((40, 40))
         assert all(np.isfinite(numbers).all() for numbers in (a, b, before))
         largest = abs(alpha) * (np.abs(a) @ np.abs(b)) + np.abs(before)
         assert matrices.rows is not None

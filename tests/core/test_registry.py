@@ -18,11 +18,10 @@ import pytest
 
 import mmcore
 from mmcore import Dim3, Kernel, Launch, Multiple, Scalar, Square, Workspace, hookimpl, hookspec
-from mmcore.cli.list_kernels import descriptions
-from mmcore.entry_points import plugin_distributions
 from mmcore.plugin_table import Origin, Registered
 from mmcore.plugins import GROUP
-from mmcore.registry import DISTRIBUTION, Registry, registry
+from mmcore.registry import DISTRIBUTION, Registry, plugin_distributions, registry
+from mmcore_tools.list_kernels import descriptions
 from tests.command_line import install, installed, kernel_module
 
 NOTHING: Any = None
@@ -73,6 +72,7 @@ def test_nothing_of_mmcores_own_fails_to_load() -> None:
     ("broken", "reason"),
     [
         (plugin(mmcore_kernels=ValueError("no luck")), "ValueError: no luck (test_registry.py:"),
+        (plugin(mmcore_kernels=ValueError("very " * 1000)), f"{'very ' * 40}"),
         (plugin(mmcore_kernels=SystemExit(3)), "SystemExit: 3"),
         (plugin(mmcore_kernels=[1]), "mmcore_kernels returned 1, which is not a Kernel"),
         (plugin(mmcore_kernels=7), "mmcore_kernels returned int, not a list"),
@@ -80,7 +80,6 @@ def test_nothing_of_mmcores_own_fails_to_load() -> None:
         (plugin(mmcore_commands=["tune"]), "ValueError: too many values to unpack"),
         (plugin(mmcore_commands={"tune": "tune"}), "the command 'tune' needs a \"module:function\", not 'tune'"),
         (plugin(mmcore_commands={"tune": len}), "the command 'tune' needs a \"module:function\", not <built-in"),
-        (plugin(mmcore_commands={"show": "acme:show"}), "the command 'show' is mmcore's own"),
         (plugin(mmcore_kernel=[]), "there is no hook mmcore_kernel"),
         (plugin(), "it implements no hook of mmcore"),
     ],
@@ -95,11 +94,12 @@ def test_a_plugin_that_fails_to_load_is_reported_with_its_reason(broken: ModuleT
     assert warning.startswith("plugin acme.fast of acme-kernels failed to load: ")
     assert reason in warning
     assert "\n" not in warning
+    assert len(registry.failed[0].reason) <= 300
 
 
 def test_what_else_a_plugin_brings_is_taken() -> None:
     registry = Registry()
-    registry.add(plugin(mmcore_kernels=[kernel(), 1], mmcore_commands={"run": "acme:run"}), "acme.fast", "acme-kernels")
+    registry.add(plugin(mmcore_kernels=[kernel(), 1], mmcore_commands={"run": "acme"}), "acme.fast", "acme-kernels")
     assert set(registry.kernels) == {"acme.fast"}
     assert len(registry.failed) == 2
 
@@ -164,7 +164,7 @@ def test_mmcores_own_device_is_there_first_whatever_a_plugin_is_called(tmp_path:
         ("included path", ""),
     ],
 )
-def test_a_kernels_source_lies_in_its_own_package(tmp_path: Path, by: str, said: str) -> None:
+def test_a_kernels_source_is_in_its_own_package(tmp_path: Path, by: str, said: str) -> None:
     site, other = tmp_path / "site", tmp_path / "other.cu"
     other.write_text("// another's\n")
     module = kernel_module("acme.borrowed")
@@ -271,13 +271,9 @@ def test_a_launch_that_makes_no_sense_is_rejected_in_words(launch: dict[str, Any
     assert str(error.value) == reason
 
 
-def test_a_cluster_is_of_blocks_along_three_axes() -> None:
-    assert Launch((8,), (32,), cluster=[2]).cluster == Dim3(2, 1, 1)
-    assert Launch((8,), (32,), cluster=(2, 4)).cluster == Dim3(2, 4, 1)
-    assert Launch((8,), (32,)).cluster is None
-
-
 def test_a_launch_takes_numpys_whole_numbers_and_lists() -> None:
+    clusters: tuple[Any, ...] = ([2], (2, 4), None)
+    assert [Launch((8,), (32,), cluster=each).cluster for each in clusters] == [Dim3(2, 1, 1), Dim3(2, 4, 1), None]
     one: Any = np.int64(1)
     two: Any = np.int32(2)
     arguments: Any = ["A"]
@@ -310,23 +306,20 @@ def test_a_workspace_is_as_large_as_its_content() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "of", "reason"),
+    ("sizes", "of", "times", "reason"),
     [
-        (("q",), "block.x", "('q',) are not sizes of a problem"),
-        ("n", "block.w", "a multiple of 'block.w' makes no sense"),
-        ("n", 0, "a multiple of 0 makes no sense"),
+        (("q",), "block.x", 1, r"\('q',\) are not sizes of a problem"),
+        ("n", "block.w", 1, r"a multiple of 'block\.w' makes no sense"),
+        ("n", 0, 1, "a multiple of 0 makes no sense"),
+        *(
+            ("m", "block.x", times, r"times block\.x makes no sense; give a whole number from 1")
+            for times in (0, -1, 0.5, True)
+        ),
     ],
 )
-def test_a_constraint_that_can_never_be_tested_is_rejected(sizes: Any, of: Any, reason: str) -> None:
-    with pytest.raises(mmcore.InvalidKernel) as error:
-        Multiple(sizes, of=of)
-    assert reason in str(error.value)
-
-
-@pytest.mark.parametrize("times", [0, -1, 0.5, True])
-def test_a_multiple_is_a_whole_number_of_times(times: Any) -> None:
-    with pytest.raises(mmcore.InvalidKernel, match=r"times block\.x makes no sense; give a whole number from 1"):
-        Multiple("m", of="block.x", times=times)
+def test_a_constraint_that_can_never_be_tested_is_rejected(sizes: Any, of: Any, times: Any, reason: str) -> None:
+    with pytest.raises(mmcore.InvalidKernel, match=reason):
+        Multiple(sizes, of=of, times=times)
 
 
 @pytest.mark.parametrize(
@@ -385,13 +378,13 @@ def test_a_digest_reads_the_files_of_one_distribution(tmp_path: Path, monkeypatc
     read: list[Path] = []
     read_bytes = Path.read_bytes
 
-    def told(path: Path) -> bytes:
+    def noted(path: Path) -> bytes:
         read.append(path)
         return read_bytes(path)
 
     with installed(tmp_path):
         found = registry()
-        monkeypatch.setattr(Path, "read_bytes", told)
+        monkeypatch.setattr(Path, "read_bytes", noted)
         found.content("acme")
         assert {path.name for path in read} == {"acme_module.py", "acme_module.cu"}
         read.clear()
@@ -409,14 +402,7 @@ def test_a_source_may_include_another_of_its_package_and_one_that_is_not_there(t
         assert "acme.own" in registry().kernels
 
 
-def test_a_reason_is_no_longer_than_a_few_lines() -> None:
-    registry = Registry()
-    registry.add(plugin(mmcore_kernels=ValueError("very " * 1000)), "acme.fast", "acme-kernels")
-    (failed,) = registry.failed
-    assert 200 < len(failed.reason) <= 300
-
-
-def test_who_interrupts_the_loading_of_plugins_is_heard() -> None:
+def test_an_interrupt_ends_the_loading_of_plugins() -> None:
     registry = Registry()
     with pytest.raises(KeyboardInterrupt):
         registry.add(plugin(mmcore_kernels=KeyboardInterrupt()), "acme.fast", "acme-kernels")

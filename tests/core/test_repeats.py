@@ -201,7 +201,7 @@ def test_remembering_is_found_on_a_shared_card(
         assert set(verdicts) == {"accused"}
 
 
-def test_where_it_cannot_be_told_the_method_of_verification_says_so(loaded: LoadedKernel) -> None:
+def test_the_method_of_verification_names_an_unclear_comparison(loaded: LoadedKernel) -> None:
     noise = random.Random(1)
     made = Comparison(loaded, *(lambda reading: noise.uniform(1e-4, 9e-4),) * 3)
     assert not made.found
@@ -257,29 +257,38 @@ def test_each_reading_has_as_many_launches_on_the_one_inputs_as_on_the_other(loa
         assert all(count > 0 and count % 2 == 0 for count in counts)
 
 
-def test_who_disturbs_the_first_readings_misleads_it_neither_way(loaded: LoadedKernel) -> None:
+def test_disturbed_first_readings_mislead_it_neither_way(loaded: LoadedKernel) -> None:
     right, wrong = 1e-4, 1.4e-4
     assert not Comparison(loaded, always(right), disturbed(right, until=6, by=3e-4), always(4e-6)).found
     assert Comparison(loaded, disturbed(right, until=6, by=3e-4), always(wrong), always(4e-6)).found
     assert Comparison(loaded, always(right), always(wrong), disturbed(4e-6, until=6, by=1e-4)).found
 
 
-def test_a_slow_kernel_is_not_read_again_because_its_copies_take_now_longer_now_shorter(loaded: LoadedKernel) -> None:
-    made = Comparison(loaded, always(1.1), always(1.1), lambda reading: 4e-6 * (1 + reading % 2))
-    assert not made.found
-    assert [len(readings) for readings in made.readings] == [2, 2, 11, 2, 11]
+def uneven(reading: int) -> float:
+    return 4e-6 * (1 + reading % 2)
 
 
-def test_copies_of_a_small_part_of_a_launch_are_quiet_enough(loaded: LoadedKernel) -> None:
-    made = Comparison(loaded, always(1e-3), always(1e-3), lambda reading: 4e-6 * (1 + reading % 2))
-    assert not made.found
-    assert [len(readings) for readings in made.readings] == [15, 15, 15, 15, 15]
+def slower(reading: int) -> float:
+    """Return more seconds than the first launch takes, which alone decides how many launches a reading has."""
+    return 1e-6 if reading == 0 else 1e-3
 
 
-def test_an_accused_slow_kernel_is_read_three_times(loaded: LoadedKernel) -> None:
-    made = Comparison(loaded, always(1.1), always(2.2), always(4e-6))
-    assert len(made.found) == 1
-    assert [len(readings) for readings in made.readings] == [4, 4, 13, 4, 13]
+@pytest.mark.parametrize(
+    ("repeated", "fresh", "copies", "accused", "counts"),
+    [
+        pytest.param(1.1, always(1.1), uneven, False, [2, 2, 11, 2, 11], id="uneven copies beside slow launches"),
+        pytest.param(1e-3, always(1e-3), uneven, False, [15] * 5, id="copies of a small part of a launch"),
+        pytest.param(1.1, always(2.2), always(4e-6), True, [4, 4, 13, 4, 13], id="an accused kernel is read again"),
+        pytest.param(1e-3, slower, always(0.0), False, [11] * 5, id="readings end after a second together"),
+        pytest.param(5e-4, slower, always(0.0), True, [13] * 5, id="accused readings end after a second"),
+    ],
+)
+def test_how_often_times_are_read(
+    loaded: LoadedKernel, repeated: float, fresh: Script, copies: Script, accused: bool, counts: list[int]
+) -> None:
+    made = Comparison(loaded, always(repeated), fresh, copies)
+    assert len(made.found) == accused
+    assert [len(readings) for readings in made.readings] == counts
 
 
 def test_a_launch_that_took_no_longer_than_the_timed_ones_is_comparison_enough(loaded: LoadedKernel) -> None:
@@ -330,17 +339,6 @@ def test_the_inputs_are_freed_afterwards(loaded: LoadedKernel, monkeypatch: pyte
     Comparison(loaded, always(1e-4), always(1e-4), always(0.0))
     assert len(opened) == 9
     assert closed == opened[::-1]
-
-
-def test_readings_of_many_launches_end_when_they_took_a_second_together(loaded: LoadedKernel) -> None:
-    # By the first launch, a reading is to have a thousand.
-    slower = lambda reading: 1e-6 if reading == 0 else 1e-3  # noqa: E731
-    made = Comparison(loaded, always(1e-3), slower, always(0.0))
-    assert not made.found
-    assert [len(readings) for readings in made.readings] == [11, 11, 11, 11, 11]
-    made = Comparison(loaded, always(5e-4), slower, always(0.0))
-    assert len(made.found) == 1
-    assert [len(readings) for readings in made.readings] == [13, 13, 13, 13, 13]
 
 
 # On a GPU that other processes use.

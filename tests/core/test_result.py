@@ -121,13 +121,6 @@ def test_a_rate_is_no_part_of_a_peak_that_is_not_known() -> None:
     assert replace(RESULT, peak_flops=None).to_json()["percent_of_peak"] is None
 
 
-def test_the_first_that_is_timed_is_the_measure_and_each_time_has_a_name_of_its_own() -> None:
-    document = replace(RESULT, cell=replace(CELL, timings=(PINNED, COLD)), times=RESULT.times[::-1]).to_json()
-    assert (document["measure"], document["median_ms"]) == ("end-to-end", pytest.approx(4.0))
-    assert (document["kernel_ms"], document["end_to_end_ms"]) == (pytest.approx(2e-3), pytest.approx(4.0))
-    assert (document["caches"], document["memory"], document["clock"]) == ("cold", "pinned", "another")
-
-
 @pytest.mark.parametrize(
     ("rounds", "seconds", "spread"),
     [
@@ -162,22 +155,19 @@ def test_a_result_in_one_line(result: Result, line: str) -> None:
     assert repr(result) == f"<Result: {line}>"
 
 
-def test_a_notebook_shows_the_line_and_what_is_wrong() -> None:
+def test_a_notebook_shows_the_line_and_what_is_wrong_and_no_html_of_a_files() -> None:
     wrong = plain(violations=(Violation("out-of-bounds-read", "f<8> reads A & more"),))
     assert wrong._repr_html_() == (
         "<b>acme.fast 40×50×60 on auto: NOT verified</b><br>out-of-bounds-read: f&lt;8&gt; reads A &amp; more"
     )
-
-
-def test_what_a_notebook_shows_is_no_html_of_a_files() -> None:
     shown = Result(Cell({"file": "a<b>.cu"}, 1, 2, 3, device="<i>"), "a<b>.cu")._repr_html_()
     assert shown == "<b>a&lt;b&gt;.cu 1×2×3 on &lt;i&gt;: NOT verified</b>"
 
 
-@pytest.mark.parametrize("what", ["verification", "violations"])
-def test_a_right_product_with_a_violation_or_a_wrong_one_without_is_not_verified(what: str) -> None:
+def test_a_right_product_with_a_violation_or_a_wrong_one_without_is_not_verified() -> None:
     assert RESULT.verified
-    assert not replace(RESULT, **{what: getattr(WRONG, what)}).verified
+    assert not replace(RESULT, verification=WRONG.verification).verified
+    assert not replace(RESULT, violations=WRONG.violations).verified
 
 
 def test_a_violation_says_where_only_if_that_is_known() -> None:
@@ -188,7 +178,11 @@ def test_a_violation_says_where_only_if_that_is_known() -> None:
         assert str(Violation("misaligned", "it is", **{**known, name: None})) == "misaligned: it is"  # type: ignore[arg-type]
 
 
-def test_of_several_times_of_a_kind_the_first_is_the_one_that_is_named() -> None:
+def test_the_first_time_is_the_measure_and_the_first_of_a_kind_is_named() -> None:
+    document = replace(RESULT, cell=replace(CELL, timings=(PINNED, COLD)), times=RESULT.times[::-1]).to_json()
+    assert (document["measure"], document["median_ms"]) == ("end-to-end", pytest.approx(4.0))
+    assert (document["kernel_ms"], document["end_to_end_ms"]) == (pytest.approx(2e-3), pytest.approx(4.0))
+    assert (document["caches"], document["memory"], document["clock"]) == ("cold", "pinned", "another")
     warm, pageable = Timing("kernel", "warm"), Timing("end-to-end", "pageable")
     timings = (COLD, PINNED, warm, pageable)
     times = tuple(Time(timing, (1e-3 * number,), 1, "made up") for number, timing in enumerate(timings, start=1))
@@ -204,8 +198,8 @@ def test_a_result_may_lack_what_brought_it_and_a_launch_may_say_more() -> None:
     del document["distributions"]
     document["launched"][0]["cluster"] = [2, 1, 1]
     assert Result.from_json(document) == RESULT
-    told = replace(RESULT, distributions={"kernel": "acme 1.0", "device": "mmcore-cuda 0.2"})
-    assert Result.from_json(told.to_json()).distributions == told.distributions
+    named = replace(RESULT, distributions={"kernel": "acme 1.0", "device": "mmcore-cuda 0.2"})
+    assert Result.from_json(named.to_json()).distributions == named.distributions
 
 
 def test_of_several_launches_the_most_that_one_takes_counts() -> None:

@@ -7,7 +7,7 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 
 from mmcore.cli.output import fields, rendered
 from mmcore.messages import all_visible, quoted, visible
+from mmcore_cuda.tuned_configs.files import all_tuned
 from mmcore_pytest.saved_results import damage
 from tests.command_line import install, kernel_module, mmcore
 from tests.kernel_sources import kernel_source
@@ -22,16 +23,12 @@ from tests.made_up_results import MACHINE, benchmark
 
 # A title of the window, a colour, a C1 sequence, text in another order, and a character that no encoding has.
 EVIL = "\x1b]0;owned\x07 \x1b[31mred \x9b31m \u202ebackwards \u2066 \u061c \u2028 \x7f"
-SMALL = ("--size", "8", "--block", "8", "--device", "emulator")
 OBEYED = ("\x1b]0", "\x1b[31mred", "\x07", "\x9b", "\u202e", "\u2066", "\u061c", "\u2028", "\x7f")
-KERNEL = kernel_source("multiply").replace("= sum;", '= sum;\n    if (i + j == 0) printf("EVIL");')
 
 
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "here"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
+def evil(place: str) -> str:
+    """Return a text that sets the title of a terminal to the name of its place."""
+    return EVIL.replace("owned", place)
 
 
 def test_what_a_terminal_would_obey_is_written_out() -> None:
@@ -45,77 +42,189 @@ def test_what_a_terminal_would_obey_is_written_out() -> None:
     assert len(quoted("9" * 5000)) < 200
 
 
-def printed(*arguments: str, module: str = "mmcore", site: Path | None = None) -> str:
-    """Return the output of a command on a terminal, and of mmcore's commands to pipes too."""
-    command = [sys.executable, "-m", module, *arguments]
-    path = os.pathsep.join([*([str(site)] if site else []), *sys.path])
-    environment = {**os.environ, "PYTHONPATH": path, "TERM": "xterm", "COLUMNS": "80"}
-    master, terminal = pty.openpty()
-    process = subprocess.Popen(command, env=environment, stdin=terminal, stdout=terminal, stderr=terminal)
-    os.close(terminal)
-    pieces = []
-    while True:
-        try:
-            piece = os.read(master, 1 << 16)
-        except OSError:  # Linux's way to say that the other side has closed
-            break
-        if not piece:
-            break
-        pieces.append(piece)
-    process.wait()
-    os.close(master)
-    written = b"".join(pieces).decode(errors="backslashreplace")
-    written += mmcore(*arguments, site=site).output if module == "mmcore" else ""
-    assert "Traceback" not in written
-    return written
-
-
-def shows(text: str, begin: str = "\\x1b]0;owned") -> bool:
-    """Return whether a text shows the planted words and has no control sequence."""
-    assert not [sign for sign in OBEYED if sign in text], text
-    return begin in "".join(text.split())
-
-
-PLANTED: dict[str, tuple[str, tuple[str, ...]]] = {
-    "a title": ("", ("list-kernels", "acme")),
-    "a title in a run": ("", ("run", "acme.fast", "--device", "emulator")),
-    "a title in show": ("", ("show", "acme.fast")),
-    "an import": (f"raise ImportError({EVIL!r})", ("list-kernels", "upc")),
-    "an import in doctor": (f"raise ImportError({EVIL!r})", ("doctor",)),
-    "a hint": (f"def mmcore_hints(result): return [{EVIL!r}]", ("run", "upc.kernel11", *SMALL)),
-    "a hint that raises": (f"def mmcore_hints(result): raise ValueError({EVIL!r})", ("run", "upc.kernel11", *SMALL)),
-    "figures": (f"def mmcore_figures(kernel, device): raise ValueError({EVIL!r})", ("run", "upc.kernel11", *SMALL)),
-    "file options": (f"def mmcore_file_options(): raise ValueError({EVIL!r})", ("run", "upc.kernel11", *SMALL)),
-    "a name": (f"def mmcore_commands(): return {{{EVIL!r}: 'lost:lost'}}", ("--help",)),
-    "a module": (f"def mmcore_commands(): return {{'sweep': {EVIL!r} + ':lost'}}", ("sweep",)),
-    "help": ("def mmcore_commands(): return {'sweep': 'acme_module:sweep'}", ("sweep", "--help")),
-    "a list": ("def mmcore_commands(): return {'sweep': 'acme_module:sweep'}", ("--help",)),
-    "an exception": ("def mmcore_commands(): return {'sweep': 'acme_module:sweep'}", ("sweep",)),
-}
-SWEEP = f"""
+PLUGINS = {
+    "import": f"raise ImportError({evil('import')!r})",
+    "hint": f"def mmcore_hints(result): return [{evil('hint')!r}]",
+    "raised_hint": f"def mmcore_hints(result): raise ValueError({evil('raised_hint')!r})",
+    "figures": f"def mmcore_figures(kernel, device): raise ValueError({evil('figures')!r})",
+    "options": f"def mmcore_file_options(): raise ValueError({evil('options')!r})",
+    "devices": f"def mmcore_devices(): raise ValueError({evil('devices')!r})",
+    "tuning": f"def mmcore_tuning(): raise ValueError({evil('tuning')!r})",
+    "name": f"def mmcore_commands(): return {{{evil('name')!r}: 'lost:lost'}}",
+    "module": f"def mmcore_commands(): return {{'lost': {evil('module')!r} + ':lost'}}",
+    "sweep": f"""def mmcore_commands(): return {{'sweep': 'acme_sweep_module:sweep'}}
 import click
-@click.command(help={EVIL!r})
-def sweep(): raise ValueError({EVIL!r})
+@click.command(help={evil("help")!r})
+def sweep(): raise ValueError({evil("exception")!r})
+""",
+    "fast": kernel_module("acme.fast").replace("Kernel(name", f"Kernel(title={evil('title')!r}, name"),
+    "rule": kernel_module("acme.rule", f"raise ValueError({evil('rule')!r})"),
+    "answer": kernel_module("acme.answer", f"return {evil('answer')!r}"),
+}
+SOURCE = f"k{evil('file').replace('/', '')}.cu"
+HISTORY = evil("folder").replace("/", "")
+SMALL = ("--size", "8", "--block", "8", "--device", "emulator")
+BENCH = ("pytest", "-p", "no:cacheprovider", "--mm-size=8", "--mm-block=8", "--mm-device=emulator", "-s")
+ONE = (*BENCH, "--mm-kernel=upc.kernel01")
+# Command lines, and the places whose texts each shows.
+COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
+    "list-kernels": (("list-kernels", "acme"), "title import"),
+    "run": (("run", "acme.fast", "--device", "emulator"), "title"),
+    "show": (("show", "acme.fast"), "title"),
+    "doctor": (("doctor",), "import"),
+    "run with hooks": (("run", "upc.kernel11", *SMALL), "hint raised_hint figures options"),
+    "help": (("--help",), "name module help"),
+    "help of a command": (("sweep", "--help"), "help"),
+    "a lost module": (("lost",), "module"),
+    "an exception": (("sweep",), "exception"),
+    "a file": (("run", SOURCE, *SMALL), "file printed"),
+    "lines of a source": (("profile", SOURCE, *SMALL[:4], "--source"), "file"),
+    "a history": (("bench-history", HISTORY, "--all"), "folder"),
+    "a figure": (("plot", f"{HISTORY}/0001_run.json", "-o", f"{HISTORY}/figure.svg"), "folder"),
+    "a typed command": ((evil("typed"),), "typed"),
+    "a typed kernel": (("run", evil("typed")), "typed"),
+    "a typed option": (("run", "upc.kernel11", f"--{evil('typed')}"), "typed"),
+    "a typed value": (("run", "upc.kernel11", "--size", evil("typed")), "typed"),
+    "a typed file": (("plot", evil("typed"), "-o", "x.svg"), "typed"),
+    "pytest": (ONE, "import figures devices"),
+    "failing tests": ((*BENCH, "--mm-kernel=acme.rule,acme.answer"), "rule answer"),
+}
+
+
+def saved_results(change: Callable[[dict[str, Any]], object]) -> str:
+    saved: dict[str, Any] = {
+        "machine_info": {"mmcore": dict(MACHINE), "node": "host"},
+        "datetime": "2001-02-03T04:05:06+00:00",
+        "benchmarks": [benchmark("upc.kernel11", 640, 16), benchmark("upc.kernel10", 640, 16)],
+    }
+    change(saved)
+    return json.dumps(saved)
+
+
+RESULTS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "kernel": lambda saved: saved["benchmarks"][0]["extra_info"].update(kernel=EVIL),
+    "measure": lambda saved: saved["benchmarks"][0]["extra_info"].update(measure=EVIL),
+    "config": lambda saved: saved["benchmarks"][0]["extra_info"].update(config_id=EVIL),
+    "card": lambda saved: saved["machine_info"]["mmcore"].update(name=EVIL),
+    "date": lambda saved: saved.update(datetime=EVIL),
+    "host": lambda saved: saved["machine_info"].update(node=EVIL),
+}
+for place in RESULTS:
+    path = f"{place}/0001_run.json"
+    history, figure = ("bench-history", place, "--all"), ("plot", path, "-o", f"{place}/figure.svg")
+    COMMANDS[f"history with an evil {place}"] = history, "owned" if place == "date" else ""
+    COMMANDS[f"figure with an evil {place}"] = figure, "owned" if place == "card" else ""
+
+
+def compared_results(change: Callable[[dict[str, Any]], object]) -> str:
+    """Return results for ``--benchmark-compare`` that are damaged by a change."""
+    numbers = dict.fromkeys(("min", "max", "mean", "median", "stddev", "iqr", "rounds", "iterations", "ops"), 1.0)
+    test = {"name": "test_speed", "fullname": "test_speed.py::test_speed", "group": "g", "param": None, "params": None}
+    saved: dict[str, Any] = {
+        "machine_info": {"mmcore": {"name": "emulator"}},
+        "benchmarks": [{**test, "options": {}, "stats": {**numbers, "outliers": "0;0"}}],
+    }
+    change(saved)
+    assert isinstance(damage(saved), str)
+    return json.dumps(saved)
+
+
+def rename(saved: dict[str, Any]) -> None:
+    (benchmark,) = saved["benchmarks"]
+    benchmark.update(name=EVIL, fullname=EVIL, group=EVIL)
+    benchmark["stats"].update(outliers=EVIL)
+
+
+COMPARED: dict[str, Callable[[dict[str, Any]], object]] = {
+    "names": rename,
+    "no-numbers": lambda saved: saved["benchmarks"][0].update(fullname=EVIL, stats={}),
+    "device": lambda saved: saved["machine_info"]["mmcore"].update(name=EVIL),
+    "machine": lambda saved: saved.update(machine_info={EVIL: EVIL}),
+}
+for change in COMPARED:
+    comparison = (*ONE, f"--benchmark-compare={change}.json", "--benchmark-verbose")
+    COMMANDS[f"comparison with evil {change}"] = comparison, "owned" if change in ("device", "machine") else ""
+
+# Runs every command in one process, and pytest in the same one.
+PROGRAM = """
+import json, sys
+import pytest
+from mmcore.cli import main
+for words in json.loads(sys.stdin.readline()):
+    print("the next command", flush=True)
+    try:
+        pytest.main(words[1:]) if words[:1] == ["pytest"] else main(words)
+    except SystemExit:
+        pass
+    sys.stdout.flush()
 """
 
 
-@pytest.mark.parametrize("planted", PLANTED)
-def test_what_a_plugin_says_is_shown(planted: str, tmp_path: Path) -> None:
-    hook, arguments = PLANTED[planted]
-    if hook.startswith("def"):
-        hook = f"from mmcore import hookimpl\n@hookimpl\n{hook}\n{SWEEP}"
-    kernel = kernel_module("acme.fast").replace("Kernel(name", f"Kernel(title={EVIL!r}, name")
-    install(tmp_path, "acme", "acme.fast", hook or kernel)
-    (tmp_path / "acme_module.cu").write_text(f"// {EVIL}\n__global__ void f(float *A, float *B, float *C) {{}}")
-    assert shows(printed(*arguments, site=tmp_path))
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the plugins, which contains the working directory of the commands."""
+    site = tmp_path_factory.mktemp("site")
+    for name, text in PLUGINS.items():
+        hook = f"from mmcore import hookimpl\n@hookimpl\n{text}" if text.startswith("def") else text
+        install(site, f"acme-{name}", f"acme.{name}", hook)
+        (site / f"acme_{name}_module.cu").write_text(f"// {EVIL}\n__global__ void f(float *A, float *B, float *C) {{}}")
+    folder = site / "here"
+    for place, change in {"": lambda saved: None, **RESULTS}.items():
+        path = folder / (place or HISTORY) / "0001_run.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(saved_results(change))
+    for name, change in COMPARED.items():
+        (folder / f"{name}.json").write_text(compared_results(change))
+    printing = 'if (i + j == 0) printf("\\033]0;printed\\007");'
+    (folder / SOURCE).write_text(kernel_source("multiply").replace("= sum;", f"= sum;\n    {printing}"))
+    (folder / "test_speed.py").write_text("def test_speed(mm_benchmark): mm_benchmark()\n")
+    return site
 
 
-def test_what_a_kernel_prints_and_its_file_says_is_shown() -> None:
-    name = f"k{EVIL.replace('/', '')}.cu"
-    Path(name).write_text(KERNEL.replace("EVIL", "\\033]0;owned\\007"))
-    sizes = ("--size", "8", "--block", "8")
-    assert shows(printed("run", name, *sizes, "--device", "emulator"))
-    assert shows(printed("profile", name, *sizes, "--source"))
+@pytest.fixture(scope="module")
+def on_terminal(site: Path) -> Mapping[str, str]:
+    """Return the output of each command on a terminal."""
+    path = os.pathsep.join([str(site), *sys.path])
+    environment = {**os.environ, "PYTHONPATH": path, "TERM": "xterm", "COLUMNS": "80"}
+    master, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        cwd=site / "here", env=environment, stdin=subprocess.PIPE, stdout=terminal, stderr=terminal,
+    )  # fmt: skip
+    os.close(terminal)
+    assert process.stdin is not None
+    process.stdin.write(json.dumps([words for words, _ in COMMANDS.values()]).encode() + b"\n")
+    process.stdin.close()
+    pieces = []
+    try:
+        while piece := os.read(master, 1 << 16):
+            pieces.append(piece)
+    except OSError:  # Linux reports that the other side has closed
+        pass
+    assert process.wait() == 0
+    os.close(master)
+    _, *outputs = b"".join(pieces).decode(errors="backslashreplace").split("the next command")
+    return dict(zip(COMMANDS, outputs, strict=True))
+
+
+def assert_visible(output: str, *places: str) -> None:
+    """Assert that a text has no control sequences, and shows the texts of these places."""
+    assert not [sign for sign in OBEYED if sign in output], output
+    assert "Traceback" not in output
+    for place in places:
+        assert f"\\x1b]0;{place}" in "".join(output.split()), output
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_a_command_shows_is_visible(
+    command: str, site: Path, on_terminal: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words, places = COMMANDS[command]
+    assert_visible(on_terminal[command], *places.split())
+    assert command != "pytest" or "1 passed" in on_terminal[command]
+    if words[0] != "pytest":
+        monkeypatch.chdir(site / "here")
+        assert_visible(mmcore(*words, site=site).output, *places.split())
 
 
 @pytest.mark.parametrize(
@@ -127,124 +236,10 @@ def test_what_a_kernel_prints_and_its_file_says_is_shown() -> None:
         EVIL,
     ],
 )
-def test_what_a_tuning_file_says_is_shown(
+def test_what_a_tuning_file_says_is_visible(
     content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from mmcore_cuda.tuned_configs.files import all_tuned
-
     monkeypatch.setenv("MMCORE_TUNING_DIR", str(tmp_path))
     (tmp_path / f"{EVIL.replace('/', '')}.json").write_text(content)
     all_tuned()
-    assert shows(capsys.readouterr().err)
-
-
-RESULTS: dict[str, Callable[[dict[str, Any]], object]] = {
-    "kernel": lambda saved: saved["benchmarks"][0]["extra_info"].update(kernel=EVIL),
-    "measure": lambda saved: saved["benchmarks"][0]["extra_info"].update(measure=EVIL),
-    "config": lambda saved: saved["benchmarks"][0]["extra_info"].update(config_id=EVIL),
-    "card": lambda saved: saved["machine_info"]["mmcore"].update(name=EVIL),
-    "date": lambda saved: saved.update(datetime=EVIL),
-    "a host": lambda saved: saved["machine_info"].update(node=EVIL),
-}
-
-
-@pytest.mark.parametrize("place", RESULTS)
-def test_what_saved_results_say_is_shown(place: str) -> None:
-    saved: dict[str, Any] = {
-        "machine_info": {"mmcore": dict(MACHINE), "node": "host"},
-        "datetime": "2001-02-03T04:05:06+00:00",
-        "benchmarks": [benchmark("upc.kernel11", 640, 16), benchmark("upc.kernel10", 640, 16)],
-    }
-    RESULTS[place](saved)
-    folder = Path(EVIL.replace("/", ""))
-    folder.mkdir()
-    path = folder / "0001_run.json"
-    path.write_text(json.dumps(saved))
-    assert shows(printed("bench-history", str(folder), "--all"))
-    assert shows(printed("plot", str(path), "-o", str(folder / "figure.svg")))
-
-
-@pytest.mark.parametrize("argument", ["command", "kernel", "option", "value", "file"])
-def test_what_is_typed_is_shown(argument: str) -> None:
-    typed = {
-        "command": (EVIL,),
-        "kernel": ("run", EVIL),
-        "option": ("run", "upc.kernel11", f"--{EVIL}"),
-        "value": ("run", "upc.kernel11", "--size", EVIL),
-        "file": ("plot", EVIL, "-o", "x.svg"),
-    }[argument]
-    assert shows(printed(*typed))
-
-
-BENCH = "def test_speed(mm_benchmark): mm_benchmark()"
-OPTIONS = ("--mm-kernel=upc.kernel01", "--mm-size=8", "--mm-block=8", "--mm-device=emulator")
-NUMBERS = dict.fromkeys(("min", "max", "mean", "median", "stddev", "iqr", "rounds", "iterations", "ops"), 1.0)
-
-
-def compared(change: Callable[[dict[str, Any]], object]) -> None:
-    """Save results for ``--benchmark-compare=old.json``."""
-    saved: dict[str, Any] = {
-        "machine_info": {"mmcore": {"name": "emulator"}},
-        "benchmarks": [
-            {
-                "name": "test_speed",
-                "fullname": "test_speed.py::test_speed",
-                "group": "g",
-                "param": None,
-                "params": None,
-                "options": {},
-                "stats": {**NUMBERS, "outliers": "0;0"},
-            }
-        ],
-    }
-    change(saved)
-    assert isinstance(damage(saved), str)
-    Path("old.json").write_text(json.dumps(saved))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda saved: (
-            saved["benchmarks"][0].update(name=EVIL, fullname=EVIL, group=EVIL),
-            saved["benchmarks"][0]["stats"].update(outliers=EVIL),
-        ),
-        lambda saved: saved["benchmarks"][0].update(fullname=EVIL, stats={}),
-        lambda saved: saved["machine_info"]["mmcore"].update(name=EVIL),
-        lambda saved: saved.update(machine_info={EVIL: EVIL}),
-    ],
-    ids=["names", "no numbers", "device", "machine"],
-)
-def test_what_results_that_are_compared_with_say_is_shown(change: Callable[[dict[str, Any]], object]) -> None:
-    Path("test_speed.py").write_text(BENCH)
-    compared(change)
-    options = (*OPTIONS, "--benchmark-compare=old.json", "--benchmark-verbose")
-    shows(printed("-p", "no:cacheprovider", *options, module="pytest"))
-
-
-@pytest.mark.parametrize(
-    "hook",
-    [
-        f"raise ImportError({EVIL!r})",
-        f"def mmcore_figures(kernel, device): raise ValueError({EVIL!r})",
-        f"def mmcore_devices(): raise ValueError({EVIL!r})",
-        f"def mmcore_tuning(): raise ValueError({EVIL!r})",
-    ],
-)
-def test_what_a_plugin_says_is_shown_by_pytest(hook: str, tmp_path: Path) -> None:
-    Path("test_speed.py").write_text(BENCH)
-    if hook.startswith("def"):
-        hook = f"from mmcore import hookimpl\n@hookimpl\n{hook}"
-    install(tmp_path, "acme", "acme.fast", hook)
-    written = printed("-p", "no:cacheprovider", "-s", *OPTIONS, module="pytest", site=tmp_path)
-    assert shows(written) or "mmcore_tuning" in hook
-    assert "1 passed" in written
-
-
-@pytest.mark.parametrize("rule", [f"raise ValueError({EVIL!r})", f"return {EVIL!r}"])
-def test_why_a_test_fails_is_shown(rule: str, tmp_path: Path) -> None:
-    Path("test_speed.py").write_text(BENCH)
-    install(tmp_path, "acme", "acme.fast", kernel_module("acme.fast", rule))
-    (tmp_path / "acme_module.cu").write_text("__global__ void f(float *A, float *B, float *C) {}")
-    options = ("--mm-kernel=acme.fast", *OPTIONS[1:])
-    assert shows(printed("-p", "no:cacheprovider", *options, module="pytest", site=tmp_path))
+    assert_visible(capsys.readouterr().err, "owned")

@@ -32,7 +32,7 @@ from tests.narrowing import narrow, rounded, wide
 
 Array: TypeAlias = NDArray[Any]
 Place: TypeAlias = tuple[int, int]
-SIZES = [1, 2, 17, 640]
+SIZES = [1, 2, 17, 200]
 ROUNDOFF = 2.0**-24
 M, N = 40, 33
 
@@ -338,12 +338,9 @@ def test_rounding_stays_within_the_tolerance(expected: float, magnitude: float, 
     assert abs(widen(narrow(total, output), output) - expected) <= allowed[0] or abs(total) > 65504
 
 
-def test_a_float64_kernel_is_allowed_as_much_as_its_reference() -> None:
+def test_a_float64_sum_is_allowed_as_much_as_its_reference_and_storing_its_rounding() -> None:
     limit = tolerance(Problem(1, 1, 9, "float64"), "float64")
     assert limit(np.array([0.0]), np.array([4.5]))[0] == 2 * 3 * 2 * 2.0**-53 * 4.5
-
-
-def test_storing_in_a_narrower_type_is_allowed_its_rounding_and_no_more() -> None:
     problem = Problem(20, 20, 16, "bfloat16")
     matrices = draw(problem, seed=1)
     c = right(problem, matrices)
@@ -555,9 +552,9 @@ def test_an_unwritten_element_is_reported_whatever_it_should_be() -> None:
     assert str(mismatch) == "0:0: expected 0.000000 - got NaN (never written)"
 
 
-@pytest.mark.parametrize("got", [math.nan, math.inf, -math.inf])
-def test_a_mismatch_that_is_not_finite_is_json_all_the_same(got: float) -> None:
-    assert json.loads(json.dumps(Mismatch(1, 640, 1.0, got).to_json(), allow_nan=False))["got"] is None
+def test_a_mismatch_that_is_not_finite_is_json_all_the_same() -> None:
+    for got in (math.nan, math.inf, -math.inf):
+        assert json.loads(json.dumps(Mismatch(1, 640, 1.0, got).to_json(), allow_nan=False))["got"] is None
 
 
 # Sampling and projections.

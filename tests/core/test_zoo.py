@@ -153,7 +153,7 @@ def test_comparing_with_the_zoo(
     chosen = ("upc.kernel01", "zoo.good", "zoo.writes_z*")
     sites = iter([(GOOD, "writes_zeros"), (GOOD, "writes_zeros", "hook_raises"), (GOOD, "writes_zeros")])
     monkeypatch.setattr(zoo_comparison, "install", lambda site, names: install(site, next(sites)))
-    zoo_comparison.main([str(tmp_path / "new" / "zoo.json"), "emulator", *chosen])
+    zoo_comparison.main(tmp_path / "new" / "zoo.json", "emulator", chosen)
     document = json.loads((tmp_path / "new" / "zoo.json").read_text())
     assert document["machine_info"]["mmcore"]["name"] == "emulator"
     reported = {row["plugin"]: row["reported"] for row in document["plugins"]}

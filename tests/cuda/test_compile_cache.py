@@ -12,11 +12,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from mmcore.cache_directory import cache_directory
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.errors import CompileError, MmcoreError
-from mmcore.files import TEXT_BYTES
-from mmcore.planning.plan import Plan
+from mmcore.files import TEXT_BYTES, cache_directory
 from mmcore_cuda.nvrtc import cache, compiler
 from mmcore_cuda.nvrtc.compilation import compile_source
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
@@ -82,18 +80,19 @@ def check_followed(compilations: list[str], header: Path, cu_file: Path, *asked:
     assert len(compilations) == 3
 
 
-def test_the_source_its_macros_and_the_architecture_make_an_entry_each(cu_file: Path, compilations: list[str]) -> None:
+def test_every_input_makes_an_entry(cu_file: Path, tmp_path: Path, compilations: list[str]) -> None:
     code = [compiled(cu_file, value="1.0f"), compiled(cu_file, value="2.0f"), compiled(cu_file, "//", value="1.0f")]
     code.append(compiler.compile_plan(planned(cu_file, "1.0f"), "80"))
     assert len({module.cubin for module in code}) >= 3
     assert len(entries()) == len(compilations) == 4
-
-
-def test_another_function_of_the_same_source_is_compiled_too(cu_file: Path, compilations: list[str]) -> None:
     cu_file.write_text(SOURCE + SOURCE.replace("f(", "g("))
     for entry in ("f", "g"):
         assert [*compiler.compile_plan(planned(cu_file, entry=entry), "90").functions] == [entry]
-    assert len(compilations) == 2
+    assert len(compilations) == 6
+    # The path is in the debug information.
+    moved = [compiled(tmp_path / name / "kernel.cu", value="1.0f") for name in ("cwd", "cache")]
+    assert replace(moved[0], cubin=b"", ptx="") == replace(moved[1], cubin=b"", ptx="")
+    assert len(compilations) == 8
 
 
 @pytest.mark.parametrize(
@@ -150,7 +149,7 @@ def test_a_header_is_followed_wherever_it_is(
     check_followed(compilations, tmp_path / header, source, *asked)
 
 
-def test_a_header_that_comes_to_be_found_first(cu_file: Path, tmp_path: Path) -> None:
+def test_a_new_header_that_is_found_first_is_seen(cu_file: Path, tmp_path: Path) -> None:
     asked = ("#include <mine.cuh>", "-I../first", "-I../second")
     write(tmp_path / "second" / "mine.cuh", "#define EXTRA 1.0f\n")
     first = compiled(cu_file, *asked)
@@ -220,30 +219,29 @@ def test_headers_of_options_are_followed_in_a_process(cu_file: Path, tmp_path: P
     assert len(set(codes)) == len(compilations) == 4
 
 
-def test_a_key_tells_its_texts_apart() -> None:
+def test_a_key_separates_its_texts() -> None:
     several = [("ab", "c"), ("a", "bc"), ("abc",), ("abc", ""), ("", "abc"), ("c", "ab"), ()]
     assert len({cache.cache_key(*each) for each in several}) == len(several)
     assert cache.cache_key("a", "\udcff") == cache.cache_key("a", "\udcff")
 
 
-def test_concurrent_writers_use_files_of_their_own(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_writers_use_separate_files(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = cache.Entry({}, None, "it does not compile")
     unfinished: list[str] = []
     rename = Path.replace
 
-    def told(path: Path, target: Path) -> Path:
+    def recorded(path: Path, target: Path) -> Path:
         unfinished.append(str(path))
         return rename(path, target)
 
-    monkeypatch.setattr(Path, "replace", told)
+    monkeypatch.setattr(Path, "replace", recorded)
     for key in (b"one", b"two"):
         cache.write_entry(key, entry)
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "getpid", lambda: 1)
-        cache.write_entry(b"one", entry)
     other = threading.Thread(target=cache.write_entry, args=(b"one", entry))
     other.start()
     other.join()
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    cache.write_entry(b"one", entry)
     assert len(set(unfinished)) == 4
     assert cache.read_entry(b"one") == entry
     assert not any(map(os.path.exists, unfinished))
@@ -301,20 +299,21 @@ def test_a_name_that_the_preprocessor_makes_leaves_the_cache_out(cu_file: Path, 
         assert entries() == []
 
 
-def header_thrice(header: Path, source: Plan) -> list[bytes]:
-    """Return the code with a header, with the same header, and with another one."""
+@pytest.mark.parametrize(
+    ("header", "include", "text"),
+    [("sub/mine.cuh", ("sub",), "#include <mine.cuh>\n"), ("mine.cuh", (), '#inc\\\r\nlude "mine.cuh"\r\n')],
+    ids=["a folder relative to the source", "a line that ends and continues as on Windows"],
+)
+def test_a_declared_header_is_followed(
+    cu_file: Path, compilations: list[str], header: str, include: tuple[str, ...], text: str
+) -> None:
+    cu_file.write_bytes(f"{text}{SOURCE}".encode())
     codes = []
-    for text in ("1.0f", "", "2.0f"):
-        if text:
-            write(header, f"#define EXTRA {text}\n")
+    for value in ("1.0f", "", "2.0f"):
+        if value:
+            write(cu_file.parent / header, f"#define EXTRA {value}\n")
         forget()
-        codes.append(compiler.compile_plan(source, "90").cubin)
-    return codes
-
-
-def test_declared_folders_are_searched_relative_to_the_source(tmp_path: Path, compilations: list[str]) -> None:
-    source = write(tmp_path / "own" / "kernel.cu", f"#include <mine.cuh>\n{SOURCE}")
-    codes = header_thrice(tmp_path / "own" / "sub" / "mine.cuh", planned(source, "EXTRA", include=("sub",)))
+        codes.append(compiler.compile_plan(planned(cu_file, "EXTRA", include=include), "90").cubin)
     assert codes[0] == codes[1] != codes[2]
     assert len(compilations) == 2
 
@@ -360,13 +359,6 @@ def test_endless_headers_fail(
         compiled(cu_file, text, *quoted.split())
 
 
-def test_a_moved_source_is_another(tmp_path: Path, compilations: list[str]) -> None:
-    """Its path is in the debug information."""
-    codes = [compiled(tmp_path / name / "kernel.cu", value="1.0f") for name in ("cwd", "cache")]
-    assert replace(codes[0], cubin=b"", ptx="") == replace(codes[1], cubin=b"", ptx="")
-    assert len(compilations) == 2
-
-
 @cases(__file__, "the_caches_directory", "environment, folder")
 def test_the_caches_directory(monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], folder: str) -> None:
     for name, value in environment.items():
@@ -374,9 +366,7 @@ def test_the_caches_directory(monkeypatch: pytest.MonkeyPatch, environment: dict
     assert cache_directory() == Path(folder)
 
 
-def test_cudas_headers_are_inputs_of_what_includes_them(
-    cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cudas_headers_are_inputs(cu_file: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     usual = cuda_headers().options
     for declarations, compiled_in_all in (("", 1), ("#include <cuda_fp16.h>", 3)):
         for further in ((), ("-I/elsewhere",)):
@@ -387,24 +377,12 @@ def test_cudas_headers_are_inputs_of_what_includes_them(
 
 
 @pytest.mark.parametrize(
-    ("neighbour", "include"),
-    [
-        *((path, True) for path in (".git/mine.cuh", "sub/.venv/deep/other.h", "notes.txt", "sub/table.csv")),
-        ("other.cuh", False),
-    ],
+    "neighbour", [".git/mine.cuh", "sub/.venv/deep/other.h", "notes.txt", "sub/table.csv", "other.cuh"]
 )
-def test_other_neighbours_cost_no_entry_each_time(
-    cu_file: Path, compilations: list[str], neighbour: str, include: bool
-) -> None:
+def test_other_files_cost_no_compilation(cu_file: Path, compilations: list[str], neighbour: str) -> None:
     write(cu_file.with_name("mine.cuh"), "#define EXTRA 1.0f\n")
+    include = "" if neighbour == "other.cuh" else '#include "mine.cuh"'
     for number in range(2):
         write(cu_file.parent / neighbour, f"#define OTHER {number}\n")
-        compiled(cu_file, *(['#include "mine.cuh"'] if include else []), value="EXTRA" if include else "1.0f")
+        compiled(cu_file, include, value="EXTRA" if include else "1.0f")
     assert len(compilations) == 1
-
-
-def test_a_line_that_is_spliced_in_another_systems_way_may_include(cu_file: Path, compilations: list[str]) -> None:
-    cu_file.write_bytes(f'#inc\\\r\nlude "mine.cuh"\r\n{SOURCE}'.encode())
-    codes = header_thrice(cu_file.with_name("mine.cuh"), planned(cu_file, "EXTRA"))
-    assert codes[0] == codes[1] != codes[2]
-    assert len(compilations) == 2

@@ -21,6 +21,7 @@ from mmcore.planning.plan import Plan, plan
 from mmcore_cuda.nvrtc import Nvrtc, compiler
 from mmcore_cuda.nvrtc.compilation import compile_source
 from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
+from tests.tables import cases, section_of
 
 SOURCE = 'extern "C" __global__ void f(const float* A, const float* B, float* C, int n) { C[0] = VALUE; }\n'
 
@@ -99,13 +100,7 @@ def test_a_template_is_called_so_and_its_instances_are_named(cu_file: Path, decl
     assert compiled(cu_file, text, entry=f"{entry}<{{block.x}}>").functions
 
 
-NEWER = {
-    "concept": "template <class T> concept Number = sizeof(T) > 1;\n"
-    "template <Number T> __device__ T g(T x) { return x; }\n",
-    "consteval": "int main() { }\nconsteval int g(int x) { return x; }\n",
-    "auto": "__device__ auto g(auto x) { return x; }\n",
-    "#error": '#if __cplusplus < 202002L\n#error "Compile as C++20"\n#endif\n__device__ int g(int x) { return x; }\n',
-}
+NEWER = section_of(__file__, "newer_standards")
 
 
 @pytest.mark.parametrize("declarations", NEWER.values(), ids=NEWER)
@@ -119,10 +114,13 @@ def test_no_option_for_a_newer_standard_is_named_where_it_does_not_help(cu_file:
     assert "c++20" not in failure(cu_file, NEWER["concept"] + SOURCE, value="g(absent)").partition(":\n")[0]
 
 
-def test_every_function_that_is_missing_is_named() -> None:
+def test_missing_functions_come_before_a_template_that_is_no_instance() -> None:
     text = "template <int N> struct S { float value; };\n" + SOURCE.replace("VALUE", "1.0f")
     with pytest.raises(mmcore.CompileError, match=r"^test\.f: kernel\.cu has no function g or h; it has f$"):
         compile_text(text, functions=("f", "g", "h"))
+    template = r"f in kernel\.cu is a template, whose instances are named f<16> or f<\{block\.x\}>"
+    with pytest.raises(mmcore.CompileError, match=rf"^test\.f: kernel\.cu has no function g; it has f; {template}"):
+        compile_text("template <int N> __global__ void f(float* A) { A[0] = N; }\n", functions=("f", "g"))
 
 
 def test_a_kernels_own_architecture_wins(cu_file: Path) -> None:
@@ -130,58 +128,33 @@ def test_a_kernels_own_architecture_wins(cu_file: Path) -> None:
     assert compile_plan(planned(cu_file, architecture="80"), "90").architecture == "sm_80"
 
 
-def test_the_options_of_a_plan_are_its_architecture_its_macros_and_its_own(cu_file: Path) -> None:
-    plan = planned(cu_file, "{n}", options=("--maxrregcount={block.x}", "-DLAST"))
-    asked = compiler.compile_options(plan, "80")
+def test_the_options_of_a_plan_are_its_architecture_and_those_of_the_declaration(cu_file: Path) -> None:
+    one = planned(cu_file, "{n}", options=("--maxrregcount={block.x}", "-DLAST"))
+    asked = compiler.compile_options(one, "80")
     assert (asked[0], asked[-3:]) == ("-arch=sm_80", ("-DVALUE=8", "--maxrregcount=1", "-DLAST"))
     assert {"-std=c++17", "-lineinfo", "--no-cache"} < {*asked}
-
-
-def test_every_macro_and_folder_of_a_declaration_is_an_option(cu_file: Path) -> None:
-    one = planned(cu_file)
-    kernel = replace(
-        one.kernel, defines={"ROWS": "{m}", "ALL": "1"}, configs=[{"block": 1, "TILE": 8}], include=("a", "b/c")
-    )
+    defines, configs = {"ROWS": "{m}", "ALL": "1"}, [{"block": 1, "TILE": 8}]
+    kernel = replace(one.kernel, defines=defines, configs=configs, include=("a", "b/c"), options=())
     asked = compiler.compile_options(plan(kernel, one.problem, kernel.usual_configs[0], DeviceProperties()), "90")
     folder = cu_file.parent
     assert asked[-5:] == (f"-I{folder}/a", f"-I{folder}/b/c", "-DALL=1", "-DROWS=8", "-DTILE=8")
 
 
-NO_KERNEL = '__device__ float f;\nextern "C" __global__ void g(float* A) { A[0] = f * VALUE; }'
-
-
-@pytest.mark.parametrize(
-    ("text", "declared", "first", "log"),
-    [
-        (NO_KERNEL, {"entry": "&f"}, "&f in kernel.cu is not a __global__ function", ""),
-        ("struct Nothing {};\n", {}, "kernel.cu has no function f", ""),
-        ("§" + SOURCE, {}, "kernel.cu does not compile:", "kernel.cu(1): error:"),
-        (SOURCE, {"options": ("--no-such-option",)}, "kernel.cu does not compile:", "--no-such-option"),
-        (f'#include "latin.cuh"\n{SOURCE}', {}, "kernel.cu does not compile:", "#error Gr\ufffd"),
-    ],
-    ids=["no kernel", "no function", "an error", "an unknown option", "a log that is not UTF-8"],
-)
+@cases(__file__, "failures", "text, declared, first, log")
 def test_the_first_line_of_a_failure_says_what_is_wrong_and_the_log_why(
     cu_file: Path, text: str, declared: dict[str, Any], first: str, log: str
 ) -> None:
     cu_file.with_name("latin.cuh").write_bytes("#error Größe\n".encode("latin-1"))
-    begin, _, rest = failure(cu_file, text, **declared).partition("\n")
+    begin, _, rest = failure(cu_file, text.replace("SOURCE", SOURCE), **declared).partition("\n")
     assert begin == f"test.f: {first}"
     assert log in rest
     assert bool(log) == bool(rest)
 
 
-@pytest.mark.parametrize(
-    ("changes", "takes"),
-    [
-        ({"source": Path("a.cu")}, True),
-        ({"source": Path("a.ptx"), "arguments": ("A",)}, False),
-        ({"source": Path("a.cubin"), "arguments": ("A",)}, False),
-        ({"build": print, "arguments": ("A",)}, False),
-    ],
-)
-def test_nvrtc_takes_what_is_neither_compiled_nor_built(changes: dict[str, Any], takes: bool) -> None:
-    assert Nvrtc().takes(Kernel(name="test.f", configs=[{"block": 1}], **changes)) == takes
+@pytest.mark.parametrize("changes", [{"source": Path("a.ptx")}, {"source": Path("a.cubin")}, {"build": print}])
+def test_nvrtc_takes_what_is_neither_compiled_nor_built(changes: dict[str, Any]) -> None:
+    assert Nvrtc().takes(Kernel(name="test.f", configs=[{"block": 1}], source=Path("a.cu")))
+    assert not Nvrtc().takes(Kernel(name="test.f", configs=[{"block": 1}], arguments=("A",), **changes))
 
 
 @pytest.mark.parametrize(
@@ -233,15 +206,6 @@ def test_an_empty_text_of_nvrtc_does_not_reach_into_python(monkeypatch: pytest.M
         compile_text(SOURCE, "-DVALUE=1.0f")
     assert bytes([32]) + b"x" == bytes((32, 120))
     assert bytes([32])[0] == 32
-
-
-def test_a_name_that_is_missing_comes_before_a_template_that_is_no_instance() -> None:
-    text = "template <int N> __global__ void f(float* A) { A[0] = N; }\n"
-    with pytest.raises(mmcore.CompileError) as error:
-        compile_text(text, functions=("f", "g"))
-    missing, template = str(error.value).split("; it has f; ")
-    assert missing == "test.f: kernel.cu has no function g"
-    assert template.startswith("f in kernel.cu is a template, whose instances are named f<16> or f<{block.x}>")
 
 
 @pytest.mark.parametrize("text", [SOURCE, "nonsense", "int nothing;"])

@@ -24,6 +24,9 @@ def test_cudas_own_headers_compile(cu_file: Path, header: str) -> None:
     assert compiled(cu_file, f"#include <{header}>\n{SOURCE}", value="1.0f").functions
 
 
+TOOLKIT = ("cuda_runtime.h", "crt/host_defines.h", "cccl/cuda/std/version")
+
+
 @pytest.fixture
 def located(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Path]]:
     """Yield the folders of headers that cuda-pathfinder finds, by library."""
@@ -46,23 +49,16 @@ def made(folder: Path, *headers: str, version: str = "13050") -> Path:
     return folder
 
 
-def test_a_toolkit_has_all_of_them_in_one_folder(tmp_path: Path, located: dict[str, Path]) -> None:
-    headers = ("cuda_runtime.h", "crt/host_defines.h", "cccl/cuda/std/version")
-    located["cudart"] = made(tmp_path / "include", *headers, version="12040")
+@pytest.mark.parametrize(
+    ("number", "version"), [("12040", (12, 4)), ("13000", (13, 0)), ("13110", (13, 11)), ("of its own", None)]
+)
+def test_a_toolkit_has_all_headers_in_one_folder(
+    tmp_path: Path, located: dict[str, Path], number: str, version: tuple[int, int] | None
+) -> None:
+    located["cudart"] = made(tmp_path / "include", *TOOLKIT, version=number)
     found = cuda_headers.cuda_headers()
     assert found.options == (f"-I{tmp_path}/include", f"-I{tmp_path}/include/cccl")
-    assert (found.version, found.missing, found.unpacked) == ((12, 4), (), "")
-
-
-@pytest.mark.parametrize(("number", "version"), [("12090", (12, 9)), ("13000", (13, 0)), ("13110", (13, 11))])
-def test_the_headers_version(tmp_path: Path, located: dict[str, Path], number: str, version: tuple[int, int]) -> None:
-    located["cudart"] = made(tmp_path / "include", "cuda_runtime.h", version=number)
-    assert cuda_headers.cuda_headers().version == version
-
-
-def test_headers_that_do_not_say_their_version_have_none(tmp_path: Path, located: dict[str, Path]) -> None:
-    located["cudart"] = made(tmp_path / "include", "cuda_runtime.h", version="of its own")
-    assert cuda_headers.cuda_headers().version is None
+    assert (found.version, found.missing, found.unpacked) == (version, (), "")
     (tmp_path / "include" / "cuda_runtime_api.h").unlink()
     cuda_headers.cuda_headers.cache_clear()
     assert cuda_headers.cuda_headers().version is None
@@ -75,7 +71,7 @@ def test_python_packages_may_have_a_folder_each(tmp_path: Path, located: dict[st
 
 
 @pytest.mark.parametrize("version", [(13, 4), (13, 3), (12, 9)])
-def test_what_is_missing_nvrtc_brings_or_is_told(
+def test_missing_headers_come_with_nvrtc_or_are_reported(
     tmp_path: Path, located: dict[str, Path], monkeypatch: pytest.MonkeyPatch, version: tuple[int, int]
 ) -> None:
     monkeypatch.setattr(cuda_headers, "nvrtc_version", lambda: version)
@@ -94,10 +90,10 @@ def test_what_is_missing_nvrtc_brings_or_is_told(
         )
 
 
-def test_headers_of_another_version_are_told() -> None:
+def test_headers_of_another_version_are_reported() -> None:
     major, minor = nvrtc_version()
-    theirs = CudaHeaders(("/cuda/include",), (11, 8), ())
-    assert theirs.findings() == {
+    other = CudaHeaders(("/cuda/include",), (11, 8), ())
+    assert other.findings() == {
         "headers": "/cuda/include (of CUDA 11.8); "
         f"CUDA's headers in /cuda/include are of CUDA 11.8, NVRTC is of {major}.{minor}"
     }
@@ -112,8 +108,7 @@ def test_headers_of_another_version_are_told() -> None:
 
 
 def test_an_error_in_other_versions_headers_says_so(cu_file: Path, tmp_path: Path, located: dict[str, Path]) -> None:
-    headers = ("cuda_runtime.h", "crt/host_defines.h", "cccl/cuda/std/version")
-    located["cudart"] = made(tmp_path / "include", *headers, version="11080")
+    located["cudart"] = made(tmp_path / "include", *TOOLKIT, version="11080")
     (tmp_path / "include" / "mma.h").write_text("flaot x;\n")
     with pytest.raises(mmcore.CompileError, match=r"does not compile \(CUDA's headers in \S+ are of CUDA 11\.8, NVRTC"):
         compiled(cu_file, f"#include <mma.h>\n{SOURCE}", value="1.0f")

@@ -50,7 +50,7 @@ def test_a_source_without_host_code_is_itself() -> None:
     assert (half.text, half.headers, half.options, half.excluded) == (KERNEL, {}, (), ())
 
 
-def test_what_is_left_out_is_told_with_its_reason() -> None:
+def test_excluded_code_has_a_reason() -> None:
     half = device_half(f"{KERNEL}int\nmain() {{\n}}\n", Path("dir/kernel.cu"))
     (main,) = half.excluded
     assert main == ExcludedCode("main", "dir/kernel.cu", 2, 4, main.reason)
@@ -97,7 +97,7 @@ def test_errors_in_the_device_half_name_their_line(
     assert "main" not in log
 
 
-def test_a_missing_function_is_told_as_without_a_host_half(cu_file: Path) -> None:
+def test_a_missing_function_is_reported_as_without_a_host_half(cu_file: Path) -> None:
     assert failure(cu_file, PROGRAM, entry="g") == "test.f: kernel.cu has no function g; it has f"
 
 
@@ -108,7 +108,7 @@ def test_a_data_member_is_never_left_out(cu_file: Path) -> None:
 
 
 @pytest.mark.parametrize("first", ["", "int main() { return 0; }\n"])
-def test_all_the_headers_that_are_not_there_are_named_at_once(cu_file: Path, first: str) -> None:
+def test_all_missing_headers_are_named_at_once(cu_file: Path, first: str) -> None:
     cu_file.with_name("mine.cuh").write_text("#include <acme/tiles.h>\n#include <vector>\n")
     text = f'#include "runner.cuh"\n#include <cstdio>\n#include "mine.cuh"\n#include <iostream>\n{first}{SOURCE}'
     assert failure(cu_file, text) == (
@@ -124,12 +124,12 @@ def test_a_folder_of_headers_is_declared(tmp_path: Path) -> None:
     assert compiled(source, f'#include "runner.cuh"\n{SOURCE}', value="VALUE", include=("sub",)).functions
 
 
-def test_a_header_of_ones_own_comes_before_a_stand_in(cu_file: Path) -> None:
+def test_a_users_header_comes_before_a_stand_in(cu_file: Path) -> None:
     cu_file.with_name("helper_cuda.h").write_text("int host() { return 1; }\n#define VALUE 2.0f\n")
     assert compiled(cu_file, f'#include <cstdio>\n#include "helper_cuda.h"\n{SOURCE}', value="VALUE").functions
 
 
-def test_a_source_that_nothing_helps_is_given_up() -> None:
+def test_a_source_that_cannot_be_repaired_is_an_error() -> None:
     with pytest.raises(mmcore.CompileError, match="does not compile"):
         compile_source("test.f", Path("kernel.cu"), "}" * 3 + KERNEL, ("-arch=sm_90",), ("f",))
 

@@ -161,21 +161,19 @@ def test_a_graph_holds_a_thousand_launches_and_is_built_untimed(gpu: Any, stream
     assert timer.seconds(count) == pytest.approx(3e-6 * count)  # of new graphs
 
 
-def test_what_comes_before_each_launch_is_timed_alike_and_taken_away(gpu: Any, stream: Any) -> None:
+def test_the_time_of_work_before_each_launch_is_subtracted(gpu: Any, stream: Any) -> None:
     timer = GraphTimer(gpu, stream, launching(0.003), lambda target: target.put("before", 0.02))
     assert timer.seconds(5) == pytest.approx(15e-6)
     names = [name for name, _ in stream.work if name != "upload"]
     assert names == ["before", "kernel"] * 5 + ["before"] * 5
     assert timer.method == "events around CUDA graphs, less the same graphs without the kernel"
     assert GraphTimer(gpu, stream, launching(0.003)).method == "events around CUDA graphs"
-
-
-def test_a_kernel_shorter_than_the_noise_takes_no_time_and_no_negative_one(gpu: Any, stream: Any) -> None:
     waits = iter((0.02, 0.03))
-    assert GraphTimer(gpu, stream, launching(0.001), lambda target: target.put("", next(waits))).seconds(1) == 0.0
+    noisy = GraphTimer(gpu, stream, launching(0.001), lambda target: target.put("", next(waits)))
+    assert noisy.seconds(1) == 0.0, "never negative"
 
 
-def test_an_error_of_a_timed_launch_is_the_kernels_and_one_of_closing_is_nobodys() -> None:
+def test_an_error_of_a_timed_launch_is_the_kernels_and_one_of_closing_is_ignored() -> None:
     def fail(*_: Any) -> Any:
         raise RuntimeError("CUDA_ERROR")
 
@@ -194,20 +192,11 @@ class Memory(BorrowedBuffer):
         self.label = label
 
     def window(self, nbytes: int, offset: int = 0) -> Any:
-        return Window(self.label, nbytes)
+        def copy(other: Any, stream: Any, direction: str) -> None:
+            stream.put(f"{self.label} {direction} {other.label}, {nbytes} and {other.nbytes} bytes", 1.0)
 
-
-class Window:
-    """Some bytes of it."""
-
-    def __init__(self, label: str, nbytes: int) -> None:
-        self.label, self.nbytes = label, nbytes
-
-    def copy_from(self, other: Any, *, stream: Any, direction: str = "from") -> None:
-        stream.put(f"{self.label} {direction} {other.label}, {self.nbytes} and {other.nbytes} bytes", 1.0)
-
-    def copy_to(self, other: Any, *, stream: Any) -> None:
-        self.copy_from(other, stream=stream, direction="to")
+        copies = {f"copy_{direction}": partial(copy, direction=direction) for direction in ("from", "to")}
+        return SimpleNamespace(label=self.label, nbytes=nbytes, **copies)
 
 
 @pytest.fixture
@@ -252,7 +241,7 @@ def test_a_cold_time_empties_the_cache_before_each_launch(gpu: Any, stream: Any,
     assert [graph.closed for graph in gpu.graphs[:4]] == [False, True, True, False]
 
 
-def test_libraries_get_the_stream(monkeypatch: pytest.MonkeyPatch, gpu: Any, stream: Any, module: CudaModule) -> None:
+def test_calls_get_the_stream(monkeypatch: pytest.MonkeyPatch, gpu: Any, stream: Any, module: CudaModule) -> None:
     monkeypatch.setattr(cuda_module, "GraphBuilder", Graph)
     monkeypatch.setattr(Graph, "stream", SimpleNamespace(handle=7), raising=False)
     monkeypatch.setattr(Stream, "handle", 5)
@@ -293,7 +282,7 @@ def test_nothing_is_timed_on_a_gpu_that_was_lost(owner: Any, module: CudaModule)
     ("error", "said"),
     [(MemoryError(), "MemoryError"), (OSError("one\ntwo"), "one"), (MemoryError("out of memory"), "out of memory")],
 )
-def test_memory_to_empty_the_cache_with_may_be_lacking(
+def test_too_little_memory_to_empty_the_cache_is_an_error(
     monkeypatch: pytest.MonkeyPatch, gpu: Any, module: CudaModule, error: Exception, said: str
 ) -> None:
     def fail(size: int, *, stream: Any) -> None:
@@ -342,7 +331,7 @@ class Card:
     """NVIDIA's management library of a card: one reading after the other, and then an error."""
 
     def __init__(self, *readings: tuple[float, float, float, set[str]]) -> None:
-        self._readings = list(readings)
+        self._readings = iter(readings)
         self.read = 0
 
     def __call__(self, *, uuid: str) -> Card:
@@ -351,22 +340,13 @@ class Card:
 
     def get_field_values(self, fields: list[int]) -> list[Any]:
         self.read += 1
-        if self.read > len(self._readings):
+        reading = next(self._readings, None)
+        if reading is None:
             raise RuntimeError("there is no reading at this moment")
-        self._now = self._readings[self.read - 1]
-        return [SimpleNamespace(value=1000 * self._now[1])]
-
-    @property
-    def current_clock_event_reasons(self) -> set[str]:
-        return self._now[3]
-
-    @property
-    def temperature(self) -> Any:
-        return SimpleNamespace(get_sensor=lambda: self._now[2])
-
-    def get_clock(self, domain: str) -> Any:
-        assert domain == "sm"
-        return SimpleNamespace(get_current_mhz=lambda: self._now[0])
+        mhz, watts, celsius, self.current_clock_event_reasons = reading
+        self.temperature = SimpleNamespace(get_sensor=lambda: celsius)
+        self.get_clock = {"sm": SimpleNamespace(get_current_mhz=lambda: mhz)}.__getitem__
+        return [SimpleNamespace(value=1000 * watts)]
 
 
 def watched(monkeypatch: pytest.MonkeyPatch, card: Any, readings: int, uuid: str = "0123") -> dict[str, Any]:
@@ -393,26 +373,17 @@ def test_conditions_are_those_while_it_was_timed(monkeypatch: pytest.MonkeyPatch
         assert watched(monkeypatch, Card(begin), 2, uuid)["clock_mhz"] == 300.0
 
 
-@pytest.mark.parametrize(
-    "reasons",
-    [
-        "sw_power_cap",
-        "hw_slowdown",
-        "sw_power_cap sw_thermal_slowdown",
-        "hw_thermal_slowdown",
-        "hw_power_brake_slowdown",
-    ],
-)
-def test_heat_is_a_fault_and_a_cap_none(monkeypatch: pytest.MonkeyPatch, reasons: str) -> None:
+SLOWDOWNS = ("hw_slowdown", "sw_power_cap sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown")
+
+
+@pytest.mark.parametrize("reasons", ["sw_power_cap", *SLOWDOWNS])
+def test_heat_throttles_and_a_power_cap_does_not(monkeypatch: pytest.MonkeyPatch, reasons: str) -> None:
     seen = watched(monkeypatch, Card((1.0, 2.0, 3.0, set(reasons.split()))), 1)
-    assert (seen["clock_reasons"], seen["throttled"]) == (reasons.split(), reasons != "sw_power_cap")
+    assert (seen["clock_reasons"], seen["throttled"]) == (reasons.split(), reasons in SLOWDOWNS)
 
 
-def test_a_card_that_tells_nothing_has_no_conditions(monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(*, uuid: str) -> Any:
-        raise RuntimeError("no library")
-
-    monkeypatch.setattr(conditions_module, "system", SimpleNamespace(Device=none))
+def test_a_card_without_readings_has_no_conditions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conditions_module, "system", SimpleNamespace(Device=Card()))
     with conditions(SimpleNamespace(uuid="0123")) as seen:
         pass
     assert seen == {}

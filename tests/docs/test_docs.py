@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from bench.studies.tables.pages import TABLES, with_tables
+from bench.studies.tables.main import TABLES, with_tables
 from mmcore import Kernel
 from mmcore.cli import main
 from mmcore.registry import DISTRIBUTION, registry

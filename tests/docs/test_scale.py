@@ -1,4 +1,4 @@
-"""docs/scale.md: its engine, its commands, and its predictions beside the measurements."""
+"""docs/scale.md: its engine, its commands, and the study of two cards."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from bench.studies import cards
-from bench.studies.scale.predictions import HEAD, measured_cases, ray_costs, validation
-from bench.studies.scale.simulation import Costs, Losses, simulated
-from bench.studies.tables import scale
+from bench.studies.tables import table
+from bench.studies.tables.main import TABLES
 from tests.command_line import install, mmcore
 from tests.core.test_worker import eventually_gone
 
@@ -87,7 +86,7 @@ def test_a_node_is_killed_with_all_that_it_has_started() -> None:
     assert eventually_gone(child)
 
 
-def test_the_table_compares_a_card_with_itself(tmp_path: Path) -> None:
+def test_the_table_compares_a_card_with_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved = {"extra_info": {"place": "node1 cuda:0", "device": "cuda:0", "conditions": {}}, "stats": {"median": 2e-6}}
     assert cards._cell(saved, str.upper) == ["NODE1 CUDA:0", 2.0, None]
     rows: list[dict[str, Any]] = [
@@ -100,8 +99,10 @@ def test_the_table_compares_a_card_with_itself(tmp_path: Path) -> None:
         {"run": name, "options": "-k x", "seconds": seconds, "said": ["measured 1 by cuda:0, 2 by cuda:1"]}
         for name, seconds in (("first", 200.0), ("both", 100.0))
     ]
-    (tmp_path / "cards.json").write_text(json.dumps({"runs": runs, "cells": rows}))
-    (*_, last) = scale.cards(tmp_path).splitlines()
+    monkeypatch.setattr(table, "RESULTS", tmp_path)
+    (tmp_path / "nvidia-h200").mkdir()
+    (tmp_path / "nvidia-h200" / "cards.json").write_text(json.dumps({"runs": runs, "cells": rows}))
+    (*_, last) = TABLES["docs/scale.md"]["cards"]().splitlines()
     assert last == "| two cards | `-k x` | 100 | 50 % | 1 and 2 | 1 of 2 | 5.5 % | 10.0 % |"
 
 
@@ -111,7 +112,8 @@ def test_the_bench_is_run_alone_and_on_two_devices(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "bench.studies.cards",
+        "bench.studies",
+        "cards",
         str(saved),
         "first",
         "both",
@@ -162,47 +164,3 @@ def test_the_batch_script_is_one_and_its_options_are_rays() -> None:
 
 def _options(scripts: Any, command: str) -> Any:
     return scripts.cli.commands[command].params
-
-
-# What it predicts
-
-
-def test_the_simulation_predicts_the_runs_that_were_measured() -> None:
-    found = {(run["workers"], run["group"], run["slower"]): run for run in validation(measured_cases())}
-    # Two processors are not enough for 256 GPUs' actors and the head: the head waited for them.
-    full = found.pop((256, 1, 1))
-    assert full["simulated"] < full["measured"]
-    assert set(found) == {(8, 1, 1), (64, 1, 1), (64, 8, 1), (256, 1, 2)}
-    for run in found.values():
-        assert run["simulated"] == pytest.approx(run["measured"], rel=0.03), run
-        assert run["ideal"] <= run["simulated"]
-
-
-def test_the_committed_predictions_are_those_of_the_committed_measurements() -> None:
-    document = json.loads(HEAD.with_name("simulation.json").read_text(encoding="utf-8"))
-    rows = measured_cases()
-    assert document["validation"] == validation(rows)
-    assert document["costs_on_ray"]["head"] == pytest.approx(ray_costs(rows).head, rel=1e-3)
-
-
-def test_cells_of_one_length_take_turns() -> None:
-    assert simulated([1.0] * 80, 8, Costs(0.0)).makespan == pytest.approx(10)
-    one = simulated([1.0] * 80, 8, Costs(0.0), group=80)
-    assert [one.makespan, 8 * one.measuring] == pytest.approx([80, 1])
-
-
-def test_a_head_that_is_full_sets_the_pace() -> None:
-    full = simulated([1.0] * 8000, 800, Costs(head=0.01))
-    assert full.makespan == pytest.approx(8000 * 0.01, rel=0.05)
-    assert full.head > 0.95
-
-
-def test_free_workers_cost_the_head_what_they_cost() -> None:
-    few, many = (simulated([0.1] * 500, gpus, Costs(0.0, idle=1e-4), group=500) for gpus in (8, 108))
-    assert many.makespan - few.makespan == pytest.approx(500 * 100 * 1e-4, rel=0.02)
-
-
-def test_what_a_lost_node_had_is_begun_again() -> None:
-    lost = simulated([1.0] * 1600, 16, Costs(0.0), losses=Losses(every=20.5, away=5))
-    assert lost.begun_again > 0
-    assert 100 < lost.makespan < 100 + 2 * lost.begun_again

@@ -13,8 +13,8 @@ FOLDER = ROOT / "bench" / "studies"
 
 
 def test_every_study_is_listed() -> None:
-    modules = {path.stem for path in FOLDER.glob("*.py")} - {"__init__", "study"}
-    packages = {path.parent.name for path in FOLDER.glob("*/__main__.py")}
+    modules = {path.stem for path in FOLDER.glob("*.py")} - {"__init__", "__main__", "study"}
+    packages = {path.parent.name for path in FOLDER.glob("*/main.py")}
     assert modules | packages <= set(STUDIES)
 
 

@@ -8,29 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from bench.studies.tables import sources
-from bench.studies.tables.conclusions import POZNAN, UNSA, UPC, Comparison, conclusions, still_holds
-from bench.studies.tables.lectures import copies, kernel_times
-from bench.studies.tables.methods import clock, counters, launch_cost, occupancies
-from bench.studies.tables.own_benchmarks import own_benchmarks
-from bench.studies.tables.sources import Point
-from bench.studies.tables.trust import fuzzing
+from bench.studies.tables import table
+from bench.studies.tables.conclusions import still_holds
+from bench.studies.tables.main import TABLES
 
 
-def rows(table: str) -> list[list[str]]:
-    return [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
+def rows(page: str, name: str) -> list[list[str]]:
+    return [line[2:-2].split(" | ") for line in TABLES[page][name]().splitlines()[2:]]
 
 
-@pytest.mark.parametrize("comparisons", [UPC, UNSA, POZNAN])
-def test_every_comparison_is_of_figures_that_were_published_and_measured(comparisons: tuple[Comparison, ...]) -> None:
-    assert len(rows(conclusions(comparisons))) == len(comparisons) == len(set(comparisons))
+@pytest.mark.parametrize("lecture", ["upc", "unsa", "poznan"])
+def test_every_comparison_is_of_figures_that_were_published_and_measured(lecture: str) -> None:
+    (comparisons,) = TABLES["docs/lectures.md"][lecture].arguments
+    assert len(rows("docs/lectures.md", lecture)) == len(comparisons) == len(set(comparisons))
 
 
 def test_a_comparison_is_of_rates() -> None:
-    (row,) = rows(
-        conclusions([Comparison("v3 over v2", *(Point(f"poznan.v{v}", 528, 16, "kernel warm") for v in (3, 2)))])
-    )
-    assert row[3] == f"{72.246 / 8.017:.2f}"
+    (then,) = {row[3] for row in rows("docs/lectures.md", "poznan") if row[:3] == ["poznan.v3 over v2", "528", "16"]}
+    assert then == f"{72.246 / 8.017:.2f}"
 
 
 @pytest.mark.parametrize(
@@ -48,24 +43,27 @@ def test_a_conclusion_holds_where_the_same_one_is_faster(then: float, now: float
 
 
 def test_the_reports_last_conclusion_is_reversed() -> None:
-    answers = {(what, b): answer for what, _, b, *_, answer in rows(conclusions(POZNAN))}
+    answers = {(what, b): answer for what, _, b, *_, answer in rows("docs/lectures.md", "poznan")}
     assert answers["poznan.v5 over v4a", "8"] == "yes"
     assert answers["poznan.v5 over v4a", "16"] == "no: it was slower, it is faster"
 
 
 def test_the_published_share_of_the_copies_is_that_of_its_times() -> None:
-    shares = {tuple(row[:4]): row[4] for row in rows(copies())}
+    shares = {tuple(row[:4]): row[4] for row in rows("docs/lectures.md", "copies")}
     assert shares["upc.kernel10", "640", "32", "pageable"] == f"{100 * (1 - 1.458 / 6.186):.0f} %"
 
 
 def test_one_cell_of_the_occupancy_tables_is_wrong() -> None:
-    assert re.findall(r"\*\*.*?\*\*, calculated \d+", occupancies()) == ["**16**, calculated 10"]
+    assert re.findall(r"\*\*.*?\*\*, calculated \d+", TABLES["docs/lectures.md"]["occupancy"]()) == [
+        "**16**, calculated 10"
+    ]
 
 
 def test_each_benchmark_stands_beside_the_time_that_measures_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "H200", tmp_path)
+    monkeypatch.setattr(table, "RESULTS", tmp_path)
+    (tmp_path / "nvidia-h200").mkdir()
     measured = {
         ("triton.matmul_f16", 1024): {
             "mmcore, warm": 8.97, "mmcore, cold": 10.95, "do_bench": 13.52, "do_bench_cudagraph": 8.93
@@ -81,29 +79,28 @@ def test_each_benchmark_stands_beside_the_time_that_measures_the_same(
         for clock, time in clocks.items()
     ]
     each[3]["percent_of_cublas"] = 80.04
-    (tmp_path / "own_benchmarks.json").write_text(json.dumps({"machine_info": {}, "rows": each}))
+    (tmp_path / "nvidia-h200" / "own_benchmarks.json").write_text(json.dumps({"machine_info": {}, "rows": each}))
     program = ["fast_cu.matmul_12", "8192", "its own program", "1407.0"]
-    assert rows(own_benchmarks().replace("|  |", "| - |")) == [
+    assert rows("docs/measuring.md", "own benchmarks") == [
         ["triton.matmul_f16", "1024", "do_bench", "13.52", "mmcore, cold", "10.95", "123.5 %", "80.0 %"],
-        ["triton.matmul_f16", "1024", "do_bench_cudagraph", "8.93", "mmcore, warm", "8.97", "99.6 %", "-"],
-        ["cutedsl.matmul", "4096", "cutlass.testing.benchmark", "255.0", "mmcore, warm", "250.0", "102.0 %", "-"],
-        [*program, "mmcore, warm, after a pause", "1400.0", "100.5 %", "-"],
-        [*program, "mmcore, warm", "1500.0", "93.8 %", "-"],
+        ["triton.matmul_f16", "1024", "do_bench_cudagraph", "8.93", "mmcore, warm", "8.97", "99.6 %", ""],
+        ["cutedsl.matmul", "4096", "cutlass.testing.benchmark", "255.0", "mmcore, warm", "250.0", "102.0 %", ""],
+        [*program, "mmcore, warm, after a pause", "1400.0", "100.5 %", ""],
+        [*program, "mmcore, warm", "1500.0", "93.8 %", ""],
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", "null", '{"benchmarks": 3}', '{"benchmarks": [{}]}', "\0"])
-def test_tables_name_a_damaged_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str) -> None:
-    folder = tmp_path / "nvidia-h200"
-    folder.mkdir()
-    names = ("baseline", "clock", "launch", "counters", "fuzz")
-    for name in names:
-        (folder / f"{name}.json").write_text(content)
-    monkeypatch.setattr(sources, "RESULTS", tmp_path)
-    monkeypatch.setattr(sources, "H200", folder)
-    for make in (clock, launch_cost, counters, fuzzing):
-        with pytest.raises(ValueError, match=r"nvidia-h200.\w+\.json is damaged"):
-            make()
-    if content != "{}":  # a file without benchmarks is not one of times
-        with pytest.raises(ValueError, match=r"nvidia-h200.\w+\.json is damaged"):
-            kernel_times()
+@pytest.mark.parametrize(
+    ("page", "name"), [(page, name) for page, tables in TABLES.items() for name, each in tables.items() if each.files]
+)
+def test_tables_name_a_damaged_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str, name: str, content: str
+) -> None:
+    damaged = TABLES[page][name]
+    monkeypatch.setattr(table, "RESULTS", tmp_path)
+    for path in damaged.paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    with pytest.raises(ValueError, match=f"{damaged.files.partition(' ')[0]}.* is damaged: "):
+        damaged()

@@ -1,10 +1,8 @@
-"""Kernels of tests that do more than the corpus does, and arguments of those with tensor cores."""
+"""Kernels of tests that do more than the corpus does."""
 
 from __future__ import annotations
 
 from pathlib import Path
-
-import numpy as np
 
 
 def kernel_source(name: str, **words: object) -> str:
@@ -14,10 +12,3 @@ def kernel_source(name: str, **words: object) -> str:
     for word, replacement in words.items():
         text = text.replace(word, str(replacement))
     return text
-
-
-PIPELINE, HANDING_ON, WARPGROUP = map(kernel_source, ("pipeline", "handing_on", "warpgroup"))
-RNG = np.random.default_rng(3)
-A = RNG.integers(-8, 9, (16, 64)).astype(np.float16)
-B = RNG.integers(-8, 9, (64, 8)).astype(np.float16)
-STEPS = RNG.integers(-9, 9, (3, 64)).astype(np.float32)

@@ -11,6 +11,12 @@ from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 HEADERS = cuda_headers().options
 HALVES = np.linspace(-2, 2, 32).astype(np.float16)
 BFLOATS = (np.linspace(-9, 9, 32).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+_RNG = np.random.default_rng(3)
+# Small whole numbers for products, and three steps of a sum.
+A_OF_64, B_OF_64, HALVES_OF_64, HALVES_OF_8 = (
+    _RNG.integers(-8, 9, shape).astype(np.float16) for shape in ((16, 64), (64, 8), (64, 16), (8, 16))
+)
+STEPS = _RNG.integers(-9, 9, (3, 64)).astype(np.float32)
 ORDER = (3, 7, 0, 15, 2, 1, 9, 4, 8, 6, 5, 14, 11, 10, 13, 12)
 WORD = 2**32 - 1
 

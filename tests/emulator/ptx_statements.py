@@ -71,9 +71,15 @@ _SPACES = (
     {"SPACE": "<.shared|.shared::cta|.shared::cluster|.local>", "PLACE": "[%r1]"},
 )
 _PARAMETERS = {"SPACE": "<.param|.param::entry>", "PLACE": "[%r1]"}
-_HINTS = ({"HINT": "", "POLICY": ""}, {"HINT": ".L2::cache_hint", "POLICY": ", %d9"})
+_HINTS = ({"HINT": "", "POLICY": ""}, {"HINT": ".L2::cache_hint", "POLICY": ", %d8"})
+
+
+def _listed(letter: str, count: int) -> str:
+    return f"{{{', '.join(f'%{letter}{number}' for number in range(1, count + 1))}}}"
+
+
 _BOXES = [
-    {"AXES": f"{axes}d", "BOX": f"[%d1, {{{', '.join(f'%r{axis}' for axis in range(1, axes + 1))}}}]"}
+    {"AXES": f"{axes}d", "BOX": f"[%d1, {_listed('r', axes)}]", "OFFSETS": _listed("h", max(axes - 2, 1))}
     for axes in range(1, 6)
 ]
 _COMMON = {
@@ -89,15 +95,17 @@ _GROUPS: dict[str, tuple[Sequence[Mapping[str, str]], Sequence[Mapping[str, str]
     "stores": (_SPACES, _HINTS),  # NVRTC 13.5 crashes on some stores to parameters
     "tensor_copies": (_BOXES, _HINTS),
     "others": ([{}], [{}]),
+    "im2col": (_BOXES[1:], _HINTS),
+    "wmma_of_bits": ([{}], [{}]),
 }
 """Replacements in each file of templates."""
 
 
-def accesses() -> list[str]:
-    """Return accesses to memory, fences and asynchronous copies, with and without their optional operands."""
+def accesses(*files: str) -> list[str]:
+    """Return the statements of files of templates, with and without their optional operands."""
     made = []
-    for name, choices in _GROUPS.items():
-        for replacements in itertools.product([_COMMON], *choices):
+    for name in files:
+        for replacements in itertools.product([_COMMON], *_GROUPS[name]):
             text = template_file(name)
             for old, new in itertools.chain(*(each.items() for each in replacements)):
                 text = text.replace(old, new)

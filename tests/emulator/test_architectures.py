@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from mmcore.errors import CompileError, NoDevice
 from mmcore.executor.choose_device import device_name, open_device
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
-from mmcore_cuda.binaries.cubin import sections_of
+from mmcore_cuda.binaries.code import sections_of
 from mmcore_emulator.adapter.device import Emulator
 from tests.command_line import mmcore as mmcore_command
 from tests.emulation import CAPABILITIES, cubin_of, emulate
@@ -46,12 +47,10 @@ def test_limits_differ() -> None:
 
 @pytest.mark.parametrize("name", ["emulator:sm_99", "emulator:80", "emulator:", "emulator:sm_80:x"])
 def test_a_wrong_name_is_answered_with_the_choices(name: str) -> None:
-    with pytest.raises(NoDevice) as refused:
+    choices = f"there is no device {name!r}; there are auto, cuda, emulator, {', '.join(NAMES)}"
+    sentence = "emulator:80 does not exist; there is one emulator" if name == "emulator:80" else choices
+    with pytest.raises(NoDevice, match=re.escape(sentence)):
         open_device(name)
-    if name == "emulator:80":
-        assert str(refused.value) == "emulator:80 does not exist; there is one emulator"
-    else:
-        assert f"there is no device {name!r}; there are auto, cuda, emulator, {', '.join(NAMES)}" in str(refused.value)
 
 
 def test_reports_name_the_emulated_architecture(pytester: pytest.Pytester) -> None:
@@ -77,18 +76,8 @@ WGMMA = kernel_source("wgmma_fence")
         ("emulator:sm_80", {}, Unsupported, r"multiply\.cu uses wgmma\.fence, which sm_80 lacks; min_compute_cap"),
         # CompileError is what conform calls a failure of the declaration.
         ("emulator:sm_80", {}, CompileError, r"multiply\.cu uses wgmma\.fence, which sm_80 lacks; min_compute_cap"),
-        (
-            "emulator:sm_80",
-            {"min_compute_capability": (9, 0)},
-            ConstraintViolation,
-            r"needs compute capability 9\.0; the device has 8\.0",
-        ),
-        (
-            "emulator:sm_80",
-            {"architecture": "90a"},
-            Unsupported,
-            r"multiply\.cu is made for sm_90a; sm_80 does not run it",
-        ),
+        ("emulator:sm_80", {"min_compute_capability": (9, 0)}, ConstraintViolation, r"needs compute capability 9\.0"),
+        ("emulator:sm_80", {"architecture": "90a"}, Unsupported, r"is made for sm_90a; sm_80 does not run it"),
         ("emulator", {"architecture": "80"}, CompileError, "does not compile"),  # the wrong architecture is declared
         ("emulator", {}, None, ""),
     ],

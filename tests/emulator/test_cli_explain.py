@@ -80,12 +80,6 @@ def test_a_drawing_has_the_line_or_all(tmp_path: Path) -> None:
     assert any("ldmatrix" in (text or "") for text in texts[1])
 
 
-def test_a_drawing_that_cannot_be_written_is_an_error() -> None:
-    result = mmcore("explain", "upc.kernel10", "--svg", "/nowhere/at/all.svg")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "/nowhere/at/all.svg cannot be written: No such file or directory" in result.stderr
-
-
 def test_json_is_the_profile_with_the_pictures() -> None:
     result = mmcore("explain", *OF_FILE, "--json")
     document = json.loads(result.stdout)
@@ -148,9 +142,3 @@ def test_the_worst_of_unrolled_accesses_is_drawn(tmp_path: Path) -> None:
     )
     result = mmcore("explain", str(path), "--size", "32", "--block", "32x1", "--grid", "1", "--line", "6")
     assert "4 wavefronts, 3 by conflicts" in result.stdout
-
-
-def test_a_wrong_launch_is_reported_and_exits_with_1() -> None:
-    result = mmcore("explain", "upc.kernel10", "--size", "65", "--block", "32", "--force")
-    assert result.exit_code == 1
-    assert "out-of-bounds-read: " in result.stdout

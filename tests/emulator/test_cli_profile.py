@@ -49,12 +49,13 @@ def test_the_table_gives_each_counter_in_all_per_block_and_per_thread() -> None:
     assert "CGMA       6.4 fused multiply-adds per global sector loaded" in result.stdout
     assert "loads      2.5 sectors per request" in result.stdout
     assert "accesses   129 to global memory per thread" in result.stdout
+    assert "__global__" not in result.stdout, "lines are shown with --by-line only"
 
 
 def test_coalescing_cc1x_counts_its_transactions_and_gives_the_published_cgma() -> None:
-    output = mmcore(
-        "profile", "poznan.v4a", "--size", "128", "--block", "8", "--coalescing", "cc1x", "--by-line"
-    ).stdout
+    command = ("profile", "poznan.v4a", "--size", "128", "--block", "8", "--by-line", "--coalescing")
+    assert "'cc3' is not one of 'sectors', 'cc1x'" in mmcore(*command, "cc3").stderr
+    output = mmcore(*command, "cc1x").stdout
     assert rows(output)["global load transactions, cc 1.2"][0] == f"{4 * 128**3 // 128 * (128 + 8) // 128:,}"
     assert "global load sectors" not in output
     assert re.search(r"CGMA +120.5 fused multiply-adds per load transaction of compute capability 1.2", output)
@@ -97,34 +98,6 @@ def test_source_shows_counters_beside_each_line() -> None:
         assert row.endswith(f"{number}  {line}".rstrip())
     (store,) = (row.split()[:2] for row in shown if "C[row * n + column] = sum;" in row)
     assert store[1] == "512", "4 sectors for each of 128 warps"
-
-
-def test_without_by_line_no_line_is_shown() -> None:
-    assert "__global__" not in mmcore("profile", "upc.kernel01", "--size", "8", "--block", "8").stdout
-
-
-def test_a_wrong_launch_is_reported_and_exits_with_1() -> None:
-    result = mmcore("profile", "upc.kernel10", "--size", "65", "--block", "32", "--force")
-    assert result.exit_code == 1
-    assert "out-of-bounds-read: " in result.stdout
-    assert "forced   m = n = k = 65 is not a multiple of block.x = 32" in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("upc.kernel10", "--size", "65", "--block", "32"), "k = 65 is not a multiple of block.x = 32"),
-        (("upc.kernel01", "--size", "8", "--device", "emulator:1"), "emulator:1 does not exist"),
-        (("upc.kernel01", "--size", "8", "--coalescing", "cc3"), "'cc3' is not one of 'sectors', 'cc1x'"),
-        (("unsa.tiled", "--size", "500", "--block", "50"), "a 50×50 block has 2500 threads; the device allows 1024"),
-    ],
-    ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
-)
-def test_an_invalid_profile_is_refused_with_one_sentence(arguments: tuple[str, ...], sentence: str) -> None:
-    result = mmcore("profile", *arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    (line,) = result.stderr.splitlines()
-    assert sentence in line
 
 
 TENSOR = (str(Path(tensor_kernels.__file__).parent / "mma_sync.cu"), "--size", "64", "--block", "128x1")

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tests.emulation import computed, words
+from tests.emulation import computed
 from tests.emulator.numbers import FORMATS, RNG, drawn, finite, rounded, same, signed, types_of, value, width
 from tests.emulator.templates import expanded
 
@@ -41,23 +41,6 @@ def test_a_number_is_rounded_once(opcode: str) -> None:
             assert same(found, rounded(number, to, how[0] if how else "rn", flush="ftz" in how)), number
         else:
             assert found == 0
-
-
-@pytest.mark.parametrize(
-    ("conversion", "source", "expected"),
-    [
-        ("cvt.s8.s32 %r2, %r3", 0x1234_5680, 0xFFFFFF80),
-        ("cvt.u8.u32 %r2, %r3", 0x1234_5680, 0x80),
-        ("cvt.s32.s8 %r2, %r3", 0x1234_5680, 0xFFFFFF80),
-        ("cvt.s32.s16 %r2, %r3", 0x1234_8000, 0xFFFF8000),
-        ("cvt.u32.u16 %r2, %r3", 0x1234_8000, 0x8000),
-        ("cvt.u16.u32 %r2, %r3", 0x1234_8000, 0x8000),
-        ("cvt.s16.s32 %r2, %r3", 0x1234_8000, 0xFFFF8000),
-    ],
-)
-def test_a_narrow_conversion_extends_by_its_type(conversion: str, source: int, expected: int) -> None:
-    out = words(f"ld.global.u32 %r3, [%d1]; {conversion}; st.global.u32 [%d1], %r2;", [source], block=(1,)).arrays[0]
-    assert out[0] == expected
 
 
 @pytest.mark.parametrize(("kind", "infinite"), [("e4m3", 0x7F), ("e5m2", 0x7C)])

@@ -12,6 +12,7 @@ Lines such as these follow a title. Values are Python expressions with numpy as 
                                        expression with [t] is compared for each index of its array
     // expect: deadlock at line 12     a violation, as "kind [at line L] [: words ... more words of its message]"; none
                                        if left out, or "nothing"
+    // counts: flops=32 barriers=2     counters of the profiler, with expressions as values
     // refused: words                  words of the error that refuses the kernel, or "nothing"
     //     more                        more of the line before
 """
@@ -30,11 +31,14 @@ import numpy as np
 import pytest
 
 from mmcore.verify.elements import is_poison
+from mmcore_emulator.profiler.by_line import Counting
+from mmcore_emulator.profiler.counters import total
 from tests.emulation import Emulated, EmulatorError, Violation, emulate, ptx_kernel
 from tests.emulator import oracles
+from tests.emulator.profiler.counting import assert_counts
 
 CORPUS = Path(__file__).parent / "corpus"
-_HEADER = re.compile(r"// ?(?:(given|launch|module|with [A-Z, ]+|expect|refused): (.*)|(\S.*?) = (.*))")
+_HEADER = re.compile(r"// ?(?:(given|launch|module|with [A-Z, ]+|expect|counts|refused): (.*)|(\S.*?) = (.*))")
 _TYPES = {"i32": np.int32, "u32": np.uint32, "u64": np.uint64, "f32": np.float32, "f64": np.float64, "f16": np.float16}
 _NAMES = {**_TYPES, **vars(oracles), "np": np, "T": range(32), "is_poison": is_poison}
 
@@ -54,6 +58,8 @@ class Case:
         launch = eval(f"dict({', '.join(self.header.get('launch', []))})", dict(_NAMES))
         if self.is_ptx:
             launch["text"] = ptx_kernel(self.source, module="\n".join(self.header.get("module", [])))
+        if "counts" in self.header:
+            launch["observers"] = lambda translation: (Counting(translation.blocks),)
         return emulate("" if self.is_ptx else self.source, *arguments, **launch)
 
 
@@ -128,6 +134,10 @@ def test_a_kernel_does_what_its_header_says(case: Case) -> None:
     assert len(texts) == len(expected), texts
     for words in expected:
         assert any(_is(found, words) for found in run.violations), (words, texts)
+    for text in case.header.get("counts", []):
+        (counting,) = run.run.observers
+        assert isinstance(counting, Counting)
+        assert_counts(total(counting.lines.values()), text)
     names = {**_NAMES, **dict(zip("PQRST", run.arrays, strict=False)), "run": run}
     for expression, wanted in case.values:
         for t in range(len(names[expression[0]])) if "[t]" in expression else [0]:

@@ -22,10 +22,11 @@ from mmcore.planning.plan import Plan, plan
 from mmcore.verify.mixture import draw_mixed
 from mmcore.verify.verify_launches import rows_of_product, verify_launches
 from mmcore_emulator.adapter.device import Emulator
-from mmcore_emulator.errors import EmulatorError, PtxError
+from mmcore_emulator.errors import EmulatorError
 from mmcore_emulator.executor.translation.translate import translate
 from mmcore_emulator.ptx.reader import parse
-from tests.emulation import function_of, ptx_kernel
+from tests.emulation import ptx_kernel, ptx_of, translated
+from tests.emulator.test_corpus import CORPUS
 from tests.fuzzing.mangling import MANGLES, Mangle, instructions_changed, lines_moved, numbers_changed, words_changed
 from tests.fuzzing.truth import truth_of, widened
 from tests.lectures import lecture_kernels
@@ -38,6 +39,12 @@ LEAST = 16
 def texts() -> dict[str, str]:
     """Return the PTX of every kernel."""
     return {name: compile_plan(planned(name), "90").ptx for name in NAMES}
+
+
+def of_the_corpus() -> list[str]:
+    """Return PTX with debug information, and with narrow types."""
+    structures, narrow = ((CORPUS / f"{name}.cu").read_text() for name in ("structures", "small_arguments"))
+    return [ptx_of(structures, "-G"), ptx_of(narrow)]
 
 
 def planned(name: str) -> Plan:
@@ -66,7 +73,7 @@ def ending_within(seconds: float) -> Iterator[None]:
 
 @pytest.mark.parametrize("mangle", MANGLES, ids=lambda mangle: mangle.__name__)
 def test_damaged_ptx_is_read_or_refused_in_one_sentence(mangle: Mangle, texts: dict[str, str]) -> None:
-    rng, others = random.Random(1), list(texts.values())
+    rng, others = random.Random(1), [*texts.values(), *of_the_corpus()]
     sentences = []
     for text in others * 2:
         try:
@@ -111,43 +118,42 @@ def tried(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> str:
     return "right" if verified.right else "wrong"
 
 
-@pytest.mark.parametrize("digits", ["18446744073709551616", "9" * 5000])
+@pytest.mark.parametrize("digits", ["18446744073709551616", "9" * 5000], ids=["2^64", "5000 digits"])
 @pytest.mark.parametrize(
-    "module", [".shared .align 4 .b8 tile[{}];", ".shared .align {} .b8 tile[64];", '.file {} "other.cu"']
+    ("module", "body"),
+    [
+        (".shared .align 4 .b8 tile[{}];", ""),
+        (".shared .align {} .b8 tile[64];", ""),
+        ('.file {} "other.cu"', ""),
+        ("", ".reg .b32 %q<{}>;"),
+        ("", ".loc 1 {} 3\nmov.b32 %r2, 1;"),
+        ("", "mov.b32 %r2, {};"),
+        ("", "st.global.u32 [%d1+{}], 1;"),
+    ],
 )
-def test_a_number_of_more_than_64_bits_is_refused(module: str, digits: str) -> None:
-    with pytest.raises(PtxError, match="does not fit into 64 bits"):
-        function_of(ptx_kernel("", module=module.format(digits)))
+def test_a_number_of_more_than_64_bits_is_refused(module: str, body: str, digits: str) -> None:
+    error = translated(ptx_kernel(body.format(digits), module=module.format(digits)))
+    assert error.startswith("PtxError: ")
+    assert "does not fit into 64 bits" in error
+
+
+DEPOTS = "".join(f".local .align 8 .b8 depot{number}[400000]; mov.u64 %d3, depot{number};" for number in (1, 2))
 
 
 @pytest.mark.parametrize(
-    "statement", [".reg .b32 %q<{}>;", ".loc 1 {} 3\nmov.b32 %r2, 1;", "mov.b32 %r2, {};", "st.global.u32 [%d1+{}], 1;"]
+    ("module", "body", "sentence"),
+    [
+        (".shared .b8 tile[524289];", "mov.u32 %r2, tile;", "tile takes 524289 bytes; 524288 is the most"),
+        ("", DEPOTS, "has 800000 bytes of local memory; 524288 is the most"),
+        (".shared .align 0 .b8 tile[64];", "", "tile has an alignment of 0, which is no power of two"),
+        (".visible .entry g(.param .u64 p, .param .u32 p) { ret; }", "", "PTX parameter p is declared twice"),
+        (".visible .entry g() { ret; nonsense }", "", "PTX statement 'nonsense' is not understood"),
+    ],
 )
-def test_a_number_of_more_than_64_bits_is_refused_in_a_body(statement: str) -> None:
-    with pytest.raises(PtxError, match="does not fit into 64 bits"):
-        function_of(ptx_kernel(statement.format("9" * 5000)))
-
-
-def test_a_variable_that_no_gpu_has_memory_for_is_refused() -> None:
-    text = ptx_kernel("mov.u32 %r2, tile;", module=".shared .align 4 .b8 tile[1099511627776];")
-    with pytest.raises(PtxError, match="tile takes 1099511627776 bytes; 524288 is the most"):
-        translate(function_of(text))
-
-
-def test_local_memory_that_no_gpu_has_is_refused() -> None:
-    variables = "".join(f".local .align 8 .b8 depot{number}[400000]; mov.u64 %d3, depot{number};" for number in (1, 2))
-    with pytest.raises(PtxError, match="has 800000 bytes of local memory; 524288 is the most"):
-        translate(function_of(ptx_kernel(variables)))
-
-
-def test_an_alignment_of_0_is_refused() -> None:
-    with pytest.raises(PtxError, match="tile has an alignment of 0, which is no power of two"):
-        function_of(ptx_kernel("", module=".shared .align 0 .b8 tile[64];"))
-
-
-def test_a_repeated_parameter_is_refused() -> None:
-    with pytest.raises(PtxError, match="parameter p is declared twice"):
-        parse(".visible .entry f(.param .u64 p, .param .u32 p) { ret; }")
+def test_a_damaged_module_is_refused_in_words(module: str, body: str, sentence: str) -> None:
+    error = translated(ptx_kernel(body, module=module))
+    assert error.startswith("PtxError: ")
+    assert sentence in error
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.emulation import computed, words
+from tests.emulation import computed
 from tests.emulator.numbers import RNG, bits_of, finite, rounded, same, types_of, value, width
 from tests.emulator.templates import expanded
 
@@ -109,11 +109,3 @@ def test_a_zero_has_the_sign_that_the_plain_sum_gives_it(opcode: str, a: float, 
 def test_f64_makes_some_nan(a: str, b: str, c: str) -> None:
     bits = computed("fma.rn.f64", *(bits_of(float(each), "f64") for each in (a, b, c)))[0][0]
     assert math.isnan(value(int(bits), "f64"))
-
-
-def test_decimal_literals_belong_to_either_float_type() -> None:
-    stores = "st.global.f32 [%d1], %f1; st.global.f64 [%d1+8], %g1;"
-    body = f"mov.f32 %f1, 1.5; add.f32 %f1, %f1, -2.5e0; mov.f64 %g1, 0.1; {stores}"
-    out = words(body, block=(1,)).arrays[0]
-    assert out[:1].view(np.float32)[0] == -1
-    assert out[2:4].view(np.float64)[0] == 0.1

@@ -13,7 +13,8 @@ from mmcore_emulator.adapter.check import check_cell
 from mmcore_emulator.adapter.device import Emulator
 from tests.emulator.modern import ADD_SLICES, BF16_PANEL, FROM_STRUCTURE, PANELS, SPLIT_K, TENSOR_MAP
 
-SIZES = [(64, 64, 64), (33, 52, 100)]
+SIZES = [(64, 64, 64), (33, 52, 104)]
+KERNELS = (SPLIT_K, BF16_PANEL, TENSOR_MAP, FROM_STRUCTURE, ADD_SLICES, *PANELS)
 
 
 def measured(
@@ -23,10 +24,11 @@ def measured(
 
 
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
-@pytest.mark.parametrize("kernel", [SPLIT_K, BF16_PANEL], ids=lambda kernel: kernel.name)
-def test_several_launches_and_bfloat16_panels_are_right(
-    device: Device, kernel: Kernel, sizes: tuple[int, int, int]
-) -> None:
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_a_modern_kernel_is_right(device: Device, kernel: Kernel, sizes: tuple[int, int, int]) -> None:
+    capability = device.properties.compute_capability
+    if capability < kernel.min_compute_capability or (kernel.architecture == "90a" and capability[0] != 9):
+        pytest.skip("the kernel is not made for this compute capability")
     result = measured(kernel, *sizes, device)
     assert result.verified
     assert len(result.launched) == (2 if kernel is SPLIT_K else 1)
@@ -43,33 +45,6 @@ def test_dynamic_shared_memory_goes_above_48_kilobytes_and_no_further_than_the_d
     sentence = "256000 bytes of dynamic shared memory; the device allows 232448"
     with pytest.raises(ConstraintViolation, match=sentence):
         measured(BF16_PANEL, 1, 8, 4000, device)
-
-
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
-def test_tensor_maps_clusters_and_an_architectures_own_features(device: Device, sizes: tuple[int, int, int]) -> None:
-    if device.properties.compute_capability[0] == 9:
-        assert measured(TENSOR_MAP, *sizes, device).verified
-    else:
-        pytest.skip("the kernel is compiled for compute capability 9.0 alone")
-
-
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
-@pytest.mark.parametrize("kernel", [FROM_STRUCTURE, ADD_SLICES], ids=lambda kernel: kernel.name)
-def test_structures_by_value_and_blocks_that_wait_for_each_other(
-    device: Device, kernel: Kernel, sizes: tuple[int, int, int]
-) -> None:
-    assert measured(kernel, *sizes, device).verified
-
-
-@pytest.mark.parametrize("sizes", [(64, 64, 64), (33, 52, 104)], ids=str)
-@pytest.mark.parametrize("kernel", PANELS, ids=lambda kernel: kernel.name)
-def test_tensor_maps_of_three_axes_by_value_by_pointer_and_beside_a_structure(
-    device: Device, kernel: Kernel, sizes: tuple[int, int, int]
-) -> None:
-    if device.properties.compute_capability[0] < 9:
-        pytest.skip("bulk copies need compute capability 9.0")
-    else:
-        assert measured(kernel, *sizes, device).verified
 
 
 @pytest.mark.parametrize("kernel", [TENSOR_MAP, PANELS[0]], ids=lambda kernel: kernel.name)

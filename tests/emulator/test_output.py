@@ -16,8 +16,6 @@ from tests.emulation import Emulated, emulate
 from tests.emulator.kernels import kernel_source
 from tests.emulator.oracles import zeros
 
-ARCHITECTURES = pytest.mark.parametrize("architecture", ["75", "90", "100"])
-
 
 def printed(run: Emulated) -> list[str]:
     return run.run.printed.text().splitlines()
@@ -27,7 +25,7 @@ def printing(statement: str, **launch: object) -> Emulated:
     return emulate(f'extern "C" __global__ void f(int* out) {{ {statement} }}', zeros(32), **launch)  # type: ignore[arg-type]
 
 
-@ARCHITECTURES
+@pytest.mark.parametrize("architecture", ["75", "90", "100"])
 def test_threads_print_by_block_and_thread_and_in_the_order_of_their_code(architecture: str) -> None:
     statement = """
     const int b = blockIdx.y * gridDim.x + blockIdx.x, t = threadIdx.y * 3 + threadIdx.x;
@@ -38,80 +36,6 @@ def test_threads_print_by_block_and_thread_and_in_the_order_of_their_code(archit
         expected += [f"{block}.{thread}.{i}" for i in range(2 + thread % 2)]
         expected += ["low" if thread < 3 else f"high {block}"]
     assert printed(printing(statement, grid=(2, 3), block=(3, 2), architecture=architecture)) == expected
-
-
-@ARCHITECTURES
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (
-            '"%d %i %u|%5d|%-5d|%05d|%+d|% d|%x %X %#x %o", -3, 4, 5u, 42, 42, 42, 42, 42, 255, 255, 255, 8',
-            "-3 4 5|   42|42   |00042|+42| 42|ff FF 0xff 10",
-        ),
-        (
-            '"%lld %llu %llx %ld %lu", -5ll, ~0ull, 1ll << 40, -(1l << 40), 7ul',
-            "-5 18446744073709551615 10000000000 -1099511627776 7",
-        ),
-        ("\"%hd %hhu %c%c\", (short)-2, (unsigned char)200, 65, 'b'", "-2 200 Ab"),
-        (
-            '"%f %.2f %8.3f|%-8.1f|%e %g %G", 1.5, 3.14159f, -2.0, 0.25f, 12345.678, 1e-10, 1e20f',
-            "1.500000 3.14   -2.000|0.2     |1.234568e+04 1e-10 1E+20",
-        ),
-        ('"%f %f %e", __int_as_float(0x7f800000), -__int_as_float(0x7f800000), nanf("")', "inf -inf nan"),
-        ('"%a", 1.5', "0x1.8p+0"),
-        ('"%p %p", (void*)0x1234, (void*)0', "0x1234 (nil)"),
-        ('"%s|%8s|%-4s|%.2s|%s", "text", "right", "l", "cut", (const char*)0', "text|   right|l   |cu|(null)"),
-        ('"%*d|%-*d|%.*f", 6, 42, 4, 7, 1, 2.55', "    42|7   |2.5"),
-        ('"100%% of %d%%", 3', "100% of 3%"),
-        ('"%d %f %d %s %c", 1, 2.0, 3, "four", 53', "1 2.000000 3 four 5"),
-        ('"%n %y %5$d %"', "%n %y %5$d %"),
-        ('"tab\\tand \\x1b[31mred"', "tab\tand \x1b[31mred"),
-        ('""', ""),
-    ],
-)
-def test_a_call_prints_as_the_hosts_c_library_does(call: str, text: str, architecture: str) -> None:
-    run = printing(f"out[0] = printf({call});", block=(1,), architecture=architecture)
-    assert (run.run.printed.text(), run.violations) == (text, [])
-
-
-@pytest.mark.parametrize(
-    ("call", "returned", "text"),
-    [
-        ('"none\\n"', 0, "none\n"),
-        ('"%d %s %*d", 1, "x", 3, 4', 4, "1 x   4"),
-        ("(const char*)0", -1, ""),
-        # Arguments beyond the 32nd are not printed.
-        (f'"{"%d " * 34}", {", ".join(map(str, range(34)))}', 32, "".join(f"{i} " for i in range(32)) + "%d %d "),
-    ],
-    ids=["none", "four", "no format", "many"],
-)
-def test_a_call_returns_the_number_of_its_arguments(call: str, returned: int, text: str) -> None:
-    run = printing(f"out[0] = printf({call});", block=(1,))
-    assert (run.arrays[0][0], run.run.printed.text()) == (returned, text)
-
-
-def test_each_thread_may_have_another_string() -> None:
-    statement = """
-    char name[4] = {'a', 'b', 'c', 0};
-    name[threadIdx.x % 3] += threadIdx.x;
-    __shared__ char row[4][2];
-    row[threadIdx.x][0] = '0' + threadIdx.x; row[threadIdx.x][1] = 0;
-    printf(threadIdx.x % 2 ? "odd %s %s\\n" : "even %s %s\\n", name, row[threadIdx.x]);"""
-    assert printed(printing(statement, block=(4,))) == ["even abc 0", "odd acc 1", "even abe 2", "odd dbc 3"]
-
-
-def test_a_string_without_an_end_is_read_out_of_bounds() -> None:
-    run = emulate('extern "C" __global__ void f(char* out) { printf("%s\\n", out + 30); }', np.full(32, 65, np.uint8))
-    (violation,) = run.violations
-    assert violation.kind == "out-of-bounds-read"
-    assert violation.message == "thread (0, 0) of block (0, 0) reads the first byte past the end of P at test.cu:1"
-    assert printed(run) == ["AA"] * 32
-
-
-@pytest.mark.parametrize("address", ["16", "0xfff000000000"])
-def test_an_address_without_a_string_is_a_violation(address: str) -> None:
-    (violation,) = printing(f'printf("%s\\n", (char*){address});', block=(1,)).violations
-    assert violation.message.startswith(f"thread (0, 0) of block (0, 0) reads address {int(address, 0):#x}, far from")
 
 
 def test_the_oldest_calls_are_lost_where_the_buffer_is_full(
@@ -158,28 +82,27 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("in_process", ["0", "1"])
-def test_run_prints_the_kernels_output_on_stderr_and_its_json_stays_json(in_process: str) -> None:
+def test_a_worker_process_prints_the_kernels_output_on_stderr() -> None:
     run = ("run", "my.cu", "--size", "20x30x40", "--device", "emulator", "--json")
-    ran = process(*run, MMCORE_IN_PROCESS=in_process)
+    ran = process(*run, MMCORE_IN_PROCESS="0")
     assert json.loads(ran.stdout)["verified"] is True
     # Once for each launch of the verification, and of the search for hazards.
     assert elements(ran.stderr) == 4 * PRINTED
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("name", ["check", "profile"])
-def test_check_and_profile_print_the_kernels_output(name: str) -> None:
-    result = command(name, "my.cu", "--size", "20x30x40", "--device", "emulator")
+@pytest.mark.parametrize(("name", "launches"), [("run", 4), ("check", 1), ("profile", 1)])
+def test_a_command_prints_the_kernels_output_on_stderr(name: str, launches: int) -> None:
+    result = command(name, "my.cu", "--size", "20x30x40", "--device", "emulator", "--json")
     assert result.exit_code == 0, result.output
-    assert elements(result.stderr) == PRINTED
-    assert "element 0" not in result.stdout
+    assert json.loads(result.stdout)
+    assert elements(result.stderr) == launches * PRINTED
 
 
 def test_benchmarks_print_the_kernels_output(folder: Path, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_speed="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
     given = ("--mm-kernel", str(folder / "my.cu"), "--mm-size", "20x30x40", "--mm-device", "emulator")
-    result = pytester.runpytest_subprocess(*given, "-s", "-p", "no:cacheprovider")
+    result = pytester.runpytest_inprocess(*given, "-s", "-p", "no:cacheprovider")
     result.assert_outcomes(passed=1)
     assert elements("\n".join((*result.outlines, *result.errlines))) == 3 * PRINTED
 

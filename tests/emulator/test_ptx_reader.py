@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 
@@ -15,16 +13,7 @@ from mmcore_emulator.ptx import calls
 from mmcore_emulator.ptx.declarations import Variable, module_variables, variable
 from mmcore_emulator.ptx.reader import parse
 from mmcore_emulator.ptx.types import Constant
-from tests.emulation import (
-    PtxError,
-    UnsupportedInstruction,
-    emulate,
-    function_of,
-    ptx_kernel,
-    ptx_of,
-    translated,
-    words,
-)
+from tests.emulation import PtxError, UnsupportedInstruction, emulate, function_of, ptx_kernel, ptx_of, words
 from tests.emulator.kernels import kernel_source
 from tests.emulator.templates import template_file
 from tests.emulator.test_corpus import CORPUS
@@ -37,17 +26,6 @@ from tests.emulator.test_corpus import CORPUS
 )  # fmt: skip
 def test_an_integer_is_read_in_its_base(text: str, bits: int) -> None:
     assert function_of(ptx_kernel(f"mov.b64 %d3, {text};")).body[-2].operands[1] == Constant(bits)
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong", "words"),
-    [
-        ("f_param_0)", "f_param_0, .param .u64 f_param_0)", "PtxError: PTX parameter f_param_0 is declared twice"),
-        ("ret;", "ret; nonsense", "PtxError: PTX statement 'nonsense' is not understood"),
-    ],
-)
-def test_a_damaged_function_is_refused_in_words(right: str, wrong: str, words: str) -> None:
-    assert translated(ptx_kernel("").replace(right, wrong)).startswith(words)
 
 
 def test_a_module_may_have_several_kernels_and_arrays_of_its_other_functions() -> None:
@@ -71,12 +49,6 @@ def test_untyped_registers_may_hold_floats() -> None:
 
 
 # Functions.
-
-
-def test_functions_of_the_corpus_are_called_and_not_inlined() -> None:
-    source = (CORPUS / "called_in_branches.cu").read_text(encoding="utf-8")
-    for architecture in ("75", "90", "100"):
-        assert len(re.findall(r"\bcall\b", ptx_of(source, architecture=architecture))) == 2
 
 
 def test_instructions_of_a_function_belong_to_its_lines() -> None:
@@ -103,12 +75,12 @@ def chain(functions: int, calls_of_each: int) -> str:
     return f"{each} .func g{functions} () {{ ret; }}"
 
 
-def test_a_kernel_that_calls_too_much_is_refused_where_a_thread_makes_the_call() -> None:
+def test_a_kernel_that_calls_too_much_is_refused_where_a_thread_makes_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "LARGEST", 2000)
     call = "setp.eq.u32 %p1, %r1, 31; @%p1 call.uni g0, ();"
-    assert words(call, module=chain(10, 2)).violations == []
-    too_large = rf"g\d+, with which the kernel has more than {calls.LARGEST} inst"
+    assert words(call, module=chain(6, 2)).violations == []
     for depth, each, words_of_error in (
-        (40, 2, too_large),
+        (40, 2, r"g\d+, with which the kernel has more than 2000 inst"),
         (400, 1, r"the instruction call\.uni of g\d+, 50 calls deep"),
     ):
         with pytest.raises(UnsupportedInstruction, match=words_of_error):

@@ -1,20 +1,17 @@
-"""Random programs, run by the emulator and by Python; truncated PTX, which must be refused in words."""
+"""Random programs, run by the emulator and by Python."""
 
 from __future__ import annotations
 
 import operator
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import mmcore
-from tests.emulation import emulate, ptx_kernel, ptx_of, translated
+from tests.emulation import emulate, ptx_kernel
 from tests.emulator.oracles import zeros
 
 KINDS = {"h": 16, "r": 32, "d": 64}
@@ -170,27 +167,3 @@ def test_programs_with_branches_do_what_python_does(seed: int) -> None:
     run = emulate(source, zeros(3 * 80), grid=(2,), block=(40,))
     assert run.violations == []
     assert run.arrays[0].reshape(80, 3).tolist() == [list(namespace["scalar"](i)) for i in range(80)]
-
-
-# Truncated PTX may be refused in words or still be valid; it must not crash the reader.
-
-CORPUS = Path(__file__).parent / "corpus"
-KERNEL = ptx_of(mmcore.kernels()["upc.kernel11"].source.read_text(encoding="utf-8"), "-DTILE=8")
-
-
-def kernel(name: str, number: int = 0) -> str:
-    return (CORPUS / name).read_text(encoding="utf-8").split("\n\n")[number]
-
-
-@pytest.mark.parametrize(
-    ("text", "step"),
-    [
-        pytest.param(KERNEL, 397, id="kernel"),
-        pytest.param(ptx_of(kernel("structures.cu"), "-G"), 97, id="structures"),
-        pytest.param(ptx_of(kernel("small_arguments.cu")), 97, id="small arguments"),
-        pytest.param(ptx_kernel(kernel("branches.ptx", 1).replace("GUARD", "")), 97, id="branches"),
-    ],
-)
-def test_truncated_ptx_is_refused_in_words(text: str, step: int) -> None:
-    for end in range(0, len(text), step):
-        translated(text[:end])

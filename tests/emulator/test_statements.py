@@ -6,16 +6,7 @@ import re
 
 import pytest
 
-from tests.emulation import (
-    CAPABILITIES,
-    UnsupportedInstruction,
-    emulate,
-    least_capability,
-    operand_types,
-    parsed_statements,
-    refused_statement,
-)
-from tests.emulator.oracles import zeros
+from tests.emulation import CAPABILITIES, least_capability, operand_types, parsed_statements, refused_statement
 from tests.emulator.ptx_statements import REGISTERS, accesses, ptxas_refuses, statements
 from tests.emulator.templates import expanded, template_file
 
@@ -37,11 +28,22 @@ def test_the_emulator_and_ptxas_accept_the_same_arithmetic() -> None:
 
 
 def test_the_emulator_accepts_the_accesses_that_ptxas_accepts() -> None:
-    every = accesses()
+    every = accesses("copies", "loads", "stores", "others")
     unknown = {each for each in every if "UnsupportedInstruction" in refused_statement(f"{{ {REGISTERS} {each} }}")}
     taken = {*every} - ptxas_refuses(every, "90a")
     assert sorted(unknown & taken) == []
     assert len(taken) > 600
+
+
+@pytest.mark.parametrize(
+    ("files", "architecture"),
+    [("tensor_copies im2col", "90a"), *(("wmma_of_bits", each) for each in ("75", "80", "90a"))],
+)
+def test_the_emulator_and_ptxas_accept_the_same_forms(files: str, architecture: str) -> None:
+    every, capability = accesses(*files.split()), architecture.removesuffix("a")
+    refused = {each for each in every if refused_statement(f"{{ {REGISTERS} {each} }}", architecture=capability)}
+    assert refused == ptxas_refuses(every, architecture)
+    assert 10 < len(refused) < len(every) - 10
 
 
 NEWER = expanded(template_file("newer"))
@@ -75,49 +77,3 @@ def test_a_wrong_statement_is_refused_in_words(line: str) -> None:
     error = refused_statement(statement)
     assert error.startswith(("PtxError: ", "UnsupportedInstruction: "))
     assert words == "…" or words in error
-
-
-@pytest.mark.parametrize(
-    ("call", "reason"),
-    [
-        ("call g, (x)", "0 results, not 1"),
-        ("call (y), g, (x, x)", "2 arguments, not 1"),
-        ("call (y), g", "0 arguments, not 1"),
-    ],
-)
-def test_a_call_that_contradicts_its_function_is_refused(call: str, reason: str) -> None:
-    module = ".func (.param .b32 y) g(.param .b32 x) { ret; }"
-    error = refused_statement(f"{{ .param .b32 x; .param .b32 y; {call}; }}", module=module)
-    assert error.startswith(f"PtxError: a PTX call of g has {reason}")
-
-
-@pytest.mark.parametrize(
-    ("lines", "place"),
-    [
-        (".loc 2 489 9, {0}0, inlined_at 1 20 3\n.loc 3 87 13, {0}1, inlined_at 2 489 9", "(test.cu:20)"),  # headers
-        (".loc 1 4 3, {0}0, inlined_at 1 20 3", "(test.cu:4)"),  # a function of the same file
-    ],
-)
-def test_an_inlined_line_is_reported_as_the_last_of_the_kernels_own_file(lines: str, place: str) -> None:
-    body = ".loc 1 20 3\n" + lines.format("function_name $L__info_string") + "\nadd.xx.f32 %f1, %f1, %f1;"
-    files = '.file 2 "/cuda/include/outer.h"\n.file 3 "/cuda/include/inner.h"\n'
-    assert refused_statement(body, module=files).endswith(f"add.xx.f32 {place}")
-
-
-@pytest.mark.parametrize(
-    ("statement", "mnemonic"),
-    [
-        ('asm("multimem.red.relaxed.sys.global.add.u32 [%0], 1;" :: "l"(out));', "multimem.red"),
-        ("out[0] = tex1Dfetch<int>((cudaTextureObject_t)out, 0);", "tex.1d"),
-    ],
-)
-def test_an_unknown_instruction_is_refused_by_name_and_line_before_anything_runs(statement: str, mnemonic: str) -> None:
-    source = f'extern "C" __global__ void f(int* out)\n{{\n    {statement}\n}}'
-    with pytest.raises(UnsupportedInstruction) as refusal:
-        emulate(source, zeros(1))
-    pattern = (
-        r"the emulator does not know the instruction ([\w.:]+)(?: of %\w+)?( \(test\.cu:3\)| \([\w_]+\.h\w*:\d+\))?"
-    )
-    found = re.fullmatch(pattern, str(refusal.value))
-    assert found, str(refusal.value)
-    assert found[1].startswith(mnemonic)

@@ -1,23 +1,18 @@
-"""``wmma`` of single bits: forms that ptxas accepts, products compared with numpy's, and supported architectures."""
+"""``wmma`` of single bits: products compared with numpy's, and supported architectures."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore_emulator.isa.table import semantics_of
-from mmcore_emulator.ptx.reader import parse
 from mmcore_emulator.tensor_cores.fragments import wmma_fragment
-from tests.emulation import emulate, least_capability, ptx_kernel, ptx_of, translated
-from tests.emulator.ptx_statements import REGISTERS, ptxas_refuses
+from tests.emulation import emulate, ptx_of, translated
 
 RNG = np.random.default_rng(11)
 NUMPY = {"xor": np.bitwise_xor, "and": np.bitwise_and}
-PRODUCT = "wmma.mma.{}.popc.sync.aligned.{}.{}.m8n8k128.s32.b1.b1.s32"
 SOURCE = """
 extern "C" __global__ void product(int *d, const unsigned *a, const unsigned *b, const int *c) {{
     __shared__ unsigned shared[8 * {words}];
@@ -34,32 +29,6 @@ extern "C" __global__ void product(int *d, const unsigned *a, const unsigned *b,
         wmma.store.d.sync.aligned.{layout}.m8n8k128.s32 [%0], {{c0, c1}}, 12;
     }})" :: "l"(d), "l"(a), "r"(from), "l"(c) : "memory");
 }}"""
-
-
-def statements() -> Iterator[str]:
-    for space, layout in itertools.product(("", ".shared", ".global", ".shared::cta", ".const"), ("row", "col")):
-        for matrix, stride in itertools.product("ab", ("", ", %r2")):
-            yield f"wmma.load.{matrix}.sync.aligned.{layout}.m8n8k128{space}.b1 {{%r1}}, [%d1]{stride};"
-        yield f"wmma.load.c.sync.aligned.{layout}.m8n8k128{space}.s32 {{%r1, %r2}}, [%d1], %r3;"
-        yield f"wmma.store.d.sync.aligned.{layout}.m8n8k128{space}.s32 [%d1], {{%r1, %r2}}, %r3;"
-    for operation, a, b, more in itertools.product(
-        ("xor", "and", "or"), ("row", "col"), ("row", "col"), ("", ".satfinite")
-    ):
-        opcode = PRODUCT.format(operation, a, b) + more
-        yield f"{opcode} {{%r1, %r2}}, {{%r3}}, {{%r4}}, {{%r5, %r6}};"
-
-
-@pytest.mark.parametrize(("architecture", "capability"), [("75", (7, 5)), ("80", (8, 0)), ("90a", (9, 0))])
-def test_the_emulator_knows_the_wmma_of_bits_that_ptxas_takes(architecture: str, capability: tuple[int, int]) -> None:
-    every = [*statements()]
-    (function,) = parse(ptx_kernel(f"{{ {REGISTERS} {' '.join(every)} }}")).values()
-    instructions = [each for each in function.body if each.opcode[0] == "wmma"]
-    known = {
-        statement
-        for statement, instruction in zip(every, instructions, strict=True)
-        if semantics_of(instruction.opcode) and least_capability(instruction.opcode) <= capability
-    }
-    assert known == {*every} - ptxas_refuses(every, architecture)
 
 
 @pytest.mark.parametrize(("operation", "layout", "stride"), [*itertools.product(NUMPY, ("row", "col"), (128, 384))])

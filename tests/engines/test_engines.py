@@ -32,6 +32,8 @@ from mmcore_engines.tasks import Task, Tasks
 from mmcore_pytest.measuring import Measuring
 from tests.command_line import install, installed
 from tests.core.test_result import RESULT
+from tests.engines.test_locking import answer, other_process
+from tests.tables import table
 
 FACTS = {"name": "Test GPU", "compute_capability": [9, 0], "multiprocessors": 132, "driver": "580.1"}
 CELL = Cell("acme.fast", 2, 3, 5, seed=1)
@@ -104,6 +106,20 @@ def spread(*workers: Scripted, said: list[str] | None = None, **options: Any) ->
     return Scheduler(Several(*workers, later=later), (said if said is not None else []).append, **options)
 
 
+@pytest.fixture
+def said() -> list[str]:
+    """Return the list for a scheduler's messages."""
+    return []
+
+
+def begun(*workers: Scripted, journal: Path | None = None, **options: Any) -> Scheduler:
+    """Return a scheduler that has begun, without any cells."""
+    found = spread(*workers, **options)
+    found.start().result()
+    found.begin(journal)
+    return found
+
+
 def cells(count: int, first: int = 1) -> list[Cell]:
     return [replace(CELL, m=size) for size in range(first, first + count)]
 
@@ -150,8 +166,7 @@ def test_a_group_is_one_workers_and_the_largest_is_begun_with() -> None:
     assert [size for size in owner.sizes if 11 <= size < 31] == list(range(11, 20))
 
 
-def test_a_worker_that_is_lost_costs_nothing() -> None:
-    said: list[str] = []
+def test_a_worker_that_is_lost_costs_nothing(said: list[str]) -> None:
     failing = Scripted("a", answer=lambda asked: RuntimeError("the node is gone") if len(failing.asked) == 3 else {})
     other = Scripted("b", answer=slowly)
     found = results(spread(failing, other, said=said), {"one": cells(8), "two": cells(8, 11)})
@@ -177,9 +192,8 @@ def test_a_cell_whose_workers_die_is_begun_three_times_and_then_blamed() -> None
 
 
 def test_one_worker_alone_begins_again_with_what_its_process_lost() -> None:
-    worker = Scripted(
-        "a", answer=lambda asked: {} if len(worker.asked) > 1 else {"error": "DeviceLost", "text": "died"}
-    )
+    lost = {"error": "DeviceLost", "text": "died"}
+    worker = Scripted("a", answer=lambda asked: {} if len(worker.asked) > 1 else lost)
     (found,) = results(spread(worker), {"one": [CELL]})
     assert found.verified
 
@@ -196,8 +210,7 @@ OF_ANOTHER = json.dumps({"result": replace(RESULT, cell=replace(CELL, m=99)).to_
         (None, "the worker was lost (AttributeError: "),
     ],
 )
-def test_an_answer_that_is_none_costs_its_worker(answer: bytes | None, why: str) -> None:
-    said: list[str] = []
+def test_a_worker_with_an_invalid_answer_is_left_out(answer: bytes | None, why: str, said: list[str]) -> None:
     odd = Scripted("a")
     usual = odd.submit
 
@@ -207,15 +220,23 @@ def test_an_answer_that_is_none_costs_its_worker(answer: bytes | None, why: str)
     odd.submit = submit  # type: ignore[method-assign]
     found = spread(odd, later=[Scripted("b")], said=said)
     assert [result.place for result in results(found, {"one": cells(3)})] == ["b"] * 3
+    assert len(said) == 1
     assert said[0].startswith(f"a is left out: {why}")
 
 
-def test_this_machine_has_no_address() -> None:
+@pytest.mark.parametrize("part", ["figures", "phases", "conditions", "distributions"])
+def test_a_worker_with_an_answer_of_other_types_is_left_out(part: str, said: list[str]) -> None:
+    found = spread(Scripted("a", answer=lambda asked: {part: 5}), later=[Scripted("b")], said=said)
+    (result,) = results(found, {"one": [CELL]})
+    assert result.place == "b"
+    assert said == ["a is left out: its answer is not valid (ValueError: its parts are of other types)"]
+
+
+def test_an_engine_that_cannot_be_made_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(MmcoreError, match="there is no engine 'rai'; did you mean ray"):
+        connect("rai", Request())
     with pytest.raises(MmcoreError, match="has no address"):
         connect("processes", Request("emulator", "somewhere"))
-
-
-def test_an_engine_that_cannot_be_made_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Processes, "__init__", lambda self, request: 1 / 0)
     with pytest.raises(MmcoreError, match=r"^the engine 'processes' cannot be used: ZeroDivisionError: "):
         connect("processes", Request("emulator"))
@@ -231,15 +252,15 @@ def test_an_engine_that_cannot_end_loses_nothing() -> None:
     assert len(results(Scheduler(engine, print), {"one": cells(3)})) == 3
 
 
-def test_a_worker_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_does_not_answer_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmcore_engines.worker_pool._LATE_SECONDS", 0.0)
-    told = threading.Event()
-    slow = Scripted("a", answer=lambda asked: {} if told.wait(10) else {"error": ""})
+    reported = threading.Event()
+    slow = Scripted("a", answer=lambda asked: {} if reported.wait(10) else {"error": ""})
 
     class Said(list[str]):
         def append(self, text: str) -> None:
             super().append(text)
-            told.set()
+            reported.set()
 
     said = Said()
     results(spread(slow, said=said), {"one": [replace(CELL, timeout=0.05)]})
@@ -271,13 +292,13 @@ def test_an_engine_that_fails_later_costs_those_that_would_join() -> None:
     assert said == ["no further workers can join: ConnectionError: a hiccup"]
 
 
-def test_an_engine_may_tell_of_the_same_workers_again() -> None:
-    class Telling(Several):
+def test_an_engine_may_return_the_same_workers_again() -> None:
+    class Repeating(Several):
         def workers(self) -> Sequence[Scripted]:
             return self.new[0]
 
     said: list[str] = []
-    found = Scheduler(Telling(Scripted("a", answer=slowly), Scripted("b", answer=slowly)), said.append)
+    found = Scheduler(Repeating(Scripted("a", answer=slowly), Scripted("b", answer=slowly)), said.append)
     assert len(results(found, {"one": cells(10), "two": cells(10, 20)})) == 20
     assert (said, found.report()) == ([], ["measured 10 by a, 10 by b"])
 
@@ -289,31 +310,13 @@ def test_an_engine_may_tell_of_the_same_workers_again() -> None:
         *((odd, "its name is not a line of text") for odd in (5, None, "", "a\nb", ["a"])),
     ],
 )
-def test_a_worker_without_a_name_of_its_own_is_left_out(name: Any, why: str) -> None:
-    said: list[str] = []
+def test_a_worker_without_a_unique_name_is_left_out(name: Any, why: str, said: list[str]) -> None:
     odd = Scripted(name)
     found = spread(Scripted("b"), odd, said=said)
     assert len(results(found, {"one": cells(3)})) == 3
     assert said == [f"{name} is left out: {why}"]
     assert found.report() == ["measured 3 by b"]
     assert odd.ended or name != "b"
-
-
-@pytest.mark.parametrize("part", ["figures", "phases", "conditions", "distributions"])
-def test_an_answer_of_other_types_is_none(part: str) -> None:
-    said: list[str] = []
-    found = spread(Scripted("a", answer=lambda asked: {part: 5}), later=[Scripted("b")], said=said)
-    (result,) = results(found, {"one": [CELL]})
-    assert (result.place, len(said)) == ("b", 1)
-
-
-def test_an_unfinished_question_that_is_no_measurement_has_an_error() -> None:
-    found = spread(Scripted("a", answer=lambda asked: {"error": "TimeLimit", "text": "after 5 s"}))
-    future = found.add(CELL, "one", "module:function")
-    found.start().result()
-    found.begin()
-    assert isinstance(future.exception(10), TimeLimit)
-    found.close()
 
 
 def test_a_journal_that_cannot_be_written_costs_only_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,8 +333,7 @@ def test_a_journal_that_cannot_be_written_costs_only_itself(tmp_path: Path, monk
 
 def test_a_damaged_result_of_a_journal_is_measured_again(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    first = spread(Scripted("a"))
-    results(first, {"one": []}, journal=path)
+    results(spread(Scripted("a")), {"one": []}, journal=path)
     journal = Journal(path, identity())
     journal.record(CELL, FACTS, {"schema": 2})
     journal.close(complete=False)
@@ -340,14 +342,11 @@ def test_a_damaged_result_of_a_journal_is_measured_again(tmp_path: Path) -> None
     assert worker.sizes == [CELL.m]
 
 
-def test_a_group_whose_worker_was_lost_is_gone_on_with_by_another() -> None:
+def test_another_worker_continues_the_group_of_one_that_was_lost() -> None:
     failing = Scripted("a", answer=lambda asked: RuntimeError("the node is gone"))
-    found = spread(failing, later=[Scripted("b")])
-    first = found.add(CELL, "one")
-    found.start().result()
-    found.begin()
-    first.result(10)
-    assert found.add(CELL, "one").result(10).place == "b"
+    found = begun(failing, later=[Scripted("b")])
+    for _ in range(2):
+        assert found.add(CELL, "one").result(10).place == "b"
     found.close()
 
 
@@ -373,8 +372,7 @@ def test_a_device_whose_process_always_dies_is_left_out() -> None:
     found.close()
 
 
-def test_a_card_that_is_gone_when_its_process_died_is_left_out() -> None:
-    said: list[str] = []
+def test_a_card_that_is_gone_when_its_process_died_is_left_out(said: list[str]) -> None:
     failing = Scripted("a", answer=lambda asked: {"error": "DeviceLost", "text": "it died"})
     gone = {"error": "NoDevice", "text": "cuda:1 does not exist"}
     failing.met = lambda: gone if failing.asked else {}
@@ -392,7 +390,11 @@ def test_a_card_that_is_gone_when_its_process_died_is_left_out() -> None:
     assert said == ["a is left out: cuda:1 does not exist"]
 
 
-def test_errors_and_time_limits_are_the_cells_own() -> None:
+def test_errors_and_time_limits_belong_to_the_cell() -> None:
+    late = begun(Scripted("a", answer=lambda asked: {"error": "TimeLimit", "text": "after 5 s"}))
+    assert isinstance(late.add(CELL, "one", "module:function").exception(10), TimeLimit), "it is no measurement"
+    late.close()
+
     def answer(asked: Asked) -> Any:
         errors = {
             1: {"error": "UnknownKernel", "text": "there is no kernel"},
@@ -420,13 +422,10 @@ def test_errors_and_time_limits_are_the_cells_own() -> None:
         ({"facts": {**FACTS, "name": "Test GPU XL"}}, "its name is Test GPU XL, but the first worker's is Test GPU"),
     ],
 )
-def test_a_worker_whose_results_would_not_compare_is_left_out(changed: dict[str, Any], reason: str) -> None:
-    said: list[str] = []
+def test_a_worker_that_differs_is_left_out(changed: dict[str, Any], reason: str, said: list[str]) -> None:
     stranger = Scripted("b", **changed)
-    results(spread(Scripted("a"), said=said, later=[stranger]), {str(cell.m): [cell] for cell in cells(4)})
     end = time.monotonic() + 5
-    found = spread(Scripted("a"), said=said, later=[stranger])
-    found.start().result()
+    found = begun(Scripted("a"), said=said, later=[stranger])
     while not said and time.monotonic() < end:
         time.sleep(0.01)
     found.close()
@@ -434,8 +433,7 @@ def test_a_worker_whose_results_would_not_compare_is_left_out(changed: dict[str,
     assert not stranger.asked
 
 
-def test_a_device_that_somebody_else_has_joins_when_it_is_free() -> None:
-    said: list[str] = []
+def test_a_busy_device_joins_when_it_is_free(said: list[str]) -> None:
     worker = Scripted("a")
     answers = iter(({"busy": "process 7 (pytest)"}, {"busy": "process 7 (pytest)"}, {}))
     worker.met = lambda: next(answers)
@@ -443,7 +441,7 @@ def test_a_device_that_somebody_else_has_joins_when_it_is_free() -> None:
     assert said == ["a is being measured by process 7 (pytest); it joins when it is free"]
 
 
-def test_without_any_worker_the_reason_is_told() -> None:
+def test_without_any_worker_the_reason_is_an_error() -> None:
     worker = Scripted("a", met=lambda: {"error": "NoDevice", "text": "there is no GPU here"})
     found = spread(worker)
     future = found.add(CELL, "one")
@@ -456,20 +454,13 @@ def test_without_any_worker_the_reason_is_told() -> None:
 
 def test_what_is_not_measured_when_a_run_ends_says_so() -> None:
     hanging = threading.Event()
-    worker = Scripted("a", answer=lambda asked: hanging.wait(10) and {})
-    found = spread(worker)
+    found = begun(Scripted("a", answer=lambda asked: hanging.wait(10) and {}))
     future = found.add(CELL, "one")
-    found.start().result()
-    found.begin()
     found.close()
     hanging.set()
     for each in (future, found.add(CELL, "one")):
         with pytest.raises(MmcoreError, match="it was not measured: the run has ended"):
             each.result(10)
-
-
-def test_cards_differ_by_the_fastest_and_the_slowest() -> None:
-    assert card_differences({"a": 0.9, "b": 1.0, "c": 1.0}, CELL)[0].startswith("3 cards differ by 11.1 % ")
 
 
 def test_cards_are_compared_by_the_time_of_a_reference_kernel() -> None:
@@ -482,6 +473,7 @@ def test_cards_are_compared_by_the_time_of_a_reference_kernel() -> None:
     results(found, {str(cell.m): [cell] for cell in cells(30)})
     assert all(worker.sizes[0] == CELL.m for worker in several if worker.asked)
     end = [line for line in found.report() if "median" in line or "differ" in line]
+    assert card_differences({"a": 0.9, "b": 1.0, "c": 1.0}, CELL)[0].startswith("3 cards differ by 11.1 % ")
     assert re.match(r"\d cards differ by .* % in the time of acme.fast at 2×3×5", end[0])
     assert end[1:] in ([], ["c (id of c) is 5.0 % slower than the median card"])
 
@@ -496,8 +488,7 @@ REFERENCE = replace(CELL, m=1000, timings=(Timing(),))
         ({"violations": [Violation("illegal-address", "it was").to_json()], "times": ()}, "it was"),
     ],
 )
-def test_a_card_that_fails_costs_its_own_cell_and_is_left_out(failure: dict[str, Any], message: str) -> None:
-    said: list[str] = []
+def test_a_card_that_fails_is_left_out(failure: dict[str, Any], message: str, said: list[str]) -> None:
     warm = (replace(RESULT.times[0], timing=Timing()),)
 
     def fails_from_the_third_on(asked: Asked) -> Any:
@@ -517,8 +508,7 @@ def test_a_card_that_fails_costs_its_own_cell_and_is_left_out(failure: dict[str,
     assert failing.sizes[0] == failing.sizes[-1] == 1000
 
 
-def test_a_kernel_that_fails_on_every_card_leaves_none_out() -> None:
-    said: list[str] = []
+def test_a_kernel_that_fails_on_every_card_leaves_none_out(said: list[str]) -> None:
     warm = (replace(RESULT.times[0], timing=Timing()),)
     violations = [Violation("illegal-address", "it was").to_json()]
 
@@ -534,13 +524,11 @@ def test_a_kernel_that_fails_on_every_card_leaves_none_out() -> None:
 # Interruptions
 
 
-def test_an_interrupted_run_is_gone_on_with(tmp_path: Path) -> None:
+def test_an_interrupted_run_can_be_resumed(tmp_path: Path) -> None:
     journal = tmp_path / "run.jsonl"
     worker = Scripted("a", answer=lambda asked: KeyboardInterrupt() if len(worker.asked) == 4 else {})
-    found = spread(worker)
+    found = begun(worker, journal=journal)
     futures = [found.add(cell, "one") for cell in cells(6)]
-    found.start().result()
-    found.begin(journal)
     assert [future.result(10).cell.m for future in futures[:3]] == [1, 2, 3]
     found.close(complete=False)
     journal.write_text(journal.read_text() + '{"key": "cut o')
@@ -554,7 +542,7 @@ def test_an_interrupted_run_is_gone_on_with(tmp_path: Path) -> None:
     assert not journal.exists()
 
 
-def test_a_journal_has_each_result_at_once_and_goes_on_behind_a_line_that_was_cut_off(tmp_path: Path) -> None:
+def test_a_journal_has_each_result_at_once_and_continues_after_a_truncated_line(tmp_path: Path) -> None:
     path, several = tmp_path / "run.jsonl", cells(3)
 
     def kept() -> list[Any]:
@@ -580,11 +568,8 @@ def test_what_was_measured_of_other_code_or_another_device_is_measured_again(tmp
     cell = replace(CELL, kernel={"file": str(source)})
 
     def measured(worker: Scripted) -> int:
-        found = spread(worker)
-        future = found.add(cell, "one")
-        found.start().result()
-        found.begin(tmp_path / "run.jsonl")
-        future.result(10)
+        found = begun(worker, journal=tmp_path / "run.jsonl")
+        found.add(cell, "one").result(10)
         found.close(complete=False)
         return len(worker.asked)
 
@@ -628,28 +613,13 @@ def test_each_config_is_compiled_ahead_once(monkeypatch: pytest.MonkeyPatch) -> 
     assert sorted(compiled) == [1, 2]
 
 
-HOLDING = """
-import sys
-from mmcore_engines.file_locks import Lock
-lock = Lock({!r})
-print(lock.try_to_take() or "taken", flush=True)
-sys.stdin.read()
-lock.release()
-"""
-
-
 def test_a_place_waits_for_its_device_and_frees_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(Path(__file__).parents[2])
     install(tmp_path, "fragile-device", "fragile", "from tests.fragile_device import mmcore_devices\n")
 
     def another() -> tuple[subprocess.Popen[str], str]:
-        """Start a process that tries to lock the device; return it and the line it prints."""
-        pipe = subprocess.PIPE
-        process = subprocess.Popen(
-            [sys.executable, "-c", HOLDING.format("device-fragile-number-0")], stdin=pipe, stdout=pipe, text=True
-        )
-        assert process.stdout is not None
-        return process, process.stdout.readline().strip()
+        process = other_process("device-fragile-number-0")
+        return process, answer(process)
 
     with installed(tmp_path):
         place = DeviceWorker("fragile:0")
@@ -675,7 +645,7 @@ def test_a_worker_process_that_is_killed_loses_nothing_and_its_device_goes_on() 
     engine._new = workers[:]
     said: list[str] = []
     found = Scheduler(engine, said.append)
-    asked = [replace(CELL, kernel="upc.kernel01", m=32 + index, n=64, k=64, timeout=60) for index in range(150)]
+    asked = [replace(CELL, kernel="upc.kernel01", m=32 + index, n=64, k=64, timeout=60) for index in range(60)]
     futures = [found.add(cell, str(cell.m)) for cell in asked]
     found.start().result()
     found.begin()
@@ -687,43 +657,35 @@ def test_a_worker_process_that_is_killed_loses_nothing_and_its_device_goes_on() 
     found.close()
     assert [result.cell.m for result in results] == [cell.m for cell in asked]
     assert all(result.verified for result in results)
-    assert said == []
+    assert not [text for text in said if "left out" in text]
     assert {result.place for result in results[-20:]} == {"emulator", "emulator #2"}
 
 
 # Engines
 
 
-@pytest.mark.parametrize(
-    ("device", "expected"),
-    [
-        ("emulator", ["emulator"]),
-        ("emulator,emulator", ["emulator"] * 2),
-        ("all", ["emulator"]),
-        ("auto", ["emulator"]),
-    ],
+@table(
+    "cards device expected",
+    """
+    0 emulator           emulator
+    0 emulator,emulator  emulator emulator
+    0 all                emulator
+    0 auto               emulator
+    3 all                cuda:0 cuda:1 cuda:2
+    3 cuda:2,cuda        cuda:2 cuda:0
+    """,
 )
-def test_devices_of_this_machine(device: str, expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore_cuda.CudaProvider.count", lambda self: 0)
-    assert Request(device).local_devices() == expected
-
-
-def test_all_cards_of_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore_cuda.CudaProvider.count", lambda self: 3)
-    assert Request("all").local_devices() == ["cuda:0", "cuda:1", "cuda:2"]
-    assert Request("cuda:2,cuda").local_devices() == ["cuda:2", "cuda:0"]
-    with pytest.raises(NoDevice, match="cuda:1 is named twice, and a card measures one cell at a time"):
-        Request("cuda:1,all").local_devices()
-
-
-def test_an_engine_that_is_not_there_is_told_with_those_that_are() -> None:
-    with pytest.raises(MmcoreError, match="there is no engine 'rai'; did you mean ray"):
-        connect("rai", Request())
+def test_devices_of_this_machine(cards: str, device: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmcore_cuda.CudaProvider.count", lambda self: int(cards))
+    assert Request(device).local_devices() == expected.split()
+    if cards == "3":
+        with pytest.raises(NoDevice, match="cuda:1 is named twice, and a card measures one cell at a time"):
+            Request("cuda:1,all").local_devices()
 
 
 def test_without_ray_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "ray", None)
-    monkeypatch.delitem(__import__("sys").modules, "mmcore_engines.ray.engine", raising=False)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.delitem(sys.modules, "mmcore_engines.ray.engine", raising=False)
     with pytest.raises(MmcoreError, match=r"needs Ray: python -m pip install 'mmcore-cuda\[ray\]'"):
         connect("ray", Request())
 
@@ -751,8 +713,8 @@ def test_a_run_on_two_workers(bench: Callable[..., pytest.RunResult], pytester: 
     counts = Counter((each["group"], each["extra_info"]["place"]) for each in saved)
     assert list(counts.values()) == [6, 6], "a group is one worker's"
     by_worker = Counter(each["extra_info"]["place"] for each in saved)
-    (told,) = re.findall(r"^measured (.*)$", result.stdout.str(), re.MULTILINE)
-    assert {place: int(count) for count, place in re.findall(r"(\d+) by ([^,]+)", told) if int(count)} == by_worker
+    (report,) = re.findall(r"^measured (.*)$", result.stdout.str(), re.MULTILINE)
+    assert {place: int(count) for count, place in re.findall(r"(\d+) by ([^,]+)", report) if int(count)} == by_worker
     assert by_worker.keys() <= {"emulator", "emulator #2"}
 
 
@@ -764,24 +726,18 @@ def test_an_interrupted_run_is_continued(bench: Callable[..., pytest.RunResult],
     )
     interrupted = bench()
     assert interrupted.ret == pytest.ExitCode.INTERRUPTED
-    told = "*mmcore: * of 12 cells are measured; the same command resumes from there*"
-    interrupted.stdout.fnmatch_lines([told])
+    interrupted.stdout.fnmatch_lines(["*mmcore: * of 12 cells are measured; the same command resumes from there*"])
     assert not list(pytester.path.glob(".benchmarks/**/*.json")), "the run that resumes it saves it"
     (pytester.path / "conftest.py").unlink()
     result = bench()
     result.assert_outcomes(passed=12)
     assert "before the interruption" in result.stdout.str()
-    assert "before the interruption" not in bench().stdout.str()
 
 
-def test_two_runs_of_the_same_do_not_share_a_journal(tmp_path: Path) -> None:
-    said: list[str] = []
+def test_two_runs_of_the_same_do_not_share_a_journal(tmp_path: Path, said: list[str]) -> None:
     path = tmp_path / "run.jsonl"
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLDING.format(f"journal-{path}")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as other:
-        assert other.stdout is not None
-        other.stdout.readline()
+    with other_process(f"journal-{path}") as other:
+        assert answer(other) == "taken"
         found = spread(Scripted("a"), said=said)
         assert len(results(found, {"one": cells(2)}, journal=path)) == 2
         other.communicate()
@@ -796,7 +752,7 @@ def measuring_on(engine: Several, say: Callable[[str], None], monkeypatch: pytes
     return Measuring(options, say)
 
 
-def test_pytests_own_thread_tells_what_there_is_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_come_from_pytests_own_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     # What another thread writes while pytest captures a test's output may be lost with that.
     failing = Scripted("a", answer=lambda asked: RuntimeError("the node is gone"))
     said: list[tuple[int, str]] = []
@@ -819,8 +775,9 @@ def test_without_a_worker_the_engine_is_closed(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(("reported", "kept"), [({"1"}, True), ({"1", "2"}, False)])
-def test_unread_cells_are_kept(reported: set[str], kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
+def test_unread_cells_are_kept(
+    reported: set[str], kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: list[str]
+) -> None:
     measuring = measuring_on(Several(Scripted("a")), said.append, monkeypatch)
     measuring.submit({str(cell.m): (cell, "one") for cell in cells(2)}, tmp_path)
     for cell in cells(2):
@@ -843,15 +800,17 @@ def test_the_next_run_measures_cells_without_a_worker(tmp_path: Path, monkeypatc
     assert [*tmp_path.glob("*.jsonl")]
 
 
-def test_who_waits_for_a_cell_is_told_how_far_the_others_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    several, told = cells(3), threading.Event()
+def test_waiting_for_a_cell_reports_how_many_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    several, reported = cells(3), threading.Event()
     said: list[str] = []
-    worker = Scripted("a", answer=lambda asked: {} if len(worker.asked) < 3 else {} if told.wait(10) else {"error": ""})
+    worker = Scripted(
+        "a", answer=lambda asked: {} if len(worker.asked) < 3 else {} if reported.wait(10) else {"error": ""}
+    )
 
     def say(text: str) -> None:
         said.append(text)
         if "2 of 3" in text:
-            told.set()
+            reported.set()
 
     monkeypatch.setattr("mmcore_pytest.measuring._PATIENCE_SECONDS", 0.05)
     monkeypatch.setattr("mmcore_pytest.measuring._POLL_SECONDS", 0.02)
@@ -863,22 +822,22 @@ def test_who_waits_for_a_cell_is_told_how_far_the_others_are(monkeypatch: pytest
 
 
 def test_without_pytests_cache_nothing_is_kept(bench: Callable[..., pytest.RunResult]) -> None:
-    bench("-p", "no:cacheprovider").assert_outcomes(passed=12)
+    bench("-p", "no:cacheprovider", "--mm-block", "8").assert_outcomes(passed=4)
 
 
-def test_of_many_workers_the_report_tells_the_sum() -> None:
+def test_the_report_sums_up_many_workers() -> None:
     found = spread(*(Scripted(f"worker {number}") for number in range(9)))
     results(found, {str(cell.m): [cell] for cell in cells(50)})
     assert re.match(r"measured 50 by \d workers \(\d+ to \d+ by each\)", found.report()[0])
 
 
 @pytest.mark.parametrize("option", ["--mm-spread", "--mm-engine-address=auto"])
-def test_options_of_several_workers_want_several(option: str, pytester: pytest.Pytester) -> None:
+def test_options_for_several_workers_need_several(option: str, pytester: pytest.Pytester) -> None:
     said = pytester.runpytest_inprocess(option, "--mm-device", "emulator").stderr.str()
     assert "is for several workers; add --mm-device all or --mm-engine" in said
 
 
-def test_a_device_that_is_not_there_is_told_when_the_run_begins(pytester: pytest.Pytester) -> None:
+def test_an_unknown_device_is_reported_when_the_run_begins(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
     result = pytester.runpytest_inprocess("--mm-device", "emulator,cube")
     assert "there is no device 'cube'" in result.stdout.str()

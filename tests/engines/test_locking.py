@@ -20,22 +20,16 @@ from mmcore_engines.file_locks import Holder, Lock, LockFailed
 HOLD = """
 import sys
 from mmcore_engines.file_locks import Lock
-lock = Lock("device-of-the-test")
-holder = lock.try_to_take()
-print(holder or "taken", flush=True)
+lock = Lock({!r})
+print(lock.try_to_take() or "taken", flush=True)
 sys.stdin.read()
 """
 
 
-def other_process(**environment: str) -> subprocess.Popen[str]:
-    """Start a process that tries to take the lock, reports it, and keeps it until its stdin ends."""
-    return subprocess.Popen(
-        [sys.executable, "-c", HOLD],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | environment,
-    )
+def other_process(name: str = "device-of-the-test", **environment: str) -> subprocess.Popen[str]:
+    """Start a process that tries to take a lock, reports it, and keeps it until its stdin ends."""
+    words, pipe = [sys.executable, "-c", HOLD.format(name)], subprocess.PIPE
+    return subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, env=os.environ | environment)
 
 
 def answer(process: subprocess.Popen[str]) -> str:
@@ -70,7 +64,7 @@ def test_only_a_parents_own_number_lets_a_process_in(lock: Lock, monkeypatch: py
         other.communicate()
 
 
-def test_who_takes_a_second_lock_still_uses_its_parents(lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_lock_does_not_end_the_use_of_a_parents(lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:
     with other_process() as parent:
         assert answer(parent) == "taken"
         monkeypatch.setenv("MMCORE_LOCK_HOLDERS", str(parent.pid))
@@ -113,7 +107,7 @@ def test_without_a_cache_locks_are_kept_with_temporary_files(monkeypatch: pytest
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-def test_names_that_look_alike_are_other_locks() -> None:
+def test_similar_names_are_different_locks() -> None:
     first, second = Lock("/results/a b"), Lock("/results/a-b")
     assert (first.try_to_take(), second.try_to_take()) == (None, None)
     first.release()
@@ -148,7 +142,7 @@ def test_a_link_in_the_place_of_a_lock_is_not_followed(monkeypatch: pytest.Monke
     assert not (tmp_path / "target").exists()
 
 
-def test_where_no_lock_can_be_kept_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_any_folder_for_locks_the_error_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "file"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
@@ -190,7 +184,7 @@ def test_a_lock_without_room_is_a_temporary_file(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_what_is_in_the_place_of_a_holders_name_keeps_nobody_waiting(lock: Lock, make: Callable[[Path], None]) -> None:
+def test_a_pipe_or_folder_instead_of_a_holders_name_does_not_block(lock: Lock, make: Callable[[Path], None]) -> None:
     lock._holder.unlink(missing_ok=True)
     make(lock._holder)
     try:
@@ -235,9 +229,9 @@ def test_a_holder_has_a_command(lock: Lock, monkeypatch: pytest.MonkeyPatch, wor
 
 def test_waiting_reports_the_holder_once(lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = [Holder("1", "one"), Holder("1", "one"), Holder("2", "two"), None]
-    told: list[Holder] = []
+    reported: list[Holder] = []
     waited: list[float] = []
     monkeypatch.setattr(lock, "try_to_take", lambda: answers.pop(0))
     monkeypatch.setattr("mmcore_engines.file_locks.time.sleep", waited.append)
-    lock.take(told.append)
-    assert (answers, told, len(waited)) == ([], [Holder("1", "one")], 2)
+    lock.take(reported.append)
+    assert (answers, reported, len(waited)) == ([], [Holder("1", "one")], 2)

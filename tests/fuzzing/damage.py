@@ -196,8 +196,7 @@ def damaged(kernel: Kernel, pokes: Sequence[Poke], folder: Path) -> Kernel:
         complete.replace(source)
 
     def launch(problem: Problem, config: Config, device: DeviceProperties) -> tuple[Launch, ...]:
-        own = kernel.launches(problem, config, device)
-        assert isinstance(own, Launch)
+        (own,) = kernel.launches(problem, config, device)
         return own, *(_launch(poke, problem) for poke in pokes)
 
     entry = kernel.entry_named()

@@ -116,7 +116,7 @@ def _forced(case: Case, device: Device, rehearsal: Device | None) -> str:
 
 def _damaged(case: Case, device: Device, folder: Path) -> str:
     problem, kernel = case.problem, case.subject.kernel
-    launch = kernel.launches(problem, kernel.config(case.block), device.properties)
+    (launch,) = kernel.launches(problem, kernel.config(case.block), device.properties)
     matrices = draw_mixed(problem, kernel.accumulator, case.seed)
     truth = truth_of(problem, kernel.accumulator, matrices)
     on_device = problem if kernel.strided else problem.packed

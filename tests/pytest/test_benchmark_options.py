@@ -18,13 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_benchmark.storage.file import FileStorage
 
-from mmcore import Config, Dim3, Kernel, Launch, Problem, Result, Space
+from mmcore import Dim3, Kernel, Launch, Result, Space
 from mmcore.baseline_comparison import BaselineComparison
 from mmcore.cell import LIBRARY, Timing
 from mmcore.cli.output import rendered
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem, MmcoreError
-from mmcore.kernel.sizes import Sizes, parse_sizes
+from mmcore.kernel.sizes import Sizes
 from mmcore.messages import quoted
 from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import registry
@@ -38,6 +38,8 @@ from mmcore_pytest.fixture import DeviceClock, _what_is_wrong, options_of
 from mmcore_pytest.options import Selection
 from mmcore_pytest.report import Measured, by_group, line, percent_of_best, tables, time_spent, write_csv
 from mmcore_pytest.session import Session
+from mmcore_pytest.sizes import parse_sizes
+from tests.tables import cases, section_of
 
 USUAL = Selection(
     (), (), (), (), False, (), "auto", ("kernel",), ("pageable",), ("warm",), 60, "", "", "usual", "", "", False
@@ -52,36 +54,15 @@ def ids(**wanted: Any) -> list[str]:
     return [each.id for each in select(**wanted).benchmarks]
 
 
-EVERY_OPTION = {
-    "kernels": (["--mm-kernel", "upc.*,poznan.v3", "--mm-kernel=upc.*"], ("upc.*", "poznan.v3")),
-    "sizes": (["--mm-size", "8, 1x2x3", "--mm-size=8"], (Sizes(8, 8, 8), Sizes(1, 2, 3))),
-    "blocks": (["--mm-block", "16,32x8"], ("16", "32x8")),
-    "configs": (["--mm-config", "BM=128,BN=64", "--mm-config=all"], ({"BM": 128, "BN": 64},)),
-    "all_configs": (["--mm-config=all"], True),
-    "dtypes": (["--mm-dtype", "f16,float64"], ("float16", "float64")),
-    "device": (["--mm-device", "cuda:1"], "cuda:1"),
-    "measures": (["--mm-measure=end-to-end,kernel"], ("end-to-end", "kernel")),
-    "memories": (["--mm-measure=end-to-end", "--mm-memory", "pinned"], ("pinned",)),
-    "caches": (["--mm-cold", "--mm-warm", "--mm-cold"], ("cold", "warm")),
-    "timeout": (["--mm-timeout", "2.5"], 2.5),
-    "baseline": (["--mm-baseline", "upc.*"], "upc.*"),
-    "against": (["--mm-against", "HEAD~1"], "HEAD~1"),
-    "inputs": (["--mm-inputs", "wide"], "wide"),
-    "engine": (["--mm-device", "all"], "processes"),
-    "engine_address": (["--mm-engine", "ray", "--mm-engine-address=auto"], "auto"),
-    "spread": (["--mm-device=emulator,emulator", "--mm-spread"], True),
-}
-
-
 def test_without_options_the_usual_is_measured(pytester: pytest.Pytester) -> None:
     assert Selection.of(pytester.parseconfig()) == replace(USUAL, baseline=LIBRARY)
-    assert EVERY_OPTION.keys() == vars(USUAL).keys()
+    assert section_of(__file__, "options").keys() == vars(USUAL).keys()
 
 
-@pytest.mark.parametrize("name", EVERY_OPTION)
-def test_what_an_option_says_is_in_the_selection(pytester: pytest.Pytester, name: str) -> None:
-    words, told = EVERY_OPTION[name]
-    assert getattr(Selection.of(pytester.parseconfig(*words)), name) == told
+@pytest.mark.parametrize(("name", "option"), section_of(__file__, "options").items())
+def test_an_option_is_in_the_selection(pytester: pytest.Pytester, name: str, option: Any) -> None:
+    words, value = option
+    assert getattr(Selection.of(pytester.parseconfig(*words)), name) == value
 
 
 def test_no_baseline_is_called_none(pytester: pytest.Pytester) -> None:
@@ -96,7 +77,7 @@ def test_a_list_has_no_empty_word(pytester: pytest.Pytester, text: str, reason: 
         pytester.parseconfig(f"--mm-kernel={text}")
 
 
-def test_what_is_selected_is_in_every_cell(tmp_path: Path) -> None:
+def test_the_selection_is_in_every_cell(tmp_path: Path) -> None:
     shutil.copy(registry().kernel("upc.kernel01").source, tmp_path)
     wanted = replace(USUAL, timeout=2.5, baseline="upc.*", against=str(tmp_path), inputs="wide")
     session = Session(begin_config({}))
@@ -110,54 +91,22 @@ def test_what_is_selected_is_in_every_cell(tmp_path: Path) -> None:
     assert benchmark.group.endswith(", kernel time, warm L2, wide inputs")
 
 
-@pytest.mark.parametrize(
-    ("text", "sizes"),
-    [
-        ("640", [(640, 640, 640)]),
-        ("512x256x128", [(512, 256, 128)]),
-        ("512×256×128", [(512, 256, 128)]),
-        ("512X256x128", [(512, 256, 128)]),
-        ("8:24:8", [(8, 8, 8), (16, 16, 16), (24, 24, 24)]),
-        ("8:23:8", [(8, 8, 8), (16, 16, 16)]),
-        ("3:5", [(3, 3, 3), (4, 4, 4), (5, 5, 5)]),
-        ("2, 1x2x3,1:2", [(2, 2, 2), (1, 2, 3), (1, 1, 1)]),
-        ("7:7:5", [(7, 7, 7)]),
-    ],
-)
-def test_sizes_are_read(text: str, sizes: list[tuple[int, int, int]]) -> None:
-    assert list(parse_sizes(text)) == [Sizes(*each) for each in sizes]
+@cases(__file__, "sizes", "text, sizes")
+def test_sizes_are_read(text: str, sizes: tuple[tuple[int, int, int], ...]) -> None:
+    assert parse_sizes(text) == sizes
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("", "'' is not a size: give N, or all of MxNxK"),
-        ("640,", "'' is not a size: give N, or all of MxNxK"),
-        ("64x", "'64x' is not a size: give N, or all of MxNxK"),
-        (":64", "':64' is not a range of sizes: give START:STOP or START:STOP:STEP"),
-        ("0", "'0' is not a whole number from 1 to 2147483647"),
-        ("-3", "'-3' is not a whole number from 1 to 2147483647"),
-        ("1e3", "'1e3' is not a whole number from 1 to 2147483647"),
-        ("٣", "'٣' is not a whole number from 1 to 2147483647"),
-        ("2147483648", "'2147483648' is not a whole number from 1 to 2147483647"),
-        ("9" * 5000, f"{quoted('9' * 5000)} is not a whole number from 1 to 2147483647"),
-        ("8x8", "'8x8' is not a size: give N, or all of MxNxK"),
-        ("8xax8", "'a' in '8xax8' is not a whole number from 1 to 2147483647"),
-        ("1:2:3:4", "'1:2:3:4' is not a range of sizes: give START:STOP or START:STOP:STEP"),
-        ("1:9:0", "'0' in '1:9:0' is not a whole number from 1 to 2147483647"),
-        ("9:1:2", "the range '9:1:2' is empty: it stops before it starts"),
-    ],
-)
-def test_what_is_no_size_is_refused_in_a_sentence(text: str, reason: str) -> None:
+@cases(__file__, "no_sizes", "text, reason")
+def test_a_text_that_is_no_size_is_refused(text: str, reason: str) -> None:
     with pytest.raises(InvalidProblem) as refusal:
         parse_sizes(text)
     assert str(refusal.value) == reason
 
 
-def test_a_range_has_ten_thousand_sizes_at_most() -> None:
+def test_the_most_sizes_and_the_longest_text() -> None:
     assert len(parse_sizes("2:20001:2")) == 10_000
-    with pytest.raises(InvalidProblem, match=r"^the range '2:20002:2' has 10001 sizes; 10000 are the most$"):
-        parse_sizes("2:20002:2")
+    with pytest.raises(InvalidProblem, match=f"^{re.escape(quoted('9' * 5000))} is not a whole number from 1 to "):
+        parse_sizes("9" * 5000)
 
 
 @given(st.integers(1, 5000), st.integers(0, 300), st.integers(1, 40))
@@ -178,14 +127,9 @@ def test_any_text_is_sizes_or_refused(text: str) -> None:
     assert all(size > 0 for each in sizes for size in each)
 
 
-def test_ids_say_kernel_problem_and_config() -> None:
+def test_ids_name_kernel_problem_config_and_way_of_measuring() -> None:
     found = ids(kernels=("upc.kernel11",), sizes=(Sizes(640, 640, 640), Sizes(5, 6, 7)))
-    assert sorted(found) == sorted(
-        f"upc.kernel11-{size}-b{block}" for block in (8, 16, 32) for size in ("640x640x640", "5x6x7")
-    )
-
-
-def test_ids_tell_other_ways_of_measuring() -> None:
+    assert {*found} == {f"upc.kernel11-{size}-b{block}" for block in (8, 16, 32) for size in ("640x640x640", "5x6x7")}
     wanted: dict[str, Any] = {
         "kernels": ("upc.kernel11",),
         "sizes": (Sizes(64, 64, 64),),
@@ -209,14 +153,11 @@ def test_every_kernel_without_known_bugs_has_a_cell_for_each_of_its_configs_by_d
     kernels = {name: each.item for name, each in registry().kernels.items() if not each.item.variant_of}
     assert set(found.buggy) == {name for name, kernel in kernels.items() if kernel.known_bugs}
     assert not found.refused
+    largest = max(each.problem.n for each in found.benchmarks)
+    assert largest > 1000 if supports_timing else largest < 260
     assert {(each.kernel.name, each.config) for each in found.benchmarks} == {
         (name, config) for name, kernel in kernels.items() if name not in found.buggy for config in kernel.usual_configs
     }
-
-
-def test_an_emulator_is_given_smaller_problems() -> None:
-    largest = [max(each.problem.n for each in select(supports_timing=t).benchmarks) for t in (True, False)]
-    assert largest[0] > 1000 > 260 > largest[1]
 
 
 def test_a_variant_with_known_bugs_is_measured_when_it_is_named() -> None:
@@ -231,7 +172,7 @@ def test_sizes_that_a_constraint_forbids_are_listed_with_its_reason() -> None:
     assert found.refused == ["poznan.v3 65×65×65 with block=16x16: n = 65 is not a multiple of block.x = 16"]
 
 
-def test_a_devices_limits_are_asked_when_a_cells_turn_comes() -> None:
+def test_a_devices_limits_refuse_no_cell_beforehand() -> None:
     found = select(kernels=("unsa.tiled",), blocks=("50",), sizes=(Sizes(500, 500, 500),))
     assert len(found.benchmarks) == 1
     assert not found.refused
@@ -273,10 +214,10 @@ def test_configs_are_chosen_by_their_parameters(tiled: str) -> None:
 
 def test_kernels_are_chosen_by_type() -> None:
     found = select(dtypes=("float64",))
-    theirs, ours = {"lezione9.kernel1", "lezione9.kernel2"}, {"mmcore.kernel1_columns", "mmcore.kernel2_columns"}
-    ours |= {"ladder.f64.01_tiles", "ladder.f64.02_dmma", "ladder.f64.03_ring"}
+    kernels = {"lezione9.kernel1", "lezione9.kernel2", "mmcore.kernel1_columns", "mmcore.kernel2_columns"}
+    kernels |= {"ladder.f64.01_tiles", "ladder.f64.02_dmma", "ladder.f64.03_ring"}
     libraries = {"cublas.float64", "cublas.float64_heuristic", "torch.float64"}
-    assert {each.kernel.name for each in found.benchmarks} == theirs | ours | libraries
+    assert {each.kernel.name for each in found.benchmarks} == kernels | libraries
 
 
 @pytest.mark.parametrize(
@@ -331,22 +272,10 @@ def test_a_cell_is_timed_as_pytest_benchmarks_options_say() -> None:
     assert timing(0.7, ("end-to-end", "pinned")) == replace(timed, what="end-to-end", how="pinned", max_seconds=0.7)
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "attribute", "told"),
-    [
-        ("min_rounds", 9, "min_rounds", 9),
-        ("min_time", 0.5, "min_round_seconds", 0.5),
-        ("calibration_precision", 40, "resolutions", 40),
-        ("warmup", True, "warmup_launches", 100),
-        ("warmup_iterations", 7, "warmup_launches", 0),
-        ("precision", 0.01, "precision", 0.01),
-        ("confidence", 0.9, "confidence", 0.9),
-        ("max_time", 3.0, "max_seconds", 3.0),
-    ],
-)
-def test_a_tests_mark_wins_over_the_options(name: str, value: Any, attribute: str, told: float) -> None:
-    told_so: dict[str, Any] = {attribute: told}
-    assert timing(**{name: value}) == replace(timing(), **told_so)
+@pytest.mark.parametrize(("name", "mark"), section_of(__file__, "marks").items())
+def test_a_tests_mark_wins_over_the_options(name: str, mark: Any) -> None:
+    value, attribute, expected = mark
+    assert timing(**{name: value}) == replace(timing(), **{attribute: expected})
 
 
 def test_cold_launches_take_a_tenth_of_the_time_unless_the_mark_says_how_long() -> None:
@@ -369,7 +298,7 @@ def begin_config(words: dict[str, list[str]]) -> Any:
 
 
 @pytest.mark.parametrize("where", ["args", "addopts", "PYTEST_ADDOPTS", ""])
-def test_the_usual_time_is_for_who_gives_none(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+def test_the_usual_time_is_the_default(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     words = {name: ["-x", "--benchmark-max-time=2.0"] if name == where else ["-x"] for name in ("args", "addopts")}
     monkeypatch.setenv("PYTEST_ADDOPTS", "-v --benchmark-max-time=2.0" if where == "PYTEST_ADDOPTS" else "-v")
     session = Session(begin_config(words))
@@ -383,7 +312,7 @@ def test_the_usual_time_is_for_who_gives_none(monkeypatch: pytest.MonkeyPatch, w
     assert prefixes == ["[1/0]", "[2/0]", "\n[3/0]"]
 
 
-def test_a_clock_moves_on_by_each_round_and_begins_anew() -> None:
+def test_a_clock_advances_by_each_round_and_restarts() -> None:
     clock = DeviceClock()
     for rounds in ((1.0, 2.5), (0.25,)):
         clock.replay(rounds)
@@ -404,15 +333,15 @@ def done(name: str, n: int, *, times: tuple[float, ...] = (), compared: int | No
     """Return a measured cell of a registered kernel, with made-up times."""
     (benchmark, *_) = select(kernels=(name,), sizes=(Sizes(n, n, n),)).benchmarks
     verification = Verification(True, 0.0, None, "made up", 0, n * n if compared is None else compared)
-    told = tuple(Time(Timing(), (seconds,), 1, "made up") for seconds in times)
+    measured = tuple(Time(Timing(), (seconds,), 1, "made up") for seconds in times)
     launched = more.pop("launched", (LaunchRecord("f", Dim3(1), benchmark.config.block, 8, 0),))
     cell = benchmark.cell("timed:0", Timing(), timeout=60)
     more["compared"] = more.pop("compared_with", ())
-    result = Result(cell, name, verification=verification, times=told, launched=launched, **more)
+    result = Result(cell, name, verification=verification, times=measured, launched=launched, **more)
     return benchmark, result
 
 
-def test_small_problems_come_first_and_in_each_the_fastest_and_all_are_compared_with_that() -> None:
+def test_results_are_sorted_by_size_and_speed_and_compared_with_the_fastest() -> None:
     results = [
         done("upc.kernel01", 128, times=(4e-3,)),
         done("upc.kernel00", 128, times=(1e-3,)),
@@ -467,13 +396,13 @@ def test_the_table_and_the_csv_have_the_fastest_baseline(tmp_path: Path) -> None
     assert float(first["percent_of_peak"]) == pytest.approx(0.0262144)
 
 
-def test_a_line_says_what_the_kernel_was_compared_with_and_not_what_it_was_not() -> None:
+def test_a_line_names_the_baseline_that_was_measured() -> None:
     with_two = (beside("acme.fast", 1e-3, 0.5), BaselineComparison("acme.lost", "", reason="it is lost"))
     _, result = done("upc.kernel01", 64, times=(2e-3,), compared_with=with_two)
     assert line(result) == ("verified, 2000.00 µs ±0.00 %, 0.262 GFLOP/s, 50.0 % of acme.fast (50.0–50.0 %)")
 
 
-def test_the_time_of_a_run_is_shared_out_among_its_phases() -> None:
+def test_the_time_of_a_run_is_split_by_phase() -> None:
     def used(duration: float, **phases: float) -> Any:
         return SimpleNamespace(duration=duration, result=SimpleNamespace(phases=phases, place="") if phases else None)
 
@@ -511,7 +440,7 @@ STORAGE: Any = FileStorage
         ({"storage": STORAGE(tempfile.gettempdir(), logger=None, default_machine_id="here")}, True),
     ],
 )
-def test_a_run_is_saved_unless_the_user_says_how_or_that_it_is_not(changes: dict[str, Any], saves: bool) -> None:
+def test_a_run_is_saved_unless_the_options_say_otherwise(changes: dict[str, Any], saves: bool) -> None:
     handled: list[tuple[Any, Any]] = []
     plugin = SimpleNamespace(**{"save": None, "autosave": None, "json": "out.json", "storage": None, **changes})
     plugin.handle_saving = lambda: handled.append((bool(plugin.autosave), plugin.json))
@@ -539,25 +468,10 @@ class MadeUpLock:
             self.taken.remove(self.name)
 
 
-@pytest.mark.parametrize(
-    ("supports_timing", "measured", "identity", "taken", "said"),
-    [
-        (
-            True, True, "GPU-1", ["device-GPU-1"],
-            "mmcore: timed:0 (Test GPU) is being measured by process 4711 (pytest bench); waiting until it is free",
-        ),
-        (True, False, "GPU-1", [], None),
-        (False, True, "GPU-1", [], None),
-        (
-            True, True, "broken", [],
-            "mmcore: warning: another run on this device would go unnoticed: files cannot be locked here",
-        ),
-    ],
-)  # fmt: skip
-def test_a_device_that_is_timed_is_held_once_until_the_run_ends(
-    monkeypatch: pytest.MonkeyPatch, supports_timing: bool, measured: bool, identity: str,
-    taken: list[str], said: str | None,
-) -> None:  # fmt: skip
+@cases(__file__, "held_devices", "supports_timing, measured, identity, taken, said")
+def test_a_timed_device_is_held_until_the_run_ends(
+    supports_timing: bool, measured: bool, identity: str, taken: Any, said: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("mmcore_pytest.session.Lock", MadeUpLock)
     monkeypatch.setattr("mmcore_pytest.session.measures", lambda config: measured)
     lines: list[str] = []
@@ -568,14 +482,14 @@ def test_a_device_that_is_timed_is_held_once_until_the_run_ends(
     vars(session).update(engine=None, device="timed:0", supports_timing=supports_timing, described=described)
     for _ in range(2):
         session.hold_device()
-        assert (MadeUpLock.taken, lines) == (taken, [] if said is None else [said])
+        assert (MadeUpLock.taken, lines) == ([*taken], [*said])
     ended: list[str] = []
     monkeypatch.setattr("mmcore_pytest.session.end_workers", lambda: ended.append("workers"))
     session.close()
     assert (MadeUpLock.taken, ended) == ([], ["workers"])
 
 
-def test_csv_has_zeros_and_leaves_out_what_is_not_there(tmp_path: Path) -> None:
+def test_csv_has_zeros_and_empty_cells(tmp_path: Path) -> None:
     results = [done("upc.kernel01", 32, times=(2e-3,), figures={"occupancy": 0.0, "sectors": None})]
     write_csv(tmp_path / "out.csv", results)
     (row,) = csv.DictReader((tmp_path / "out.csv").read_text(encoding="utf-8").splitlines())
@@ -589,7 +503,7 @@ def test_csv_has_zeros_and_leaves_out_what_is_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("seconds", "rate"), [(2e-3, "0.0328"), (6.5536e-8, "1000"), (5.30841e-9, "12346"), (6.5601e-8, "999")]
 )
-def test_a_number_has_three_digits_or_all_before_the_point(seconds: float, rate: str) -> None:
+def test_a_rate_has_three_digits_or_all_before_the_point(seconds: float, rate: str) -> None:
     _, result = done("upc.kernel01", 32, times=(seconds,))
     assert line(result).endswith(f" µs ±0.00 %, {rate} GFLOP/s")
 
@@ -616,17 +530,9 @@ def test_a_failure_has_a_name(violations: tuple[Violation, ...], verification: V
     assert len(more) == ("not finished" not in first)
 
 
-class Failing:
-    """A constraint that raises an error instead of an answer."""
-
-    description = "whatever it is"
-
-    def violation(self, problem: Problem, config: Config) -> str | None:
-        raise KeyError("n")
-
-
 def test_a_constraint_that_fails_forbids_nothing(tiled: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel = replace(registry().kernel(tiled), constraints=(Failing(),))
+    failing = SimpleNamespace(description="an error", violation=lambda problem, config: int("n"))
+    kernel = replace(registry().kernel(tiled), constraints=(failing,))
     monkeypatch.setitem(registry().kernels, tiled, Registered(kernel, Origin("acme", "acme")))
     for sizes, found in (((), [640, 1024]), ((Sizes(7, 7, 7),), [7])):
         selected = select(kernels=(tiled,), sizes=sizes)

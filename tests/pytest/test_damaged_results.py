@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -62,13 +63,20 @@ def test_a_median_that_is_no_time_is_damage(value: object) -> None:
     assert found == "test_bench.py::test_kernel has no median"
 
 
-def test_whatever_is_missing_is_named() -> None:
-    for name in RESULTS["benchmarks"][0]["stats"]:
-        document = changed(lambda document: None)
-        del document["benchmarks"][0]["stats"][name]
-        assert damage(document) == f"test_bench.py::test_kernel has no {name}"
-        document["benchmarks"][0]["stats"][name] = float("inf")
-        assert damage(document) == f"test_bench.py::test_kernel has no {name}"
+@pytest.mark.parametrize("name", RESULTS["benchmarks"][0]["stats"])
+def test_a_missing_number_is_named_and_zero_is_no_damage(name: str) -> None:
+    def damage_of(change: Change) -> str:
+        return damage(changed(lambda document: change(document["benchmarks"][0]["stats"])))
+
+    said = f"test_bench.py::test_kernel has no {name}"
+    assert (
+        damage_of(lambda stats: stats.pop(name)) == damage_of(lambda stats: stats.update({name: float("inf")})) == said
+    )
+    assert damage_of(lambda stats: stats.update({name: 0})) == (said if name == "outliers" else "")
+    assert damage_of(lambda stats: None) == ""
+
+
+def test_a_missing_name_is_reported() -> None:
     assert damage(changed(lambda document: document["benchmarks"][0].pop("fullname"))) == "a benchmark has no name"
 
 
@@ -81,7 +89,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "no device": (lambda document: document["machine_info"].update(mmcore=3), "damaged: they do not name their device"),
     "odd device": (
         lambda document: document["machine_info"]["mmcore"].update(name=None),
-        "of another device: they were measured on None, and this run is on emulator;*",
+        "of another device: they were measured on None, and this run is on emulator;",
     ),
     "no time": (
         lambda document: document["benchmarks"][0]["stats"].update(median=float("nan")),
@@ -91,46 +99,44 @@ REFUSED: dict[str, tuple[Change, str]] = {
 
 
 @pytest.fixture(autouse=True)
-def _measuring(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let pytest-benchmark measure in the inner runs."""
+def _bench_file(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write a benchmark, and let pytest-benchmark measure in the inner runs."""
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
-
-
-@pytest.fixture
-def bench(pytester: pytest.Pytester) -> Callable[[str], pytest.RunResult]:
-    """Return a function that compares a run with a file of a given content."""
     pytester.makepyfile(test_bench="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
 
-    def run(content: str) -> pytest.RunResult:
-        (pytester.path / "old.json").write_text(content)
-        return pytester.runpytest(*OPTIONS, "--benchmark-compare=old.json")
 
-    return run
+def refusal(pytester: pytest.Pytester, *options: str) -> str:
+    """Return what pytest prints when it refuses these options before it measures."""
+    result = pytester.runpytest(*OPTIONS, *options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    return result.stderr.str()
+
+
+def comparison(pytester: pytest.Pytester, content: str) -> str:
+    """Return what pytest prints when it refuses to compare with a file of this content."""
+    (pytester.path / "old.json").write_text(content)
+    return refusal(pytester, "--benchmark-compare=old.json")
 
 
 @pytest.mark.parametrize(("change", "reason"), REFUSED.values(), ids=REFUSED)
-def test_damaged_results_are_refused(bench: Callable[[str], pytest.RunResult], change: Change, reason: str) -> None:
-    result = bench(json.dumps(changed(change)))
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"ERROR: the results to compare with are {reason}"])
+def test_damaged_results_are_refused(pytester: pytest.Pytester, change: Change, reason: str) -> None:
+    assert f"ERROR: the results to compare with are {reason}" in comparison(pytester, json.dumps(changed(change)))
 
 
 @pytest.mark.parametrize("content", ["", "[]", json.dumps(RESULTS)[:99]], ids=range(3))
 @pytest.mark.filterwarnings("ignore:Can't compare")
-def test_results_that_cannot_be_read_are_refused(bench: Callable[[str], pytest.RunResult], content: str) -> None:
+def test_results_that_cannot_be_read_are_refused(pytester: pytest.Pytester, content: str) -> None:
     with pytest.warns(PytestBenchmarkWarning, match="Failed to load .*old.json"):
-        result = bench(content)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: --benchmark-compare=old.json: no readable results of that name exist*"])
+        said = comparison(pytester, content)
+    assert "ERROR: --benchmark-compare=old.json: no readable results of that name exist" in said
 
 
 @pytest.mark.filterwarnings("ignore:Can't compare")
-def test_results_that_are_not_there_are_refused_when_named(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(test_bench="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
-    result = pytester.runpytest(*OPTIONS, "--benchmark-compare=0007")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result = pytester.runpytest(*OPTIONS, "--benchmark-compare")
-    result.assert_outcomes(passed=1)
+def test_missing_results_are_refused_when_named(pytester: pytest.Pytester) -> None:
+    refusal(pytester, "--benchmark-compare=0007")
+    pytester.runpytest(*OPTIONS, "--benchmark-compare").assert_outcomes(passed=1)
+    said = refusal(pytester, "--benchmark-compare=/dev/zero")
+    assert "ERROR: --benchmark-compare: '/dev/zero' isn't an existing file or " in said
 
 
 @pytest.mark.filterwarnings("ignore:Not saving anything")
@@ -138,15 +144,12 @@ def test_results_that_are_not_there_are_refused_when_named(pytester: pytest.Pyte
     ("option", "said"),
     [
         # pytest-benchmark before 5.3 reports it itself.
-        ("--benchmark-json=no/results.json", "*--benchmark-json: *no/results.json*"),
-        ("--benchmark-storage=test_bench.py/x", "ERROR: results cannot be saved in *; --benchmark-storage names *"),
+        ("--benchmark-json=no/results.json", r"--benchmark-json: .*no/results.json"),
+        ("--benchmark-storage=test_bench.py/x", "ERROR: results cannot be saved in .*; --benchmark-storage names "),
     ],
 )
-def test_what_could_not_be_saved_is_not_measured(pytester: pytest.Pytester, option: str, said: str) -> None:
-    pytester.makepyfile(test_bench="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
-    result = pytester.runpytest(*OPTIONS, option)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([said])
+def test_nothing_is_measured_that_cannot_be_saved(pytester: pytest.Pytester, option: str, said: str) -> None:
+    assert re.search(said, refusal(pytester, option))
 
 
 OPENED_WHEN_COMPLETE = pytest.mark.skipif(
@@ -158,11 +161,9 @@ OPENED_WHEN_COMPLETE = pytest.mark.skipif(
 @OPENED_WHEN_COMPLETE
 @pytest.mark.filterwarnings("ignore:Not saving anything", "ignore:Can't compare")
 def test_a_file_for_results_is_left_as_it_was_until_there_are_some(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(test_bench="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
     (pytester.path / "old.json").write_text("of another run")
     for name in ("new.json", "old.json"):
-        result = pytester.runpytest(*OPTIONS, f"--benchmark-json={name}", "--benchmark-compare=0007")
-        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        refusal(pytester, f"--benchmark-json={name}", "--benchmark-compare=0007")
     assert not (pytester.path / "new.json").exists()
     assert (pytester.path / "old.json").read_text() == "of another run"
 
@@ -180,13 +181,12 @@ def test_a_file_for_results_is_left_as_it_was_until_there_are_some(pytester: pyt
         (["--mm-csv=kept.csv", "--benchmark-storage=file:///dev/null"], "kept.csv"),
     ],
 )
-def test_results_that_find_no_room_are_a_sentence_and_leave_what_was_there(
+def test_a_full_disk_is_one_sentence_and_loses_no_file(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, words: list[str], name: str
 ) -> None:
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    pytester.makepyfile(test_bench="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
     kept = [pytester.path / each for each in ("kept.json", "kept.csv")]
     for path in kept:
         path.write_text("of another run")
@@ -202,21 +202,13 @@ def test_results_that_find_no_room_are_a_sentence_and_leave_what_was_there(
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
 @pytest.mark.parametrize("compare", ["--benchmark-compare", "--benchmark-compare=0001"])
 def test_a_pipe_among_results_is_refused(pytester: pytest.Pytester, compare: str, make: Callable[[Path], None]) -> None:
-    pytester.makepyfile(test_bench="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
     (pytester.path / "store").mkdir()
     make(pytester.path / "store" / "0001_of_nothing.json")
-    result = pytester.runpytest(*OPTIONS, compare, "--benchmark-storage=file://store")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: --benchmark-compare: *0001_of_nothing.json is not a regular file"])
+    said = refusal(pytester, compare, "--benchmark-storage=file://store")
+    assert re.search("ERROR: --benchmark-compare: .*0001_of_nothing.json is not a regular file", said)
 
 
-def test_a_name_that_is_no_pattern_of_saved_results_is_refused(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest(*OPTIONS, "--benchmark-compare=/dev/zero")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: --benchmark-compare: '/dev/zero' isn't an existing file or *"])
-
-
-def test_what_only_names_the_host_is_not_saved_and_what_was_measured_on_is() -> None:
+def test_the_device_is_saved_and_the_hosts_name_is_not() -> None:
     host = ("node", "release", "cpu", "python_build", "python_compiler")
     machine: dict[str, Any] = {**dict.fromkeys(host, "of the host"), "system": "Linux", "python_version": "3.13"}
     describe(machine, {"name": "Made-up GPU", "clock_mhz": 1000})
@@ -228,13 +220,8 @@ def test_what_only_names_the_host_is_not_saved_and_what_was_measured_on_is() -> 
     assert measured_on["nvrtc"] == ".".join(map(str, nvrtc_version()))
 
 
-@pytest.mark.parametrize("name", ["stddev", "iqr", "min", "ops"])
-def test_a_number_of_zero_is_no_damage(name: str) -> None:
-    assert damage(RESULTS) == damage(changed(lambda saved: saved["benchmarks"][0]["stats"].update({name: 0}))) == ""
-
-
 @pytest.mark.parametrize("name", ["name", "compute_capability", "multiprocessors", "clock_mhz"])
-def test_a_device_of_which_one_run_does_not_know_something_is_another(name: str) -> None:
+def test_a_device_with_an_unknown_property_is_another(name: str) -> None:
     known = {"name": "GPU", "compute_capability": [9, 0], "multiprocessors": 132, "clock_mhz": 1980, "driver": "580"}
     unknown = {each: value for each, value in known.items() if each != name}
     here, there = {"mmcore": known}, {"mmcore": {**unknown, "driver": "570"}}

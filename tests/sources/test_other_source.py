@@ -1,4 +1,4 @@
-"""Another version of a source: a folder's, or a revision's, of a repository that may be anybody's."""
+"""Another version of a source: a folder's, or a revision's, of an untrusted repository."""
 
 from __future__ import annotations
 
@@ -47,12 +47,8 @@ def revision(kernel: Kernel, version: str | Path) -> str:
     return Path(source_revision(kernel, str(version))).read_text()
 
 
-def test_no_version_is_no_source() -> None:
-    assert registry().source_revision(of(Path("/nowhere/tiled.cu")), "") == ""
-
-
 @pytest.mark.parametrize("tag", ["old", "HEAD~1"])
-def test_a_revision_is_unpacked_with_what_lies_beside_the_source(repository: Path, tag: str) -> None:
+def test_a_revision_is_unpacked_with_the_other_files_of_its_folder(repository: Path, tmp_path: Path, tag: str) -> None:
     kernel = of(repository / "kernels" / "tiled.cu")
     kernel.source.write_text("// being edited")
     for _ in range(2):
@@ -61,12 +57,10 @@ def test_a_revision_is_unpacked_with_what_lies_beside_the_source(repository: Pat
         assert found.with_suffix(".cuh").read_text() == "// old tiled.cuh"
     assert revision(kernel, "HEAD") == "// new tiled.cu"
     assert kernel.source.read_text() == "// being edited"
-
-
-def test_a_revision_by_the_path_of_a_link_is_that_of_the_file(repository: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.cu"
-    link.symlink_to(repository / "kernels" / "tiled.cu")
-    assert revision(of(link), "old") == "// old tiled.cu"
+    link.symlink_to(kernel.source)
+    assert revision(of(link), tag) == "// old tiled.cu"
+    assert registry().source_revision(kernel, "") == ""
 
 
 def test_in_a_folder_the_nearest_file_of_that_name_is_taken(tmp_path: Path) -> None:
@@ -102,7 +96,7 @@ def test_a_version_that_is_not_there_is_one_sentence(repository: Path, tmp_path:
         assert str(raised.value) == sentence
 
 
-def test_an_unpacking_that_was_killed_leaves_nothing_that_is_used(repository: Path) -> None:
+def test_the_files_of_a_killed_unpacking_are_not_used(repository: Path) -> None:
     folder = repository / "kernels"
     (folder / "more.cuh").write_text("// a third file")
     commit(repository, "old")
@@ -138,7 +132,7 @@ PROGRAMS = (
 )
 
 
-def test_no_program_of_a_repository_is_run_and_files_are_as_they_were_committed(repository: Path, trap: Path) -> None:
+def test_no_program_of_a_repository_is_run(repository: Path, trap: Path) -> None:
     (repository / "kernels" / ".gitattributes").write_text("* filter=a diff=a export-subst eol=crlf\n")
     (repository / "kernels" / "tiled.cu").write_text("// $Format:%H$\n")
     commit(repository, "hostile")
@@ -153,7 +147,7 @@ def test_no_program_of_a_repository_is_run_and_files_are_as_they_were_committed(
     assert not trap.with_name("sprung").exists()
 
 
-def test_what_a_partial_clone_lacks_is_not_fetched(repository: Path, trap: Path) -> None:
+def test_missing_objects_of_a_partial_clone_are_not_fetched(repository: Path, trap: Path) -> None:
     lacking = subprocess.check_output(["git", "rev-parse", "old:kernels/tiled.cuh"], cwd=repository, text=True).strip()
     (repository / ".git" / "objects" / lacking[:2] / lacking[2:]).unlink()
     for key, value in {
@@ -188,12 +182,12 @@ def test_a_replaced_object_of_a_repository_is_not_taken(repository: Path) -> Non
 
 
 @pytest.mark.parametrize("version", ["--all", "--git-dir", "@{99}", "{0}", "HEAD:kernels", "x" * 5000, "a\0b"])
-def test_what_is_no_revision_is_one_sentence(repository: Path, version: str) -> None:
+def test_an_invalid_revision_is_one_sentence(repository: Path, version: str) -> None:
     with pytest.raises(InvalidKernel, match=r"is neither a folder, nor a revision"):
         source_revision(of(repository / "kernels" / "tiled.cu"), version)
 
 
-def test_a_revision_that_finds_no_room_is_one_sentence(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_one_sentence(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(path: Path, content: bytes) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

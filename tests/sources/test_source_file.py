@@ -68,7 +68,7 @@ def test_a_naive_kernel_is_for_square_matrices_in_blocks_of_256_threads_over_row
     assert [constraint.description for constraint in found.constraints] == ["m = n = k"]
 
 
-def test_of_several_functions_the_one_with_three_pointers_is_meant_and_of_these_the_one_that_is_launched() -> None:
+def test_the_kernel_is_the_launched_function_with_three_pointers() -> None:
     other = NAIVE.replace("mul(", "other(")
     assert kernel(SMALL + NAIVE).entry == "mul"
     assert kernel(NAIVE + other + "void f() { other<<<2, 3>>>(a, b, c, n); }").entry == "other"
@@ -86,7 +86,7 @@ def test_a_refusal_is_one_sentence(text: str, changes: dict[str, str], given: di
 
 
 @cases(__file__, "attributes_stand_where_they_may", "head")
-def test_attributes_stand_where_they_may(head: str) -> None:
+def test_attributes_are_read_in_any_place(head: str) -> None:
     found = kernel(NAIVE.replace("__global__ void", head))
     assert (found.entry.partition("<")[0], found.arguments) == ("mul", ("A", "B", "C", "n"))
 
@@ -97,7 +97,7 @@ def by_rows(k: str, n: str, c: str = "") -> tuple[str, ...]:
 
 
 @cases(__file__, "sizes_are_told_by_what_the_source_steps_by", "lengths, parameters, arguments")
-def test_sizes_are_told_by_what_the_source_steps_by(lengths: tuple[str, ...], parameters: str, arguments: str) -> None:
+def test_sizes_follow_from_the_strides_of_the_source(lengths: tuple[str, ...], parameters: str, arguments: str) -> None:
     prefix = "d_" if "d_" in parameters else ""
     found = kernel(product(tuple(prefix + index for index in by_rows(*lengths)), parameters))
     assert (found.arguments, found.column_major) == (tuple(arguments.split()), "")
@@ -145,11 +145,11 @@ void host(float *x, float *y, float *z, int w) {{
 
 
 @cases(__file__, "a_launch_in_the_file_tells_block_and_grid", "code, block, blocks")
-def test_a_launch_in_the_file_tells_block_and_grid(code: str, block: str, blocks: str) -> None:
+def test_a_launch_in_the_file_implies_block_and_grid(code: str, block: str, blocks: str) -> None:
     assert block_and_grid(kernel(HOST.format(kernel=NAIVE, code=code))) == (block, blocks)
 
 
-def test_sizes_of_one_name_are_told_apart_by_the_axes_of_c() -> None:
+def test_sizes_of_one_name_follow_from_the_axes_of_c() -> None:
     text = product(by_rows("k", "n"), "float *A, float *B, float *C, int m, int n, int k")
     found = kernel(text + "void g(int s) { f<<<dim3(s / 8, s / 4), dim3(8, 4)>>>(a, b, c, s, s, s); }")
     assert grid(found) == "n // 8, m // 4"
@@ -189,7 +189,7 @@ def test_blocks_that_go_over_the_tiles_of_c_in_a_loop_are_read() -> None:
 
 
 @pytest.mark.parametrize("launch", ["1", "", f"1, 1{'0' * 5000}", "1, ceil(1e999)"], ids=range(4))
-def test_a_launch_that_cannot_be_read_tells_no_block(launch: str) -> None:
+def test_a_launch_that_cannot_be_read_implies_no_block(launch: str) -> None:
     assert kernel(NAIVE + f"void h() {{ mul<<<{launch}>>>(a, b, c, 2); }}").usual_configs[0].block == (16, 16, 1)
 
 

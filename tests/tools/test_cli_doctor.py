@@ -116,38 +116,36 @@ def test_without_any_device_the_answer_is_no() -> None:
     assert examined(exit_code=1)["devices"] == []
 
 
-def test_a_provider_that_raises_is_reported(plugins: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(plugins.providers, "fpga", Registered(Provider(licensed=False), Origin("acme", "acme-fpga")))
+def test_a_provider_that_fails_is_one_sentence(plugins: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    def add_provider(licensed: bool) -> None:
+        provider = Registered(Provider(licensed), Origin("acme", "acme-fpga"))
+        monkeypatch.setitem(plugins.providers, "fpga", provider)
+
+    add_provider(licensed=False)
     (device,) = examined(exit_code=1)["devices"]
     assert device == {"name": "fpga", "count": 0, "findings": {}, "problem": "SystemExit: no licence"}
     assert "fpga: SystemExit: no licence" in mmcore("doctor").stdout
-
-
-def test_a_device_that_cannot_be_opened_is_one_sentence(plugins: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(plugins.providers, "fpga", Registered(Provider(licensed=True), Origin("acme", "acme-fpga")))
+    add_provider(licensed=True)
     assert "fpga:0: a card" in mmcore("doctor").stdout
     result = mmcore("run", "upc.kernel01", "--size", "8", "--device", "fpga")
     said = "Error: the plugin that provides 'fpga' failed: OSError: the card is on fire\n"
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", said)
 
 
-def test_a_plugin_that_failed_to_load_is_told_once_with_its_reason(tmp_path: Path) -> None:
+def test_problems_of_plugins_are_reported_once(tmp_path: Path) -> None:
     install(tmp_path, "acme-broken", "acme.broken", "raise OSError('no licence')")
     install(tmp_path, "acme-good", "acme.good", kernel_module("acme.good"))
+    for word in ("one", "two"):
+        install(tmp_path, f"acme-{word}", f"acme.{word}", kernel_module("acme.fast"))
     result = mmcore("doctor", site=tmp_path)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.count("acme.broken of acme-broken: OSError: no licence") == 1
     assert "acme-good: 1 kernel\n" in result.stdout
-
-
-def test_a_name_that_two_plugins_bring_is_told(tmp_path: Path) -> None:
-    for word in ("one", "two"):
-        install(tmp_path, f"acme-{word}", f"acme.{word}", kernel_module("acme.fast"))
     said = "kernel 'acme.fast' is brought by acme.one of acme-one and acme.two of acme-two; it belongs to none of them"
-    assert said in mmcore("doctor", site=tmp_path).stdout
+    assert said in result.stdout
 
 
-def test_the_other_project_called_mmcore_is_told(tmp_path: Path) -> None:
+def test_another_project_called_mmcore_is_reported(tmp_path: Path) -> None:
     metadata = tmp_path / "mmcore-1.4.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: mmcore\nVersion: 1.4\n")
@@ -164,13 +162,10 @@ def test_the_cache_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert f"{tmp_path}: writable, 3.0 MB" in mmcore("doctor").stdout
 
 
-def test_looking_at_the_cache_does_not_make_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_is_not_there_is_not_created(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "not" / "there"))
     assert examined()["cache"]["writable"] is True
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_cache_that_cannot_be_written_is_no_obstacle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MMCORE_CACHE_DIR", "/dev/null/cache")
     cache = examined()["cache"]
     assert (cache["writable"], cache["problem"]) == (False, "/dev/null is not writable")

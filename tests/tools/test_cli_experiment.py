@@ -22,7 +22,6 @@ from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import registry
 from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
 from mmcore_engines.file_locks import Lock
-from mmcore_tools.experiments import Preset
 from mmcore_tools.experiments.preset import presets
 from tests.command_line import install, mmcore
 from tests.tables import cases, section_of
@@ -42,20 +41,16 @@ def _timed_device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def declare() -> Iterator[Any]:
-    """Register a preset instead of the previous one."""
-    plugins: list[Any] = []
+    """Return a function that registers a preset instead of the previous one."""
 
     def withdraw() -> None:
-        if plugins:
+        if registry().manager.has_plugin("acme-kernels:acme"):
             registry().manager.unregister(name="acme-kernels:acme")
-            plugins.pop()
 
-    def declare(**changes: Any) -> Preset:
+    def declare(**changes: Any) -> None:
         withdraw()
         declared = preset(**{"sizes": (32, 48), "blocks": (8, 16)} | changes)
-        plugins.append(preset_plugin([declared]))
-        registry().add(plugins[0], "acme", "acme-kernels")
-        return declared
+        registry().add(preset_plugin([declared]), "acme", "acme-kernels")
 
     yield declare
     withdraw()
@@ -103,9 +98,16 @@ def test_the_reduced_form_runs_on_the_emulator(name: str, tmp_path: Path) -> Non
     assert {each["extra_info"]["kernel"] for each in document["benchmarks"]} == set(declared.kernels)
     drawn = mmcore("plot", str(tmp_path / f"{name}-quick.json"), "-o", str(tmp_path / "out.svg"))
     assert drawn.exit_code == 0, drawn.stderr
+    if name == "unsa-blocks":
+        refused = {
+            (each["kernel"], *each["config"]["block"][:1]): each["reason"] for each in document["mmcore"]["refused"]
+        }
+        assert refused["unsa.tiled", 50] == "a 50×50 block has 2500 threads; the device allows 1024"
+        assert refused["unsa.tiled", 15] == "n = 100 is not a multiple of block.x = 15"
+        assert [block for kernel, block in refused if kernel == "unsa.traditional"] == [35, 40, 45, 50]
 
 
-def test_an_emulator_counts_and_says_so_under_a_heading_of_what_was_counted(declare: Any, tmp_path: Path) -> None:
+def test_results_of_an_emulator_are_counts_under_their_own_heading(declare: Any, tmp_path: Path) -> None:
     declare(title="GFLOP/s at every n from 1000 to 1100", shows="The rate peaks.", quick_sizes=(32, 40), measures=(
         "kernel-warm", "end-to-end-pinned"))  # fmt: skip
     result = run(tmp_path, "--quick", device="emulator")
@@ -122,15 +124,6 @@ def test_an_emulator_counts_and_says_so_under_a_heading_of_what_was_counted(decl
     assert len(infos) == 4
     assert all(info["gflops"] is info["percent_of_best"] is None for info in infos)
     assert all(info["measure"] == "kernel" and info["figures"]["global_sectors"] > 0 for info in infos)
-
-
-def test_unsas_blocks_are_measured_or_refused_with_the_reason(tmp_path: Path) -> None:
-    assert run(tmp_path, "--quick", device="emulator", name="unsa-blocks").exit_code == 0
-    refused = results(tmp_path, "unsa-blocks-quick")["mmcore"]["refused"]
-    reasons = {(each["kernel"], each["config"]["block"][0]): each["reason"] for each in refused}
-    assert reasons["unsa.tiled", 50] == "a 50×50 block has 2500 threads; the device allows 1024"
-    assert reasons["unsa.tiled", 15] == "n = 100 is not a multiple of block.x = 15"
-    assert [block for kernel, block in reasons if kernel == "unsa.traditional"] == [35, 40, 45, 50]
 
 
 def test_the_results_are_pytest_benchmarks_with_what_was_declared(declare: Any, tmp_path: Path) -> None:
@@ -161,23 +154,19 @@ def test_the_results_are_pytest_benchmarks_with_what_was_declared(declare: Any, 
 
 
 def test_the_best_may_be_measured_before(declare: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = ("experiment", "acme-sizes", "--device", "timed")
     declare(sizes=(32,), blocks=(16,))
-    run(tmp_path)
+    mmcore(*asked)
     opened = TimedProvider().open(0)
     opened._seconds = lambda source: 4e-2
     monkeypatch.setattr(worker, "_devices", {"timed:0": opened})
     declare(kernels=("upc.kernel01", "upc.kernel11"), sizes=(32,), blocks=(16,))
-    run(tmp_path)
-    percents = [each["extra_info"]["percent_of_best"] for each in results(tmp_path)["benchmarks"]]
+    assert mmcore(*asked).exit_code == 0
+    (path,) = tmp_path.rglob("*.*")
+    assert str(path.relative_to(tmp_path)) == "experiments/test-gpu/acme-sizes.json"
+    percents = [each["extra_info"]["percent_of_best"] for each in results(path.parent)["benchmarks"]]
     assert percents == [pytest.approx(100), pytest.approx(25)]
-
-
-def test_only_the_results_are_saved(declare: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    declare()
-    assert mmcore("experiment", "acme-sizes", "--device", "timed").exit_code == 0
-    found = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*")]
-    assert found == ["experiments/test-gpu/acme-sizes.json"]
 
 
 def test_copies_are_measured_both_ways_where_the_device_supports_timing(declare: Any, tmp_path: Path) -> None:
@@ -200,28 +189,25 @@ def test_configs_are_asked_for_by_their_parameters(declare: Any, tmp_path: Path)
 
 
 def test_kernels_take_turns_with_the_baseline_of_their_preset(declare: Any, tmp_path: Path) -> None:
+    declare(sizes=(32,), blocks=(16,))
+    run(tmp_path)
     declare(sizes=(32,), blocks=(16,), baseline="upc.kernel10")
     result = run(tmp_path)
+    assert "measured before" not in result.stderr, "the result without a baseline is not used"
+    assert measured_before(tmp_path) == 1
     assert re.search(r"% of baseline\n.* 100\n", result.stdout)
     (info,) = [each["extra_info"] for each in results(tmp_path)["benchmarks"]]
     assert (info["baseline"], info["percent_of_baseline"]) == ("upc.kernel10", pytest.approx(100, rel=0.02))
     assert results(tmp_path)["mmcore"]["baseline"] == "upc.kernel10"
 
 
-def test_what_all_rows_have_in_common_stands_above_the_table(declare: Any, tmp_path: Path) -> None:
+def test_common_values_of_all_rows_are_above_the_table(declare: Any, tmp_path: Path) -> None:
     declare(kernels=("upc.kernel01", "upc.kernel10"), sizes=(32,), blocks=(8, 16))
     said = run(tmp_path).stdout
     assert re.search(r"^at +32×32×32$", said, re.MULTILINE)
     assert re.search(r"^kernel +config +best GFLOP/s$", said, re.MULTILINE)
     declare(kernels=("upc.kernel01", "upc.kernel10"), sizes=(32,), blocks=(8,))
     assert re.search(r"^kernel +best GFLOP/s$", run(tmp_path).stdout, re.MULTILINE)
-
-
-def test_what_was_measured_without_a_baseline_does_not_stand_in(declare: Any, tmp_path: Path) -> None:
-    declare(sizes=(32,), blocks=(16,))
-    run(tmp_path)
-    declare(sizes=(32,), blocks=(16,), baseline="upc.kernel10")
-    assert [measured_before(tmp_path), measured_before(tmp_path)] == [0, 1]
 
 
 @cases(__file__, "why_a_kernel_was_not_compared_is_said", "baseline, reason")
@@ -232,16 +218,16 @@ def test_why_a_kernel_was_not_compared_is_said(baseline: str, reason: str, decla
     assert f"not compared:\n  {reason}" in result.stdout
 
 
-def test_why_nothing_is_compared_is_said_when_it_is_first_known(declare: Any, tmp_path: Path) -> None:
+def test_the_reason_is_printed_before_the_first_result(declare: Any, tmp_path: Path) -> None:
     declare(sizes=(45, 46), blocks=(16,), baseline="upc.kernel1*")
-    said = run(tmp_path).stderr.splitlines()
-    (reason,) = [line for line in said if line.startswith("not compared: upc.kernel10: m = n = k = 45 ")]
-    (first,) = [line for line in said if line.startswith("[1/")]
-    assert said.index(reason) < said.index(first)
+    lines = run(tmp_path).stderr.splitlines()
+    (reason,) = [line for line in lines if line.startswith("not compared: upc.kernel10: m = n = k = 45 ")]
+    (first,) = [line for line in lines if line.startswith("[1/")]
+    assert lines.index(reason) < lines.index(first)
     assert re.search(r" GFLOP/s, \d+ % of upc\.kernel11\w*$", first)
 
 
-def test_what_is_measured_already_is_not_measured_again(declare: Any, tmp_path: Path) -> None:
+def test_cells_are_measured_once(declare: Any, tmp_path: Path) -> None:
     declare()
     run(tmp_path)
     first = results(tmp_path)
@@ -255,7 +241,7 @@ def test_what_is_measured_already_is_not_measured_again(declare: Any, tmp_path: 
     assert seeds(results(tmp_path)).items() >= seeds(first).items()
 
 
-def test_fresh_measures_everything_and_sets_the_old_results_aside(declare: Any, tmp_path: Path) -> None:
+def test_fresh_measures_everything_and_keeps_the_previous_results(declare: Any, tmp_path: Path) -> None:
     declare()
     run(tmp_path)
     first = results(tmp_path)
@@ -320,13 +306,13 @@ def test_results_of_another_device_stay(declare: Any, tmp_path: Path, monkeypatc
     assert results(tmp_path) == before
 
 
-@pytest.mark.parametrize("damaged", ["", "[]", "{}", '{"mmcore": 1}', "[" * 100_000])
-def test_a_file_that_holds_no_results_is_not_written_over(declare: Any, damaged: str, tmp_path: Path) -> None:
+def test_a_file_that_holds_no_results_is_not_overwritten(declare: Any, tmp_path: Path) -> None:
     declare(sizes=(32,), blocks=(16,))
-    (tmp_path / "acme-sizes.json").write_text(damaged)
-    result = run(tmp_path)
-    assert result.exit_code == 2
-    assert "is no result of mmcore experiment" in result.stderr.splitlines()[-1]
+    for damaged in ("", "[]", "{}", '{"mmcore": 1}', "[" * 100_000):
+        (tmp_path / "acme-sizes.json").write_text(damaged)
+        result = run(tmp_path)
+        assert result.exit_code == 2
+        assert "is no result of mmcore experiment" in result.stderr.splitlines()[-1]
     assert run(tmp_path, "--fresh").exit_code == 0
 
 
@@ -364,7 +350,7 @@ def test_an_interrupted_run_is_kept(declare: Any, tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
-def test_after_a_run_is_stopped_only_what_is_missing_is_measured(blow: signal.Signals, tmp_path: Path) -> None:
+def test_a_stopped_run_continues_with_the_missing_cells(blow: signal.Signals, tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "mmcore", "experiment", "upc-remainders", "--quick", "-o", tmp_path,
          "--device", "emulator"],
@@ -432,7 +418,7 @@ def test_a_third_partys_preset_is_listed_and_run(tmp_path: Path) -> None:
     assert {each["kernel"] for each in document["mmcore"]["refused"]} == {"hpsee.simple"}
 
 
-def test_what_is_wrong_with_a_plugins_presets_is_a_warning(declare: Any) -> None:
+def test_a_problem_of_a_plugins_presets_is_a_warning(declare: Any) -> None:
     declare(name="upc-sizes")
     result = mmcore("experiment", "upc-sizes")
     assert result.exit_code == 2

@@ -6,7 +6,6 @@ import dataclasses
 import errno
 import importlib
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -158,7 +157,7 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         del sys.modules[name]
 
 
-def test_a_copy_has_the_headers_beside_the_module_and_what_the_original_depends_on(stranger: Path) -> None:
+def test_a_copy_has_the_originals_headers_and_dependencies(stranger: Path) -> None:
     (stranger.parent / "secret.h").write_text("not the package's")
     (stranger / "out.h").symlink_to(stranger.parent / "secret.h")
     document = written("acme.mine", "--from", "stranger.by2")
@@ -187,7 +186,7 @@ def test_the_names_come_from_the_kernels() -> None:
     assert_right(kernel_of(written("acme.float")))
 
 
-def test_text_and_json_name_every_file_that_is_there_and_the_next_commands(here: Path) -> None:
+def test_text_and_json_name_every_file_and_the_next_commands(here: Path) -> None:
     document = written("acme.tiled", "--dir", "some/where")
     assert Path(document["folder"]) == here / "some" / "where"
     found = files_in(here / "some/where")
@@ -198,7 +197,7 @@ def test_text_and_json_name_every_file_that_is_there_and_the_next_commands(here:
     assert text.endswith("    pytest bench --mm-kernel acme.tiled\n")
 
 
-def test_only_a_folder_that_is_empty_or_not_there_is_written_to(here: Path) -> None:
+def test_other_folders_are_not_written_to(here: Path) -> None:
     (here / "acme-tiled").mkdir()
     (here / "acme-tiled" / "notes").write_text("mine")
     (here / "nowhere").symlink_to(here / "gone")
@@ -209,14 +208,12 @@ def test_only_a_folder_that_is_empty_or_not_there_is_written_to(here: Path) -> N
     assert sorted(here.rglob("*")) == before
 
 
-@pytest.mark.parametrize("folder", [".", "empty"])
-def test_an_empty_folder_is_filled_and_stays_the_same_folder(folder: str, here: Path) -> None:
+def test_an_empty_folder_is_filled(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = here / "empty"
     target.mkdir()
-    if folder == ".":
-        os.chdir(target)
+    monkeypatch.chdir(target)
     before = target.stat().st_ino
-    document = written("acme.tiled", "--dir", folder)
+    document = written("acme.tiled", "--dir", ".")
     assert target.stat().st_ino == before
     assert files_in(target) == set(document["files"])
 
@@ -253,22 +250,22 @@ def generated_tests(
     return pytester.runpytest_inprocess(pytester.path / "new" / "tests", "-p", "no:cacheprovider")
 
 
-EDGES = {"configs": [{"block": (8, 4), "EDGE": 12}], "constraints": (api.Square(), api.Multiple("n", of="EDGE"))}
+EDGES: dict[str, Any] = {
+    "configs": [{"block": (8, 4), "EDGE": 12}],
+    "constraints": (api.Square(), api.Multiple("n", of="EDGE")),
+}
 
 
-@pytest.mark.parametrize(
-    ("change", "declared", "outcomes"),
-    [(None, {}, {"passed": 6}), (None, EDGES, {"passed": 1}), (("p < k", "p < k - 1"), {}, {"failed": 6})],
-    ids=["each config", "other configs", "a broken kernel"],
-)
-def test_the_generated_tests_try(
-    pytester: pytest.Pytester,
-    monkeypatch: pytest.MonkeyPatch,
-    change: tuple[str, str] | None,
-    declared: dict[str, Any],
-    outcomes: dict[str, int],
-) -> None:
-    generated_tests(pytester, monkeypatch, change, **declared).assert_outcomes(**outcomes)
+def test_the_generated_tests_try_each_config(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    generated_tests(pytester, monkeypatch).assert_outcomes(passed=6)
+
+
+def test_the_generated_tests_try_other_configs(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    generated_tests(pytester, monkeypatch, **EDGES).assert_outcomes(passed=1)
+
+
+def test_the_generated_tests_of_a_wrong_kernel_fail(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    generated_tests(pytester, monkeypatch, ("p < k", "p < k - 1")).assert_outcomes(failed=6)
 
 
 def test_a_compile_error_has_no_traceback(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,7 +125,7 @@ def test_each_experiment_gets_its_figure_with_title_series_units_device_and_date
     assert "<dc:date>" not in svg, "it says nothing of the day it was drawn on"
 
 
-def test_a_figure_has_a_light_background_of_its_own(tmp_path: Path) -> None:
+def test_a_figure_has_a_light_background(tmp_path: Path) -> None:
     svg = ElementTree.fromstring(figure(results(tmp_path, PLAIN)).svg())
     background = next(svg.iter(f"{SVG}path"))
     assert background.get("style") == "fill: #ffffff"
@@ -148,7 +148,9 @@ def test_an_emulators_counts_are_never_drawn_as_speed(content: dict[str, Any], t
     assert not re.search(r"GFLOP/s|\bms\b|GeForce|better", words)
 
 
-def test_the_heading_of_a_part_of_an_experiment_is_of_that_part(tmp_path: Path) -> None:
+def test_remainders_have_a_panel_for_each_config_and_parts_their_own_heading(tmp_path: Path) -> None:
+    drawing = figure(results(tmp_path, EXPERIMENTS["upc-remainders"]))
+    assert list(drawing.panels) == [f"{kernel}, b={b}" for kernel in UPC for b in (16, 32)]
     quick = document(sweep(UPC, range(30, 40), (8,)), "upc-remainders", quick=True)
     assert figure(results(tmp_path, quick)).title == "GFLOP/s at every n from 30 to 39"
     found = results(tmp_path, EXPERIMENTS["poznan-first"])
@@ -164,7 +166,7 @@ def test_configs_are_called_by_their_parameters_less_those_that_follow_from_othe
     assert [entry.parameters for entry in chosen(found, [], ["b=256×1", "BM=128"]).entries] == ["BM=128"]
 
 
-def test_the_lectures_curve_stands_beside_ours_on_axes_of_its_own(tmp_path: Path) -> None:
+def test_the_lectures_curve_has_separate_axes(tmp_path: Path) -> None:
     drawing = figure(results(tmp_path, EXPERIMENTS["poznan-second"]))
     assert list(drawing.panels) == ["GeForce GT 240, as published", DEVICE]
     lecture = drawn(drawing, "GeForce GT 240, as published")
@@ -172,7 +174,7 @@ def test_the_lectures_curve_stands_beside_ours_on_axes_of_its_own(tmp_path: Path
     assert list(lecture["poznan.v3, b=16"]) == [176, 352, 528], "at its own sizes, within ours"
 
 
-def test_single_published_figures_stand_among_ours(tmp_path: Path) -> None:
+def test_single_published_figures_are_on_the_same_axes(tmp_path: Path) -> None:
     drawing = figure(results(tmp_path, document(sweep(UPC, (512, 640, 1024), (32,)), "upc-sizes")), "sizes")
     assert len(drawing.panels) == 1
     assert "upc.kernel11, b=32, GeForce GTX 1080 Ti" in written(drawing)
@@ -191,10 +193,7 @@ def test_a_ladder_has_a_panel_for_each_type_with_rungs_in_their_order(tmp_path: 
     assert [bar.get_width() for bar in axes.patches] == pytest.approx(rates)
     words = [text.get_text() for text in axes.texts]
     assert [text.partition(" ")[2] for text in words[:3]] == ["(1.0 %)", "(50 %)", "(200 %)"]
-
-
-def test_a_ladder_at_one_of_several_sizes_is_headed_by_it(tmp_path: Path) -> None:
-    assert figure(results(tmp_path, LADDER), size=512).title == TITLE
+    assert figure(found, size=512).title == TITLE
     assert figure(results(tmp_path, LADDER_SIZES), "ladder", 1024).title == "TFLOP/s of each kernel at n = 1024"
 
 
@@ -204,14 +203,9 @@ def test_a_ladders_line_is_the_median_of_the_librarys_rates(tmp_path: Path) -> N
     lines = drawn(figure(results(tmp_path, document(made, "made-ladder")), "ladder"), "float32, made.*")
     (line,) = lines.values()
     assert list(line) == pytest.approx([2.0]), "TFLOP/s, of 2, 4 and 0.5"
-
-
-def test_a_ladder_without_the_library_has_no_line_and_no_percents(tmp_path: Path) -> None:
-    found = results(tmp_path, ladder(benchmark(name, 512, 16) for name in RUNGS))
-    assert usual_kind(found) == "ladder"
-    words = written(figure(found))
-    assert "%" not in words
-    assert "dashed" not in words
+    alone = results(tmp_path, ladder(benchmark(name, 512, 16) for name in RUNGS))
+    assert usual_kind(alone) == "ladder"
+    assert not any(word in written(figure(alone)) for word in ("%", "dashed"))
 
 
 def test_an_emulated_ladder_shows_counts_in_the_rungs_order(tmp_path: Path) -> None:
@@ -243,16 +237,8 @@ def test_a_kernel_tuned_for_each_size_is_one_line(tmp_path: Path) -> None:
     twice = [*made, beside(benchmark("made.up", 512, 32), 0.5)]
     both = drawn(figure(results(tmp_path, ladder(twice))), "float32")
     assert list(both["made.up, b=32"]) == [512, 2048]
-
-
-def test_sizes_one_apart_beside_a_library_are_sizes_and_no_remainders(tmp_path: Path) -> None:
-    content = [beside(benchmark("made.up", n, 16), 0.5) for n in (512, 513)]
-    assert usual_kind(results(tmp_path, ladder(content))) == "sizes"
-
-
-def test_remainders_get_a_panel_for_each_kernel_and_config(tmp_path: Path) -> None:
-    drawing = figure(results(tmp_path, EXPERIMENTS["upc-remainders"]))
-    assert list(drawing.panels) == [f"{kernel}, b={b}" for kernel in UPC for b in (16, 32)]
+    one_apart = ladder(beside(benchmark("made.up", n, 16), 0.5) for n in (512, 513))
+    assert usual_kind(results(tmp_path, one_apart)) == "sizes", "no remainders beside a library"
 
 
 def test_blocks_show_what_was_skipped_and_one_of_each_reason(tmp_path: Path) -> None:
@@ -297,7 +283,7 @@ def test_a_roofline_places_kernels_by_their_counts_under_their_gpus_ceilings(tmp
     assert "useful flop (2·m·n·k) per byte of global sectors, as counted" in words
     axes = axes_of(drawing, "")
     points = [line for line in axes.lines if line.get_marker() != "None"]
-    assert len({(line.get_color(), line.get_marker()) for line in points}) == len(kernels), "told by the legend"
+    assert len({(line.get_color(), line.get_marker()) for line in points}) == len(kernels), "named in the legend"
 
 
 def test_a_peak_that_takes_tensor_cores_says_so() -> None:
@@ -319,7 +305,7 @@ def test_a_figure_that_cannot_be_made_is_refused(kind: str, size: int, said: str
         figure(results(tmp_path, FIRST_RUN if kind == "roofline" else PLAIN), kind, size or None)
 
 
-def test_lines_that_nobody_could_tell_apart_are_refused(tmp_path: Path) -> None:
+def test_too_many_lines_are_refused(tmp_path: Path) -> None:
     found = results(tmp_path, document(sweep([f"made.up{i}" for i in range(7)], (64, 128), (8, 16, 32))))
     beside_a_library = ladder(beside(benchmark(f"made.up{i}", n, 8), 0.5) for i in range(21) for n in (64, 128))
     for several in (found, results(tmp_path, beside_a_library)):
@@ -333,7 +319,7 @@ def test_kernels_and_blocks_can_be_chosen(tmp_path: Path) -> None:
     assert [entry.edge for entry in found.entries] == [10]
     assert [each.edge for each in found.skipped] == [30, 50]
     with pytest.raises(InvalidResults, match=r"there are some of unsa\.tiled"):
-        chosen(found, ["nobody.*"], [])
+        chosen(found, ["acme.*"], [])
 
 
 def test_files_of_one_device_are_put_together_and_the_latest_result_counts(tmp_path: Path) -> None:
@@ -413,14 +399,14 @@ def test_the_command_writes_svg_png_and_html(tmp_path: Path) -> None:
     assert (width, height > 500) == (1520, True)
 
 
-def test_json_says_what_was_written(tmp_path: Path) -> None:
+def test_json_describes_the_file(tmp_path: Path) -> None:
     source, out = write(tmp_path / "results.json", PLAIN), tmp_path / "out.svg"
-    said = json.loads(mmcore("plot", str(source), "-o", str(out), "--block", "16", "--size", "641", "--json").stdout)
-    assert said == {"file": str(out), "bytes": out.stat().st_size, "cells": 7, "devices": [DEVICE]}
+    text = mmcore("plot", str(source), "-o", str(out), "--block", "16", "--size", "641", "--json").stdout
+    assert json.loads(text) == {"file": str(out), "bytes": out.stat().st_size, "cells": 7, "devices": [DEVICE]}
 
 
 @cases(__file__, "what_cannot_be_done_is_refused", "arguments, said")
-def test_what_cannot_be_done_is_refused(
+def test_impossible_requests_are_refused(
     arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -90,8 +90,11 @@ def test_the_page_shows_the_numbers_of_the_results(everything: tuple[str, list[R
         agree(tables[f"What was measured: {len(benchmarks)} results"], benchmarks)
 
 
-def test_published_times_stand_beside_ours(tmp_path: Path) -> None:
-    shown = Tables(made(tmp_path, "poznan-first")[0]).tables["What the lecture published, and what was measured"]
+def test_the_machine_and_published_times_are_shown(tmp_path: Path) -> None:
+    text, (first,) = made(tmp_path, "poznan-first")
+    machine = {"name": DEVICE, "compute capability": "9.0", "date": first.date}
+    assert all(f"<dt>{name}</dt><dd>{value}</dd>" in text for name, value in machine.items())
+    shown = Tables(text).tables["What the lecture published, and what was measured"]
     assert len(shown) == 1 + 27
     ours = benchmark("poznan.v3", 528, 16)["extra_info"]["median_ms"]
     (row,) = [row for row in shown if row[:3] == ["poznan.v3", "b=16", "528"]]
@@ -125,7 +128,7 @@ def test_a_page_of_emulated_counts_shows_counts_and_says_they_are_no_times(tmp_p
     assert [row[4:6] for row in shown] == [["instructions", "global sectors"], *counts]
     assert "<strong>not times</strong>" in text
     assert TITLE not in text, "it speaks of GFLOP/s, and of other sizes"
-    assert "12.5" not in " ".join(cell for row in shown for cell in row), "the emulation's own time tells nothing"
+    assert "12.5" not in " ".join(cell for row in shown for cell in row), "the emulation's own time is not shown"
 
 
 def test_the_page_needs_nothing_but_itself(everything: tuple[str, list[Results]]) -> None:
@@ -148,14 +151,7 @@ def test_each_figure_is_in_the_page_once_with_a_description(everything: tuple[st
     assert [base64.b64decode(source).decode() for source in sources] == [each.svg() for each in drawings]
 
 
-def test_the_machine_is_described(tmp_path: Path) -> None:
-    text, (results,) = made(tmp_path, "unsa-blocks")
-    assert f"<dt>name</dt><dd>{DEVICE}</dd>" in text
-    assert "<dt>compute capability</dt><dd>9.0</dd>" in text
-    assert f"<dt>date</dt><dd>{results.date}</dd>" in text
-
-
-def test_what_a_file_says_cannot_become_markup(tmp_path: Path) -> None:
+def test_text_of_a_file_cannot_become_markup(tmp_path: Path) -> None:
     content = document([benchmark("upc.kernel01", 64, 8)], "<script>alert(1)</script>")
     assert "<script" not in page(read([write(tmp_path / "odd.json", content)]))
 

@@ -3,49 +3,24 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from cuda.bindings import driver, nvrtc
+from cuda.bindings import driver
 from numpy.typing import NDArray
 
 from bench.studies.im2col_and_b1.cases import Bytes, Case
 from bench.studies.im2col_and_b1.kernels import BITS, COPIES
+from mmcore.compile.compiled_module import CompiledModule
+from mmcore_cuda.nvrtc.compilation import compile_source
 
-_TYPES = {
-    "uint8": "UINT8",
-    "float16": "FLOAT16",
-    "bfloat16": "BFLOAT16",
-    "uint32": "UINT32",
-    "float32": "FLOAT32",
-    "float64": "FLOAT64",
-}
 _BUFFER = 16 << 20
 
 
-class Compiled(NamedTuple):
-    """PTX and machine code of a source."""
-
-    ptx: str
-    cubin: bytes
-
-
-def compiled(source: str) -> Compiled:
-    """Compile CUDA C++ for sm_90a.
-
-    Raises:
-        RuntimeError: NVRTC rejects the source.
-    """
-    _, program = nvrtc.nvrtcCreateProgram(source.encode(), b"im2col.cu", 0, [], [])
-    (result,) = nvrtc.nvrtcCompileProgram(program, 1, [b"-arch=sm_90a"])
-    texts = {}
-    for what in ("ProgramLog",) if result else ("PTX", "CUBIN"):
-        _, size = getattr(nvrtc, f"nvrtcGet{what}Size")(program)
-        texts[what] = bytes(size)
-        getattr(nvrtc, f"nvrtcGet{what}")(program, texts[what])
-    if result:
-        raise RuntimeError(texts["ProgramLog"].decode())
-    return Compiled(texts["PTX"].rstrip(b"\0").decode(), texts["CUBIN"])
+def compiled(source: str) -> CompiledModule:
+    """Compile CUDA C++ for sm_90a."""
+    return compile_source("im2col_and_b1", Path("im2col.cu"), source, ("-arch=sm_90a",), ())[0]
 
 
 def _checked(result: tuple[Any, ...]) -> Any:
@@ -95,7 +70,7 @@ class Card:
         swizzle = f"CU_TENSOR_MAP_SWIZZLE_{f'{case.swizzle}B' if case.swizzle else 'NONE'}"
         fill = "NAN_REQUEST_ZERO_FMA" if case.nan else "NONE"
         encoded: tuple[Any, ...] = driver.cuTensorMapEncodeIm2col(
-            getattr(driver.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{_TYPES[case.kind]}"),
+            getattr(driver.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{case.kind.upper()}"),
             case.rank,
             address,
             [driver.cuuint64_t(each) for each in case.extents],

@@ -28,10 +28,8 @@ def _filled(name: str, **words: str) -> str:
 
 
 def _copy(name: str, rank: int) -> str:
-    coordinates, offsets = (
-        ", ".join(f"%{3 + axis}" for axis in range(rank)),
-        ", ".join(f"%{8 + i}" for i in range(rank - 2)),
-    )
+    coordinates = ", ".join(f"%{3 + axis}" for axis in range(rank))
+    offsets = ", ".join(f"%{8 + axis}" for axis in range(rank - 2))
     return _filled(name, COORDINATES=coordinates, OFFSETS=offsets, RANK=str(rank))
 
 

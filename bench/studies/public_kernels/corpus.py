@@ -83,3 +83,10 @@ def _read() -> Iterator[PublicKernel]:
 
 KERNELS: dict[str, PublicKernel] = {each.kernel.name: each for each in _read()}
 """Every kernel by its name."""
+
+
+def __getattr__(name: str) -> Kernel:
+    """Return a kernel in its checkout: a cell names it by "module:attribute", for worker processes."""
+    if name not in KERNELS:
+        raise AttributeError(name)
+    return KERNELS[name].located()

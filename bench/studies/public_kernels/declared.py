@@ -66,10 +66,6 @@ class PublicKernel:
     wrong: str = ""
     unsupported: str = ""
 
-    def __post_init__(self) -> None:
-        if self.family not in FAMILIES:
-            raise ValueError(f"{self.kernel.name} is of the family {self.family!r}; there are {', '.join(FAMILIES)}")
-
     def measured_sizes(self, asked: Sequence[int], *, timed: bool) -> list[Sizes]:
         """Return the products to measure: the kernel's own, or square ones near the requested edges.
 
@@ -79,11 +75,9 @@ class PublicKernel:
         if self.sizes and timed and not asked:
             return list(self.sizes)
         problems = [self.kernel.square_problem(least) for least in asked or (GPU_SIZES if timed else EMULATED_SIZES)]
-        allowed = [problem for problem in problems if self._allowed(problem)]
+        configs = self.kernel.usual_configs
+        allowed = [each for each in problems if not all(self.kernel.violations(each, config) for config in configs)]
         return list(dict.fromkeys(Sizes(each.m, each.n, each.k) for each in allowed)) or list(self.sizes)
-
-    def _allowed(self, problem: Problem) -> bool:
-        return any(not self.kernel.violations(problem, config) for config in self.kernel.usual_configs)
 
     def located(self) -> Kernel:
         """Return the kernel with its source in the checkout."""

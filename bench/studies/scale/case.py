@@ -34,28 +34,21 @@ def main() -> None:
 
 
 def of_engine(case: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the head's costs of a case.
-
-    Args:
-        case: ``{"engine", "workers", "cells", "group"}``. ``engine`` is a name, or "stand-ins" for stand-ins of Ray's
-            workers. ``group`` is the number of cells that one worker measures together.
-    """
+    """Return the head's costs of a case with an engine, whose workers measure groups of so many cells together."""
     engine, target = _engine(case)
     spread = Scheduler(engine, lambda text: print(text, file=sys.stderr))
     spread.start().result()
     while spread.workers < case["workers"]:
         time.sleep(0.01)
     several = stand_in.cells(case["cells"])
-    before = _resident()
     futures = [spread.add(cell, str(number // case["group"]), target) for number, cell in enumerate(several)]
     queued = _resident()
     with tempfile.TemporaryDirectory() as folder:
         journal = Path(folder) / "journal.jsonl"
-        began, processor, waited = time.monotonic(), time.process_time(), _waited()
+        began, processor = time.monotonic(), time.process_time()
         spread.begin(journal)
         results = [future.result() for future in futures]
         ended, spent = time.monotonic(), time.process_time() - processor
-        waited = _waited() - waited
         kept = journal.stat().st_size
         resident = _resident()
         spread.close()
@@ -63,8 +56,6 @@ def of_engine(case: Mapping[str, Any]) -> dict[str, Any]:
     found = {
         "seconds": ended - began,
         "head_cpu_ms": 1e3 * spent / count,
-        "waited_ms": 1e3 * waited / count,
-        "queued_kib": (queued - before) / count / 1024,
         "held_kib": (resident - queued) / count / 1024,
         "peak_mib": _peak_kib() / 1024,
         "journal_bytes": kept / count,
@@ -73,12 +64,7 @@ def of_engine(case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_pytest(case: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the costs of a run of pytest as the head, with results that are there at once.
-
-    Args:
-        case: ``{"pytest", "cells", "workers", "rounds"}``: "collect" or "measure"; the numbers of cells, of workers
-            that answer at once, and of rounds of a result.
-    """
+    """Return the costs of pytest as the head, which only collects, or has workers that answer at once."""
     rounds = case.get("rounds", stand_in.ROUNDS)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -131,10 +117,8 @@ def _engine(case: Mapping[str, Any]) -> tuple[Engine, str]:
 def _of_gpus(case: Mapping[str, Any], results: Sequence[Result], began: float) -> dict[str, Any]:
     """Return the makespan, and the time from a GPU's becoming free to its next cell."""
     free = [1e3 * value for result in results if (value := result.figures["free"])]
-    slept = [float(each.figures["ended"] or 0) - float(each.figures["began"] or 0) for each in results]
     return {
         "makespan": max(float(result.figures["ended"] or 0) for result in results) - began,
-        "asleep": sum(slept) / case["workers"],
         "free_ms": median(free),
         "free_ms_95": sorted(free)[int(0.95 * len(free))],
     }
@@ -144,12 +128,6 @@ def _peak_kib() -> int:
     """Return the peak memory of this process; getrusage would include its parent's at the fork."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")))
-
-
-def _waited() -> float:
-    """Return the seconds that threads of this process were ready to run but waited for a processor."""
-    found = Path("/proc/self/task").glob("*/schedstat")
-    return sum(int(each.read_text(encoding="ascii").split()[1]) for each in found) / 1e9
 
 
 def _resident() -> int:

@@ -60,12 +60,7 @@ def result_values(rounds: int = ROUNDS) -> dict[str, Any]:
 
 
 class Answering:
-    """The answers of a stand-in; their texts are made once, so that an answer costs little.
-
-    Args:
-        common: the head's :func:`identity`; a stand-in has the same plugins.
-        result: the JSON of a result.
-    """
+    """The answers of a stand-in with the head's identity; their texts are made once, so that an answer costs little."""
 
     def __init__(self, common: Mapping[str, str], result: str) -> None:
         self._common = dict(common)
@@ -106,20 +101,27 @@ class InstantWorker:
         pass
 
 
-class Instant:
-    """Workers that answer at once; the request's address has their number, and the rounds of a result: "8,1000"."""
+class StandIns:
+    """An engine with these workers."""
 
-    def __init__(self, request: Request) -> None:
-        count, rounds = map(int, request.address.split(","))
-        answering = Answering(identity(), json.dumps(result_values(rounds)))
-        self._new = [InstantWorker(f"standin:{index}", answering) for index in range(count)]
+    def __init__(self, workers: Sequence[Any]) -> None:
+        self._new = workers
 
-    def workers(self) -> Sequence[InstantWorker]:
+    def workers(self) -> Sequence[Any]:
         found, self._new = self._new, []
         return found
 
     def close(self) -> None:
         pass
+
+
+class Instant(StandIns):
+    """Workers that answer at once; the request's address has their number, and the rounds of a result: "8,1000"."""
+
+    def __init__(self, request: Request) -> None:
+        count, rounds = map(int, request.address.split(","))
+        answering = Answering(identity(), json.dumps(result_values(rounds)))
+        super().__init__([InstantWorker(f"standin:{index}", answering) for index in range(count)])
 
 
 @hookimpl
@@ -164,7 +166,7 @@ class RayStandIn:
         pass  # close() ends Ray
 
 
-class RayStandIns:
+class RayStandIns(StandIns):
     """GPUs for cells of these durations; an actor of Ray's has the GPUs of each node."""
 
     def __init__(self, gpus: int, seconds: Sequence[float]) -> None:
@@ -177,11 +179,7 @@ class RayStandIns:
         result = json.dumps(result_values())
         nodes = [made.remote(identity(), result, seconds) for _ in range(gpus // GPUS_PER_NODE)]
         pairs = [(node, number) for number in range(GPUS_PER_NODE) for node in range(len(nodes))]
-        self._new = [RayStandIn(f"node{node} gpu:{number}", nodes[node]) for node, number in pairs]
-
-    def workers(self) -> Sequence[RayStandIn]:
-        found, self._new = self._new, []
-        return found
+        super().__init__([RayStandIn(f"node{node} gpu:{number}", nodes[node]) for node, number in pairs])
 
     def close(self) -> None:
         self._ray.shutdown()

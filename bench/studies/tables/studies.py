@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import ast
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.studies.figures import FIGURES
 from bench.studies.study import RESULTS, ROOT
-from bench.studies.tables import sources
-from bench.studies.tables.markdown import words
+from bench.studies.tables.main import TABLES
 
-PAGE = "docs/studies.md"
 _FOLDER = ROOT / "bench" / "studies"
-Tables = Mapping[str, Mapping[str, Callable[[], str]]]
 
 
 @dataclass(frozen=True)
@@ -38,32 +35,31 @@ STUDIES = {
 }
 
 
-def studies(tables: Tables) -> str:
-    """Return the table; ``tables`` has the functions that make every other table, by page and name."""
-    readers, rows = _readers(tables), []
+def studies() -> Iterator[list[str]]:
+    """Yield each study, with its files and the pages that show them."""
+    readers = list(_readers())
     for name, study in STUDIES.items():
-        what, command = study.what or _title(name), study.command
+        command = study.command
         if not study.what and not command.startswith("pytest "):
-            command = f"python -m bench.studies.{name} {command}".strip()
-        rows.append(["" if study.what else f"`{name}`", what, f"`{command}`", *_results_and_pages(study, readers)])
-    return words("study | measures | command | results | pages", rows)
+            command = f"python -m bench.studies {name} {command}".strip()
+        pages = {*study.pages, *(page for page, path in readers if path in study.files)}
+        files = [str(path.relative_to(RESULTS)) for path in study.files]
+        results = [f"[{file}](../bench/results/{file})" for file in files]
+        links = [
+            f"[{Path(page).name}]({page.removeprefix('docs/') if '/' in page else f'../{page}'})"
+            for page in sorted(pages)
+        ]
+        title = ["", study.what] if study.what else [f"`{name}`", _title(name)]
+        yield [*title, f"`{command}`", ", ".join(results), ", ".join(links)]
 
 
-def _readers(tables: Tables) -> dict[Path, list[str]]:
-    """Return the pages with a table or figure from each file of results."""
-    readers: dict[Path, list[str]] = {}
-    for page, makers in tables.items():
-        for make in makers.values():
-            sources.opened.clear()
-            make()
-            for path in sources.opened:
-                readers.setdefault(path, []).append(page)
-    texts = {page: (ROOT / page).read_text(encoding="utf-8") for page in tables}
-    for figure, source in FIGURES.items():
-        pages = [page for page, text in texts.items() if Path(figure).name in text]
-        for name in source.results:
-            readers.setdefault(sources.H200 / name, []).extend(pages)
-    return readers
+def _readers() -> Iterator[tuple[str, Path]]:
+    """Yield each page with each file of results that it has a table or figure of."""
+    for page, named in TABLES.items():
+        yield from ((page, path) for table in named.values() for path in table.paths)
+        text = (ROOT / page).read_text(encoding="utf-8")
+        shown = [source for figure, source in FIGURES.items() if Path(figure).name in text]
+        yield from ((page, RESULTS / "nvidia-h200" / name) for source in shown for name in source.results)
 
 
 def _title(name: str) -> str:
@@ -72,15 +68,3 @@ def _title(name: str) -> str:
     source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     text = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
     return text.partition("\n")[0].replace("``", "`")
-
-
-def _results_and_pages(study: Study, readers: Mapping[Path, Iterable[str]]) -> list[str]:
-    """Return the cells with the files of a study, and with the pages that are made from them."""
-    pages = {*study.pages, *(page for path in study.files for page in readers.get(path, ()))}
-    results = [
-        f"[{name}](../bench/results/{name})" for name in (str(path.relative_to(RESULTS)) for path in study.files)
-    ]
-    links = [
-        f"[{Path(page).name}]({page.removeprefix('docs/') if '/' in page else f'../{page}'})" for page in sorted(pages)
-    ]
-    return [", ".join(results), ", ".join(links)]

@@ -1,159 +1,112 @@
-"""The outcomes of the fuzzing and of the zoo, and the verdicts about products of every type."""
+"""The outcomes of random cases, of bad plugins, of changed code and of public kernels."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from bench.studies.tables import sources
-from bench.studies.tables.markdown import markdown, words
-from bench.studies.tables.sources import results
+from bench.studies.public_kernels.corpus import KERNELS
+from bench.studies.public_kernels.declared import FAMILIES
+from bench.studies.tables.table import Row, grouped, percent
 from mmcore.kernel.problem import Problem
 from mmcore.verify.tolerance import hides_a_term
 from tests.fuzzing.arithmetics import ARITHMETICS
 
 
-class Fuzzed(NamedTuple):
-    """The outcomes of a run of bench/studies/fuzz.py on a device, by kernel."""
-
-    date: str
-    seeds: str
-    seconds: int
-    outcomes: dict[str, Counter[str]]
-
-    @property
-    def by_outcome(self) -> Counter[str]:
-        return sum(self.outcomes.values(), Counter[str]())
-
-
-def mutants() -> str:
-    """Return the outcomes of the drawn mutants at two revisions, by room."""
-    with results(sources.RESULTS / "mutants.json") as drawn:
-        rows = drawn["mutants"]
-    rooms = Counter(row["file"].replace("plugins/", "").partition("/")[0] for row in rows)
-    first, last = rows[0]["outcomes"]
-    lines = []
-    for room, count in [*sorted(rooms.items()), ("all", len(rows))]:
-        outcomes = [row["outcomes"] for row in rows if room == "all" or f"{room}/" in row["file"]]
-        compared = [each for each in outcomes if each[last] != "gone"]
+def mutants(document: Any) -> Iterator[list[str]]:
+    """Yield the outcomes of the drawn mutants at two revisions, by room."""
+    mutants = document["mutants"]
+    first, last = mutants[0]["outcomes"]
+    for mutant in mutants:
+        mutant["room"] = mutant["file"].replace("plugins/", "").partition("/")[0]
+    for room, rows in [*sorted(grouped(mutants, "room").items()), ("all", mutants)]:
+        compared = [row["outcomes"] for row in rows if row["outcomes"][last] != "gone"]
         killed = [str(sum(each[revision] == "killed" for each in compared)) for revision in (first, last)]
-        lines.append([room, str(count), str(len(compared)), *killed])
-    return markdown("package | drawn | compared | killed before | killed after", lines)
+        yield [room, str(len(rows)), str(len(compared)), *killed]
 
 
-def fuzzing() -> str:
-    """Return the fuzzed cases by outcome and device."""
-    runs = _fuzzed()
-    found = [run.by_outcome for run in runs.values()]
-    rows = [
-        ["seeds", *(run.seeds for run in runs.values())],
-        ["seconds", *(str(run.seconds) for run in runs.values())],
-        ["cases", *(str(counts.total()) for counts in found)],
-    ]
+_FUZZED = ("emulator", "nvidia-h200")
+_KINDS = {"verified": "verified", "refused": "refused", "forced": "forced", "damaged": "damaged and rejected"}
+
+
+def fuzzing(*documents: Any) -> Iterator[list[str]]:
+    """Yield the fuzzed cases by outcome and device."""
+    found = [sum(map(Counter[str], document["outcomes"].values()), Counter[str]()) for document in documents]
+    yield ["", *(f"{device}, {document['date']}" for device, document in zip(_FUZZED, documents, strict=True))]
+    yield ["seeds", *(", ".join(map(str, document["seeds"])) for document in documents)]
+    yield ["seconds", *(str(document["seconds"]) for document in documents)]
+    yield ["cases", *(str(counts.total()) for counts in found)]
     for outcome in sorted(set().union(*found)):
-        rows.append([outcome, *(str(counts[outcome]) for counts in found)])
-    return markdown(" | ".join(("", *(f"{device}, {run.date}" for device, run in runs.items()))), rows)
+        yield [outcome, *(str(counts[outcome]) for counts in found)]
 
 
-def fuzzing_by_kernel() -> str:
-    """Return the fuzzed cases by kernel and device."""
-    runs = _fuzzed()
-    titles = {"verified": "verified", "refused": "refused", "forced": "forced", "damaged": "damaged and rejected"}
-    rows = []
-    for kernel in sorted(set().union(*(run.outcomes for run in runs.values()))):
-        cells = [kernel]
-        for run in runs.values():
-            counts = run.outcomes.get(kernel, Counter())
-            for kind in titles:
-                cells.append(str(sum(count for name, count in counts.items() if name.partition(":")[0] == kind)))
-        rows.append(cells)
-    return markdown(
-        " | ".join(("kernel", *(f"{device}: {title}" for device in runs for title in titles.values()))), rows
-    )
+def fuzzing_by_kernel(*documents: Any) -> Iterator[list[str]]:
+    """Yield the fuzzed cases by kernel and device."""
+    yield ["kernel", *(f"{device}: {title}" for device in _FUZZED for title in _KINDS.values())]
+    for kernel in sorted(set().union(*(document["outcomes"] for document in documents))):
+        found = [document["outcomes"].get(kernel, {}) for document in documents]
+        yield [kernel, *(str(_of_kind(counts, kind)) for counts in found for kind in _KINDS)]
 
 
-def _fuzzed() -> dict[str, Fuzzed]:
-    """Return the fuzzing's results by device."""
-    found = {}
-    for path in sorted(sources.RESULTS.glob("*/fuzz.json")):
-        with results(path) as document:
-            seeds = ", ".join(map(str, document["seeds"]))
-            outcomes = {kernel: Counter(counts) for kernel, counts in document["outcomes"].items()}
-            found[path.parent.name] = Fuzzed(document["date"], seeds, int(document["seconds"]), outcomes)
-    return found
+def _of_kind(counts: Mapping[str, int], kind: str) -> int:
+    return sum(count for outcome, count in counts.items() if outcome.partition(":")[0] == kind)
 
 
-def zoo() -> str:
-    """Return the reports of each bad plugin on the emulator and on the H200."""
-    plugins, on_h200 = (_plugins(folder) for folder in (sources.RESULTS / "emulator", sources.H200))
-    reported = [{plugin["plugin"]: plugin["reported"] for plugin in each} for each in (plugins, on_h200)]
-    rows = []
-    for plugin in plugins:
-        said = [_in_a_cell(each.get(plugin["plugin"], "not run")) for each in reported]
-        command = f"`mmcore {plugin['command']}`" if plugin["command"] else ""
-        rows.append([f"`{plugin['plugin']}`", plugin["does"], *said, command])
-    return words("plugin | what it does | on the emulator | on an H200 | where a benchmark cannot show it", rows)
+def zoo(emulated: Any, on_h200: Any) -> Iterator[list[str]]:
+    """Yield the reports of each bad plugin on the emulator and on the H200."""
+    reported = {plugin["plugin"]: plugin["reported"] for plugin in on_h200["plugins"]}
+    for plugin in emulated["plugins"]:
+        # Markdown shows this text unchanged inside a table.
+        said = (
+            re.sub(r"([|*_<>`\\])", r"\\\1", text)
+            for text in (plugin["reported"], reported.get(plugin["plugin"], "not run"))
+        )
+        yield [f"`{plugin['plugin']}`", plugin["does"], *said, plugin["command"] and f"`mmcore {plugin['command']}`"]
 
 
-def _plugins(folder: Path) -> list[dict[str, str]]:
-    """Return the reports of a folder's run with the zoo; none without a run."""
-    path = folder / "zoo.json"
-    if not path.exists():
-        return []
-    with results(path) as document:
-        return list(document["plugins"])
-
-
-def _in_a_cell(text: str) -> str:
-    """Return text that Markdown shows unchanged inside a table."""
-    return re.sub(r"([|*_<>`\\])", r"\\\1", text)
-
-
-_TERMS = ("dropped term", "doubled term", "swapped terms")
-_ENDLESS = 2**31
-
-
-def types() -> str:
-    """Return the verdicts by types: right products, products with a mistake, and those of a lower precision."""
-    found = _document()
-    rows = []
-    for name, kinds in found["types"].items():
+def types(document: Any) -> Iterator[list[str]]:
+    """Yield the verdicts by types: right products, products with a mistake, and those of a lower precision."""
+    for name, kinds in document["types"].items():
         counts = {kind: Counter(outcomes) for kind, outcomes in kinds.items()}
-        mistakes = sum((counts.pop(kind) for kind in _TERMS), Counter[str]())
+        terms = ("dropped term", "doubled term", "swapped terms")
+        mistakes = sum((counts.pop(kind) for kind in terms), Counter[str]())
         right = counts.pop("right")
         lower = sum(counts.values(), Counter[str]())
         cells = (right["accepted"], mistakes["rejected"], mistakes["within the tolerance"], lower["rejected"])
         missed = [f"{kind} {each['accepted']}" for kind, each in counts.items() if each["accepted"]]
-        rows.append([name, *map(str, cells), ", ".join(missed) or "0"])
-    columns = ("right: accepted", "mistakes: rejected", "less than rounding", "lower precision: rejected", "accepted")
-    return markdown(" | ".join(("types", *columns)), rows)
+        yield [name, *map(str, cells), ", ".join(missed) or "0"]
 
 
-def terms_that_show() -> str:
-    """Return the largest k at which a dropped term always shows among uniform numbers."""
-    rows = []
+_ENDLESS = 2**31
+
+
+def terms_that_show() -> Iterator[list[str]]:
+    """Yield the largest k at which a dropped term always shows among uniform numbers."""
     for each in ARITHMETICS:
-        rows.append([str(each), _most(each.dtype, each.accumulator, each.output)])
-    return markdown("types | the largest k", rows)
+        least, most = 0, _ENDLESS
+        while least < most - 1:
+            middle = (least + most) // 2
+            hides = hides_a_term(Problem(1, 1, middle, each.dtype, each.output), each.accumulator)
+            least, most = (least, middle) if hides else (middle, most)
+        yield [str(each), "any" if most == _ENDLESS else str(least)]
 
 
-def _most(dtype: str, accumulator: str, output: str) -> str:
-    least, most = 0, _ENDLESS
-    while least < most - 1:
-        middle = (least + most) // 2
-        hides = hides_a_term(Problem(1, 1, middle, dtype, output), accumulator)
-        least, most = (least, middle) if hides else (middle, most)
-    return "any" if most == _ENDLESS else str(least)
+def public_kernels(*documents: Any) -> Iterator[list[str]]:
+    """Yield the kernels of each repository by family, and their verdicts on the emulator and on the H200."""
+    for repository in (*dict.fromkeys(each.repository for each in KERNELS.values()), ""):
+        kernels = [each for each in KERNELS.values() if repository in ("", each.repository)]
+        families = Counter(each.family for each in kernels)
+        rows = [[row for row in document["rows"] if repository in ("", row["repository"])] for document in documents]
+        judged = [cell for found in rows for cell in _judged(grouped(found, "kernel"))]
+        most = max((row["percent_of_cublas"] or 0.0 for row in rows[1]), default=0.0)
+        counts = [str(families[family] or "") for family in FAMILIES]
+        yield [repository or "all", *counts, str(len(kernels)), *judged, percent(most / 100 or None, ".1")]
 
 
-def float22() -> str:
-    """Return the share of the tolerance that sums of 8-bit floats take on tensor cores, by k."""
-    rows = [[k, f"{each['error']:.3f}", f"{each['tolerance']:.2g}"] for k, each in _document()["float22"].items()]
-    return markdown("k | largest error by the tolerance | tolerance by C's own size", rows)
-
-
-def _document() -> Any:
-    with results(sources.RESULTS / "numpy" / "types.json") as document:
-        return document
+def _judged(measured: Mapping[str, list[Row]]) -> tuple[str, str]:
+    """Return the number of kernels with a verdict, and of those with the right one."""
+    judged = [rows for rows in measured.values() if all(row["as_expected"] is not None for row in rows)]
+    right = sum(all(row["as_expected"] for row in rows) for rows in judged)
+    return (str(len(judged)), str(right)) if judged else ("", "")

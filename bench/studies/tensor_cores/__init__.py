@@ -1,6 +1,5 @@
 """Tensor cores of a GPU against the emulator's arithmetic of them, bit for bit.
 
-It runs ``mma`` and ``wgmma`` on an H200 or H100 over many kinds of numbers. It writes how many results differ under
-each hypothesis about zeros, and a few dot products of each kind. tests/emulator/tensor_cores/test_arithmetic.py checks
-those on any machine.
+It runs ``mma`` and ``wgmma`` on an H200 or H100 over many kinds of numbers. It writes how many results differ, and a
+few dot products of each kind, which tests/emulator/tensor_cores/test_arithmetic.py checks on any machine.
 """

@@ -1,40 +1,26 @@
-"""The comparison of a GPU's results with the emulator's under each hypothesis, and vectors of dot products."""
+"""The comparison of a GPU's results with the emulator's, and vectors of dot products."""
 
 from __future__ import annotations
 
 import base64
 import zlib
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bench.studies.tensor_cores.numbers import Case, Values, operands, unsigned
-from mmcore_emulator.tensor_cores.arithmetic import NEVER, Arithmetic, arithmetic_of
+from mmcore_emulator.tensor_cores.arithmetic import Arithmetic, arithmetic_of
 from mmcore_emulator.tensor_cores.elements import values
 from mmcore_emulator.tensor_cores.summation import multiply_add
 
 #: Dot products of each case and kind in the file of vectors.
 KEPT = 128
-EXAMPLES = 8
 CAPABILITY = (9, 0)
-ZEROS = {"0 at 2^-126": -126, "0 at its least": None, "0 never": NEVER}
-ZEROS_OF_C = {"C = 0 at its least": None, "C = 0 never": NEVER}
 
 
-def hypotheses(case: Case) -> dict[str, Arithmetic]:
-    """Return the arithmetics that the instruction may have, by name."""
-    usual = arithmetic_of(CAPABILITY, case.instruction, case.a, case.b, case.result, case.k, saturate=case.saturate)
-    if usual.result in ("s32", "f64"):
-        return {"exact": usual}
-    made = {
-        f"{name}, {name_of_c}": replace(usual, zero=zero, zero_of_c=zero_of_c)
-        for name, zero in ZEROS.items()
-        for name_of_c, zero_of_c in ZEROS_OF_C.items()
-    }
-    if usual.kept == 13 and usual.result == "f16":
-        made |= {f"{name}, float22 first": replace(each, result="f16 of float22") for name, each in made.items()}
-    return made
+def arithmetic_for(case: Case) -> Arithmetic:
+    """Return the emulator's arithmetic of an instruction."""
+    return arithmetic_of(CAPABILITY, case.instruction, case.a, case.b, case.result, case.k, saturate=case.saturate)
 
 
 def computed(case: Case, a: Values, b: Values, c: Values, arithmetic: Arithmetic) -> Values:
@@ -44,38 +30,25 @@ def computed(case: Case, a: Values, b: Values, c: Values, arithmetic: Arithmetic
 
 
 def compare(case: Case, kind: str, got: Values) -> dict[str, Any]:
-    """Return the number of results that differ by hypothesis, and examples of the best hypothesis."""
+    """Count the results that differ, and among them zeros of another sign and NaN of other bits; add an example."""
     a, b, c = operands(case, kind)
-    found = {name: computed(case, a, b, c, each) for name, each in hypotheses(case).items()}
-    counts = {name: _differences(case, got, each) for name, each in found.items()}
-    best = min(counts, key=lambda name: (counts[name]["differ"], name))
-    places = np.argwhere(got != found[best])[:EXAMPLES].tolist()
-    examples = [
-        {
-            "a": _hex(a[tile, row]),
-            "b": _hex(b[tile, :, column]),
-            "c": _hex(c[tile, row, column]),
-            "gpu": _hex(got[tile, row, column]),
-            "emulator": _hex(found[best][tile, row, column]),
-        }
-        for tile, row, column in places
-    ]
-    return {"dot products": got.size, "hypotheses": counts, "best": best, "examples": examples}
-
-
-def _differences(case: Case, got: Values, expected: Values) -> dict[str, int]:
-    """Return the number of differing results, of zeros with another sign, and of NaN with other bits."""
+    expected = computed(case, a, b, c, arithmetic_for(case))
     differ = got != expected
-    if case.result == "s32":
-        return {"differ": int(differ.sum())}
-    left, right = (values(each[differ], case.result) for each in (got, expected))
-    zeros, nan = (left == 0) & (right == 0), np.isnan(left) & np.isnan(right)
-    return {"differ": int(differ.sum()), "signs of zeros": int(zeros.sum()), "bits of NaN": int(nan.sum())}
-
-
-def _hex(bits: Values) -> str:
-    width = bits.dtype.itemsize * 2
-    return " ".join(f"{int(each):0{width}x}" for each in np.atleast_1d(bits))
+    found: dict[str, Any] = {
+        "dot products": got.size,
+        "differ": int(differ.sum()),
+        "signs of zeros": 0,
+        "bits of NaN": 0,
+    }
+    if case.result != "s32":
+        left, right = (values(each[differ], case.result) for each in (got, expected))
+        found["signs of zeros"] = int(((left == 0) & (right == 0)).sum())
+        found["bits of NaN"] = int((np.isnan(left) & np.isnan(right)).sum())
+    for tile, row, column in np.argwhere(differ)[:1]:
+        terms = {"a": a[tile, row], "b": b[tile, :, column], "c": c[tile, row, column]}
+        results = {"gpu": got[tile, row, column], "emulator": expected[tile, row, column]}
+        found["example"] = {name: [hex(each) for each in np.ravel(bits)] for name, bits in (terms | results).items()}
+    return found
 
 
 def packed(bits: Values) -> str:

@@ -156,17 +156,14 @@ def _normal(draw: Draw) -> Operands:
     return draw.numbers(draw.of_normal(0), draw.of_normal(1), draw.of_normal(2, draw.case.k**0.5))
 
 
-def _wide(draw: Draw) -> Operands:
-    return draw.numbers(draw.uniform(0, -15, 15), draw.uniform(1, -15, 15), draw.uniform(2, -45, 35))
+def _uniform(*ranges: tuple[int, int], significant: int = 52) -> Make:
+    """Return a function that draws exponents of A, B and C from these ranges."""
+    return lambda draw: draw.numbers(
+        *(draw.uniform(operand, *each) for operand, each in enumerate(ranges)), significant=significant
+    )
 
 
-def _very_wide(draw: Draw) -> Operands:
-    return draw.numbers(draw.uniform(0, -75, 60), draw.uniform(1, -75, 60), draw.uniform(2, -149, 100))
-
-
-def _few_bits(draw: Draw) -> Operands:
-    """Return numbers whose sums are exact, or ties of float16."""
-    return draw.numbers(draw.uniform(0, -3, 3), draw.uniform(1, -3, 3), draw.uniform(2, -4, 8), significant=2)
+_very_wide = _uniform((-75, 60), (-75, 60), (-149, 100))
 
 
 def _subnormal(draw: Draw) -> Operands:
@@ -286,9 +283,10 @@ def _extremes(draw: Draw) -> Operands:
 FLOATS: dict[str, Make] = {
     "any bits": Draw.any_bits,
     "normal": _normal,
-    "wide": _wide,
+    "wide": _uniform((-15, 15), (-15, 15), (-45, 35)),
     "very wide": _very_wide,
-    "few bits": _few_bits,
+    # Their sums are exact, or ties of float16.
+    "few bits": _uniform((-3, 3), (-3, 3), (-4, 8), significant=2),
     "subnormal": _subnormal,
     "tiny": _tiny,
     "cancellation": _cancellation,

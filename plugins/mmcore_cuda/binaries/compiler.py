@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import inspect
+import warnings
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,7 @@ from mmcore.errors import CompileError, InvalidKernel, Unsupported
 from mmcore.files import read_bytes
 from mmcore.kernel.launch import asking
 from mmcore.planning.plan import Plan
-from mmcore_cuda.binaries.code import Code, CodeFunction, UnreadableCode, machine_code_runs
-from mmcore_cuda.binaries.cubin import read_cubin
-from mmcore_cuda.binaries.linking import machine_code
-from mmcore_cuda.binaries.ptx import read_ptx
+from mmcore_cuda.binaries.code import Code, CodeFunction, UnreadableCode, machine_code_runs, read_cubin, read_ptx
 from mmcore_emulator.isa.architectures import ptx_runs
 
 _MOST_BUILT = 64
@@ -27,12 +26,26 @@ _ADAPTER_ERRORS = (CompileError, Unsupported)
 _built: OrderedDict[tuple[Any, ...], tuple[Any, Binary]] = OrderedDict()
 
 
-def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
-    """Return the code that a plan launches.
+@functools.lru_cache(maxsize=64)
+def machine_code(ptx: str, architecture: str) -> bytes:
+    """Return machine code for an architecture such as "90a"; empty if it cannot be made here.
 
-    Args:
-        plan: the plan; its kernel's own ``architecture`` wins over the device's.
-        architecture: the device's, such as "90".
+    Errors in the PTX are reported when a device loads it.
+    """
+    from cuda.core import Linker, LinkerOptions, ObjectCode
+
+    try:
+        with warnings.catch_warnings():
+            # Without nvJitLink cuda.core warns and uses the driver, which suffices for a single PTX.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=LinkerOptions(arch=f"sm_{architecture}"))
+        return bytes(linker.link("cubin").code)
+    except Exception:
+        return b""
+
+
+def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
+    """Return the code that a plan launches, for its kernel's own ``architecture`` or else the device's, such as "90".
 
     Raises:
         InvalidKernel: the build rule fails, or the code does not match the declaration.
@@ -66,7 +79,8 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
 def compile_inputs(plan: Plan, architecture: str) -> dict[str, Any]:
     """Return digests of the code, which identify it."""
     binary = code_of(plan, architecture)
-    digests = {name: hashlib.sha256(content).hexdigest() for name, content in _contents(binary).items()}
+    contents = {"cubin": binary.cubin, "ptx": binary.ptx.encode()}
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     return {**digests, "shared_bytes": binary.shared_bytes, "null_pointers": binary.null_pointers}
 
 
@@ -82,10 +96,6 @@ def code_of(plan: Plan, architecture: str) -> Binary:
         if len(_built) > _MOST_BUILT:
             _built.popitem(last=False)
     return _built[asked][1]
-
-
-def _contents(binary: Binary) -> dict[str, bytes]:
-    return {"cubin": binary.cubin, "ptx": binary.ptx.encode()}
 
 
 def _bytes(plan: Plan) -> bytes:

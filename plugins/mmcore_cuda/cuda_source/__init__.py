@@ -1,6 +1,6 @@
 """The reader of CUDA C++ source, which everything that looks into a .cu file or a header uses.
 
-- ``tokens`` finds comments, strings and preprocessor directives, ``brackets`` the unmatched ones.
+- ``tokens`` finds comments, strings and preprocessor directives.
 - ``conditionals`` removes the directives that the grammar cannot read. ``tree`` parses the rest with tree-sitter.
 - ``includes`` lists the headers that a file names.
 - ``program`` lists kernels, launches, macros and constants.

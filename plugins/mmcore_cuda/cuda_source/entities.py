@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from mmcore_cuda.cuda_source.brackets import closes, in_body, opens
-from mmcore_cuda.cuda_source.conditionals import readable
+from mmcore_cuda.cuda_source.conditionals import closes, in_body, opens, readable
 from mmcore_cuda.cuda_source.tokens import blank, code, directives, is_renumbered, words
 from mmcore_cuda.cuda_source.tree import Node, parse
 
@@ -31,27 +30,16 @@ _KEPT_DIRECTIVES = ("if", "el", "endif", "define", "undef")
 
 @dataclass(frozen=True)
 class Entity:
-    """A part of a source that can be removed without breaking the others.
+    """A part of a source that can be removed without breaking the others."""
 
-    Attributes:
-        name: the name that it declares; its first words if it declares none.
-        begin: its first byte.
-        end: the byte after its last.
-        text: the code from the one to the other.
-        function: the byte at which a function's specifiers begin; -1 unless it is a function.
-        specialised: whether it specialises a template, so that another entity would replace it.
-        head: whether the position that it was found at is outside its body.
-        parsed: whether the grammar knows it.
-    """
-
-    name: str
+    name: str  # the name that it declares; its first words if it declares none
     begin: int
-    end: int
-    text: bytes
-    function: int
-    specialised: bool
-    head: bool
-    parsed: bool
+    end: int  # the byte after its last
+    text: bytes  # the code from the one to the other
+    function: int  # the byte at which a function's specifiers begin; -1 unless it is a function
+    specialised: bool  # True if it specialises a template, so that another entity would replace it
+    head: bool  # True if the position that it was found at is outside its body
+    parsed: bool  # True if the grammar knows it
 
     @property
     def of_device(self) -> bool:
@@ -60,7 +48,6 @@ class Entity:
 
     @property
     def of_kernel(self) -> bool:
-        """True if it contains a ``__global__`` function."""
         return "__global__" in words(self.text)
 
     @property
@@ -162,7 +149,6 @@ class EditableSource:
         return first, first + text.count(b"\n")
 
     def annotate(self, entity: Entity) -> None:
-        """Annotate a function for host and device."""
         self._edit(entity.function, entity.function, _SPACES)
 
     def _edit(self, begin: int, end: int, text: bytes) -> None:

@@ -21,48 +21,30 @@ _MACRO = re.compile(rb"\s*([A-Za-z_]\w*)")
 
 @dataclass(frozen=True)
 class Include:
-    """The name of a header.
+    """The name of a header."""
 
-    Attributes:
-        name: the name in the directive.
-        quoted: whether it is in quotes, so that the including file's folder is searched first.
-    """
-
-    name: str
-    quoted: bool
+    name: str  # the name in the directive
+    quoted: bool  # True if it is in quotes, so that the including file's folder is searched first
 
 
 @dataclass(frozen=True)
 class PlacedInclude:
-    """A directive that names a header.
-
-    Attributes:
-        include: the header.
-        begin: the position of the directive.
-        name_begin, name_end: the range of the name with its quotes or angle brackets.
-    """
+    """A directive that names a header."""
 
     include: Include
-    begin: int
-    name_begin: int
+    begin: int  # the position of the directive
+    name_begin: int  # the range of the name with its quotes or angle brackets
     name_end: int
 
 
 @dataclass(frozen=True)
 class Includes:
-    """The headers that a file may include.
+    """The headers that a file may include."""
 
-    Attributes:
-        names: the headers that its directives name.
-        computed: macros used as the name of a header.
-        macros: the macros whose value is a header.
-        in_macros: these headers.
-    """
-
-    names: tuple[Include, ...]
-    computed: frozenset[str]
-    macros: frozenset[str]
-    in_macros: tuple[Include, ...]
+    names: tuple[Include, ...]  # the headers that its directives name
+    computed: frozenset[str]  # macros used as the name of a header
+    macros: frozenset[str]  # the macros whose value is a header
+    in_macros: tuple[Include, ...]  # these headers
 
 
 def includes(content: bytes) -> Includes:

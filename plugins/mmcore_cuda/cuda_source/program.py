@@ -18,42 +18,25 @@ _NAMES_ONLY = (
 
 @dataclass(frozen=True)
 class Macro:
-    """A macro.
-
-    Attributes:
-        name: its name.
-        parameters: None unless it is a macro with parameters.
-        text: its replacement, without comments.
-        place: its line, and its file if that is a header.
-        guarded: whether ``#ifndef`` lets the user define it first.
-    """
+    """A macro."""
 
     name: str
-    parameters: tuple[str, ...] | None
-    text: str
-    place: str
-    guarded: bool
+    parameters: tuple[str, ...] | None  # None unless it is a macro with parameters
+    text: str  # its replacement, without comments
+    place: str  # its line, and its file if that is a header
+    guarded: bool  # True if ``#ifndef`` lets the user define it first
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a function or template.
+    """A parameter of a function or template."""
 
-    Attributes:
-        name: empty if it has none.
-        type: without qualifiers and stars; "typename" for a type.
-        pointer: whether it is a pointer, an array or a reference.
-        const: whether its type is const.
-        default: its default.
-        row: the length of the rows of an array of arrays, N in ``float a[N][N]``.
-    """
-
-    name: str
-    type: str
-    pointer: bool = False
-    const: bool = False
+    name: str  # empty if it has none
+    type: str  # without qualifiers and stars; "typename" for a type
+    pointer: bool = False  # True if it is a pointer, an array or a reference
+    const: bool = False  # True if its type is const
     default: str = ""
-    row: str = ""
+    row: str = ""  # the length of the rows of an array of arrays, N in ``float a[N][N]``
 
     def __str__(self) -> str:
         return f"{'const ' * self.const}{self.type}{'*' * self.pointer} {self.name}".strip()
@@ -71,7 +54,6 @@ class Function:
 
     @property
     def word(self) -> str:
-        """Its name without namespaces."""
         return self.name.rpartition("::")[2]
 
 
@@ -89,23 +71,16 @@ class HostLaunch:
 
 @dataclass(frozen=True)
 class Program:
-    """The content of a source.
+    """The content of a source."""
 
-    Attributes:
-        functions, launches, macros, constants, types: what it defines, by name.
-        error_line: the first line that is not C++; 0 if there is none.
-        cooperative: whether it synchronises the whole grid.
-        declared: all names that it declares.
-    """
-
-    functions: tuple[Function, ...]
+    functions: tuple[Function, ...]  # this and the next four: what it defines, by name
     launches: tuple[HostLaunch, ...]
     macros: dict[str, Macro]
     constants: dict[str, Node]
     types: dict[str, str]
-    error_line: int
-    cooperative: bool
-    declared: frozenset[str]
+    error_line: int  # the first line that is not C++; 0 if there is none
+    cooperative: bool  # True if it synchronises the whole grid
+    declared: frozenset[str]  # all names that it declares
 
     def with_header(self, name: str, text: str) -> Program:
         """Return the program with a header's macros, constants and types; its own definitions win."""

@@ -20,23 +20,15 @@ _MACRO = re.compile(rb"[ \t]+(?P<name>\w+)(?P<parameters>\([^()]*\))?(?P<value>.
 
 @dataclass(frozen=True)
 class Directive:
-    """A preprocessor directive.
+    """A preprocessor directive."""
 
-    Attributes:
-        word: its name: "include", "define", "if".
-        text: the rest, with blanks in place of comments.
-        begin: the position of its sign in the source.
-        text_begin: the position of the text.
-    """
-
-    word: str
-    text: bytes
-    begin: int
+    word: str  # its name: "include", "define", "if"
+    text: bytes  # the rest, with blanks in place of comments
+    begin: int  # the position of its sign in the source
     text_begin: int
 
     @property
     def end(self) -> int:
-        """The position behind the text."""
         return self.text_begin + len(self.text)
 
 

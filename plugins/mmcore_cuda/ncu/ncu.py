@@ -81,12 +81,9 @@ _PERMISSION = "ERR_NVGPUCTRPERM"
 def profiles_by_ncu(cells: Sequence[Cell], further: str = "") -> list[Profile]:
     """Return ncu's counts of some cells on a GPU, all measured in one process.
 
-    The sums of :data:`COUNTERS` omit metrics that this ncu or GPU lacks; :func:`unknown_metrics` names them.
-
-    Args:
-        cells: cells of kernels that another process finds by their names; "auto" is the first GPU. The longest of
-            their timeouts limits all of them together.
-        further: regular expression of the names, without ".sum", of more counters to read into ``Measured.metrics``.
+    Another process finds the kernels by their names; "auto" is the first GPU. The longest of the cells' timeouts limits
+    all of them together. The sums of :data:`COUNTERS` omit metrics that this ncu or GPU lacks; :func:`unknown_metrics`
+    names them. ``further`` is a regular expression of more counters' names, without ".sum", for ``Measured.metrics``.
 
     Raises:
         MmcoreError: there is no ncu, it may not read the counters, a device is not a GPU, a launch is refused, or ncu

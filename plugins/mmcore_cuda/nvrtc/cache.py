@@ -12,10 +12,9 @@ from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
-from mmcore.cache_directory import cache_directory
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.errors import MmcoreError
-from mmcore.files import read_bytes, replace
+from mmcore.files import cache_directory, read_bytes, replace
 
 # Changes whenever the same source would give other code, because of new stand-ins for example.
 _FORMAT = "mmcore code 9"
@@ -24,17 +23,11 @@ _BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class Entry:
-    """The outcome of a compilation.
+    """The outcome of a compilation."""
 
-    Attributes:
-        states: the files that it depends on besides the source, by path, as ``dependencies`` returns them.
-        module: the code; None if the source does not compile.
-        failure: why it does not compile.
-    """
-
-    states: dict[str, str]
-    module: CompiledModule | None
-    failure: str = ""
+    states: dict[str, str]  # the files that it depends on besides the source, by path, as ``dependencies`` returns them
+    module: CompiledModule | None  # the code; None if the source does not compile
+    failure: str = ""  # why it does not compile
 
 
 def cache_key(*parts: str) -> bytes:

@@ -13,8 +13,7 @@ from mmcore_cuda.cuda_source.program import read_program
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.dependencies import unreadable
 from mmcore_cuda.nvrtc.device_half import DeviceHalf, DeviceHalfSearch
-from mmcore_cuda.nvrtc.diagnostics import Diagnostic, diagnostics
-from mmcore_cuda.nvrtc.nvrtc import Rejected, compile_once
+from mmcore_cuda.nvrtc.nvrtc import Diagnostic, Rejected, compile_once, diagnostics
 
 # Each attempt excludes something more; NVRTC stops after 100 errors.
 _MOST_ATTEMPTS = 20
@@ -50,16 +49,7 @@ def compile_source(
 ) -> tuple[CompiledModule, DeviceHalf]:
     """Return the code that NVRTC makes of a source, and the device half that it compiled.
 
-    Args:
-        kernel: name of the kernel, for messages.
-        source: path of the source, for messages; headers are searched in its folder.
-        text: the source itself.
-        options: NVRTC's; the first is the architecture, "-arch=sm_90".
-        entries: name expressions of the functions to return.
-
-    Raises:
-        SourceRejected: NVRTC rejects it; the text contains its log.
-        CompileError: NVRTC fails, or returns something other than code with these functions.
+    The arguments are those of :func:`compile_once`. Raises SourceRejected, with NVRTC's log, if NVRTC rejects it.
     """
     half, search = DeviceHalf(text, {}, (), ()), None
     project_options = [option for option in options if option not in cuda_headers().options]

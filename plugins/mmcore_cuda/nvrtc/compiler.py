@@ -14,8 +14,7 @@ from mmcore_cuda.nvrtc.cache import Entry, cache_key, read_entry, write_entry
 from mmcore_cuda.nvrtc.compilation import LackingArchitecture, SourceRejected, compile_source
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.dependencies import dependencies, unchanged
-from mmcore_cuda.nvrtc.diagnostics import lacking
-from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
+from mmcore_cuda.nvrtc.nvrtc import lacking, nvrtc_version
 
 Options: TypeAlias = tuple[str, ...]
 
@@ -23,9 +22,7 @@ Options: TypeAlias = tuple[str, ...]
 def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
     """Return the code that a plan launches, from the cache or newly compiled.
 
-    Args:
-        plan: the plan; its kernel's own ``architecture`` wins over the device's.
-        architecture: the device's, such as "90".
+    It is for the kernel's own ``architecture``, or else for the device's, such as "90".
 
     Raises:
         InvalidKernel: the source cannot be read.
@@ -65,7 +62,6 @@ def compile_inputs(plan: Plan, architecture: str) -> dict[str, Any]:
 def _compiled(
     states: dict[str, str], kernel: str, source: Path, text: str, options: Options, entries: tuple[str, ...]
 ) -> Entry:
-    """Return the outcome of a compilation."""
     try:
         module, half = compile_source(kernel, source, text, options, entries)
         return Entry(states, replace(module, excluded_host_code=[asdict(each) for each in half.excluded]))

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mmcore.cache_directory import cache_directory
 from mmcore.errors import MmcoreError
-from mmcore.files import read_text
+from mmcore.files import cache_directory, read_text
 from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
 
 # A header of each part, which shows that the part is installed, and the extra of cuda-toolkit that brings it.
@@ -22,33 +21,23 @@ _BRINGS_ITS_OWN = (13, 4)
 
 @dataclass(frozen=True)
 class CudaHeaders:
-    """The location of CUDA's own headers.
+    """The location of CUDA's own headers."""
 
-    Attributes:
-        folders: the folders of the installed headers.
-        version: their version, (major, minor); None if it is unknown.
-        missing: the parts that no folder contains, by the name of their extra of cuda-toolkit.
-        unpacked: the folder for the headers that NVRTC brings; empty if they are not used.
-    """
-
-    folders: tuple[str, ...]
-    version: tuple[int, int] | None
-    missing: tuple[str, ...]
-    unpacked: str = ""
+    folders: tuple[str, ...]  # the folders of the installed headers
+    version: tuple[int, int] | None  # their version, (major, minor); None if it is unknown
+    missing: tuple[str, ...]  # the parts that no folder contains, by the name of their extra of cuda-toolkit
+    unpacked: str = ""  # the folder for the headers that NVRTC brings; empty if they are not used
 
     @property
     def options(self) -> tuple[str, ...]:
-        """NVRTC's options for these headers."""
         bundled = (f"--use-bundled-headers={self.unpacked}",) if self.unpacked else ()
         return (*(f"-I{folder}" for folder in self.folders), *bundled)
 
     @property
     def all_folders(self) -> tuple[str, ...]:
-        """The folders, including the one that NVRTC unpacks to."""
         return (*self.folders, *((self.unpacked,) if self.unpacked else ()))
 
     def findings(self) -> dict[str, str]:
-        """Return a description of the headers for the user."""
         version = "of an unknown version" if self.version is None else "of CUDA {}.{}".format(*self.version)
         where = ", ".join(self.folders)
         parts = [f"{where} ({version})"] if self.folders else []

@@ -23,22 +23,16 @@ _known: dict[tuple[str, str, tuple[str, ...], str], tuple[dict[str, str] | None,
 
 
 def dependencies(source: Path, text: str, options: Sequence[str]) -> dict[str, str] | None:
-    """Return the state of each file by its path; None if it is unknown which files are read.
+    """Return the state of each file that a source depends on, by path; None if it is unknown which files are read.
 
-    Args:
-        source: path of the source.
-        text: its content.
-        options: NVRTC's, except those for CUDA's own headers.
+    The options are NVRTC's, except those for CUDA's own headers.
     """
     states = _known_files(source, text, options)[0]
     return None if _READS_OTHERS.search(" ".join(options)) else states
 
 
 def unreadable(source: Path, text: str, options: Sequence[str]) -> dict[str, str]:
-    """Return why headers are not read, by their names in directives: pipes, devices and files that are too large.
-
-    Takes the arguments of :func:`dependencies`.
-    """
+    """Return why headers are not read, by their names in directives: pipes, devices and files that are too large."""
     return _known_files(source, text, options)[1]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from mmcore_cuda.cuda_source.entities import EditableSource, Entity, of_device
 from mmcore_cuda.cuda_source.tokens import words
-from mmcore_cuda.nvrtc.diagnostics import Diagnostic, diagnostics
+from mmcore_cuda.nvrtc.nvrtc import Diagnostic, diagnostics
 from mmcore_cuda.nvrtc.project import Project
 from mmcore_cuda.nvrtc.stand_ins import FAMILIES, FULL_STD, PRELUDE, stand_in
 
@@ -33,49 +33,29 @@ _QUOTED = re.compile(r'"([^"\n]*)"')
 
 @dataclass(frozen=True)
 class ExcludedCode:
-    """Code that is not part of a device half.
+    """Code that is not part of a device half."""
 
-    Attributes:
-        name: name of the function, class, variable or header.
-        path: the file that contains it.
-        first: its first line.
-        last: its last line.
-        reason: NVRTC's error that excludes it.
-    """
-
-    name: str
-    path: str
+    name: str  # name of the function, class, variable or header
+    path: str  # the file that contains it
     first: int
-    last: int
-    reason: str
+    last: int  # its last line
+    reason: str  # NVRTC's error that excludes it
 
 
 @dataclass(frozen=True)
 class DeviceHalf:
-    """The part of a source that NVRTC compiles.
+    """The part of a source that NVRTC compiles."""
 
-    Attributes:
-        text: the source with blanks in place of excluded code.
-        headers: headers that NVRTC gets from memory: stand-ins, and the device halves of the project's headers.
-        options: further options.
-        excluded: the code excluded from the source and its headers, sorted by file and line.
-    """
-
-    text: str
-    headers: dict[str, str]
+    text: str  # the source with blanks in place of excluded code
+    headers: dict[str, str]  # in memory by name: stand-ins, and the device halves of the project's headers
     options: tuple[str, ...]
-    excluded: tuple[ExcludedCode, ...]
+    excluded: tuple[ExcludedCode, ...]  # the code excluded from the source and its headers, sorted by file and line
 
 
 class DeviceHalfSearch:
     """The search for the device half of a source, error by error.
 
-    Args:
-        source: path of the source.
-        text: its content.
-        options: NVRTC's.
-        installed: the folders of CUDA's own headers.
-        entries: name expressions of the functions that are needed.
+    The folders of CUDA's own headers are ``installed``; ``entries`` are the name expressions of the needed functions.
     """
 
     def __init__(
@@ -89,7 +69,6 @@ class DeviceHalfSearch:
         self.missing: dict[str, Diagnostic] = {}
 
     def half(self) -> DeviceHalf:
-        """Return the device half as far as it is known."""
         text, headers = self._project.program()
         excluded = sorted(self._excluded, key=lambda each: (each.path, each.first, each.last))
         return DeviceHalf(text, headers, self._options, tuple(excluded))
@@ -150,7 +129,6 @@ class DeviceHalfSearch:
         return True
 
     def _exclude_families(self, errors: list[Diagnostic]) -> bool:
-        """Exclude host libraries whose own headers do not compile."""
         learnt = False
         for each in errors:
             family = next((family for family in FAMILIES if f"/{family}" in each.path), "")
@@ -230,5 +208,4 @@ class DeviceHalfSearch:
 
 
 def _names(errors: list[Diagnostic]) -> set[str]:
-    """Return the identifiers that errors quote."""
     return {word for each in errors for quoted in _QUOTED.findall(each.message) for word in words(quoted.encode())}

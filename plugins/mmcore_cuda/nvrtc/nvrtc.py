@@ -1,18 +1,29 @@
-"""Calls of NVRTC, which compiles CUDA source to machine code and PTX at once, and ptxas's report on them."""
+"""Calls of NVRTC, which compiles CUDA source to machine code and PTX at once, and the errors in its log."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.errors import CompileError, CompilerMissing
-from mmcore_cuda.binaries.ptx import parameter_bytes
+from mmcore_cuda.binaries.code import parameter_bytes
 from mmcore_emulator.ptx.asm_lines import with_first_lines
 
+_ERROR = re.compile(
+    r"^(?P<path>[^\n(][^\n]*?)\((?P<line>\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (?P<message>.*)\n"
+    r"(?:  (?P<shown>.*)\n  (?P<before>\s*)\^)?",
+    re.MULTILINE,
+)
+_NO_FILE = re.compile(r"(?:could not|cannot) open source file \"(.*?)\"")
+_OF_PTXAS = re.compile(r"^ptxas .*?; error *: (?P<message>.*)$", re.MULTILINE)
+_LACKING = re.compile(r"\w+ '(?P<name>[^']+)'.* (?:requires|not supported on) \.target .*")
+# NVRTC's file name for an error in a name expression.
+_NAME_EXPRESSIONS = "__nv_name_map"
 _RESOURCES = re.compile(
     r"Compiling entry function '(?P<symbol>[^']+)'.*?"
     r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads.*?"
@@ -23,13 +34,45 @@ _RESOURCES = re.compile(
 _MAKES_ELSE = ("-dlto", "--dlink-time-opt", "-optix-ir", "--optix-ir", "-fdevice-syntax-only", "--fdevice-syntax-only")
 
 
+@dataclass(frozen=True)
+class Diagnostic:
+    """An error that NVRTC reports."""
+
+    path: str  # the file, as NVRTC names it
+    line: int  # its line, from 1
+    column: int  # its column, from 0; -1 if the log does not show it
+    message: str
+    text: str  # the lines of the log about it
+
+    @property
+    def of_host(self) -> bool:
+        """True if the code is for the host only, which NVRTC does not compile."""
+        return "not allowed in JIT mode" in self.message
+
+    @property
+    def missing_header(self) -> str:
+        """The header that is not found; empty for other errors."""
+        match = _NO_FILE.search(self.message)
+        return match[1] if match else ""
+
+
+def lacking(log: str) -> list[str]:
+    """Return the instructions and features that ptxas reports as missing; empty if there are other errors."""
+    matches = [_LACKING.fullmatch(message) for message in _OF_PTXAS.findall(log)]
+    return list(dict.fromkeys(each["name"] for each in matches if each)) if all(matches) else []
+
+
+def diagnostics(log: str) -> Iterator[Diagnostic]:
+    """Yield the errors in files, in the order of the log."""
+    for error in _ERROR.finditer(log):
+        if error["path"] != _NAME_EXPRESSIONS:
+            column = -1 if error["before"] is None else len(error["before"])
+            yield Diagnostic(error["path"], int(error["line"]), column, error["message"], error[0].rstrip())
+
+
 @functools.cache
 def nvrtc_version() -> tuple[int, int]:
-    """Return NVRTC's version.
-
-    Raises:
-        CompilerMissing: NVRTC cannot be loaded.
-    """
+    """Return NVRTC's version. Raises CompilerMissing if NVRTC cannot be loaded."""
     try:
         from cuda.bindings import nvrtc
 
@@ -67,19 +110,14 @@ def compile_once(
     entries: tuple[str, ...],
     headers: Mapping[str, str] | None = None,
 ) -> CompiledModule:
-    """Return the code that NVRTC makes of a text.
+    """Return the code that NVRTC makes of a source's text.
 
-    Args:
-        kernel: name of the kernel, for messages.
-        source: path of the source, for messages.
-        text: the source itself.
-        options: NVRTC's; the first is the architecture, "-arch=sm_90".
-        entries: name expressions of the functions to return.
-        headers: headers in memory by their names in directives; NVRTC reads all others itself.
+    The name and the path are for messages. The first option is the architecture, "-arch=sm_90"; ``entries`` are the
+    name expressions of the functions to return. NVRTC reads all headers itself but those given by name.
 
     Raises:
         Rejected: NVRTC does not compile it.
-        CompileError: the result is something other than code with these functions.
+        CompileError: NVRTC fails, or the result is something other than code with these functions.
     """
     from cuda.bindings import nvrtc  # cuda.core's Program makes machine code or PTX, not both at once
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mmcore.files import TEXT_BYTES, read_bytes, read_text
-from mmcore_cuda.cuda_source.brackets import opens
+from mmcore_cuda.cuda_source.conditionals import opens
 from mmcore_cuda.cuda_source.entities import EditableSource
 from mmcore_cuda.cuda_source.includes import (
     Include,
@@ -28,14 +28,7 @@ from mmcore_cuda.nvrtc.stand_ins import hides_installed, of_device_alone, own_he
 
 
 class Project:
-    """The files of a source, except CUDA's own headers.
-
-    Args:
-        source: path of the source.
-        text: its content.
-        options: NVRTC's, including those for CUDA's own headers.
-        installed: the folders of CUDA's own headers.
-    """
+    """The files of a source, except CUDA's own headers in the folders ``installed``, which the options name too."""
 
     def __init__(self, source: Path, text: str, options: Sequence[str], installed: Sequence[str]) -> None:
         self._named = str(source)
@@ -46,9 +39,12 @@ class Project:
         self._edited: set[str] = set()
         self.in_memory: dict[str, str] = {}
 
+    def _path(self, path: str) -> str:
+        return self._root if path == self._named else os.path.abspath(path)
+
     def file(self, path: str) -> EditableSource | None:
         """Return the source or a header by NVRTC's name for it; None for CUDA's own and unreadable headers."""
-        return self._file(self._root if path == self._named else os.path.abspath(path))
+        return self._file(self._path(path))
 
     def name(self, path: str) -> str:
         """Return the user's name of a file."""
@@ -56,7 +52,7 @@ class Project:
 
     def edited(self, path: str) -> None:
         """Record that a file's content differs from the disk."""
-        self._edited.add(self._root if path == self._named else os.path.abspath(path))
+        self._edited.add(self._path(path))
 
     def of_library(self, path: str) -> bool:
         """Return whether a header is in a folder that options name, and not in the source's own folder."""
@@ -64,11 +60,9 @@ class Project:
         return below(os.path.abspath(path), [each for each in self._searched if each != folder])
 
     def files(self) -> Iterator[EditableSource]:
-        """Yield the source and the headers of the project."""
         yield from filter(None, map(self._file, self._reached()))
 
     def macros(self) -> dict[str, bytes]:
-        """Return the text of each macro of the project, by name."""
         return {name: text for file in self.files() for name, text in macros(file.content).items()}
 
     def at_file_scope(self, path: str) -> bool:
@@ -90,14 +84,12 @@ class Project:
             if target not in within and (each in within or not files[each].at_file_scope(directive.begin))
         }:
             within |= more
-        asked = self._root if path == self._named else os.path.abspath(path)
-        return asked in files and asked not in within
+        return (asked := self._path(path)) in files and asked not in within
 
     def stand_in_for_host_headers(self, families: Sequence[str] = ()) -> list[str]:
         """Provide stand-ins for the host headers that the project names; return the names of the new ones.
 
-        Args:
-            families: prefixes of further headers to replace by empty ones.
+        Headers whose names begin with one of ``families`` are replaced by empty ones.
         """
         new = []
         for path in list(self._reached()):

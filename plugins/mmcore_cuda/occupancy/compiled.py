@@ -34,10 +34,9 @@ def device_capability(device: Device, phases: Phases) -> tuple[int, int]:
 
 
 def capability_target(capability: tuple[int, int]) -> Target:
-    """Return the target of a compute capability, (major, minor), with or without such a device.
+    """Return the target of a compute capability, with or without such a device.
 
-    Raises:
-        UnknownCapability, CompilerMissing: its limits are not known, or NVRTC cannot be loaded.
+    Raises UnknownCapability, or CompilerMissing if NVRTC cannot be loaded.
     """
     nvrtc_version()
     from cuda.bindings import nvrtc
@@ -62,11 +61,7 @@ def target_plan(kernel: Kernel, problem: Problem, config: Config, target: Target
 
 
 def launch_occupancies(plan: Plan, module: CompiledModule, capability: tuple[int, int]) -> list[Occupancy]:
-    """Return the occupancy of each launch of a compiled plan, in order, for a grid of any size.
-
-    Raises:
-        UnknownCapability: the limits of that compute capability are not known.
-    """
+    """Return the occupancy of each launch of a compiled plan, for a grid of any size. Raises UnknownCapability."""
     occupancies = []
     for launch in plan.launches:
         function, threads = module.functions[plan.entry(launch)], launch.block_dim.size

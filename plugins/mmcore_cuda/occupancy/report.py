@@ -87,7 +87,6 @@ def _add_active(table: Table, columns: Sequence[_Json], where: str = "") -> None
 
 
 def _grid_binds(column: _Json) -> bool:
-    """Return True if the grid has fewer blocks than fit."""
     return bool(column["in_grid"]["binding"] == ["grid"])
 
 

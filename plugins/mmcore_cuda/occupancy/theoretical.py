@@ -26,27 +26,20 @@ _FIGURES = (
 
 @dataclass(frozen=True)
 class Occupancy(BlockResources):
-    """The number of blocks of one kind that a multiprocessor can keep active.
+    """The number of blocks of one kind that a multiprocessor can keep active."""
 
-    Attributes:
-        grid: the blocks of the grid, if those are fewer than would fit.
-    """
-
-    grid: int | None = None
+    grid: int | None = None  # the blocks of the grid, if those are fewer than would fit
 
     @property
     def active_blocks(self) -> int:
-        """Blocks at a time."""
         return min(self.limits.values()) if self.grid is None else self.grid
 
     @property
     def active_warps(self) -> int:
-        """Warps at a time."""
         return self.active_blocks * self.warps_per_block
 
     @property
     def active_threads(self) -> int:
-        """Threads at a time."""
         return self.active_blocks * self.threads_per_block
 
     @property
@@ -107,11 +100,7 @@ class Occupancy(BlockResources):
 
 
 def multiprocessor(capability: tuple[int, int]) -> Multiprocessor:
-    """Return the limits of a compute capability, (major, minor).
-
-    Raises:
-        UnknownCapability: it is not in the table; the text lists the known ones.
-    """
+    """Return the limits of a compute capability, (major, minor). Raises UnknownCapability with the known ones."""
     if capability not in MULTIPROCESSORS:
         known = ", ".join(limits.name for limits in MULTIPROCESSORS.values())
         newer = ", which is newer than all of them," if capability > max(MULTIPROCESSORS) else ""
@@ -125,14 +114,8 @@ def multiprocessor(capability: tuple[int, int]) -> Multiprocessor:
 def occupancy(capability: tuple[int, int], *, threads: int, registers: int, shared_bytes: int) -> Occupancy:
     """Return the theoretical occupancy of one multiprocessor; if no block can run, ``advice`` has the reason.
 
-    Args:
-        capability: compute capability, (major, minor).
-        threads: threads per block.
-        registers: registers per thread as compiled; 0 if they do not matter.
-        shared_bytes: shared memory of a block, static and dynamic together, in bytes.
-
-    Raises:
-        UnknownCapability: the limits of that compute capability are not known.
+    Registers are those of a thread as compiled, 0 if they do not matter; ``shared_bytes`` are a block's static and
+    dynamic ones. Raises UnknownCapability.
     """
     return Occupancy(multiprocessor(capability), threads, registers, shared_bytes)
 
@@ -163,7 +146,6 @@ def _other_blocks(block: Occupancy) -> str:
 
 
 def _amounts(block: Occupancy, reduced: Occupancy) -> str:
-    """Return the reduced resources with their amounts."""
     amounts = []
     if reduced.registers_per_thread < block.registers_per_thread:
         amounts.append(f"{_counted(reduced.registers_per_thread, 'register')} per thread")

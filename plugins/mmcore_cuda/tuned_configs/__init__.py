@@ -1,6 +1,6 @@
 """Tuned configs: for a product on a card, the config and the kernel that were measured to be the fastest.
 
-``files`` reads them from JSON files, one for each card model. ``ranking`` chooses among them.
+They are in JSON files, one for each card model.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def mmcore_tuned_config(
     """Return the kernel's first config that fits, tuned on this card or on one of the same compute capability."""
     if not device.card:
         return None
-    from mmcore_cuda.tuned_configs.ranking import tuned_configs
+    from mmcore_cuda.tuned_configs.files import tuned_configs
 
     return next((choice for choice in tuned_configs(kernel, problem, device) if fits(choice.config)), None)
 
@@ -43,6 +43,6 @@ def mmcore_best_kernel(
     """Return the fastest of the tuned kernels that compute such a product."""
     if not device.card:
         return None
-    from mmcore_cuda.tuned_configs.ranking import best_kernels
+    from mmcore_cuda.tuned_configs.files import best_kernels
 
     return next((choice for choice in best_kernels(problem, device) if fits(choice.kernel, choice.config)), None)

@@ -1,25 +1,31 @@
-"""Files of tuned configs: the user's own, which ``mmcore tune`` writes, and those in the folders of plugins."""
+"""Files of tuned configs, the user's own and those of plugins, and the order of configs for a product on a card.
+
+If none is tuned on the card, the configs of the most similar card with the same compute capability are used.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import hashlib
+import itertools
 import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mmcore.cache_directory import user_directory
 from mmcore.errors import MmcoreError
-from mmcore.files import read_text
+from mmcore.files import read_text, user_directory
+from mmcore.kernel.configs import Config
+from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.messages import say
+from mmcore.planning.choice import Choice
 from mmcore.registry import registry
 
 SCHEMA = 1
@@ -42,28 +48,18 @@ PROPERTIES = ("compute_capability", *_ALIKE)
 
 @dataclass(frozen=True)
 class Tuned:
-    """The fastest config of a kernel for one product on one card.
+    """The fastest config of a kernel for one product on one card."""
 
-    Attributes:
-        kernel, config: the kernel's name, and its parameters by name.
-        m, n, k: the product that was measured.
-        seconds: kernel time.
-        card: product name of the card, such as "NVIDIA H200".
-        origin: :data:`OWN`, or the distribution that the file belongs to.
-        provenance: when and with what it was found, and how many other configs were tried.
-        properties: the card's :data:`PROPERTIES` by name; empty where they are not known.
-    """
-
-    kernel: str
+    kernel: str  # its name; then its parameters by name
     config: Mapping[str, Any]
-    m: int
+    m: int  # the product that was measured
     n: int
     k: int
-    seconds: float
-    card: str = ""
-    origin: str = ""
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    properties: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float  # kernel time
+    card: str = ""  # product name of the card, such as "NVIDIA H200"
+    origin: str = ""  # :data:`OWN`, or the distribution that the file belongs to
+    provenance: Mapping[str, Any] = field(default_factory=dict)  # when and how it was found
+    properties: Mapping[str, Any] = field(default_factory=dict)  # the card's, if known
 
     def on(self, device: DeviceProperties) -> str:
         """Return a reason to take it, such as "tuned for 4096×4096×4096 on another card, NVIDIA H200 (your own)"."""
@@ -95,7 +91,7 @@ class Tuned:
 
 
 def own_folder() -> Path:
-    """Return the folder of the user's own files; raises as :func:`~mmcore.cache_directory.user_directory`."""
+    """Return the folder of the user's own files; raises as :func:`~mmcore.files.user_directory`."""
     return user_directory("MMCORE_TUNING_DIR", "XDG_CONFIG_HOME", ".config", "mmcore/tuning")
 
 
@@ -125,13 +121,11 @@ def all_tuned() -> list[Tuned]:
     with contextlib.suppress(MmcoreError):  # there is no home directory
         folders.append((own_folder(), OWN))
     folders += [(item, origin.distribution) for item, origin in registry().collected("mmcore_tuning", Path)]
-    paths = [(path, origin) for folder, origin in folders if os.path.isdir(folder) for path in _json_files(folder)]
+    paths = [
+        (path, origin) for folder, origin in folders if os.path.isdir(folder) for path in sorted(folder.glob("*.json"))
+    ]
     changed = {path: path.stat().st_mtime_ns if path.exists() else 0 for path, _ in paths}
     return [tuned for path, origin in paths for tuned in _entries(path, changed[path], origin)]
-
-
-def _json_files(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*.json"))
 
 
 @functools.lru_cache(maxsize=64)
@@ -163,3 +157,62 @@ def read(path: Path, origin: str) -> Iterator[Tuned]:
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
         raise MmcoreError(f"the tuning file {path} cannot be read: {reason}") from None
+
+
+def tuned_of(kernel: Kernel) -> list[Tuned]:
+    """Return the tuned configs of a kernel and of its variants in layout or type."""
+    return _by_family().get(_family(kernel), [])
+
+
+def tuned_configs(kernel: Kernel, problem: Problem, device: DeviceProperties) -> Iterator[Choice]:
+    """Yield a kernel's configs tuned on cards of the device's compute capability, the best first."""
+    similar = [tuned for tuned in tuned_of(kernel) if tuned.unlike(device) != STRANGE]
+    return (Choice(kernel, config, tuned.on(device)) for config, tuned in _allowed(kernel, problem, device, similar))
+
+
+def best_kernels(problem: Problem, device: DeviceProperties) -> Iterator[Choice]:
+    """Yield the tuned kernels that compute such a product, the fastest first.
+
+    The first of a kernel's configs, in the order of :func:`tuned_configs`, decides. Rates of different products do not
+    compare: kernels that were tuned for another product come later, and those of a card that is not similar last.
+    """
+    ranked, tuned_by_family = [], _by_family()
+    for kernel in (each.item for each in registry().kernels.values()):
+        if kernel.computes(problem) and not kernel.known_bugs and _family(kernel) in tuned_by_family:
+            allowed = _allowed(kernel, problem, device, tuned_by_family[_family(kernel)])
+            ranked += [(first[1], kernel, itertools.chain([first], allowed)) for first in itertools.islice(allowed, 1)]
+    ranked.sort(key=lambda each: (each[0].unlike(device) == STRANGE, each[0].far(problem), -each[0].rate(device)))
+    for _, kernel, allowed in ranked:
+        yield from (Choice(kernel, config, tuned.on(device)) for config, tuned in allowed)
+
+
+def _by_family() -> dict[str, list[Tuned]]:
+    """Return the tuned configs by the common name of kernels that differ only in layout or type."""
+    kernels, families = registry().kernels, dict[str, list[Tuned]]()
+    for tuned in all_tuned():
+        if tuned.kernel in kernels:
+            families.setdefault(_family(kernels[tuned.kernel].item), []).append(tuned)
+    return families
+
+
+def _family(kernel: Kernel) -> str:
+    return kernel.variant_of or kernel.name
+
+
+def _allowed(
+    kernel: Kernel, problem: Problem, device: DeviceProperties, several: Sequence[Tuned]
+) -> Iterator[tuple[Config, Tuned]]:
+    """Yield the configs that the kernel still has and its constraints allow, the best first.
+
+    The kernel's own come first, then those for such a product, of the most similar card, and the user's own.
+    """
+
+    def rank(tuned: Tuned) -> tuple[bool, bool, float, tuple[float, ...], bool, float]:
+        unlike, distance, far = tuned.unlike(device), tuned.distance(problem), tuned.far(problem)
+        return unlike == STRANGE, tuned.kernel != kernel.name, far, unlike, tuned.origin != OWN, distance
+
+    for tuned in sorted(several, key=rank):
+        with contextlib.suppress(MmcoreError):
+            config = kernel.all_configs.own(**tuned.config)
+            if not kernel.violations(problem, config):
+                yield config, tuned

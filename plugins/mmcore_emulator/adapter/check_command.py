@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import click
 from rich.console import RenderableType
@@ -10,7 +11,7 @@ from rich.text import Text
 
 from mmcore.cell import Cell
 from mmcore.cli.kernel_param import KernelParam
-from mmcore.cli.options import device_option, launch_options, requested_cell, timeout_option
+from mmcore.cli.options import device_option, launch_options, requested_cell, sized, timeout_option
 from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
 from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError
@@ -18,9 +19,10 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.plugins import imported, named_target
 from mmcore.registry import Registry
-from mmcore_emulator.adapter.api import checked
+from mmcore_emulator.adapter.api import checked, examined
 from mmcore_emulator.adapter.check import Check
-from mmcore_emulator.adapter.launch_facts import source_line
+from mmcore_emulator.adapter.examination import Examination
+from mmcore_emulator.adapter.launch_facts import indented_line
 
 USUAL_SIZE = 128
 """Large enough for several blocks along each axis; what goes wrong at 640 goes wrong here."""
@@ -38,11 +40,16 @@ def check(kernel: KernelReference, device: str, as_json: bool, tool: str | None,
     registry = loaded_registry()
     declaration = registry.kernel(kernel)
     checker = checked if tool is None else _checker(registry, tool)
-    result = checker(requested_cell(declaration, device, options, USUAL_SIZE))
+    cell = requested_cell(declaration, device, options, USUAL_SIZE)
+    result = checker(cell)
+    examination = Examination(())
+    if tool is None and not sized(options) and not result.violations and not cell.force:
+        examination = examined(cell)
+        result = replace(result, violations=examination.faults)
     if as_json:
-        write_json(result.to_json())
+        write_json({**result.to_json(), "sizes": examination.sizes})
     else:
-        render(*report(result, declaration, auto=device == "auto"))
+        render(*report(result, declaration, examination.text, auto=device == "auto"))
     return 1 if result.violations else 0
 
 
@@ -55,10 +62,10 @@ def _checker(registry: Registry, tool: str) -> Callable[[Cell], Check]:
     return checker
 
 
-def report(check: Check, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
+def report(check: Check, kernel: Kernel, sizes: str = "", *, auto: bool) -> list[RenderableType]:
     """Return the launches, the violations with their source lines, and the result in two words.
 
-    ``auto`` says that mmcore chose the device.
+    ``sizes`` are the further products that were run; ``auto`` says that mmcore chose the device.
     """
     lines = [line for violation in check.violations for line in _lines(violation, kernel)]
     for warning in check.warnings:
@@ -66,15 +73,34 @@ def report(check: Check, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
         lines += [f"warning: {heading}", *more]
     lines = lines or ["nothing found; whether the product is right, mmcore run tells"]
     result = Text("CHECK FAIL", "bold red") if check.violations else Text("CHECK PASS", "bold green")
-    return [f"{kernel.name}: {kernel.title}\n", fields(check.launched.facts(auto)), "", *lines, result]
+    return [
+        f"{kernel.name}: {kernel.title}\n",
+        fields([*check.launched.facts(auto), ("sizes", sizes)]),
+        "",
+        *lines,
+        result,
+    ]
 
 
 def _lines(violation: Violation, kernel: Kernel) -> list[str]:
-    """Return a violation as a heading, the line of source, and a sentence."""
+    """Return a violation as a heading, the line of source, the lines that call it, a sentence, and what to try."""
     what = "element" if violation.thread is None else "thread"
     count = f", {violation.count:,} {what}{'' if violation.count == 1 else 's'}" if violation.count else ""
     place = f" at {violation.source}:{violation.line}" if violation.line else ""
     array = f" of {violation.array}" if violation.array else ""
-    text = source_line(kernel, violation.source, violation.line)
-    source = [] if text is None else [f"    {text}"]
-    return [f"{violation.kind}{array}{place}{count}", *source, f"  {violation.message}", ""]
+    source = _quoted(kernel, violation.source, violation.line, violation.column)
+    for file, line in violation.callers:
+        source += [f"  called at {file}:{line}", *_quoted(kernel, file, line)]
+    hint = [f"  try {violation.hint}"] if violation.hint else []
+    return [f"{violation.kind}{array}{place}{count}", *source, f"  {violation.message}", *hint, ""]
+
+
+def _quoted(kernel: Kernel, source: str | None, number: int | None, column: int | None = None) -> list[str]:
+    """Return a line of the kernel's own file, with a caret below a column of it."""
+    text = indented_line(kernel, source, number)
+    if text is None:
+        return []
+    before = text.encode()[: column - 1].decode(errors="ignore") if column else ""
+    indent = len(text) - len(text.lstrip())
+    caret = [f"    {' ' * (len(before) - indent)}^"] if column and len(before) >= indent else []
+    return [f"    {text.strip()}", *caret]

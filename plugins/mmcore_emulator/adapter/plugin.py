@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from mmcore.errors import NoDevice
@@ -11,10 +11,10 @@ from mmcore.hookspecs import hookimpl, hookspec
 if TYPE_CHECKING:
     from mmcore.devices.base import Device, DeviceProvider
     from mmcore.devices.loaded_kernel import LoadedKernel
-    from mmcore.devices.violations import Violation
     from mmcore.kernel.declaration import Kernel
     from mmcore.kernel.properties import DeviceProperties
     from mmcore.result import Result
+    from mmcore.verdict import Findings
     from mmcore_emulator.adapter.device import Emulator
 
 _APPROXIMATE = "approximate_operations"
@@ -91,11 +91,11 @@ def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float |
 
 
 @hookimpl
-def mmcore_hazards(result: Result, kernel: Kernel) -> tuple[str, Sequence[Violation]]:
-    """Return the sanitizer's findings at a small size of the same launch."""
-    from mmcore_emulator.adapter.hazard_verdict import hazards
+def mmcore_findings(result: Result, kernel: Kernel, extent: str) -> Findings:
+    """Return the hazards that the sanitizer finds, and the faults at the sizes that the code asks for."""
+    from mmcore_emulator.adapter.findings import findings
 
-    return hazards(result, kernel)
+    return findings(result, kernel, extent)
 
 
 @hookimpl

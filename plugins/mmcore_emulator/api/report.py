@@ -106,5 +106,7 @@ def _described(violation: Violation, prefix: str = "") -> list[str]:
     """Return the lines of a violation."""
     threads = f" ({violation.count} threads)" if violation.count and violation.count > 1 else ""
     where = f"{violation.source}:{violation.line}: " if violation.line else ""
-    text = f"{where}{prefix}{violation.kind}{threads}: {violation.message}"
+    called = "".join(f", called at {source}:{line}" for source, line in violation.callers)
+    hint = f"; try {violation.hint}" if violation.hint else ""
+    text = f"{where}{prefix}{violation.kind}{threads}: {violation.message}{called}{hint}"
     return textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)

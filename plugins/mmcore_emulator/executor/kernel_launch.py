@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn, Protocol
+from typing import NoReturn, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,10 @@ _KEYWORDS = {"global": "__device__", "const": "__constant__"}
 def to_stderr(text: str) -> None:
     """Write to the standard error stream, which also receives the printf of a GPU."""
     sys.stderr.write(text)
+
+
+Key: TypeAlias = tuple[str, str | None, tuple[str | None, int | None], tuple[tuple[str, int], ...]]
+"""Kind and array of a violation, the file and line of its instruction, and those of calls that tell it from others."""
 
 
 class Deadline(Protocol):
@@ -91,8 +95,8 @@ class KernelLaunch:
     cluster: Dim3 = ONE_BLOCK  # blocks of a cluster
     multiprocessors: int = 132  # multiprocessors of the device
     registers: int = 0  # registers of a thread at the launch, if the assembler knows them; else 0
-    # First occurrence of each violation, by kind, array and line.
-    violations: dict[tuple[str, str | None, str | None, int | None], Violation] = field(default_factory=dict)
+    # First occurrence of each violation, by kind, array and place.
+    violations: dict[Key, Violation] = field(default_factory=dict)
     thread_instructions: int = 0  # executed PTX instructions, counted once per thread
     approximate_operations: int = 0  # results whose bits are not specified, counted once per thread
     printed: PrintBuffer = field(default_factory=PrintBuffer)  # output of its threads
@@ -119,23 +123,42 @@ class KernelLaunch:
 
     def report(self, violation: LaneViolation, batch: Batch, further: str = "") -> None:
         """Record the first violation of its kind, array and line in a batch; ``further`` is appended to the message."""
-        source, line = place_in_source(violation.at)
-        key = (violation.kind, violation.array, source, line)
-        if key in self.violations:
-            return
-        first = batch.first_of(violation.lanes)
-        block, thread = batch.position(first)
-        where = f" at {source}:{line}" if line else ""
-        message = f"{place(block, thread)} {violation.text(first)}{where}{further}"
-        fatal = violation.kind == "timeout"
-        self.violations[key] = Violation(
-            violation.kind, message, violation.array, source, line, block, thread, fatal=fatal
-        )
+        key = key_of(violation)
+        if key not in self.violations:
+            self.violations[key] = violation_of(violation, batch, further, named=True)
 
 
 def place_in_source(at: Instruction | None) -> tuple[str | None, int | None]:
     """Return file and line of an instruction; None if unknown."""
     return (None, None) if at is None else (at.source or None, at.line or None)
+
+
+def key_of(violation: LaneViolation) -> Key:
+    """Return the key of a violation; deadlocks in one function that was called at several lines are apart."""
+    at = violation.at
+    callers = at.callers if at is not None and violation.kind == "deadlock" else ()
+    return violation.kind, violation.array, place_in_source(at), callers
+
+
+def violation_of(violation: LaneViolation, batch: Batch, further: str = "", *, named: bool = False) -> Violation:
+    """Return the violation of the first of some lanes; its message has the line if it is ``named`` there."""
+    source, line = place_in_source(violation.at)
+    first = batch.first_of(violation.lanes)
+    block, thread = batch.position(first)
+    where = f" at {source}:{line}" if named and line else ""
+    return Violation(
+        violation.kind,
+        f"{place(block, thread)} {violation.text(first)}{where}{further}",
+        violation.array,
+        source,
+        line,
+        block,
+        thread,
+        fatal=violation.kind == "timeout",
+        column=(violation.at.column or None) if violation.at else None,
+        callers=violation.at.callers if violation.at else (),
+        hint=violation.hint(first),
+    )
 
 
 def place(block: Dim3, thread: Dim3) -> str:

@@ -15,7 +15,7 @@ from mmcore_emulator.executor.barrier_waits import BarrierWaits
 from mmcore_emulator.executor.batch_machine import BatchMachine
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
 from mmcore_emulator.executor.translation.compiled_block import CompiledBlock
-from mmcore_emulator.isa.asynchronous.mbarriers import described
+from mmcore_emulator.isa.asynchronous.mbarriers import described, untouched
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.barriers import Arrival
 from mmcore_emulator.machine.lanes import Batch, Mask, add_waiting
@@ -24,6 +24,7 @@ from mmcore_emulator.machine.observer import LaneViolation
 from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import EXIT, Block, Register
 
+_PARITY = "a first wait for parity 1, if it is for an empty buffer: on a new mbarrier that ends at once"
 _POLLS = "waits here for a value in memory that nobody is left to write"
 
 
@@ -82,8 +83,9 @@ class BlockBatchExecutor:
         self._waits.report_deadlocks()
         for index, mask in self._polling.items():
             at, lanes = self._steps[index].polling_at, self._batch.spread(mask)
-            text = partial(self._awaited, self.machine.mbarriers.asked.get(id(at)))
-            self.machine.observers.report(LaneViolation("deadlock", None, at, lanes, text))
+            asked = self.machine.mbarriers.asked.get(id(at))
+            text, hint = partial(self._awaited, asked), partial(self._parity_hint, asked)
+            self.machine.observers.report(LaneViolation("deadlock", None, at, lanes, text, hint=hint))
         self._polling = {}
 
     def _awaited(self, asked: tuple[Values, Values] | None, lane: tuple[int, ...]) -> str:
@@ -96,6 +98,13 @@ class BlockBatchExecutor:
         by = self.machine.mbarriers.initialised_at.get(address & (BLOCK_BYTES - 1))
         initialised = f" (initialised at {by.source}:{by.line})" if by is not None and by.line else ""
         return f"waits for the mbarrier in {where}{initialised}, and nobody is left to end its {described(word)}"
+
+    def _parity_hint(self, asked: tuple[Values, Values] | None, lane: tuple[int, ...]) -> str:
+        """Return a hint for a lane that waits for an mbarrier at which nothing has happened yet."""
+        if asked is None:
+            return ""
+        word = np.broadcast_to(asked[1], self._batch.shape)[lane]
+        return _PARITY if untouched(word) else ""
 
     def end(self) -> int:
         """Report the batch's end to the observers; return the number of its blocks."""

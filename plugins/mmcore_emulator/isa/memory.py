@@ -33,6 +33,8 @@ from mmcore_emulator.machine.memory.arrays import (
     RANK_BEGIN,
     RANK_SHIFT,
     SHARED_WINDOW,
+    owned,
+    without_owner,
 )
 from mmcore_emulator.numerics.types import NUMPY, Values
 
@@ -93,16 +95,27 @@ def _move(opcode: Opcode) -> Move | None:
     return Move(opcode[1]) if len(opcode) == 2 and opcode[1] in NUMPY else None
 
 
-def _convert_address(opcode: Opcode) -> Compute | None:
+def _convert_address(opcode: Opcode) -> Compute | Execute | None:
     """Return the semantics of ``cvta``: generic addresses are offset by the begin of a memory's window."""
     to = opcode[1:2] == ("to",)
     parts = opcode[1 + to :]
     if len(parts) != 2 or parts[0] not in _WINDOWS or parts[1] != "u64":
         return None
     begin = np.uint64(_WINDOWS[parts[0]])
+    if parts[0] == "local":
+        return Execute(_from_local if to else _to_local, (OperandSpec("result", "u64"), OperandSpec("source", "u64")))
     if not begin:
         return Compute(np.asarray, ("u64",), "u64")
     return Compute((lambda a: a - begin) if to else (lambda a: a + begin), ("u64",), "u64")
+
+
+def _to_local(execution: Execution, address: list[Values]) -> list[Values]:
+    batch = execution.machine.batch
+    return [owned(address[0], batch.number_in_grid() * batch.block.size + batch.thread_index())]
+
+
+def _from_local(execution: Execution, address: list[Values]) -> list[Values]:
+    return [without_owner(address[0]) - np.uint64(LOCAL_WINDOW)]
 
 
 def _cluster_address(opcode: Opcode) -> Execute | None:
@@ -135,7 +148,7 @@ def _is_in_space(opcode: Opcode) -> Execute | None:
 
 
 def _leads_into(space: str, execution: Execution, address: list[Values]) -> list[Values]:
-    machine = execution.machine
+    machine, address = execution.machine, [without_owner(address[0])]
     window = address[0] // np.uint64(SHARED_WINDOW) * np.uint64(SHARED_WINDOW)
     if space == "shared::cluster":
         return [window == SHARED_WINDOW]

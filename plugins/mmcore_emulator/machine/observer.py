@@ -31,6 +31,7 @@ class Access:
     mask: Mask | None  # the lanes that execute the access; None for all
     at: Instruction  # the instruction
     sent: BulkTransfer | None = None  # for a bulk copy that arrives in global memory: the transfer as issued
+    values: Sequence[Values] = ()  # for a store of registers: the stored elements, as lanes
 
 
 @dataclass(slots=True, eq=False)
@@ -58,6 +59,7 @@ class LaneViolation:
     lanes: Values
     text: Callable[[tuple[int, ...]], str]  # describes what one lane does, by its index along the six axes
     other: Instruction | None = None  # another instruction involved; each of its lines is a separate violation
+    hint: Callable[[tuple[int, ...]], str] = lambda _: ""  # returns a change that may help, as a clause
 
 
 def always(text: str) -> Callable[[tuple[int, ...]], str]:

@@ -25,6 +25,9 @@ class Violation:
         thread: index of the first thread in that block.
         fatal: true if the launch was stopped.
         count: number of threads, or elements of an array, concerned.
+        column: column of the line, from 1.
+        callers: file and line of each call that leads to the line, the innermost first.
+        hint: a change that may help, as a clause.
     """
 
     kind: str
@@ -36,12 +39,17 @@ class Violation:
     thread: Dim3 | None = None
     fatal: bool = False
     count: int | None = None
+    column: int | None = None
+    callers: tuple[tuple[str, int], ...] = ()
+    hint: str = ""
 
     def __str__(self) -> str:
         """Return the violation on one line, with its place in the source."""
         place = f"{self.source}:{self.line}"
         known = self.source is None or self.line is None or place in self.message
-        return f"{self.kind}: {self.message}" + ("" if known else f" at {place}")
+        called = "".join(f", called at {source}:{line}" for source, line in self.callers)
+        hint = f"; try {self.hint}" if self.hint else ""
+        return f"{self.kind}: {self.message}" + ("" if known else f" at {place}") + called + hint
 
 
 class Problem(NamedTuple):

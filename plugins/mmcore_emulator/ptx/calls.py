@@ -65,8 +65,11 @@ class _Copy:
         branches = instruction.opcode[0] in _BRANCHES
         operands = tuple(self._operand(operand, branches) for operand in instruction.operands)
         guard = None if instruction.guard is None else self._register(instruction.guard)
-        located = instruction if instruction.line else self.call
-        return replace(instruction, operands=operands, guard=guard, line=located.line, source=located.source)
+        located, callers = self.call, self.call.callers
+        if instruction.line:
+            located, callers = instruction, (*instruction.callers, (self.call.source, self.call.line), *callers)
+        placed = replace(instruction, line=located.line, source=located.source, column=located.column, callers=callers)
+        return replace(placed, operands=operands, guard=guard)
 
     def _register(self, register: Register) -> Register:
         return Register(register.name + self.suffix, register.type)

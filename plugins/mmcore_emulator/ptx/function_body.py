@@ -75,8 +75,9 @@ class FunctionBody:
         self._files = files
         self._scopes = [_Scope("")]
         self._opened = 0
-        self._line = 0
+        self._line = self._column = 0
         self._source = ""
+        self._called_at: tuple[tuple[str, int], ...] = ()
         self._main = 0
         self._callers: dict[_Place, _Place] = {}
         # Branches by their index in the body, with their scopes: a label may follow its branch.
@@ -145,7 +146,16 @@ class FunctionBody:
             visited.add(place)
         # Line 0 marks code without a source line; it keeps the preceding line.
         if place[1]:
-            self._line, self._source = place[1], self._files.get(place[0], "")
+            self._line, self._source, self._column = place[1], self._files.get(place[0], ""), place[2]
+            self._called_at = tuple(self._calls(place, visited))
+
+    def _calls(self, place: _Place, visited: set[_Place]) -> Iterator[tuple[str, int]]:
+        """Yield the calls that the code of a place was inlined at."""
+        while (above := self._callers.get(place)) and above not in visited:
+            visited.add(above)
+            place = above
+            if place[1]:
+                yield self._files.get(place[0], ""), place[1]
 
     def _statement(self, text: str) -> None:
         if match := _REGISTERS.match(text):
@@ -176,6 +186,8 @@ class FunctionBody:
                     bool(match["not"]),
                     self._line,
                     self._source,
+                    self._column,
+                    self._called_at,
                 )
             )
         else:

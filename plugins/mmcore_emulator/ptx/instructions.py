@@ -71,6 +71,9 @@ class Instruction:
     negated: bool = False  # true for ``@!%p``
     line: int = 0  # line of the .cu file; 0 if the compiler gave none
     source: str = ""  # name of that file
+    column: int = 0  # column of that line, from 1; 0 if the compiler gave none
+    # File and line of each call that the instruction was inlined at, the innermost first.
+    callers: tuple[tuple[str, int], ...] = ()
 
     @property
     def mnemonic(self) -> str:

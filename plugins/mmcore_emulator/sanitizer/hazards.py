@@ -23,6 +23,7 @@ from mmcore_emulator.sanitizer.asynchronous.wgmma_registers import RegisterUse, 
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
 from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers
 from mmcore_emulator.sanitizer.happens_before.vector_clocks import FlagReads, HappensBefore
+from mmcore_emulator.sanitizer.loops import Loops
 from mmcore_emulator.sanitizer.memory_hazards import EarlyAccesses, MemoryHazards
 from mmcore_emulator.sanitizer.recording import BatchRecorder, Record, Recorder, SharedReport, at_line
 from mmcore_emulator.sanitizer.shadow import GlobalShadows
@@ -57,9 +58,10 @@ class Checking(Observer):
 
     def __init__(self, shadows: GlobalShadows, recorder: Recorder, translation: Translation) -> None:
         instructions = [at for block in translation.blocks for at in block.instructions]
-        flag_reads = FlagReads(instructions)
+        loops = Loops(translation.blocks)
+        flag_reads = FlagReads(translation.blocks, loops.waiting_reads())
         self._recorder, self._order, self._layout = recorder, HappensBefore(), translation.layout
-        self._memory_hazards = partial(MemoryHazards, shadows, self._layout, flag_reads, InstructionNumbers())
+        self._memory_hazards = partial(MemoryHazards, shadows, self._layout, flag_reads, loops, InstructionNumbers())
         self._asynchronous = any(effect(at).kind in _ASYNCHRONOUS for at in instructions)
         self._registers = RegisterUse(translation.blocks)
         self.reads_flags = flag_reads.any
@@ -119,7 +121,7 @@ class BarrierHazards(Observer):
                 self._record(LaneViolation("skipped-barrier", None, block.end, absent, always(_SKIPPED)))
         for block, waiting in whole:
             for other, there in leaving:
-                if place_in_source(block.end) == place_in_source(other.end):
+                if place_in_source(block.end)[:2] == place_in_source(other.end)[:2]:
                     continue
                 together = waiting & there.any(axis=THREAD_AXES, keepdims=True)
                 if together.any():

@@ -13,10 +13,12 @@ from mmcore_emulator.machine.lanes import THREAD_AXES, Batch, Mask
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.machine.observer import Access, BulkTransfer, LaneViolation, Observer, always
 from mmcore_emulator.numerics.types import Flags, Values
-from mmcore_emulator.sanitizer.array_access import ArrayAccess, Races
+from mmcore_emulator.sanitizer.array_access import ArrayAccess
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
 from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers
 from mmcore_emulator.sanitizer.happens_before.vector_clocks import FlagReads, scope
+from mmcore_emulator.sanitizer.loops import Loops
+from mmcore_emulator.sanitizer.races import Races
 from mmcore_emulator.sanitizer.recording import Record
 from mmcore_emulator.sanitizer.shadow import Accesses, GlobalShadows, LastAccess, Shadow
 
@@ -67,6 +69,7 @@ class MemoryHazards(Observer):
         shadows: GlobalShadows,
         layout: Layout,
         flag_reads: FlagReads,
+        loops: Loops,
         instructions: InstructionNumbers,
         clocks: BatchClocks,
         early: EarlyAccesses | None,
@@ -75,7 +78,7 @@ class MemoryHazards(Observer):
         self._global, self._layout, self._flag_reads, self._instructions = shadows, layout, flag_reads, instructions
         self._clocks, self._early, self._record = clocks, early, record
         self._order, self._numbers, self._batch = clocks.order, clocks.numbers, clocks.numbers.batch
-        self._races = Races(self._batch, instructions, record)
+        self._races = Races(self._batch, instructions, loops, record)
         self._shared: dict[int, Shadow] = {}
         # The times at which bulk copies to global memory were issued.
         self._issued: dict[BulkTransfer, int] = {}
@@ -182,16 +185,15 @@ class MemoryHazards(Observer):
         strong, number = atomic or does.strong, self._instructions.number(accesses.at)
         if atomic:
             self._check_written(accesses)
-        racing = np.zeros(accesses.index.shape, np.bool_) if strong else self._check_colliding(accesses)
+        racing = np.zeros(accesses.index.shape, np.bool_) if strong else races.check_colliding(accesses)
         if strong and does.scope == "cta" and accesses.access.space == "global":
             racing |= races.check_other_blocks(accesses, shadow.strong_stores)
-        earlier: tuple[LastAccess, ...] = (*shadow.stores, *shadow.loads)
-        if not strong:
-            earlier = (*earlier, shadow.strong_stores, *shadow.strong_loads)
-        for last in earlier:
-            if accesses.access.sent is not None:  # A bulk copy lands: no barrier orders it.
+        writes: tuple[LastAccess, ...] = (*shadow.stores, *(() if strong else (shadow.strong_stores,)))
+        reads = (*shadow.loads, *(() if strong else shadow.strong_loads))
+        if accesses.access.sent is not None:  # A bulk copy lands: no barrier orders it.
+            for last in (*writes, *reads):
                 racing |= races.check_overtaking(accesses, last, self._issued[accesses.access.sent])
-            racing |= races.check(accesses, last)
+        racing |= races.check_writes(accesses, *writes) | races.check(accesses, *reads)
         if accesses.access.space == "global" and self._global.is_input(accesses.array):
             every = np.ones(accesses.index.shape, np.bool_)
             self._report("input-overwritten", accesses, every, ", which the kernel may only read")
@@ -236,24 +238,18 @@ class MemoryHazards(Observer):
         batch = () if accesses.access.space == "global" else self._batch.first
         if writes:
             self._order.tick()
-        threads = accesses.threads
+        threads, waits = accesses.threads, accesses.access.kind == "load" or self._flag_reads.waits(accesses.at)
         columns = (accesses.index, threads.lane, threads.thread, threads.block)
         for index, lane, thread, block in zip(*(column.tolist() for column in columns), strict=True):
             flag = (accesses.array.base, index, *batch)
             if reads:
-                self._order.read(flag, thread, block, acquires)
+                self._order.read(flag, thread, block, acquires, waits=waits)
             if writes:
                 self._clocks.write(flag, lane, releases, adds=accesses.access.kind == "atomic")
 
     def _check_written(self, accesses: ArrayAccess) -> None:
         text = ", where nothing has been written: its value may be anything"
         self._report("uninitialized-read", accesses, ~accesses.shadow.written[accesses.index], text)
-
-    def _check_colliding(self, accesses: ArrayAccess) -> Flags:
-        colliding = accesses.shadow.colliding(accesses.index, accesses.threads)
-        text = ", as other threads do at once: whose value stays is open"
-        self._report(f"{accesses.access.space}-race", accesses, colliding, text)
-        return colliding
 
     def _report(self, kind: str, accesses: ArrayAccess, wrong: Flags, text: str) -> None:
         if wrong.any():

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from mmcore_emulator.executor.kernel_launch import place, place_in_source
+from mmcore_emulator.executor.kernel_launch import Key, key_of, place_in_source, violation_of
 from mmcore_emulator.executor.translation.layout import Layout
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.lanes import Batch
@@ -22,8 +22,7 @@ from mmcore_emulator.sanitizer.happens_before.numbering import LaneNumbers
 
 Record: TypeAlias = Callable[[LaneViolation], None]
 """A function that records a violation."""
-_Line: TypeAlias = tuple[str | None, int | None]
-_Key: TypeAlias = tuple[str, str | None, _Line, _Line | None]
+_Key: TypeAlias = tuple[Key, tuple[str | None, int | None] | None]
 
 
 WARNINGS = (
@@ -34,8 +33,9 @@ WARNINGS = (
     "unawaited-copy",
     "unfenced-mbarrier",
     "misplaced-array",
+    "benign-race",
+    "missing-fence",
 )
-
 """Kinds of violations that are warnings."""
 
 
@@ -54,7 +54,7 @@ class Recorder:
     def add(self, violations: Iterable[Violation]) -> None:
         """Record violations that do not belong to threads."""
         for violation in violations:
-            key = (violation.kind, violation.array, (None, None), None)
+            key = (violation.kind, violation.array, (None, None), ()), None
             self.first[key], self.counts[key] = violation, 1
 
 
@@ -67,16 +67,10 @@ class BatchRecorder:
 
     def record(self, violation: LaneViolation) -> None:
         """Record what lanes of the batch do."""
-        line, other = (
-            place_in_source(violation.at),
-            None if violation.other is None else place_in_source(violation.other),
-        )
-        key = violation.kind, violation.array, line, other
+        other = None if violation.other is None else place_in_source(violation.other)
+        key = key_of(violation), other
         if key not in self._recorder.first:
-            first = self._batch.first_of(violation.lanes)
-            block, thread = self._batch.position(first)
-            message = f"{place(block, thread)} {violation.text(first)}"
-            self._recorder.first[key] = Violation(violation.kind, message, violation.array, *line, block, thread)
+            self._recorder.first[key] = violation_of(violation, self._batch)
         self._lanes[key] = self._lanes.get(key, np.zeros(self._batch.shape, np.bool_)) | violation.lanes
 
     def end(self) -> None:
@@ -133,6 +127,8 @@ class _Violation(Protocol):
     def source(self) -> str | None: ...
     @property
     def line(self) -> int | None: ...
+    @property
+    def array(self) -> str | None: ...
 
 
 V = TypeVar("V", bound=_Violation)
@@ -147,4 +143,9 @@ def hazards_and_warnings(violations: Iterable[V]) -> tuple[tuple[V, ...], tuple[
     if any(each.kind == "deadlock" for each in ordered):
         ordered = [each for each in ordered if each.kind != "unawaited-copy"]
     hazards = tuple(each for each in ordered if each.kind not in WARNINGS)
-    return hazards, tuple(each for each in ordered if each.kind in WARNINGS)
+    # Racing writes of equal values are no news where others differ.
+    races = {(each.array, each.source, each.line) for each in hazards if each.kind.endswith("-race")}
+    shown = (
+        each for each in ordered if each.kind != "benign-race" or (each.array, each.source, each.line) not in races
+    )
+    return hazards, tuple(each for each in shown if each.kind in WARNINGS)

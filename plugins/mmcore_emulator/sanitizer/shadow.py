@@ -26,16 +26,27 @@ Epochs = NDArray[np.void]
 
 
 class Accesses:
-    """Accesses of lanes to pieces, one entry for each piece of each lane, with numbers as of LaneNumbers."""
+    """Accesses of lanes to pieces, one entry for each piece of each lane, with numbers as of LaneNumbers.
 
-    def __init__(self, clocks: BatchClocks, lane: Integers) -> None:
-        self.clocks, self.lane, numbers = clocks, lane, clocks.numbers
+    ``unfenced`` clocks count as acquired; see :meth:`FlagClocks.including`.
+    """
+
+    def __init__(self, clocks: BatchClocks, lane: Integers, unfenced: str = "") -> None:
+        self.clocks, self.lane, self.unfenced, numbers = clocks, lane, unfenced, clocks.numbers
         self.thread, self.block, self.slot = numbers.thread[lane], numbers.block[lane], numbers.slot[lane]
         self.lane_bit, self.warp_bit = numbers.lane_bit[lane], numbers.warp_bit[lane]
         self.horizon = clocks.horizon[lane]
 
     def __getitem__(self, chosen: Flags | Integers) -> Accesses:
-        return Accesses(self.clocks, self.lane[chosen])
+        return Accesses(self.clocks, self.lane[chosen], self.unfenced)
+
+    def with_fences(self, unfenced: str) -> Accesses:
+        """Return the same accesses, before which fences acquire ``unfenced`` clocks."""
+        return Accesses(self.clocks, self.lane, unfenced)
+
+    def has_acquired(self, thread: int, epoch: Epoch) -> bool:
+        """Return True if a thread has acquired clocks that include accesses of others."""
+        return self.clocks.order.has_acquired(thread, epoch, self.unfenced)
 
     def by_rank(self, index: Integers) -> Iterator[tuple[int, Integers, Accesses]]:
         """Yield the ranks in their clusters of the lanes' blocks, each with its pieces and accesses."""
@@ -70,7 +81,7 @@ class Accesses:
                 epoch = Epoch(*earlier[entry].tolist())
                 if epoch.warps & (epoch.warps - 1):
                     epoch = epoch._replace(lanes=int(EVERY_LANE))
-                unordered[entry] = not clocks.order.has_acquired(int(self.thread[entry]), epoch)
+                unordered[entry] = not self.has_acquired(int(self.thread[entry]), epoch)
         return unordered
 
 
@@ -170,7 +181,7 @@ class LastStrongStores(LastAccess):
     def unordered_with(self, index: Integers, accesses: Accesses) -> Flags:
         unordered = super().unordered_with(index, accesses)
         left = {
-            entry: self._not_acquired(int(index[entry]), int(accesses.thread[entry]), accesses.clocks)
+            entry: self._not_acquired(int(index[entry]), int(accesses.thread[entry]), accesses)
             for entry in np.flatnonzero(unordered).tolist()
         }
         while left:  # Compare each access with one more thread's stores.
@@ -181,11 +192,11 @@ class LastStrongStores(LastAccess):
             left = {entry: left[entry] for entry in entries[ordered].tolist()}
         return unordered
 
-    def _not_acquired(self, piece: int, thread: int, clocks: BatchClocks) -> Iterator[Epoch]:
+    def _not_acquired(self, piece: int, thread: int, accesses: Accesses) -> Iterator[Epoch]:
         """Yield the stores of other threads to a piece that a thread has neither observed nor acquired from flags."""
         observed = self._observed.get((thread, piece), 0)
         for other, epoch in self._by_thread[piece].items():
-            if other != thread and epoch.time >= observed and not clocks.order.has_acquired(thread, epoch):
+            if other != thread and epoch.time >= observed and not accesses.has_acquired(thread, epoch):
                 yield epoch
 
     def note_in_turn(self, index: Integers, accesses: Accesses, at: int, *, stores: bool, observes: bool) -> None:

@@ -20,15 +20,10 @@ from mmcore_sources.cuda_file.options import normalised, words_of
 
 
 def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -> FileKernel:
-    """Return the kernel of a file.
+    """Return the kernel of a file, under a name that none of the ``taken`` kernels of other files has.
 
-    Args:
-        reference: the file's path as "file", and options or attributes of a kernel by name. Values that were "inferred"
-            before are inferred again.
-        taken: the kernels of other files, by name.
-
-    Raises:
-        InvalidKernel: the file cannot be read, or does not contain enough.
+    The reference contains the path as "file", and options or attributes of a kernel by name. Values that were
+    "inferred" before are inferred again. Raises InvalidKernel if the file cannot be read, or does not contain enough.
     """
     path = path_of(reference)
     inferred = inferred_of(reference)

@@ -1,4 +1,4 @@
-"""Hints for a result, tried at a small size: other readings of a wrong kernel, and edges of a right one."""
+"""Hints for a result: other readings of a wrong kernel, tried at a small size."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from mmcore.errors import MmcoreError
 from mmcore.executor import measure_cell
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
-from mmcore.kernel_reference import FileKernel
 from mmcore.registry import registry
 from mmcore.result import Result
-from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 
@@ -24,12 +22,11 @@ _SECONDS = 10.0
 
 
 def hints(result: Result) -> Iterator[str]:
-    """Yield the guesses behind a wrong product, and options that make it right; or a size where a right one fails."""
+    """Yield the guesses behind a wrong product, and options that make it right."""
     file = registry().files.get(result.kernel)
     if file is None or result.timed_out or result.cell.force:
         return
     if result.verification is not None and result.verification.verified:
-        yield from _edges(file, result)
         return
     guessed = [note for note in inferred_of(file.reference).notes if note.guessed]
     if guessed:
@@ -40,20 +37,6 @@ def hints(result: Result) -> Iterator[str]:
     for option, values in _others(file.kernel):
         if _right(replace(small, kernel={**file.reference, **values})):
             yield f"hint: with {option} the product is right at {small.m}×{small.n}×{small.k}"
-            return
-
-
-def _edges(file: FileKernel, result: Result) -> Iterator[str]:
-    """Yield a note if a kernel that is right at multiples of 16 is wrong at another allowed size."""
-    cell = result.cell
-    if any(size % 16 for size in (cell.m, cell.n, cell.k)):
-        return
-    for m, n, k in ((65, 66, 67), (67, 67, 67)):
-        small = _at(_small(cell, file.kernel), file.kernel, m, n, k)
-        if not file.kernel.violations(small.problem(file.kernel), small.config_of(file.kernel)):
-            if _right(small) is False:
-                again = launch_command("run", replace(small, device=cell.device, seed=None))
-                yield f"note: at {m}×{n}×{k}, which whole tiles do not cover, it is wrong: {again}"
             return
 
 

@@ -54,11 +54,8 @@ def words_of(reference: Mapping[str, Any]) -> list[str]:
 def normalised(reference: Mapping[str, Any]) -> dict[str, Any]:
     """Return a reference without its file, in the terms of :func:`~mmcore_sources.cuda_file.inference.infer.infer`.
 
-    ``args`` become a list, ``define`` and ``option`` attributes of a kernel, ``configs`` parameters and a block.
-
-    Raises:
-        InvalidKernel: a macro has no name.
-        InvalidConfig: a parameter has no name.
+    ``args`` become a list, ``define`` and ``option`` attributes of a kernel, ``configs`` parameters and a block. Raises
+    InvalidKernel or InvalidConfig for a macro or parameter without a name.
     """
     given = {name: value for name, value in reference.items() if name not in ("file", "inferred")}
     defines = {}

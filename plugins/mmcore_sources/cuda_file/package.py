@@ -13,8 +13,8 @@ from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.constraints import Constraint
 from mmcore_sources.cuda_file.files import headers_of, inferred_of
 from mmcore_sources.cuda_file.inference.expressions import Derived, LaunchText, parse_expressions, python_text
-from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.infer import Inferred
+from mmcore_sources.cuda_file.inference.parameters import FixedSizes
 
 _OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", "defines", "options")
 _USUAL = {"dtype": "float32", "output": "float32", "alpha": 1.0}
@@ -53,11 +53,7 @@ def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch
 def package_files(reference: Mapping[str, Any], kernel: str, module: str, source: str) -> dict[str, str]:
     """Return a module that declares a file's kernel, its source, and the headers that it includes: texts by path.
 
-    Args:
-        reference: the file, with its options.
-        kernel: the kernel's name in the package.
-        module: name of the module's file.
-        source: name of the source's file.
+    ``kernel`` is its name in the package; ``module`` and ``source`` are the names of the two files.
     """
     path = Path(reference["file"]).absolute()
     text = read_text(path)
@@ -101,17 +97,14 @@ def declaration(inferred: Inferred, kernel: str, source: str) -> str:
             rows.append((name, written, why.get(_WHY.get(name, ""), "")))
     if constraints:
         rows.append(("constraints", _tuple([f"{type(each).__name__}()" for each in constraints]), ""))
-    body = "".join(_comment(reason) + f"        {name}={value},\n" for name, value, reason in rows)
+    comments = [f"        # {reason[0].upper()}{reason[1:]}.\n" if reason else "" for _, _, reason in rows]
+    body = "".join(f"{above}        {name}={value},\n" for above, (name, value, _) in zip(comments, rows, strict=True))
     names = [each for each in ("Config", "DeviceProperties", "Launch", "Problem", "Scalar", "Square", "ceil_div")
              if re.search(rf"\b{each}\b", before + body)]  # fmt: skip
     imports = ", ".join(sorted(["Kernel", "hookimpl", *names], key=lambda each: (each.islower(), each)))
     math = "import math\n\n" * ("math." in before + body)
     head = f'"""{kernel}: {attributes["title"]}."""\n\n{math}from mmcore import {imports}\n\n{before}'
     return head + _HOOK.format(body=body)
-
-
-def _comment(reason: str) -> str:
-    return f"        # {reason[0].upper()}{reason[1:]}.\n" if reason else ""
 
 
 def _text(value: str) -> str:

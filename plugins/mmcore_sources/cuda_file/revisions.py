@@ -10,9 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-from mmcore.cache_directory import cache_directory
 from mmcore.errors import InvalidKernel
-from mmcore.files import DATA_BYTES
+from mmcore.files import DATA_BYTES, cache_directory
 from mmcore.kernel.declaration import Kernel
 
 _SECONDS = 60  # time limit of a Git command
@@ -23,13 +22,9 @@ _OBJECTS_ALONE = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_N
 def source_revision(kernel: Kernel, version: str) -> str:
     """Return the path of a kernel's source in another version.
 
-    Args:
-        kernel: the kernel.
-        version: a folder with a file of the source's name at any depth, or a revision ("HEAD~1", a branch, a tag) of
-            the source's repository. The files of the source's folder in that revision are unpacked into the cache.
-
-    Raises:
-        InvalidKernel: there is no such folder or revision, or it has no such file.
+    A version is a folder with a file of the source's name at any depth, or a revision ("HEAD~1", a branch, a tag) of
+    the source's repository. The files of the source's folder in that revision are unpacked into the cache. Raises
+    InvalidKernel if there is no such folder or revision, or if it has no such file.
     """
     source = kernel.source.resolve()
     if os.path.isdir(version):
@@ -84,11 +79,8 @@ def _unpack(repository: Path, tree: str, folder: Path) -> None:
         unpacked.mkdir()
         for mode, _, _, size, name in rows:
             path = unpacked / os.fsdecode(name)
-            if (
-                ".." in path.parts
-                or not path.is_relative_to(unpacked)
-                or not blobs.readline().endswith(b" %s\n" % size)
-            ):
+            inside = path.is_relative_to(unpacked) and ".." not in path.parts
+            if not inside or not blobs.readline().endswith(b" %s\n" % size):
                 raise ValueError(f"the repository has no {path.name} that can be read")
             content = blobs.read(int(size))
             blobs.readline()

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from mmcore_sources.cutedsl.declaration import cutedsl_kernel
+from mmcore_sources.cutedsl.build import cutedsl_kernel
 
 __all__ = ["cutedsl_kernel"]

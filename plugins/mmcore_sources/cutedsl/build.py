@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,9 @@ from mmcore.compile.compiled_module import Binary
 from mmcore.errors import CompileError, CompilerMissing, InvalidKernel
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace
 from mmcore.kernel.configs import Config
+from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
-from mmcore_sources.python_function import imported
+from mmcore_sources.python_function import imported, source_of
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 # The DSL's names of types.
@@ -30,25 +31,17 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class CuteBuild:
-    """The build rule of a CuTe DSL kernel.
+    """The build rule of a CuTe DSL kernel."""
 
-    Attributes:
-        function: the ``@cute.kernel`` function, or "module:function".
-        arguments: the arguments of its first parameters; the others are compiled in.
-        shared_bytes: dynamic shared memory of a block, in bytes.
-    """
-
-    function: Any
-    arguments: tuple[Argument, ...]
-    shared_bytes: Callable[[Config], int] | None
+    function: Any  # the ``@cute.kernel`` function, or "module:function"
+    arguments: tuple[Argument, ...]  # the arguments of its first parameters; the others are compiled in
+    shared_bytes: Callable[[Config], int] | None  # dynamic shared memory of a block, in bytes
 
     def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
         """Return the code for an architecture such as "90a".
 
-        Raises:
-            InvalidKernel: the function's parameters do not match the declaration.
-            CompileError: the DSL rejects it.
-            CompilerMissing: the DSL is not installed.
+        Raises InvalidKernel for parameters unlike the declaration's, CompileError if the DSL rejects them, or
+        CompilerMissing.
         """
         try:
             import cutlass
@@ -79,7 +72,6 @@ class CuteBuild:
         return Binary(artifacts.CUBIN, artifacts.PTX, shared_bytes)
 
     def _constants(self, function: Any, config: Config) -> dict[str, Any]:
-        """Return the values of the parameters that are compiled in."""
         import inspect  # slow to import, and not needed to list kernels
 
         names = list(inspect.signature(inspect.unwrap(function)).parameters)
@@ -105,3 +97,24 @@ def _example(cutlass: Any, argument: Argument, problem: Problem) -> Any:
     if not isinstance(argument, str | Scalar):
         raise InvalidKernel(f"{argument!r} cannot be passed: the DSL makes its tensor maps itself")
     return getattr(cutlass, _TYPES["int32" if isinstance(argument, str) else argument.type])(1)
+
+
+def cutedsl_kernel(
+    *, function: Any, arguments: Sequence[Argument], shared_bytes: Callable[[Config], int] | None = None, **further: Any
+) -> Kernel:
+    """Return a kernel that CuTe DSL compiles.
+
+    Args:
+        function: the ``@cute.kernel`` function, or "module:function" to import it only when needed. Its parameters
+            after the arguments are ``cutlass.Constexpr``, and get the config's values by name.
+        arguments: as for :class:`~mmcore.Kernel`. Matrices are passed as ``cute.Pointer``, sizes as ``Int32``, and a
+            :class:`~mmcore.Scalar` as its type.
+        shared_bytes: the bytes of a block's shared memory that the function takes from a ``SmemAllocator``, which the
+            code does not record. Memory from ``cute.arch.alloc_smem`` is known.
+        further: as for :class:`~mmcore.Kernel`: ``name``, ``configs``, ``grid``, ``dtype``, ``constraints``, …
+    """
+    return Kernel(
+        arguments=tuple(arguments),
+        build=CuteBuild(function, tuple(arguments), shared_bytes),
+        **{"source": source_of(function), **further},
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mmcore import Int32Index, Kernel, hookimpl
-from mmcore_sources.cutedsl.declaration import cutedsl_kernel
+from mmcore_sources.cutedsl.build import cutedsl_kernel
 
 
 @hookimpl

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from mmcore_sources.triton.declaration import triton_kernel
+from mmcore_sources.triton.build import triton_kernel
 
 __all__ = ["triton_kernel"]

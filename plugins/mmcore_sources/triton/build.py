@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mmcore.compile.compiled_module import Binary
 from mmcore.errors import CompileError, CompilerMissing, InvalidKernel
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace, scalar_value
-from mmcore.kernel.configs import BLOCK, Config
+from mmcore.kernel.configs import BLOCK, Config, Space
+from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
-from mmcore_sources.python_function import imported
+from mmcore_sources.python_function import imported, source_of
 
 _ELEMENTS = {
     "float16": "fp16",
@@ -29,29 +30,22 @@ _ELEMENTS = {
 _NUMBERS = {f"{sign}int{bits}": f"{sign or 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)} | _ELEMENTS
 # Triton's attribute of multiples of 16, which allow wide loads.
 _DIVISIBLE, _BY_16 = 16, [["tt.divisibility", 16]]
+_WARP = 32
 
 
 @dataclass(frozen=True)
 class TritonBuild:
-    """The build rule of a Triton kernel.
+    """The build rule of a Triton kernel."""
 
-    Attributes:
-        function: the ``@triton.jit`` function, or "module:function".
-        arguments: the arguments of its parameters other than ``tl.constexpr``; whole numbers are compiled in.
-        options: options of Triton's compiler for every config, by name.
-    """
-
-    function: Any
-    arguments: tuple[Argument | int, ...]
-    options: tuple[tuple[str, Any], ...] = ()
+    function: Any  # the ``@triton.jit`` function, or "module:function"
+    arguments: tuple[Argument | int, ...]  # of parameters other than ``tl.constexpr``; whole numbers are compiled in
+    options: tuple[tuple[str, Any], ...] = ()  # options of Triton's compiler for every config, by name
 
     def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
         """Return the code for an architecture such as "90a".
 
-        Raises:
-            InvalidKernel: the function's parameters do not match the declaration.
-            CompileError: Triton rejects it.
-            CompilerMissing: Triton is not installed.
+        Raises InvalidKernel for parameters unlike the declaration's, CompileError if Triton rejects them, or
+        CompilerMissing.
         """
         try:
             import triton
@@ -97,7 +91,7 @@ class TritonBuild:
 
     def _binary(self, compiled: Any) -> Binary:
         """Return the code, with the facts about it that a launch needs."""
-        from mmcore_cuda.binaries.ptx import read_ptx
+        from mmcore_cuda.binaries.code import read_ptx
 
         if getattr(compiled.metadata, "global_scratch_size", 0):
             raise InvalidKernel("it needs device memory of Triton's own (global scratch), which mmcore does not give")
@@ -134,3 +128,38 @@ def _parameter(name: str, argument: Argument | int, problem: Problem) -> _Parame
     scalar = Scalar(argument) if isinstance(argument, str) else argument
     number = scalar_value(scalar, problem)
     return _Parameter(name, _NUMBERS[scalar.type], divisible="int" in scalar.type and number % _DIVISIBLE == 0)
+
+
+def triton_kernel(
+    *,
+    function: Any,
+    arguments: Sequence[Argument | int],
+    configs: Sequence[Mapping[str, Any]] | Space,
+    options: Mapping[str, Any] | None = None,
+    **further: Any,
+) -> Kernel:
+    """Return a kernel that Triton compiles.
+
+    Args:
+        function: the ``@triton.jit`` function, or "module:function" to import it only when needed.
+        arguments: the arguments of its parameters other than ``tl.constexpr``, in order, as for
+            :class:`~mmcore.Kernel`. A whole number is compiled in, such as 1 for the stride between columns.
+        configs: by name, the values of its ``tl.constexpr`` parameters, ``num_warps`` (4 by default), ``num_stages``
+            and other options of Triton's compiler. The thread block follows from ``num_warps``.
+        options: options of Triton's compiler for every config.
+        further: as for :class:`~mmcore.Kernel`: ``name``, ``grid``, ``dtype``, ``constraints``, …
+    """
+    taken = tuple(arguments)
+    return Kernel(
+        configs=_with_block(configs),
+        arguments=tuple(each for each in taken if not isinstance(each, int)),
+        build=TritonBuild(function, taken, tuple((options or {}).items())),
+        **{"source": source_of(function), **further},
+    )
+
+
+def _with_block(configs: Sequence[Mapping[str, Any]] | Space) -> Sequence[Mapping[str, Any]] | Space:
+    block = {"block": lambda config: (_WARP * config.num_warps,)}
+    if isinstance(configs, Space):
+        return replace(configs, parameters={"num_warps": (4,), **configs.parameters, **block})
+    return [{**config, "num_warps": config.get("num_warps", 4), **block} for config in configs]

@@ -23,7 +23,6 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3, dim3
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
-from mmcore.planning.plan import launches
 from mmcore_tools.conform.outcome import Case, Cases
 
 MOST_PER_CONFIG = 48
@@ -156,7 +155,7 @@ class _Search:
         """Return an allowed multiple of the rows (m) or columns (n) that a block computes, found from the grid."""
         extent = USUAL_TILE
         problems = _varied(self._base, axis, ((0, size) for size in range(1, _LARGEST + 2)))
-        blocks = (launches(self.kernel, problem, self.config, self.device)[0].grid_dim.size for problem in problems)
+        blocks = (self.kernel.launches(problem, self.config, self.device)[0].grid_dim.size for problem in problems)
         with contextlib.suppress(InvalidKernel):
             first = next(blocks)
             changed = (size for size, several in enumerate(blocks, 1) if several != first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import shlex
 from collections import Counter
@@ -148,7 +149,20 @@ class _Tests:
         found = self._ask(self.device, "found_cases", self.reference)
         for name in ("allowed", "violating"):
             found[name] = tuple(Case(**{**each, "cell": Cell(**each["cell"] | common)}) for each in found[name])
-        return Cases(**found)
+        cases = Cases(**found)
+        return replace(cases, allowed=(*cases.allowed, *self._code_cases(cases)))
+
+    def _code_cases(self, cases: Cases) -> Iterator[Case]:
+        """Yield the cases that the code of each config asks for and that are no cases yet."""
+        first = {case.config: case for case in reversed(cases.allowed)}
+        known = {(case.config, case.size) for case in cases.allowed}
+        for config, case in first.items():
+            cell = case.cell.on(self.sanitizer)
+            with contextlib.suppress(MmcoreError):  # the cases themselves show why it cannot run
+                for values in self._ask(self.sanitizer, "code_cases", cell.to_json(), config):
+                    found = Case(**{**values, "cell": Cell(**values["cell"]).on(self.device)})
+                    if (config, found.size) not in known:
+                        yield found
 
     def steps(self, cases: Cases, outcomes: Sequence[Outcome]) -> Iterator[tuple[str, Iterator[Outcome]]]:
         """Yield the tests with their names, the allowed cases first; ``outcomes`` are those of the earlier tests."""

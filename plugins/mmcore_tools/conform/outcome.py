@@ -43,6 +43,11 @@ class Case:
         return f"{cell.m}×{cell.n}×{cell.k}{gaps} with {self.config} ({self.why}){', forced' if cell.force else ''}"
 
     @property
+    def size(self) -> tuple[int, ...]:
+        """The sizes and leading dimensions."""
+        return tuple(getattr(self.cell, name) for name in ("m", "n", "k", "lda", "ldb", "ldc"))
+
+    @property
     def work(self) -> int:
         """The number of multiplications, m·n·k."""
         return self.cell.m * self.cell.n * self.cell.k

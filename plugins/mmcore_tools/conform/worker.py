@@ -26,10 +26,12 @@ from mmcore.verify.not_finite import with_not_finite
 from mmcore.verify.verify_launches import mixed_inputs, verify_launches
 from mmcore_cuda.occupancy.compiled import capability_target, compiled_occupancies, target_plan
 from mmcore_emulator.adapter.check import check_cell
+from mmcore_emulator.adapter.examination import sizes_of_code
 from mmcore_emulator.adapter.profile import over_read_elements
 from mmcore_tools.conform.cases import find_cases
 from mmcore_tools.conform.outcome import FAILED, PASSED, SKIPPED
 
+_CODE_WORK = 8.0  # estimated seconds of the cases that a config's code asks for
 _KINDS = {
     "bounds": ("out-of-bounds-write", "out-of-bounds-read", "illegal-address"),
     "inputs": ("input-overwritten",),
@@ -54,6 +56,14 @@ def found_cases(device: Device, phases: Phases, reference: KernelReference) -> d
         raise ConstraintViolation(kernel.name, [f"it needs compute capability {needed}; {device.name} has {has}"])
     with phases("plan"):
         return asdict(find_cases(kernel, device.properties))
+
+
+def code_cases(device: Device, phases: Phases, values: CellJson, config: str) -> list[dict[str, Any]]:
+    """Return the test cases that a kernel's code asks for in the config of a cell, which ``config`` identifies."""
+    cell = Cell.from_json(values)
+    with phases("plan"):
+        sizes = sizes_of_code(cell, device, _CODE_WORK)
+    return [{"cell": asdict(size.cell(cell)), "config": config, "why": size.why} for size in sizes]
 
 
 def refuse_case(device: Device, phases: Phases, values: CellJson) -> Findings:
@@ -233,12 +243,14 @@ def _second_failure(loaded: LoadedKernel, problem: Problem, inputs: Matrices) ->
     verified = verify_launches(loaded, problem, inputs)
     if any(violation.fatal for violation in verified.violations):
         _failures(loaded.plan, verified.violations)
-        worst = verified.violations[-1]
-        return str(worst) if worst.kind in _REFUSALS else f"the second run failed where the first did not: {worst}"
+    if refusals := [str(each) for each in verified.violations if each.kind in _REFUSALS and inputs.not_finite]:
+        return refusals[0]
+    if any(violation.fatal for violation in verified.violations):
+        return f"the second run failed where the first did not: {verified.violations[-1]}"
     if verified.verification is None or verified.verification.mismatch is None:
         return ""
     found, outcome = verified.verification.mismatch, verified.verification
     if inputs.not_finite:
         return f"with NaN and infinities in A and B, {found}; {outcome.extent}"
     what = f"run again on other inputs, element ({found.row}, {found.column}) of C is wrong"
-    return "; ".join(filter(None, (what, outcome.extent, outcome.reduced)))
+    return "; ".join(filter(None, (what, outcome.extent, outcome.reduced, *map(str, verified.violations))))

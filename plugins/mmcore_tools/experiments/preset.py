@@ -103,7 +103,6 @@ class Preset:
 
     @property
     def problems(self) -> tuple[tuple[int, int, int], ...]:
-        """The m, n and k of each size."""
         return tuple(map(_extents, self.sizes))
 
     @property
@@ -133,7 +132,6 @@ class Preset:
         return replace(form, title=title, measures=self.measures if timed else (UNTIMED,))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the preset's part of results and lists."""
         same = {name: getattr(self, name) for name in _AS_DECLARED}
         return {**same, "sizes": self.problems, "blocks": self.block_texts, "configs": self.configs}
 

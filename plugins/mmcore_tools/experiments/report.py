@@ -103,7 +103,6 @@ def _number(value: float | None) -> str:
 
 
 def _common(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return the varying columns in which all rows agree."""
     return {name: rows[0][name] for name in _VARYING if rows and len({row[name] for row in rows}) == 1}
 
 

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from mmcore.cli.options import number_type, size_type, sizes_type
 from mmcore.cli.output import json_option, loaded_registry, render, write, write_json
 from mmcore.messages import say
-from mmcore_tools.history.hosts import outliers
-from mmcore_tools.history.measurements import Measurement, Subject
-from mmcore_tools.history.reading import History, read
-from mmcore_tools.history.trends import SLOWER, Limits, first_of_last_days, trends
+from mmcore_tools.history.reading import History, Measurement, Subject, read
+from mmcore_tools.history.trends import SLOWER, Limits, first_of_last_days, outliers, trends
 from mmcore_tools.plots.files import picture_path, require_matplotlib, save
 from mmcore_tools.saved import InvalidResults
 
 
-def _percent_type(text: str) -> float:
-    """Return the number of "3" or "3%"."""
-    percent: float = number_type(0, 1e6, float)(text.removesuffix("%"))
-    return percent
+def _percent_type(text: str) -> Any:
+    return number_type(0, 1e6, float)(text.removesuffix("%"))
 
 
 @click.command("bench-history")
@@ -41,15 +37,7 @@ def _percent_type(text: str) -> float:
 @click.option("--all", "every", is_flag=True, help="List the other series too.")
 @json_option
 def bench_history(
-    folder: Path,
-    kernels: tuple[str, ...],
-    size: tuple[int, ...] | None,
-    cards: tuple[str, ...],
-    fail: float,
-    window: int,
-    output: Path | None,
-    every: bool,
-    as_json: bool,
+    folder: Path, fail: float, window: int, output: Path | None, every: bool, as_json: bool, **wanted: Any
 ) -> int:
     """Find kernels that became slower.
 
@@ -63,7 +51,10 @@ def bench_history(
     history, limits = read(folder), Limits(fail, window)
     for problem in history.problems:
         say(f"warning: {problem}")
-    chosen = partial(_is_chosen, kernels=kernels, size=size, cards=cards)
+
+    def chosen(subject: Subject) -> bool:
+        return _is_chosen(subject, **wanted)
+
     series = _series(folder, history, chosen)
     lately = first_of_last_days(history.series.values())
     wrong = [each for each in history.unverified(lately) if chosen(each.subject)]
@@ -84,11 +75,8 @@ def bench_history(
 
 
 def _is_chosen(subject: Subject, *, kernels: Sequence[str], size: tuple[int, ...] | None, cards: Sequence[str]) -> bool:
-    return (
-        _matches(subject.kernel, kernels)
-        and size in (None, (subject.m, subject.n, subject.k))
-        and _matches(subject.card.name, cards)
-    )
+    same_size = size in (None, (subject.m, subject.n, subject.k))
+    return same_size and _matches(subject.kernel, kernels) and _matches(subject.card.name, cards)
 
 
 def _series(

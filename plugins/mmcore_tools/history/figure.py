@@ -14,7 +14,7 @@ from matplotlib import rc_context, rcParams
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from mmcore_tools.history.measurements import Card
+from mmcore_tools.history.reading import Card
 from mmcore_tools.history.trends import Limits, Trend
 from mmcore_tools.plots.drawing import Drawing, Look, looks
 

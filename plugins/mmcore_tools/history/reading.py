@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mmcore.cell import WAYS
 from mmcore.messages import visible
 from mmcore.result import SCHEMA
 from mmcore_pytest.saved_results import KEY, is_ours
-from mmcore_tools.history.measurements import Card, Measurement, Run, Subject, Unverified
 from mmcore_tools.saved import DAMAGE, HOW, InvalidResults, damage, one_of, saved_document, text, whole
 
+USUAL_MEASURE = "kernel-warm"
 UNVERIFIED, UNTIMED, UNKNOWN = "not verified", "without device times", "of a version that this mmcore does not read"
 """The reasons to leave a result out of a history."""
 
@@ -35,23 +35,85 @@ _VERSIONS = {
 }
 
 
-@dataclass
-class History:
-    """The runs of a folder.
+class Card(NamedTuple):
+    """A model of card: its name, and its number of multiprocessors, 0 if unknown."""
 
-    Attributes:
-        series: the measurements of each subject, in the order of their dates.
-        wrong: the runs of each subject whose product was wrong, on a device with device times.
-        files: the number of files that were read.
-        left_out: the number of results without a place here, by the reason.
-        problems: a sentence about each damaged file.
+    name: str
+    multiprocessors: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.multiprocessors} multiprocessors)" if self.multiprocessors else self.name
+
+
+class Subject(NamedTuple):
+    """The subject of a series: a kernel in one config, for one product, measured in one way on one model of card.
+
+    ``config`` and ``measure`` are parts of a test's id, such as "b16" and "kernel-warm".
     """
 
-    series: dict[Subject, Sequence[Measurement]] = field(default_factory=dict)
-    wrong: dict[Subject, list[Run]] = field(default_factory=dict)
-    files: int = 0
-    left_out: Counter[str] = field(default_factory=Counter)
-    problems: list[str] = field(default_factory=list)
+    card: Card
+    kernel: str
+    m: int
+    n: int
+    k: int
+    config: str
+    measure: str
+
+    @property
+    def size(self) -> str:
+        return str(self.n) if self.m == self.n == self.k else f"{self.m}×{self.n}×{self.k}"
+
+    @property
+    def label(self) -> str:
+        """The name of the series in a legend, with the measure unless it is the usual one."""
+        measure = [] if self.measure == USUAL_MEASURE else [self.measure]
+        return " ".join([self.kernel, self.size, self.config, *measure])
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A saved run."""
+
+    date: datetime  # when it was saved, in UTC
+    host: str  # the name of its host; empty if unknown
+    commit: str  # the first digits of the commit's id, with "+" if there were uncommitted changes; empty if unknown
+    versions: Mapping[str, str]  # of the driver, CUDA, NVRTC, mmcore, its plugins, and the card's highest clock
+
+    @property
+    def day(self) -> str:
+        return self.date.date().isoformat()
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """The time that one run measured for a subject."""
+
+    run: Run
+    ms: float  # the median of the rounds
+    clock_mhz: float | None = None  # the SM clock during the measurement; None if unknown
+    throttled: bool = False  # True if heat or the power supply held the clock back
+
+
+class Unverified(NamedTuple):
+    """A subject whose product was wrong in the newest run of a host."""
+
+    subject: Subject
+    run: Run
+
+    def __str__(self) -> str:
+        host = f"{self.run.host}, " if self.run.host else ""
+        return f"{self.subject.label} ({host}{self.run.day})"
+
+
+@dataclass
+class History:
+    """The runs of a folder."""
+
+    series: dict[Subject, Sequence[Measurement]] = field(default_factory=dict)  # in the order of their dates
+    wrong: dict[Subject, list[Run]] = field(default_factory=dict)  # by subjects whose product was wrong
+    files: int = 0  # the number of files that were read
+    left_out: Counter[str] = field(default_factory=Counter)  # the number of results without a place here, by the reason
+    problems: list[str] = field(default_factory=list)  # a sentence about each damaged file
 
     @property
     def left_out_text(self) -> str:

@@ -13,10 +13,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mmcore_tools.history.hosts import Outlier
-from mmcore_tools.history.measurements import USUAL_MEASURE, Run, Subject, Unverified
-from mmcore_tools.history.reading import History
-from mmcore_tools.history.trends import FASTER, LATELY, NEW, OLD, SLOWER, Limits, Trend, Verdict, counted
+from mmcore_tools.history.reading import USUAL_MEASURE, History, Run, Subject, Unverified
+from mmcore_tools.history.trends import FASTER, LATELY, NEW, OLD, SLOWER, Limits, Outlier, Trend, Verdict, counted
 from mmcore_tools.plots.results import number
 
 _WIDTH = 80  # of a table, so that it fits every terminal

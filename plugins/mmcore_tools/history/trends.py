@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import NamedTuple
 
-from mmcore_tools.history.measurements import Measurement, Run, Subject
+from mmcore_tools.history.reading import Card, Measurement, Run, Subject
 
 SLOWER, FASTER, UNCHANGED, NEW, OLD = "slower", "faster", "unchanged", "new", "not measured lately"
 STATES = (SLOWER, FASTER, UNCHANGED, NEW, OLD)
@@ -61,23 +61,14 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """The comparison of a host's newest run with its reference.
-
-    Attributes:
-        newest: the run.
-        state: one of :data:`STATES`.
-        reference_ms: the median of the reference; None if there is none.
-        noise_ms: the difference from the reference that may be noise.
-        since: the first of the last runs that all differ as the newest does, or the newest if it is OLD; else None.
-        differences: other facts in which the newest run differs from all of the reference.
-    """
+    """The comparison of a host's newest run with its reference."""
 
     newest: Measurement
-    state: str = NEW
-    reference_ms: float | None = None
-    noise_ms: float = 0.0
-    since: Run | None = None
-    differences: Sequence[Difference] = ()
+    state: str = NEW  # one of :data:`STATES`
+    reference_ms: float | None = None  # the median of the reference; None if there is none
+    noise_ms: float = 0.0  # the difference from the reference that may be noise
+    since: Run | None = None  # the first of the last runs that all differ alike; the newest if it is OLD
+    differences: Sequence[Difference] = ()  # other facts in which the newest run differs from all of the reference
 
     @property
     def change_percent(self) -> float | None:
@@ -92,17 +83,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Trend:
-    """A series with its verdicts.
-
-    Attributes:
-        subject: the subject of the series.
-        measurements: all runs, in the order of their dates.
-        verdicts: one for each host with a recent run, the worst first; one for the last run if the series is OLD.
-    """
+    """A series with its verdicts."""
 
     subject: Subject
-    measurements: Sequence[Measurement]
-    verdicts: Sequence[Verdict]
+    measurements: Sequence[Measurement]  # all runs, in the order of their dates
+    verdicts: Sequence[Verdict]  # for each host with a recent run, the worst first; the last run's if OLD
 
     @property
     def worst(self) -> Verdict:
@@ -115,7 +100,6 @@ class Trend:
 
     @property
     def hosts(self) -> Sequence[str]:
-        """The hosts with this state."""
         return [each.newest.run.host for each in self.verdicts if each.state == self.state]
 
 
@@ -190,3 +174,63 @@ def _differences(newest: Measurement, reference: Sequence[Measurement]) -> list[
     if newest.throttled and not any(each.throttled for each in reference):
         found.append(Difference("clock", "free", "held back by heat or power supply"))
     return found
+
+
+class Outlier(NamedTuple):
+    """A host that is slower or faster than the others."""
+
+    card: Card
+    host: str
+    percent: float  # how much longer it takes, the median over its series
+    series: int  # the number of these series
+    first: str  # the days of its first and last run there, as YYYY-MM-DD
+    last: str
+    hosts: int  # the number of hosts that were compared
+
+    def __str__(self) -> str:
+        how = "slower" if self.percent > 0 else "faster"
+        others = "the other host" if self.hosts == 2 else f"the median of {self.hosts} hosts"
+        days = self.first if self.first == self.last else f"{self.first} to {self.last}"
+        return f"host {self.host} is {abs(self.percent):.1f} % {how} than {others}, {days}"
+
+
+class _Comparison(NamedTuple):
+    percent: float
+    first: str
+    last: str
+    hosts: frozenset[str]
+
+
+def outliers(series: Mapping[Subject, Sequence[Measurement]], percent: float) -> list[Outlier]:
+    """Return the hosts that differ from the others by more than a percentage, the median over all of their series.
+
+    In a series, a host's median is compared with the median of all hosts' medians between its first and its last day.
+    Of two hosts, the faster one is the reference.
+    """
+    compared: dict[tuple[Card, str], list[_Comparison]] = {}
+    for subject, measurements in series.items():
+        for host, comparison in _compared(measurements):
+            compared.setdefault((subject.card, host), []).append(comparison)
+    found = [_outlier(card, host, each) for (card, host), each in compared.items()]
+    return sorted(each for each in found if abs(each.percent) > percent + 100 * ROUNDING)
+
+
+def _outlier(card: Card, host: str, compared: Sequence[_Comparison]) -> Outlier:
+    percents, firsts, lasts, hosts = zip(*compared, strict=True)
+    several = len(frozenset().union(*hosts))
+    return Outlier(card, host, statistics.median(percents), len(compared), min(firsts), max(lasts), several)
+
+
+def _compared(measurements: Sequence[Measurement]) -> Iterator[tuple[str, _Comparison]]:
+    """Compare each host of a series with all that measured on the same days, if there are others."""
+    hosts: dict[str, list[Measurement]] = {}
+    for each in measurements:
+        if each.run.host:
+            hosts.setdefault(each.run.host, []).append(each)
+    for host, own in hosts.items():
+        first, last = own[0].run.day, own[-1].run.day
+        times = {name: [each.ms for each in runs if first <= each.run.day <= last] for name, runs in hosts.items()}
+        medians = {name: statistics.median(ms) for name, ms in times.items() if ms}
+        if len(medians) > 1:
+            ratio = medians[host] / statistics.median_low(medians.values())
+            yield host, _Comparison(100 * (ratio - 1), first, last, frozenset(medians))

@@ -37,8 +37,7 @@ def new_plugin(name: str, folder: Path | None, model: KernelReference | None, as
     if model is None:
         refuse_file_options("none is named")
     registry = loaded_registry()
-    from mmcore_tools.new_plugin.names import free_names
-    from mmcore_tools.new_plugin.project import project
+    from mmcore_tools.new_plugin.project import free_names, project
 
     names = free_names(name, registry)
     found = None if model is None else registry.kernel(model)
@@ -47,17 +46,9 @@ def new_plugin(name: str, folder: Path | None, model: KernelReference | None, as
     folder = Path(names.distribution) if folder is None else folder
     made.write(folder)
     if as_json:
-        write_json(
-            {
-                "kernel": name,
-                "from": shown,
-                "package": names.package,
-                "distribution": names.distribution,
-                "folder": str(folder.absolute()),
-                "files": list(made.files),
-                "next": _next(name, folder),
-            }
-        )
+        about = {"kernel": name, "from": shown, "package": names.package, "distribution": names.distribution}
+        written = {"folder": str(folder.absolute()), "files": list(made.files), "next": _next(name, folder)}
+        write_json({**about, **written})
         return 0
     roles = _ROLES | {f"{names.package}/__init__.py": "makes it a package"}
     roles[f"{names.package}/{names.module}.py"] = "declaration of the kernel"

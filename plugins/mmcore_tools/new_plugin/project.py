@@ -3,22 +3,125 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
+import importlib.util
+import keyword
 import os
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+from types import ModuleType
+from typing import NamedTuple
 
-from mmcore.kernel.declaration import Kernel
-from mmcore.plugin_table import Origin
+from mmcore.errors import MmcoreError
+from mmcore.files import read_text
+from mmcore.kernel.declaration import Kernel, check_name
+from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import DISTRIBUTION, Registry, registry
 from mmcore_sources.cuda_file.package import package_files
-from mmcore_tools.new_plugin.copied import copied_files, further_requirements
-from mmcore_tools.new_plugin.names import Names, PluginNotWritten
+
+_HEADERS = (".cuh", ".h", ".hpp", ".inl")
+
+
+class PluginNotWritten(MmcoreError):
+    """A new plugin that cannot be written: its name or folder is taken, or the kernel cannot be copied."""
+
+
+class Names(NamedTuple):
+    """The names in a package of one kernel."""
+
+    kernel: str  # the kernel, "acme.tiled"
+    word: str  # the last part of it, "tiled", which is also the stem of its source
+    package: str  # the Python package, "acme_tiled"; each kernel has its own, so that no two installed ones collide
+    distribution: str  # the package's name for pip, "acme-tiled"
+    module: str  # the module that declares the kernel, "tiled"
+    entry: str  # the CUDA function, "multiply_tiled". The prefix keeps it from being a C++ keyword
+
+
+def free_names(kernel: str, registry: Registry) -> Names:
+    """Return the names for a new kernel's package.
+
+    Raises InvalidKernel if it is not a kernel's name; PluginNotWritten if a part of it is a Python keyword, or if a
+    kernel or package already has that name.
+    """
+    check_name(kernel)
+    *_, word = parts = kernel.split(".")
+    package, distribution = kernel.replace(".", "_"), re.sub("[._-]+", "-", kernel).strip("-")
+    for part in filter(keyword.iskeyword, parts):
+        raise PluginNotWritten(f"{kernel!r} cannot name a module: {part!r} is a keyword of Python's")
+    if kernel in registry.kernels:
+        owner = registry.kernels[kernel].origin.distribution
+        raise PluginNotWritten(f"there is a kernel {kernel!r} already, in the package {owner}; take another name")
+    if kernel in registry.kernels.duplicates:
+        raise PluginNotWritten(f"several plugins bring a kernel {kernel!r} already; take another name")
+    if importlib.util.find_spec(package) is not None:
+        raise PluginNotWritten(f"there is a Python package {package} already; take another name than {kernel!r}")
+    module = word if word.isidentifier() else f"kernel_{word}"
+    return Names(kernel, word, package, distribution, module, f"multiply_{word}")
+
+
+def copied_files(registered: Registered[Kernel], names: Names) -> dict[str, str]:
+    """Return the files of a kernel under its new name: texts by path in the new package's folder.
+
+    Raises PluginNotWritten if the kernel needs other files too, or if the files cannot be read.
+    """
+    kernel, distribution = registered.item, registered.origin.distribution
+    module = registry().modules[registered.origin]
+    if not isinstance(module, ModuleType):
+        raise PluginNotWritten(f"{kernel.name} cannot be copied: its plugin is no Python file")
+    path = Path(str(module.__file__))
+    text = _text(path)
+    if reason := _attachment(kernel, module, path, text):
+        raise PluginNotWritten(f"{kernel.name} cannot be copied without the rest of its package: {reason}")
+    sources = {f"{names.word}.cu": kernel.source_text()} | {name: _text(each) for name, each in _headers(path.parent)}
+    function = kernel.entry_named().partition("<")[0].rpartition("::")[2].strip()
+    sources = {name: re.sub(rf"\b{function}\b(?=\s*[(<])", names.entry, each) for name, each in sources.items()}
+    text = re.sub(rf"\b{re.escape(kernel.name)}\b", names.kernel, text)
+    text = re.sub(rf"""(?<=["']){function}\b(?=["'<])""", names.entry, text)
+    text = text.replace(kernel.source.name, f"{names.word}.cu")
+    return {f"{names.module}.py": f"# Begun as a copy of {kernel.name} of {distribution}.\n{text}", **sources}
+
+
+def further_requirements(distribution: str) -> list[str]:
+    """Return the requirements of a distribution besides mmcore."""
+    needed = () if distribution == DISTRIBUTION else importlib.metadata.requires(distribution) or ()
+    return [each for each in needed if "extra ==" not in each and not each.startswith(DISTRIBUTION)]
+
+
+def _attachment(kernel: Kernel, module: ModuleType, path: Path, text: str) -> str:
+    """Return the reason if a kernel needs more than its module, source and headers; else an empty text."""
+    alone, package = Registry(), module.__name__.partition(".")[0]
+    alone.add(module, "alone", "alone")
+    if len(alone.kernels) > 1:
+        return "its module declares other kernels as well"
+    if re.search(rf"^\s*(from\s+(\.|{package}\b)|import\s+{package}\b)", text, re.MULTILINE):
+        return "its module imports from it"
+    if kernel.source.parent != path.parent or '#include "../' in kernel.source_text():
+        return "its source is not in one folder with its module"
+    return ""
+
+
+def _headers(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the folder's headers by relative path, without links to files outside of it."""
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        hidden = any(part.startswith(".") for part in name.parts)
+        is_header = path.suffix in _HEADERS and path.is_file() and not hidden
+        if is_header and path.resolve().is_relative_to(folder.resolve()):
+            yield name.as_posix(), path
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_text(path)
+    except (OSError, UnicodeDecodeError):
+        raise PluginNotWritten(f"{path} cannot be read as UTF-8 text") from None
 
 
 @dataclass(frozen=True)
@@ -31,11 +134,9 @@ class Project:
     def write(self, folder: Path) -> None:
         """Write the files into a new or empty folder, and make missing folders above it.
 
-        They are written to a temporary folder first, loaded there, and then moved.
-
-        Raises:
-            PluginNotWritten: the folder is not empty or cannot be written, or the package does not declare the kernel.
-                Nothing is left behind.
+        They are written to a temporary folder first, loaded there, and then moved. Raises PluginNotWritten if the
+        folder is not empty or cannot be written, or if the package does not declare the kernel. Nothing is left behind
+        then.
         """
         try:
             self._write(Path(os.path.abspath(folder)))
@@ -91,13 +192,10 @@ class Project:
 def project(names: Names, model: Kernel | None = None) -> Project:
     """Return a package with a copy of ``model``, or without one a kernel with a thread for each element of C.
 
-    Raises:
-        PluginNotWritten: the model cannot be copied.
+    Raises PluginNotWritten if the model cannot be copied.
     """
-    known, file = (
-        registry().kernels.get(model.name) if model else None,
-        registry().files.get(model.name) if model else None,
-    )
+    known = registry().kernels.get(model.name) if model else None
+    file = registry().files.get(model.name) if model else None
     origin = file.kernel.source.name if file else model.name if model else ""
     words = names._asdict() | {"origin": f", begun as a copy of `{origin}`" if origin else ""}
     further = further_requirements(known.origin.distribution) if known else []

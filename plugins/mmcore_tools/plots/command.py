@@ -27,14 +27,7 @@ from mmcore_tools.saved import InvalidResults
 @click.option("--config", "parameters", multiple=True, metavar="NAME=VALUE", help="Only these configs, as in BM=128.")
 @json_option
 def plot(
-    results: tuple[Path, ...],
-    output: Path,
-    kind: str,
-    size: int | None,
-    kernels: tuple[str, ...],
-    blocks: tuple[str, ...],
-    parameters: tuple[str, ...],
-    as_json: bool,
+    results: tuple[Path, ...], output: Path, kind: str, size: int | None, as_json: bool, **wanted: tuple[str, ...]
 ) -> int:
     """Draw saved results.
 
@@ -51,14 +44,13 @@ def plot(
     from mmcore_tools.plots.page import page
     from mmcore_tools.plots.reading import read
 
-    configs = [f"b={block.lower().replace('x', '×')}" for block in blocks] + list(parameters)
-    found = [chosen(each, kernels, configs) for each in read(results)]
+    configs = [*(f"b={block.lower().replace('x', '×')}" for block in wanted["blocks"]), *wanted["parameters"]]
+    found = [chosen(each, wanted["kernels"], configs) for each in read(results)]
     if suffix == ".html":
         nbytes, drawn = write_file(output, page(found).encode()), "a page of"
     elif len(found) > 1:
-        raise InvalidResults(
-            f"these files are of {len(found)} experiments or devices, and a picture is of one; a .html has all"
-        )
+        what = f"these files are of {len(found)} experiments or devices"
+        raise InvalidResults(f"{what}, and a picture is of one; a .html has all")
     else:
         kind = kind or usual_kind(found[0])
         nbytes, drawn = save(figure(found[0], kind, size), output), f"{kind}, from"

@@ -56,23 +56,14 @@ def looks(series: Mapping[str, Sequence[str]]) -> dict[str, Look]:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure.
-
-    Attributes:
-        title, text: its subject, and how to read it.
-        caption: the device, date and method.
-        panels: a function that draws into each pair of axes, by the title above them; two in a row. Lines with a label
-            appear in one legend for all panels.
-        height: the height of each panel, in inches.
-        heights: the heights of the panels' axes if they differ; then each panel has a row.
-    """
+    """A figure."""
 
     title: str
     text: str
-    caption: str
-    panels: Mapping[str, Draw]
-    height: float = 3.3
-    heights: Sequence[float] = ()
+    caption: str  # the device, date and method
+    panels: Mapping[str, Draw]  # draws into axes, by the title above them, two in a row; one legend serves all
+    height: float = 3.3  # the height of each panel, in inches
+    heights: Sequence[float] = ()  # the heights of the panels' axes if they differ; then each panel has a row
 
     @style.context(_STYLE, after_reset=True)
     def svg(self) -> str:
@@ -85,7 +76,6 @@ class Drawing:
 
     @style.context(_STYLE, after_reset=True)
     def png(self) -> bytes:
-        """Return the figure as PNG."""
         file = io.BytesIO()
         _figure(self).savefig(file, format="png", dpi=200, metadata={"Software": None})
         return file.getvalue()

@@ -30,12 +30,10 @@ _COUNTED_UP_TO = 256  # beyond this size flop per byte hardly change, and emulat
 
 
 def figure(results: Results, kind: str = "", size: int | None = None) -> Drawing:
-    """Return a figure of some results. Raises InvalidResults if they do not fit its kind.
+    """Return a figure of some results: of a kind in :data:`KINDS`, or the :func:`usual_kind`.
 
-    Args:
-        results: the results.
-        kind: one of :data:`KINDS`; if empty, the :func:`usual_kind`.
-        size: the n of a figure of one size; if None, the largest n with the most kernels.
+    ``size`` is the n of a figure of one size; None for the largest n with the most kernels. Raises InvalidResults if
+    the results do not fit the kind.
     """
     kind = kind or usual_kind(results)
     if kind not in KINDS:

@@ -88,7 +88,6 @@ def _way(entry: Entry) -> list[str]:
 
 
 def _facts(results: Results) -> Iterator[tuple[str, str]]:
-    """Yield the facts of the machine, as texts."""
     for name, value in results.machine.items():
         if isinstance(value, str | int | float | list):
             yield name.replace("_", " "), ".".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -31,7 +31,6 @@ class Published(NamedTuple):
 
     @property
     def entry(self) -> Entry:
-        """The time and its rate as a result."""
         numbers = {"median_ms": self.ms, "gflops": 2 * self.n**3 / self.ms / 1e6}
         block = Dim3(self.block, self.block)
         return Entry(self.kernel, self.n, self.n, self.n, block, "", self.measure, self.how, numbers=numbers)

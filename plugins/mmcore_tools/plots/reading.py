@@ -79,15 +79,8 @@ def _entry(info: Mapping[str, Any]) -> Entry:
     elif "median_ms" not in numbers:
         raise ValueError("it has neither a kernel time nor counts")
     baseline, compared = _baseline(info, cell) if "median_ms" in numbers else ("", {})
-    return replace(
-        cell,
-        measure=measure,
-        how=how,
-        dtype=text(info, "dtype"),
-        verification=text(info, "verification"),
-        numbers=numbers | compared,
-        baseline=baseline,
-    )
+    texts: dict[str, Any] = {name: text(info, name) for name in ("dtype", "verification")}
+    return replace(cell, measure=measure, how=how, numbers=numbers | compared, baseline=baseline, **texts)
 
 
 def _baseline(info: Mapping[str, Any], cell: Entry) -> tuple[str, dict[str, float]]:
@@ -98,13 +91,11 @@ def _baseline(info: Mapping[str, Any], cell: Entry) -> tuple[str, dict[str, floa
     seconds = number({"time": compared.time and compared.time.seconds}, "time")
     if not seconds:
         raise ValueError(f"{compared.kernel} takes no time")
-    rate = {"baseline_gflops": 2 * cell.m * cell.n * cell.k / seconds / 1e9}
-    percent = {"percent_of_baseline": number(info, "percent_of_baseline")}
-    return visible(compared.label), {"baseline_gflops": number(rate, "baseline_gflops"), **percent}
+    values = {**info, "baseline_gflops": 2 * cell.m * cell.n * cell.k / seconds / 1e9}
+    return visible(compared.label), {name: number(values, name) for name in ("baseline_gflops", "percent_of_baseline")}
 
 
 def _numbers(info: Mapping[str, Any]) -> dict[str, float]:
-    """Return the known times and counts."""
     counts = info.get("figures", {})
     values = {name: counts.get(name) for name in _COUNTS}
     # A time without a rate is the emulator's own.

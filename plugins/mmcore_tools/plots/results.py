@@ -21,16 +21,8 @@ SECTOR_BYTES = 32
 class Entry:
     """A cell with its result; equal to every other entry of the same cell.
 
-    Attributes:
-        kernel, m, n, k, block: the cell.
-        parameters: the config's other parameters, as in "BM=128, BN=64".
-        measure, how: "kernel" with "warm" or "cold" caches, or "end-to-end" from "pageable" or "pinned" memory.
-        dtype: the element type of A and B.
-        verification: how the product was verified.
-        numbers: times and counts by their names in a saved result. A GPU's have "median_ms" and "gflops", and
-            "baseline_gflops" if a library took turns. An emulator's have "global_sectors" and "flop_per_byte".
-        baseline: the label of that library; empty if none took turns.
-        reason: the reason if there are no numbers.
+    Its numbers are times and counts by their names in a saved result. A GPU's have "median_ms" and "gflops", and
+    "baseline_gflops" if a library took turns. An emulator's have "global_sectors" and "flop_per_byte".
     """
 
     kernel: str
@@ -38,14 +30,14 @@ class Entry:
     n: int
     k: int
     block: Dim3
-    parameters: str = ""
-    measure: str = "kernel"
-    how: str = "warm"
-    dtype: str = field(default="", compare=False)
+    parameters: str = ""  # the config's other ones, as in "BM=128, BN=64"
+    measure: str = "kernel"  # or "end-to-end"
+    how: str = "warm"  # or "cold" caches; "pageable" or "pinned" memory of copies
+    dtype: str = field(default="", compare=False)  # the element type of A and B
     verification: str = field(default="", compare=False)
     numbers: Mapping[str, float] = field(default_factory=dict, compare=False)
-    baseline: str = field(default="", compare=False)
-    reason: str = field(default="", compare=False)
+    baseline: str = field(default="", compare=False)  # the label of the library that took turns, if any
+    reason: str = field(default="", compare=False)  # why there are no numbers
 
     @property
     def edge(self) -> int | None:
@@ -60,17 +52,14 @@ class Entry:
 
     @property
     def label(self) -> str:
-        """The kernel and its config, for a legend."""
         return f"{self.kernel}, {self.config}"
 
     @property
     def size(self) -> str:
-        """m×n×k, or one number if all are the same."""
         return str(self.n) if self.is_square else f"{self.m}×{self.n}×{self.k}"
 
     @property
     def is_square(self) -> bool:
-        """True if m = n = k."""
         return self.m == self.n == self.k
 
 
@@ -110,34 +99,22 @@ SECTORS = Quantity(
 
 @dataclass(frozen=True)
 class Results:
-    """The results of one device for one purpose: all with times, or all without.
+    """The results of one device for one purpose: all with times, or all without."""
 
-    Attributes:
-        experiment, title, shows: name, variation and purpose of the experiment; empty for a plain run of benchmarks.
-        quick: whether the experiment was run in its reduced form.
-        machine: facts about the device, its name under "name".
-        date: the day of the latest run, as YYYY-MM-DD.
-        entries: the results, in the files' order.
-        skipped, failed: the cells that could not be launched, and the launched ones without a time.
-        left_out: a sentence about each part of the experiment that was not run.
-        baseline: the name or pattern of the experiment's baseline; empty if it has none.
-    """
-
-    experiment: str
-    quick: bool
+    experiment: str  # this, title and shows are empty for a plain run of benchmarks
+    quick: bool  # True if the experiment was run in its reduced form
     title: str
     shows: str
-    machine: Mapping[str, Any]
-    date: str
-    entries: tuple[Entry, ...]
-    skipped: tuple[Entry, ...]
+    machine: Mapping[str, Any]  # facts about the device, its name under "name"
+    date: str  # the day of the latest run, as YYYY-MM-DD
+    entries: tuple[Entry, ...]  # the results, in the files' order
+    skipped: tuple[Entry, ...]  # cells that could not be launched
     failed: tuple[Entry, ...]
-    left_out: tuple[str, ...]
-    baseline: str = ""
+    left_out: tuple[str, ...]  # a sentence about each part of the experiment that was not run
+    baseline: str = ""  # the name or pattern of the experiment's baseline; empty if it has none
 
     @property
     def device(self) -> str:
-        """The device's name."""
         return str(self.machine["name"])
 
     @property
@@ -152,12 +129,10 @@ class Results:
 
     @property
     def rate(self) -> Quantity:
-        """The quantity to maximise."""
         return INTENSITY if self.emulated else RATE
 
     @property
     def cost(self) -> Quantity:
-        """The quantity to minimise."""
         return SECTORS if self.emulated else TIME
 
     @property
@@ -191,10 +166,8 @@ class Results:
 def chosen(results: Results, kernels: Sequence[str], configs: Sequence[str]) -> Results:
     """Return the results of some kernels and configs. Raises InvalidResults if nothing is left.
 
-    Args:
-        results: all results.
-        kernels: names or patterns such as "upc.*"; all if empty.
-        configs: parameters as in legends, "b=16" or "BM=128"; all if empty. Several of one name are alternatives.
+    Kernels are names or patterns such as "upc.*", configs parameters as in legends, "b=16" or "BM=128". None selects
+    all; several values of one parameter are alternatives.
     """
     if not kernels and not configs:
         return results

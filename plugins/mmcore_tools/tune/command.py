@@ -24,7 +24,6 @@ from mmcore.kernel.properties import DeviceProperties
 from mmcore.messages import say
 from mmcore.registry import registry
 from mmcore_cuda.tuned_configs.files import Tuned, file_of, own_folder
-from mmcore_tools.plots.files import picture_path, require_matplotlib
 
 if TYPE_CHECKING:
     from mmcore_tools.tune.tuning import Tuning
@@ -42,11 +41,9 @@ _LEAST_TRIALS = 20  # a sampler learns nothing from fewer
 @click.option("--engine", default="processes", metavar="NAME", show_default=True, help="processes, ray, ...")
 @click.option("--engine-address", default="", metavar="WHERE", help="Of Ray: auto, HOST:PORT or ray://HOST:PORT.")
 @timeout_option("each config")
-@click.option("--sampler", type=click.Choice(["tpe", "random"]), default="tpe", show_default=True, help="Optuna's.")
 @click.option("--seed", type=number_type(0, 2**32 - 1), metavar="S", help="Seed of the sampler; fresh by default.")
 @click.option("--storage", default="", metavar="FILE|URL", help="Optuna's storage; usually a file beside the result.")
 @click.option("-o", "--output", type=Path, metavar="DIR", help="Where the result goes; usually with your settings.")
-@click.option("--plot", type=picture_path, metavar="FILE", help="Draw the search; ends in .png or .svg.")
 @json_option
 def tune(
     kernels: Sequence[str],
@@ -58,11 +55,9 @@ def tune(
     engine: str,
     engine_address: str,
     timeout: float,
-    sampler: str,
     seed: int | None,
     storage: str,
     output: Path | None,
-    plot: Path | None,
     as_json: bool,
 ) -> int:
     """Find a kernel's fastest config.
@@ -71,10 +66,6 @@ def tune(
     timed, and in the end the fastest take turns. The best is written to a file for the card's model, where matmul, run
     and pytest bench look for it. After an interruption the same command continues.
     """
-    if plot is not None:
-        if not plot.absolute().parent.is_dir():
-            raise click.UsageError(f"there is no folder {plot.parent} for --plot")
-        require_matplotlib()  # before the search, not after it
     selected, _ = loaded_registry().matching(kernels)
     from mmcore_engines import Request, Scheduler, connect
     from mmcore_engines.scheduler import NotMeasured
@@ -98,7 +89,7 @@ def tune(
         for kernel, size in itertools.product(selected, sizes):
             try:
                 limit = None if exhaustive else trials or 0
-                tuning = _tuning(kernel, size, described, written, studies, (sampler, seed), limit)
+                tuning = _tuning(kernel, size, described, written, studies, seed, limit)
                 started.append(tuning)
                 end = time.monotonic() + (math.inf if exhaustive else budget)
                 with _progress(end) as report:
@@ -122,10 +113,6 @@ def tune(
         raise
     finally:
         spread.close()
-    if plot is not None and tunings:
-        from mmcore_tools.tune.picture import draw
-
-        draw(tunings, described, plot)
     if as_json:
         write_json(document(tunings, paths))
     elif tunings:
@@ -139,7 +126,7 @@ def _tuning(
     described: Mapping[str, Any],
     written: Sequence[Tuned],
     studies: Any,
-    sampler: tuple[str, int | None],
+    seed: int | None,
     trials: int | None,
 ) -> Tuning:
     """Return a tuning that has not begun, with at most so many trials: 0 for a third of the configs, None for all."""
@@ -157,7 +144,7 @@ def _tuning(
     identity = json.dumps([facts, package, kernel.source_text(), sorted(space.configs)], sort_keys=True, default=str)
     digest = hashlib.sha256(identity.encode()).hexdigest()[:8]
     name = f"{kernel.name} {problem} {described['description']} {digest}"
-    return Tuning(kernel, problem, Search(name, space, studies, *sampler), min(most, count))
+    return Tuning(kernel, problem, Search(name, space, studies, seed), min(most, count))
 
 
 @contextmanager

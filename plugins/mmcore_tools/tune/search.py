@@ -55,30 +55,22 @@ def _cut_off_unfinished(path: Path) -> None:
 
 
 class Search:
-    """A search as a study of Optuna's.
+    """A search as a study of Optuna's, which continues the study with its name in the storage.
 
-    Args:
-        name: the study's name; a study with this name in the storage is continued.
-        space: the configs to search.
-        studies: Optuna's storage.
-        sampler: "tpe" or "random".
-        seed: the sampler's seed.
-
-    Attributes:
-        seconds: the kernel time of each measured config, by id; None if the config failed.
-        wrong: a sentence about each config that failed, by id.
-        before: the number of configs that earlier runs measured.
+    ``seconds`` has the kernel time of each measured config, by id; None if the config failed. ``wrong`` has a sentence
+    about each that failed. ``before`` is the number of configs that earlier runs measured.
     """
 
-    def __init__(
-        self, name: str, space: SearchSpace, studies: Any, sampler: str = "tpe", seed: int | None = None
-    ) -> None:
+    def __init__(self, name: str, space: SearchSpace, studies: Any, seed: int | None = None) -> None:
         self.space = space
         self._random = random.Random(seed)
         self._startup = min(max(_STARTUP[0], len(space.configs) // 16), _STARTUP[1])
-        self._study = optuna.create_study(
-            study_name=name, storage=studies, sampler=_sampler(sampler, self._startup, seed), load_if_exists=True
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            sampler = optuna.samplers.TPESampler(
+                seed=seed, multivariate=True, constant_liar=True, n_startup_trials=self._startup
+            )
+        self._study = optuna.create_study(study_name=name, storage=studies, sampler=sampler, load_if_exists=True)
         # The sampler sees an ordered parameter as a position, so that it learns from neighbouring values.
         self._ordered = {name for name, values in space.parameters.items() if isinstance(values[-1], int | float)}
         self._distributions = {
@@ -98,7 +90,6 @@ class Search:
             elif trial.state == TrialState.RUNNING:  # its run was interrupted
                 self._study.tell(trial.number, state=TrialState.PRUNED, skip_if_finished=True)
         self.before = len(self.seconds)
-        self._climbs = sampler != "random"
         # A config in the file must be measured before it is replaced. One tuned for another product is often fast.
         self._due, self._first = (
             [id for id in dict.fromkeys(several) if id not in self.seconds]
@@ -129,13 +120,14 @@ class Search:
                     return self._fixed(one)
         # Every other trial is a neighbour of the fastest so far, which the sampler alone would find by chance only.
         self._steps = not self._steps
-        if self._climbs and self._steps and len(self.seconds) >= self._startup and (near := self._near()):
+        if self._steps and len(self.seconds) >= self._startup and (near := self._near()):
             return self._fixed(near)
         for _ in range(_REPEATED):
             if not self.left:
                 return None
             trial = self._ask()
-            id = self.space.at({name: self._value(name, place) for name, place in trial.params.items()})
+            ordered, values = self._ordered, self.space.parameters
+            id = self.space.at({name: values[name][at] if name in ordered else at for name, at in trial.params.items()})
             if id is not None and id not in self.seconds and id not in self._pending:
                 return self._begun(trial, id)
             known = None if id is None else self.seconds.get(id)
@@ -170,7 +162,6 @@ class Search:
         return next((near for near in several if near not in tried), None)
 
     def _anywhere(self) -> str:
-        """Return an untried config at random."""
         return self._random.choice([id for id in self.space.configs if id not in self.seconds.keys() | self._pending])
 
     def _fixed(self, id: str) -> tuple[Trial, str]:
@@ -181,9 +172,6 @@ class Search:
         self._study.enqueue_trial(places)
         return self._begun(self._ask(), id)
 
-    def _value(self, name: str, place: Any) -> Any:
-        return self.space.parameters[name][place] if name in self._ordered else place
-
     def _ask(self) -> Trial:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -193,11 +181,3 @@ class Search:
         trial.set_user_attr(_CONFIG, id)
         self._pending.add(id)
         return trial, id
-
-
-def _sampler(name: str, startup: int, seed: int | None) -> Any:
-    if name == "random":
-        return optuna.samplers.RandomSampler(seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        return optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True, n_startup_trials=startup)

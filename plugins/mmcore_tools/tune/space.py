@@ -22,19 +22,14 @@ Point: TypeAlias = Mapping[str, Value]
 class SearchSpace:
     """The configs that constraints and the device's limits allow, as points of the parameters that vary.
 
+    The entries of the file to write are ``written``. Raises InvalidProblem if no config can be launched.
+
     Attributes:
         configs: the configs by id.
         refused: the number of configs that cannot be launched.
         parameters: the ordered values of each free parameter that varies.
-        usual: the ids of the kernel's usual configs.
+        usual, written: the ids of the kernel's usual configs, and of the config that the result would replace, if any.
         known: the ids of configs tuned for other products or cards, or for the kernel in another layout.
-        written: the id of the config that the result would replace, if any.
-
-    Args:
-        written: the entries of the file that the result is written to.
-
-    Raises:
-        InvalidProblem: no config can be launched.
     """
 
     def __init__(
@@ -74,7 +69,6 @@ class SearchSpace:
                     yield id
 
     def point(self, id: str) -> Point:
-        """Return the values of a config's parameters that vary."""
         return {name: _value(self.configs[id], name) for name in self.parameters}
 
     def at(self, point: Point) -> str | None:

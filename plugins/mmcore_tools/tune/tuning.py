@@ -37,30 +37,21 @@ _FINALISTS, _NEAR = 4, 1.05  # the most configs in a final, and the largest rati
 
 @dataclass
 class Tuning:
-    """The tuning of one kernel for one product.
-
-    Attributes:
-        kernel, problem, search: the kernel, the product and the search.
-        trials: the most configs to try, including those of earlier runs.
-        winner: the fastest config's id, after the final.
-        times: the median seconds of the configs in the final, by id, the fastest first.
-        beside: the result of the winner, measured in turns with the library.
-    """
+    """The tuning of one kernel for one product."""
 
     kernel: Kernel
     problem: Problem
     search: Search
-    trials: int
-    winner: str = ""
-    times: dict[str, float] = field(default_factory=dict)
-    beside: Result | None = None
+    trials: int  # the most configs to try, including those of earlier runs
+    winner: str = ""  # the fastest config's id, after the final
+    times: dict[str, float] = field(default_factory=dict)  # median seconds by id, the fastest first
+    beside: Result | None = None  # the result of the winner, measured in turns with the library
 
     @property
     def label(self) -> str:
         return f"{self.kernel.name} {self.problem}"
 
     def cell(self, id: str, timing: Timing, **further: Any) -> Cell:
-        """Return the cell of a config."""
         sizes, config = (self.problem.m, self.problem.n, self.problem.k), self.search.space.configs[id].to_json()
         name = registry().reference(self.kernel)
         return Cell(name, *sizes, config=config, timings=(timing,), **further)
@@ -69,15 +60,8 @@ class Tuning:
 def run_trials(tuning: Tuning, spread: Scheduler, end: float, timeout: float, report: Callable[[Tuning], None]) -> None:
     """Measure configs on the workers until ``end`` or until ``tuning.trials`` have been tried.
 
-    Args:
-        tuning: the tuning, which gets the results.
-        spread: the workers.
-        end: the time of :func:`time.monotonic` after which no trial begins.
-        timeout: the most seconds of each trial.
-        report: is called before each trial and after each result.
-
-    Raises:
-        NotMeasured: no worker is left; the search does not learn from it.
+    No trial begins after ``end`` of :func:`time.monotonic`; ``report`` is called before each trial and after each
+    result. Raises NotMeasured, from which the search does not learn, if no worker is left.
     """
     search = tuning.search
     pending: dict[Future[Any], tuple[Any, int]] = {}  # the trial and the lane of each; a lane is a worker's group
@@ -109,7 +93,6 @@ def run_trials(tuning: Tuning, spread: Scheduler, end: float, timeout: float, re
 
 
 def _tell(tuning: Tuning, trial: Any, future: Future[Any]) -> None:
-    """Store the result of a trial."""
     try:
         result: Result = future.result()
         wrong = "" if result.verified else "; ".join(result.failures())
@@ -204,8 +187,7 @@ def writable(path: Path) -> list[Tuned]:
 def write(found: Tuned, folder: Path) -> Path:
     """Write a tuned config to its card's file, where it replaces an older entry of the same kernel and product.
 
-    Raises:
-        MmcoreError: the file is not a tuning file of this card, or cannot be written.
+    Raises MmcoreError if the file is not a tuning file of this card, or cannot be written.
     """
     path = file_of(found.card, folder)
     lock = Lock(f"tuning-{path.resolve()}")

@@ -34,3 +34,12 @@ def refusal(error: type[EmulatorError], source: str | Path = PTX, kernel: str = 
         launch(source, kernel, **arguments)
     assert issubclass(error, EmulatorError)
     return str(raised.value)
+
+
+def refusals(name: str) -> pytest.MarkDecorator:
+    """Parametrize a test with the lines of a file: keyword arguments => the sentence that refuses them."""
+    rows = []
+    for line in (Path(__file__).parent / f"{name}.txt").read_text(encoding="utf-8").splitlines():
+        arguments, _, sentence = line.partition(" => ")
+        rows.append(pytest.param(eval(f"dict({arguments})", {"np": np, "Path": Path}), sentence, id=arguments))
+    return pytest.mark.parametrize(("changed", "sentence"), rows)

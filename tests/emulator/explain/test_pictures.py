@@ -74,6 +74,7 @@ def test_pictures_of_fragments_are_those_of_the_ptx_manual() -> None:
     assert elements(columns) == by_formula(2, lambda g, t, i: (t * 2 + i, g))
     assert any("0 to 7" in note for note in rows.notes)
     assert any("0 to 31" in note for note in columns.notes)
+    assert not any(map(has_pictures, ("ld.shared.f32", "wgmma.fence.sync.aligned")))
 
 
 @pytest.mark.parametrize("opcode", OPCODES)
@@ -85,11 +86,6 @@ def test_every_matrix_is_drawn_whole_within_80_columns(opcode: str) -> None:
         text = picture.text()
         assert max(map(len, text.split("\n"))) <= WIDTH
         assert all(cell.text in text for cell in picture.cells.values())
-
-
-def test_other_instructions_have_no_pictures_of_matrices() -> None:
-    assert not has_pictures("ld.shared.f32")
-    assert not has_pictures("wgmma.fence.sync.aligned")
 
 
 def access(opcode: str, nbytes: int, address: Callable[[int], int | None]) -> banks.WarpAccess:

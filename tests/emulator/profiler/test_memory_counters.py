@@ -6,12 +6,11 @@ import itertools
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmcore_emulator.profiler.counters import Counters, total
-from tests.emulation import ptx_kernel, ptx_of
+from tests.emulation import ptx_of
 from tests.emulator.kernels import kernel_source
 from tests.emulator.profiler.counting import assert_counts, counters_of, lines_of
 from tests.tables import table
@@ -111,72 +110,7 @@ def test_wavefronts_of_shared_memory(kind: str, wavefronts: str, conflicts: str,
     assert_counts(counters_of(source, np.zeros(32, KINDS[kind])), expected, stored=stored)
 
 
-FLOATS, DOUBLES, WORDS = np.ones(96, np.float32), np.ones(96), np.zeros(96, np.int32)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "body", "arrays", "launch", "expected"),
-    [
-        (  # diverged threads are counted apart
-            "const float* in, float* out",
-            "if (x % 2) out[x] = in[x] * 3.0f; else out[x + 32] = in[x + 64] + 1.0f;",
-            (FLOATS, FLOATS),
-            {},
-            "global_loads=32 global_load_requests=2 global_load_sectors=8 flops=32 fmas=0",
-        ),
-        (  # of a grid of several batches, the last has fewer blocks
-            "const volatile float* in, float* out",
-            "out[0] = in[0];",
-            (FLOATS, FLOATS),
-            {"grid": (41,), "block": (1024,)},
-            "global_loads=41*1024 global_stores=41*1024 global_load_requests=41*32 global_load_sectors=41*32",
-        ),
-        (  # the product and the sum behind the first fma become another and a product, or the other way round
-            "const float* in, float* out, const double* more, double* sum",
-            "out[x] = fmaf(in[x], in[x], 1.0f) * 3.0f + 2.0f * in[x]; sum[x] = more[x] - 1.0;",
-            (FLOATS, FLOATS, DOUBLES, DOUBLES),
-            {"block": (40,)},
-            "fmas=2*40 flops=(2+2+1+1)*40",
-        ),
-        (
-            "int* out",
-            "atomicAdd(out + x / 16 * 8, 1);",
-            (WORDS,),
-            {"block": (64,)},
-            "global_atomics=64 global_atomic_requests=2 global_atomic_sectors=4 global_loads=0 global_stores=0 "
-            "global_accesses=64",
-        ),
-        (  # barriers are counted once a block, and those of warps not at all
-            "float* out, int n",
-            "for (int i = 0; i < n; ++i) __syncthreads(); __syncwarp(); out[0] = 1;",
-            (FLOATS, np.int32(3)),
-            {"grid": (7,), "block": (96,)},
-            "barriers=21",
-        ),
-    ],
-)
-def test_counters_of_kernels(
-    parameters: str, body: str, arrays: tuple[Any, ...], launch: dict[str, Any], expected: str
-) -> None:
-    source = f'extern "C" __global__ void f({parameters}) {{ const int x = threadIdx.x; {body} }}'
-    assert_counts(counters_of(source, *arrays, **launch), expected)
-
-
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ("@%p1 fma.rn.f32 %f1, %f1, %f1, %f1; @!%p1 add.f32 %f1, %f1, %f1;", "fmas=9 flops=2*9+23"),
-        ("@%p1 ld.global.u32 %r2, [%d2];", "global_loads=9 global_load_requests=1 global_load_sectors=2"),
-        # The same address costs each group of threads its own accesses.
-        (
-            "@%p1 ld.global.u32 %r2, [%d1]; setp.ge.u32 %p2, %r1, 20; @%p2 ld.global.u32 %r3, [%d1];",
-            "global_loads=9+12 global_load_requests=2 global_load_sectors=2",
-        ),
-    ],
-)
-def test_only_active_threads_of_guarded_instructions_count(body: str, expected: str) -> None:
-    text = ptx_kernel(f"setp.lt.u32 %p1, %r1, 9; {body}")
-    assert_counts(counters_of("", np.zeros(32, np.uint32), text=text), expected)
+FLOATS = np.ones(96, np.float32)
 
 
 def test_counters_belong_to_lines_and_add_up() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +18,7 @@ from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.planning.plan import plan
 from mmcore_emulator.adapter.device import EmulatedModule, Emulator
 from mmcore_emulator.adapter.profile import Profile, profile_cell
-from mmcore_emulator.profiler.counters import NAMES, total
+from mmcore_emulator.profiler.counters import NAMES
 from tests.emulator.modern import PANELS, SPLIT_K, TENSOR_MAP
 from tests.emulator.profiler.counting import assert_counts, assert_figures
 from tests.own_kernel import own
@@ -51,12 +50,6 @@ def test_with_x_along_the_rows_the_loads_of_the_product_make_the_sectors_that_nc
     assert found.counters.global_load_sectors == n**3 * 33 // 32 + n**2
 
 
-def test_kernel11_at_256_takes_less_than_5_seconds() -> None:
-    begin = time.perf_counter()
-    profile("upc.kernel11", 256, 32)
-    assert time.perf_counter() - begin < 5
-
-
 def test_several_launches_are_counted_each_and_together() -> None:
     found = mmcore_emulator.profile(SPLIT_K, 64, device="emulator")
     first, second = found.launches
@@ -64,13 +57,6 @@ def test_several_launches_are_counted_each_and_together() -> None:
     assert (first.counters.fmas, second.counters.global_loads) == (64**3, 4 * 64 * 64)
     assert found.threads == 64 * 64 * 4 + 64 * 64
     assert [launch["entry"] for launch in found.to_json()["launches"]] == ["partial", "add_parts"]
-
-
-def test_lines_make_up_the_whole() -> None:
-    found = profile("upc.kernel11", 65, 32)
-    assert total(found.lines.values()) == found.counters
-    assert {line.source for line in found.lines} == {"kernel11.cu"}
-    assert list(found.lines) == sorted(found.lines)
 
 
 def test_a_forced_launch_has_violations_and_goes_through_json() -> None:
@@ -145,7 +131,7 @@ def test_devices_that_can_count(cu_file: Path) -> None:
     [
         *(("upc.kernel01", {"size": 65, "block": 32}), ("upc.kernel11", {"size": 200, "block": 16})),
         *(("unsa.traditional", {"size": 95, "block": 5}), ("poznan.v1", {"size": 16, "block": 8})),
-        *(("lezione9.kernel2", {"size": 64, "block": 32}), ("hpsee.simple", {"size": 400, "block": 16})),
+        *(("lezione9.kernel2", {"size": 64, "block": 32}), ("hpsee.simple", {"size": 200, "block": 16})),
         *((kernel, {"m": 33, "n": 52, "k": 104}) for kernel in (TENSOR_MAP, PANELS[0])),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import mmcore
 import mmcore_emulator
 from bench.studies.counter_comparison import tensor_cells
-from bench.studies.tables.sources import H200
+from bench.studies.study import RESULTS
 from bench.studies.tensor_kernels import KERNELS, MMA_SYNC, MULTICAST, STORED, SWIZZLED, WGMMA, WMMA
 from mmcore import Kernel
 from mmcore.cell import Cell
@@ -49,7 +50,9 @@ COUNTS = {
 EVERY_KERNEL = pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 
 
-def profile(kernel: Kernel) -> Profile:
+@cache
+def profile(name: str) -> Profile:
+    (kernel,) = (each for each in KERNELS if each.name == name)
     return mmcore_emulator.profile(kernel, **SIZES, device="emulator")
 
 
@@ -59,12 +62,12 @@ def test_a_kernel_is_right_without_hazards_and_has_the_figures_of_its_profile(ke
     assert result.verified
     checked = mmcore_emulator.check(kernel, **SIZES, device="emulator")
     assert (checked.violations, checked.warnings) == ((), ())
-    assert_figures(result, profile(kernel))
+    assert_figures(result, profile(kernel.name))
 
 
 @EVERY_KERNEL
 def test_counts_by_hand(kernel: Kernel) -> None:
-    found, (product, counts) = profile(kernel).counters, COUNTS[kernel.name]
+    found, (product, counts) = profile(kernel.name).counters, COUNTS[kernel.name]
     assert_counts(found, counts + " tensor_flops=2*mnk fmas=0 flops=0", **NAMES)
     assert found.products == {Product.named(f"{product} f32.f16.f16"): found.tensor_instructions}
     assert found.tensor_flops_by_type == {"f32.f16.f16": 2 * NAMES["mnk"]}
@@ -73,13 +76,15 @@ def test_counts_by_hand(kernel: Kernel) -> None:
 def test_the_intensity_is_of_all_bytes() -> None:
     """Every block fetches 64 rows of A and 64 columns of B, and stores a tile of C."""
     read, written = NAMES["tiles"] * 2 * NAMES["tile"], SIZES["m"] * SIZES["n"] * 2
-    assert profile(STORED).ratios()["arithmetic_intensity"] == 2 * NAMES["mnk"] / (read + written)
+    assert profile(STORED.name).ratios()["arithmetic_intensity"] == 2 * NAMES["mnk"] / (read + written)
 
 
 def test_lines_make_up_the_whole_and_go_through_json() -> None:
-    found = profile(MMA_SYNC)
+    found = profile(MMA_SYNC.name)
     document = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert total(found.lines.values()) == found.counters
+    assert {line.source for line in found.lines} == {"mma_sync.cu"}
+    assert list(found.lines) == sorted(found.lines)
     assert document["products"] == {"mma m16n8k16 f32.f16.f16": NAMES["mnk"] // (16 * 8 * 16)}
     assert document["tensor_flops_by_type"] == {"f32.f16.f16": 2 * NAMES["mnk"]}
     again = Profile.from_json(document)
@@ -104,7 +109,7 @@ DIFFERING |= {name: {"shared_load_requests"} for name in ("tensor.mma_sync", "te
 @pytest.mark.parametrize("cell", tensor_cells(), ids=lambda cell: str(cell.kernel).partition(":")[2])
 def test_an_h200_counts_the_same(cell: Cell) -> None:
     """Counters are compared with ncu's, with known exceptions."""
-    document = json.loads((H200 / "tensor_counters.json").read_text())
+    document = json.loads((RESULTS / "nvidia-h200" / "tensor_counters.json").read_text())
     name = referenced_kernel(cell.kernel).name
     (committed,) = (row for row in document["emulator_and_ncu"] if row["kernel"] == name)
     counted = {each: pair for each, pair in committed.items() if isinstance(pair, list)}

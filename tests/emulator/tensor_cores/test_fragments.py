@@ -231,37 +231,10 @@ def test_bits_of_results(dtype: str) -> None:
 # Moves between memory and fragments
 
 
-def halves(*shape: int) -> Array:
-    return RNG.integers(0, 2**16, (WARPS, *shape), np.uint16)
-
-
-LANE = np.broadcast_to(np.arange(32), (WARPS, 32))
-A, B = fragment("A", (16, 8, 16), "f16"), fragment("B", (16, 8, 16), "f16")
-
-
-@pytest.mark.parametrize(
-    ("held", "form", "addresses", "transposed"),
-    [
-        (A, "x4.shared", LANE % 16 * 16 + LANE // 16 * 8, False),
-        (B, "x2.shared::cta", LANE % 8 * 16 + LANE // 8 % 2 * 8, True),
-        (B, "x2.trans", LANE % 16 * 8, False),
-    ],
-)
-def test_ldmatrix_loads_fragments_of_mma(held: Fragment, form: str, addresses: Array, transposed: bool) -> None:
-    """A comes from its rows, B from its columns, or by .trans from its rows."""
-    matrix = halves(*held.shape)
-    move = matrix_moves.matrix_move(opcode(f"ldmatrix.sync.aligned.m8n8.{form}.b16"))
-    assert move is not None
-    memory = np.ascontiguousarray(matrix.swapaxes(1, 2) if transposed else matrix).reshape(WARPS, -1)
-    first = addresses[:, : 8 * move.count].reshape(WARPS, move.count, 8)
-    rows = np.stack([memory[warp, first[warp][..., np.newaxis] + np.arange(8)] for warp in range(WARPS)])
-    np.testing.assert_array_equal(held.unpack(matrix_moves.registers_of_rows(rows, move.transposed)), matrix)
-
-
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_stmatrix_stores_what_ldmatrix_loads(count: int, transposed: bool) -> None:
-    rows = halves(count, 8, 8)
+    rows = RNG.integers(0, 2**16, (WARPS, count, 8, 8), np.uint16)
     registers = matrix_moves.registers_of_rows(rows, transposed)
     assert [register.shape for register in registers] == [(WARPS, 32)] * count
     row, column = (3, 4) if not transposed else (4, 3)

@@ -11,30 +11,10 @@ from numpy.typing import NDArray
 from mmcore_emulator.isa.asynchronous import wgmma_operands
 from mmcore_emulator.isa.asynchronous.wgmma_operands import WgmmaKind, parse_wgmma
 from mmcore_emulator.machine.asynchronous import boxes, tensor_maps
-from mmcore_emulator.tensor_cores import fragments
 from tests.tables import table, words_of
 
 Array = NDArray[Any]
 SHARED = 1 << 16
-
-
-def accumulator_places(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return row and column of each thread's accumulators, [128, n/2] each (PTX ISA, figure "WGMMA … matrix D")."""
-    thread, number = np.arange(wgmma_operands.WARPGROUP)[:, None], np.arange(n // 2)
-    rows = 16 * (thread // 32) + thread % 32 // 4 + 8 * (number // 2 % 2)
-    return rows, 8 * (number // 4) + 2 * (thread % 4) + number % 2
-
-
-def a_places(element_bytes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return row and column of each thread's elements of A, [128, 4 registers, elements of a register] each.
-
-    The first element of a register is in its lowest bits (PTX ISA, figures "WGMMA … matrix A").
-    """
-    elements = 4 // element_bytes
-    thread, register = np.arange(wgmma_operands.WARPGROUP)[:, None, None], np.arange(4)[:, None]
-    rows = 16 * (thread // 32) + thread % 32 // 4 + 8 * (register % 2)
-    columns = 4 * elements * (register // 2) + elements * (thread % 4) + np.arange(elements)
-    return np.broadcast_to(rows, columns.shape), columns
 
 
 def encode(start: int, leading: int, stride: int, swizzle: int, base_offset: int = 0) -> int:
@@ -169,15 +149,6 @@ def test_eight_lines_of_an_operand_are_in_all_banks(span: int, major: str, start
     chunks = wgmma_operands.chunk_addresses(parts, 64, 16, 2, major)[0]
     groups = chunks.reshape(-1, 8, chunks.shape[-1]) // np.uint64(16) % np.uint64(8)
     assert (np.sort(groups, axis=1) == np.arange(8)[:, np.newaxis]).all()
-
-
-def test_registers_of_a_warpgroup_hold_all_of_the_tiles_as_fragments_do() -> None:
-    for n in (8, 24):
-        for found, held in zip(accumulator_places(n), fragments.wgmma_d(n, "f32").coordinates, strict=True):
-            np.testing.assert_array_equal(found.reshape(128, -1), held.transpose(1, 0, 2).reshape(128, -1))
-    for size, type in ((1, "u8"), (2, "f16"), (4, "tf32")):
-        for found, held in zip(a_places(size), fragments.wgmma_a(type).coordinates, strict=True):
-            np.testing.assert_array_equal(found, held.transpose(1, 0, 2))
 
 
 @table(

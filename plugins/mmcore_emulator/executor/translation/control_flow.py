@@ -40,7 +40,7 @@ def gathered(function: Function) -> Function:
                 where = f"line {instruction.line} of {instruction.source}"
                 raise PtxError(f"{instruction.mnemonic} at {where} is guarded by a predicate")
             opcode = (GATHER, *instruction.opcode)
-            body.append(Instruction(opcode, (mask,), line=instruction.line, source=instruction.source))
+            body.append(replace(instruction, opcode=opcode, operands=(mask,)))
             together = mask == EVERYBODY
         body.append(instruction)
     labels[len(function.body)] = len(body)

@@ -79,7 +79,7 @@ def change(kind: MbarrierKind, execution: Execution, address: list[Values], *num
         relaxed = _fenced(kind) if kind.semantics == "relaxed" else ""
         sent = ArrivalSent(machine.memory.places(address[0]), mask, at, relaxed)
         machine.observers.event(sent)
-        machine.observers.event(Arrived(sent))
+        machine.observers.event(Arrived(sent, contents(before).parity))
     return [before]
 
 
@@ -114,7 +114,9 @@ def _wait(
     done = over(words, phase[0])
     if machine.observers:
         passed = machine.batch.narrow(mask, done)
-        machine.observers.event(Passed(machine.memory.places(address[0]), contents(words).parity, passed, at, relaxed))
+        awaited = None if kind.parity else contents(phase[0]).parity
+        places, parity = machine.memory.places(address[0]), contents(words).parity
+        machine.observers.event(Passed(places, parity, passed, at, relaxed, awaited))
     machine.mbarriers.asked[id(at)] = address[0], words
     return [done]
 
@@ -137,9 +139,9 @@ def _copies_arrive(kind: MbarrierKind, execution: Execution, address: list[Value
 
     def land() -> None:
         copies.land(groups + 1, mask)
-        machine.memory.atomic(space, address[0], [_ONE], _OBJECT, mbarriers.arrive, mask, at)
+        before = machine.memory.atomic(space, address[0], [_ONE], _OBJECT, mbarriers.arrive, mask, at)
         if sent is not None:
-            machine.observers.event(Arrived(sent))
+            machine.observers.event(Arrived(sent, contents(before).parity))
 
     machine.in_flight.send(address[0], mask, land)
 

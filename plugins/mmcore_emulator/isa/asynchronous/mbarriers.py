@@ -168,6 +168,12 @@ def described(word: int) -> str:
     return f"phase of parity {parity}: {missing}{surplus}"
 
 
+def untouched(word: Values) -> bool:
+    """Return True if one object is in its first phase, or one of the same parity, and nothing has arrived in it."""
+    parity, tx, expected, pending = contents(word)
+    return bool(initialised(word) & (parity == 0) & (tx == 0) & (expected == pending))
+
+
 @dataclass(frozen=True)
 class MbarrierKind:
     """The kind of an instruction on an mbarrier object."""

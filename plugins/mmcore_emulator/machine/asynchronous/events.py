@@ -90,17 +90,22 @@ class ArrivalSent:
 
 @dataclass(frozen=True)
 class Arrived:
-    """The completion of arrivals: waiting threads see everything that the lanes knew when they issued them."""
+    """The completion of arrivals: waiting threads see everything that the lanes knew when they issued them.
+
+    ``parity`` is the parity of the phase that each lane arrives in; lanes arrive one after the other.
+    """
 
     sent: ArrivalSent
+    parity: Values
 
 
 @dataclass(frozen=True)
 class Passed:
     """The end of a wait for a phase of mbarriers; ``places`` as in :class:`Made`.
 
-    ``parity`` is the parity of the current phases, as lanes. After a ``relaxed`` wait, a fence is needed to
-    see what other threads did before they arrived.
+    ``parity`` is the parity of the current phases, as lanes, and ``awaited`` that of the phases that arrivals have
+    returned; None for waits that name a parity. After a ``relaxed`` wait, a fence is needed to see what other threads
+    did before they arrived.
     """
 
     places: Integers
@@ -108,6 +113,7 @@ class Passed:
     mask: Mask | None
     at: Instruction
     relaxed: bool = False
+    awaited: Values | None = None
 
 
 @dataclass(frozen=True)

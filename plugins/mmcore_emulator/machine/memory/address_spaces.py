@@ -22,9 +22,12 @@ from mmcore_emulator.machine.memory.arrays import (
     Report,
     Space,
     StrayAccess,
+    owner,
+    owner_number,
+    without_owner,
 )
 from mmcore_emulator.machine.memory.operations import Combine
-from mmcore_emulator.machine.observer import Access, LaneViolation, Observers
+from mmcore_emulator.machine.observer import Access, LaneViolation, Observers, always
 from mmcore_emulator.numerics.types import DType, Integers, Values
 from mmcore_emulator.ptx.instructions import Instruction
 
@@ -44,6 +47,7 @@ class AddressSpaces:
         self, space: str, address: Values, dtype: DType, count: int, mask: Mask | None, at: Instruction
     ) -> list[Values]:
         """Return ``count`` consecutive elements at the lanes' addresses; the access must be aligned to all of them."""
+        self._check_owner("reads", space, address, mask, at)
         self._show("load", space, address, count * dtype.itemsize, mask, at)
         if count > 1:
             self.check_alignment(space, address, count * dtype.itemsize, mask, at)
@@ -60,7 +64,8 @@ class AddressSpaces:
         self, space: str, address: Values, values: Sequence[Values], dtype: DType, mask: Mask | None, at: Instruction
     ) -> None:
         """Write consecutive elements at the lanes' addresses; the access must be aligned to all of them."""
-        self._show("store", space, address, len(values) * dtype.itemsize, mask, at)
+        self._check_owner("writes to", space, address, mask, at)
+        self._show("store", space, address, len(values) * dtype.itemsize, mask, at, values)
         self.changes += 1
         if len(values) > 1:
             self.check_alignment(space, address, len(values) * dtype.itemsize, mask, at)
@@ -72,6 +77,7 @@ class AddressSpaces:
         self, space: str, address: Values, value: Values, dtype: DType, mask: Mask | None, at: Instruction
     ) -> None:
         """Add to the elements at the lanes' addresses, one lane after the other."""
+        self._check_owner("changes", space, address, mask, at)
         self._show("atomic", space, address, dtype.itemsize, mask, at)
         self.changes += 1
         for _, memory_of, addresses, part in self.resolved(space, address, mask):
@@ -89,6 +95,7 @@ class AddressSpaces:
         at: Instruction,
     ) -> Values:
         """Combine the elements at the lanes' addresses with operands, lane by lane; return the previous elements."""
+        self._check_owner("changes", space, address, mask, at)
         self._show("atomic", space, address, dtype.itemsize, mask, at)
         before = np.zeros((1,) * 6, dtype)
         for _, memory_of, addresses, part in self.resolved(space, address, mask):
@@ -142,6 +149,7 @@ class AddressSpaces:
             yield space, self.spaces[space], address, mask
             return
         # The window of a generic address determines its memory.
+        address = without_owner(address)
         windows = address // np.uint64(SHARED_WINDOW) * np.uint64(SHARED_WINDOW)
         for name, begin in WINDOWS:
             inside = windows == np.uint64(begin)
@@ -238,10 +246,31 @@ class AddressSpaces:
 
         return report
 
-    def _show(self, kind: str, space: str, address: Values, nbytes: int, mask: Mask | None, at: Instruction) -> None:
+    def _check_owner(self, does: str, space: str, address: Values, mask: Mask | None, at: Instruction) -> None:
+        """Report lanes whose address is in the local memory of another thread."""
+        owners = owner(address) if space == "generic" else np.array(-1)
+        if owners.max() < 0:
+            return
+        batch = self._batch
+        own = owner_number(batch.number_in_grid() * batch.block.size + batch.thread_index())
+        lanes = batch.spread(mask) & (owners >= 0) & (owners != own)
+        if lanes.any():
+            text = f"{does} a local variable of another thread: on a GPU that address leads to its own local memory"
+            self._observers.report(LaneViolation("local-of-another", "local", at, lanes, always(text)))
+
+    def _show(
+        self,
+        kind: str,
+        space: str,
+        address: Values,
+        nbytes: int,
+        mask: Mask | None,
+        at: Instruction,
+        values: Sequence[Values] = (),
+    ) -> None:
         if space not in self._observers.ignores:
             for name, memory_of, addresses, lanes in self.resolved(space, address, mask):
-                self._observers.access(Access(kind, name, memory_of, addresses, nbytes, lanes, at))
+                self._observers.access(Access(kind, name, memory_of, addresses, nbytes, lanes, at, values=values))
 
 
 def _elements(address: Values, dtype: DType, count: int) -> list[Values]:

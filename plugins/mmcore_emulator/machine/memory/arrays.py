@@ -24,6 +24,38 @@ LOCAL_WINDOW = 2 << 32
 PARAMETER_WINDOW = 3 << 32
 WINDOWS = (("global", 0), ("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW), ("param", PARAMETER_WINDOW))
 """The memories of generic addresses, and the begin of each one's window."""
+# A generic address in local memory contains the number of its thread in the grid in its upper bits. All threads have
+# the same addresses on a GPU, so that another thread would access its own memory.
+_OWNER_SHIFT = 34
+_OWNER_BEGIN, _OWNER_END = 1 << 62, 1 << 63
+
+
+def owned(address: Values, thread: Integers) -> Values:
+    """Return generic addresses in the local memory of threads."""
+    number = owner_number(thread).view(np.uint64)
+    return address + np.uint64(LOCAL_WINDOW | _OWNER_BEGIN) + (number << np.uint64(_OWNER_SHIFT))
+
+
+def owner_number(thread: Integers) -> Integers:
+    """Return the numbers of threads as addresses have them."""
+    return np.asarray(thread, np.int64) & ((_OWNER_BEGIN >> _OWNER_SHIFT) - 1)
+
+
+def owner(address: Values) -> Integers:
+    """Return the number of the thread whose local memory a generic address is in; -1 for another address."""
+    is_local = (address & np.uint64(3 << 32)) == np.uint64(LOCAL_WINDOW)
+    has_owner = is_local & (address >= np.uint64(_OWNER_BEGIN)) & (address < np.uint64(_OWNER_END))
+    thread = (address - np.uint64(_OWNER_BEGIN)) >> np.uint64(_OWNER_SHIFT)
+    return np.where(has_owner, thread, np.uint64(2**64 - 1)).view(np.int64)
+
+
+def without_owner(address: Values) -> Values:
+    """Return generic addresses as a GPU has them."""
+    if int(address.max()) < _OWNER_BEGIN:
+        return address
+    return np.where(owner(address) >= 0, address & np.uint64((1 << _OWNER_SHIFT) - 1), address)
+
+
 # An address in another block's shared memory contains that block's rank, plus one, in its upper bits.
 RANK_SHIFT = 27
 RANK_BEGIN = 1 << RANK_SHIFT

@@ -127,17 +127,19 @@ class Asynchrony(Observer):
                     self._parities.pop(place, None)
             case events.ArrivalSent(_, mask):
                 self._mbarriers.send(event, numbers.lanes(mask))
-            case events.Arrived(sent):
+            case events.Arrived(sent, parity):
                 lanes = numbers.lanes(sent.mask)
                 places = sent.places.reshape(-1)[lanes]
                 self._reach(lanes, places // events.BLOCK_BYTES, sent.at)
-                self._mbarriers.deliver(sent, places)
-            case events.Passed(places, parity, mask, at, relaxed):
+                self._mbarriers.deliver(sent, lanes, places, numbers.flat(parity)[lanes])
+            case events.Passed(places, parity, mask, at, relaxed, awaited):
                 lanes = numbers.lanes(mask)
                 places = places.reshape(-1)[lanes]
-                self._check_phases(lanes, places, numbers.flat(parity)[lanes], at)
+                parity = numbers.flat(parity)[lanes]
+                awaited = None if awaited is None else numbers.flat(awaited)[lanes]
+                self._check_phases(lanes, places, parity, at)
                 self._proxies.synchronise(lanes, now)
-                self._mbarriers.wait(lanes, places, relaxed)
+                self._mbarriers.wait(lanes, places, parity, awaited, relaxed)
                 self._in_flight.pass_phase(lanes, places)
             case events.ProxyFenced(mask, _):
                 self._proxies.fence(numbers.lanes(mask), now)

@@ -19,10 +19,9 @@ from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, BLOCK_WORDS
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.numerics.types import Flags, Integers
 from mmcore_emulator.ptx.instructions import Instruction
-from mmcore_emulator.sanitizer.happens_before.event_clocks import EventClocks, Kind
+from mmcore_emulator.sanitizer.happens_before.event_clocks import WARPS_OF_GROUP, EventClocks, Kind
 from mmcore_emulator.sanitizer.recording import SharedReport
 
-_WARPGROUP = 4 * WARP
 _NONE = np.zeros((0, 0), np.int64)
 _COPYING = (
     "reads {}, into which cp.async may still be copying: cp.async.wait_group (or its mbarrier's wait) is missing, or "
@@ -34,8 +33,8 @@ _BULK_COPYING = (
 )
 _OVERWRITTEN_COPY = "writes {}, into which a copy may still be copying: no thread has waited for it"
 _STILL_READ = {
-    "wgmma": "writes {}, which wgmma may still be reading: wgmma.wait_group is missing there, or a barrier or mbarrier "
-    "behind it",
+    "wgmma": "writes {}, which wgmma of this warp or another one of its warpgroup may still be reading: "
+    "wgmma.wait_group is missing there, or a barrier or mbarrier behind it",
     "bulk": "writes {}, which a bulk copy may still be reading: cp.async.bulk.wait_group.read is missing there, or a "
     "barrier behind it",
 }
@@ -153,16 +152,18 @@ class InFlight:
         """Let lanes acquire the ends of all but ``most`` of their latest groups."""
         ended, readers = self._committed(kind)[lanes] - most, self._reader_numbers(kind, lanes)
         for reader in [each for each in self._readers if each[0] == kind]:
-            waiting = readers == reader[1]
-            if waiting.any():
-                self._clocks.acquire(lanes[waiting], self._block[lanes[waiting]], reader, ended[waiting])
+            for ending in _endings(reader):
+                # A warp waits for its own reads.
+                waiting = (readers == reader[1]) & ((kind != "wgmma") | (self._thread[lanes] // WARP == ending[1]))
+                if waiting.any():
+                    self._clocks.acquire(lanes[waiting], self._block[lanes[waiting]], ending, ended[waiting])
 
     def _committed(self, kind: str) -> Integers:
         """Return the number of groups that each lane has committed."""
         return self._groups.setdefault(kind, np.zeros(len(self._thread), np.int64))
 
     def _reader_numbers(self, kind: str, lanes: Integers) -> Integers:
-        return self._thread[lanes] // (_WARPGROUP if kind == "wgmma" else 1)
+        return self._thread[lanes] // (WARPS_OF_GROUP * WARP if kind == "wgmma" else 1)
 
     def read(self, at: Instruction, words: Integers, lanes: Integers) -> None:
         """Check reads of words by lanes, [rows, words] and [rows, lanes], that may not have been written yet."""
@@ -198,7 +199,9 @@ class InFlight:
             if not rows.size:
                 continue
             words_read = words[rows, groups[rows].argmax(axis=1)]
-            acquired = self._clocks.of_kind(lanes[rows, 0], words_read // BLOCK_WORDS, kind)
+            blocks = words_read // BLOCK_WORDS
+            ended = (self._clocks.of_kind(lanes[rows, 0], blocks, ending) for ending in _endings(kind))
+            acquired = np.minimum.reduce([*ended])
             late = acquired < groups[rows].max(axis=1)
             if late.any():
                 word = words_read[late][:1]
@@ -239,6 +242,12 @@ class InFlight:
 
     def _named(self, text: str, words: Integers) -> str:
         return text.format(self._report.name(int(words[words >= 0][0])))
+
+
+def _endings(kind: Kind) -> list[Kind]:
+    """Return the kinds of events that end the reads of a kind: each warp of a warpgroup ends its own."""
+    name, number = kind
+    return [(name, WARPS_OF_GROUP * number + warp) for warp in range(WARPS_OF_GROUP)] if name == "wgmma" else [kind]
 
 
 class Origins:

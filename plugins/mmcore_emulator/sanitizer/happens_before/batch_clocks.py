@@ -16,7 +16,7 @@ from mmcore_emulator.machine.warps import BIT, groups
 from mmcore_emulator.numerics.types import Flags, Integers, Values
 from mmcore_emulator.sanitizer.happens_before.event_clocks import EventClocks, Released
 from mmcore_emulator.sanitizer.happens_before.numbering import LaneNumbers
-from mmcore_emulator.sanitizer.happens_before.vector_clocks import SCOPES, HappensBefore, VectorClock, join
+from mmcore_emulator.sanitizer.happens_before.vector_clocks import SCOPES, FlagClocks, HappensBefore, VectorClock, join
 
 Masks = NDArray[np.uint32]
 Times = NDArray[np.int32]
@@ -27,7 +27,7 @@ class _Arrival(NamedTuple):
     """The release of a lane that arrived at a barrier without waiting: times of the warps, and clocks from flags."""
 
     warps: Times
-    clocks: tuple[VectorClock, VectorClock, VectorClock]
+    clocks: FlagClocks
 
 
 class BatchClocks:

@@ -18,11 +18,13 @@ from mmcore_emulator.numerics.types import Flags, Integers
 from mmcore_emulator.sanitizer.happens_before.numbering import LaneNumbers
 
 Kind: TypeAlias = tuple[str, int]
-"""("mbarrier", place in its block), ("wgmma", number of a warpgroup), ("bulk", thread) or ("remote", 0)."""
+"""("mbarrier", place in its block), ("wgmma", number of a warp), ("bulk", thread) or ("remote", 0)."""
 Rows: TypeAlias = NDArray[np.int32]
 """Clocks of lanes: [lanes, columns]."""
 Released: TypeAlias = dict[int, NDArray[np.int32]]
 """The joined clocks that lanes have released at each barrier or mbarrier."""
+WARPS_OF_GROUP = 4
+"""Warps of a warpgroup."""
 
 
 class EventClocks:
@@ -107,6 +109,23 @@ class EventClocks:
         of_block = lanes[:, np.newaxis], first[:, np.newaxis] + np.arange(self._block_size)
         self.clock[of_block] = np.maximum(self.clock[of_block], times)
         return self.clock[lanes]
+
+    def of_warpgroups(self, lanes: Integers, clocks: Rows) -> Rows:
+        """Return clocks of lanes in which their own warp's waits for ``wgmma`` stand for those of their warpgroup.
+
+        One thread of a warpgroup arrives at an mbarrier for all, in CUTLASS as elsewhere: a warpgroup's reads end
+        together.
+        """
+        clocks, ranks = clocks.copy(), self.numbers.rank[self.numbers.block_in_batch[lanes]]
+        warps = self.numbers.thread_in_block[lanes] // WARP
+        for (rank, kind), column in self._columns.items():
+            for other in range(WARPS_OF_GROUP) if kind[0] == "wgmma" else ():
+                own = kind[1] // WARPS_OF_GROUP * WARPS_OF_GROUP + other
+                from_column = self._columns.get((rank, ("wgmma", own)))
+                rows = (ranks == rank) & (warps == own)
+                if from_column is not None:
+                    clocks[rows, column] = np.maximum(clocks[rows, column], clocks[rows, from_column])
+        return clocks
 
     def acquire_released(self, released: Released, lanes: Integers, keys: Integers) -> None:
         """Let lanes acquire the clocks released at the barriers or mbarriers ``keys``."""

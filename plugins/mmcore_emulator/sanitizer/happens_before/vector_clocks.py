@@ -8,13 +8,13 @@ Model" (release and acquire patterns, causality order).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from mmcore_emulator.isa.table import destinations, effect, reads
 from mmcore_emulator.machine.limits import WARP
-from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.ptx.instructions import Block, Instruction
 
 VectorClock: TypeAlias = Mapping[tuple[str, int], int]
 """The time of each ("thread", number), ("warp", number) or ("block", number)."""
@@ -53,21 +53,38 @@ class Flag:
     far: VectorClock = field(default_factory=dict)
 
 
+class FlagClocks(NamedTuple):
+    """The clocks that a thread releases at a barrier."""
+
+    acquired: VectorClock = EMPTY  # the clock of what happens before the thread's next access
+    # Clocks that it has read in flags, to be acquired by a fence of scope "cta" or "gpu".
+    near: VectorClock = EMPTY
+    far: VectorClock = EMPTY
+    counted: VectorClock = EMPTY  # those of them that it has read by atomics for which no loop waits
+
+    def including(self, unfenced: str) -> VectorClock:
+        """Return what is acquired, and what a fence would acquire of what is "counted" or "read" in flags."""
+        match unfenced:
+            case "counted":
+                return join(self.acquired, self.counted)
+            case "read":
+                return join(self.acquired, self.near, self.far)
+        return self.acquired
+
+
 @dataclass
 class ThreadClocks:
     """The vector clocks of a thread."""
 
-    acquired: VectorClock = field(default_factory=dict)  # the clock of what happens before the thread's next access
+    released: FlagClocks = field(default_factory=FlagClocks)
     fenced: dict[str, VectorClock] = field(default_factory=dict)  # what it had acquired at its latest fence, by scope
-    # Clocks that it has read in flags, to be acquired by a fence of scope "cta" or "gpu".
-    near: VectorClock = field(default_factory=dict)
-    far: VectorClock = field(default_factory=dict)
     # The two clocks that it has read last in each flag.
     seen: dict[tuple[int, ...], tuple[VectorClock, VectorClock]] = field(default_factory=dict)
 
     def acquire(self, scope: str) -> None:
         """Acquire what has been read in flags."""
-        self.acquired = join(self.acquired, self.near, self.far if scope == "gpu" else EMPTY)
+        acquired, near, far, _ = self.released
+        self.released = self.released._replace(acquired=join(acquired, near, far if scope == "gpu" else EMPTY))
 
 
 _NO_CLOCKS = ThreadClocks()
@@ -82,6 +99,7 @@ class HappensBefore:
         # proxies_fenced: time of the latest fence between writes to global memory and asynchronous reads of it.
         self.blocks = self.block_size = self.proxies_fenced = 0
         self.flags_read = False  # true if any thread has read a flag that another has written
+        self.counted = False  # true if any thread has read one by an atomic for which no loop waits
         self._flags: dict[tuple[int, ...], Flag] = {}
         self._threads: dict[int, ThreadClocks] = {}
 
@@ -102,8 +120,11 @@ class HappensBefore:
         flag.far = join(flag.far, far)
         self._flags[place] = flag
 
-    def read(self, place: tuple[int, ...], thread: int, block: int, acquires: str) -> None:
-        """Read a flag; acquire its clocks now if the read ``acquires`` ("cta", "gpu"), otherwise at the next fence."""
+    def read(self, place: tuple[int, ...], thread: int, block: int, acquires: str, *, waits: bool = True) -> None:
+        """Read a flag; acquire its clocks now if the read ``acquires`` ("cta", "gpu"), otherwise at the next fence.
+
+        ``waits`` is true if a loop waits for the flag's value.
+        """
         flag = self._flags.get(place)
         if flag is None:
             return
@@ -112,7 +133,10 @@ class HappensBefore:
         released = flag.near.get(block, EMPTY), flag.far
         if clocks.seen.get(place) != released:
             clocks.seen[place] = released
-            clocks.near, clocks.far = join(clocks.near, released[0]), join(clocks.far, released[1])
+            acquired, near, far, counted = clocks.released
+            counted = counted if waits else join(counted, *released)
+            clocks.released = FlagClocks(acquired, join(near, released[0]), join(far, released[1]), counted)
+            self.counted |= not waits
         if acquires:
             clocks.acquire(acquires)
 
@@ -125,46 +149,45 @@ class HappensBefore:
             if thread in self._threads:
                 clocks = self._threads[thread]
                 clocks.acquire(scope)
-                if clocks.acquired:
-                    clocks.fenced |= dict.fromkeys(SCOPES[scope], clocks.acquired)
+                if clocks.released.acquired:
+                    clocks.fenced |= dict.fromkeys(SCOPES[scope], clocks.released.acquired)
 
     def acquired(self, thread: int, fenced: str = "") -> VectorClock:
         """Return what a thread has acquired, now or at its latest fence of the scope ``fenced`` ("cta", "gpu")."""
         clocks = self._threads.get(thread, _NO_CLOCKS)
-        return clocks.fenced.get(fenced, EMPTY) if fenced else clocks.acquired
+        return clocks.fenced.get(fenced, EMPTY) if fenced else clocks.released.acquired
 
-    def released(self, thread: int) -> tuple[VectorClock, VectorClock, VectorClock]:
-        """Return what a thread releases at a barrier: what it has acquired, and what it has read in flags."""
-        clocks = self._threads.get(thread, _NO_CLOCKS)
-        return clocks.acquired, clocks.near, clocks.far
+    def released(self, thread: int) -> FlagClocks:
+        """Return what a thread releases at a barrier."""
+        return self._threads.get(thread, _NO_CLOCKS).released
 
-    def join(
-        self, threads: Sequence[int], arrived: Sequence[tuple[VectorClock, VectorClock, VectorClock]] = ()
-    ) -> None:
+    def join(self, threads: Sequence[int], arrived: Sequence[FlagClocks] = ()) -> None:
         """Join the clocks of threads that leave a barrier, and what others released that only ``arrived`` there."""
         if not self._threads:
             return
-        acquired, near, far = (join(*clocks) for clocks in zip(*map(self.released, threads), *arrived, strict=True))
-        for thread in threads if acquired or near or far else ():
-            clocks = self._clocks(thread)
-            clocks.acquired, clocks.near, clocks.far = acquired, near, far
+        released = FlagClocks(*(join(*clocks) for clocks in zip(*map(self.released, threads), *arrived, strict=True)))
+        for thread in threads if any(released) else ():
+            self._clocks(thread).released = released
 
     def acquire(self, threads: Sequence[int], clock: VectorClock) -> None:
         """Let threads acquire a clock."""
         for thread in threads if clock else ():
             clocks = self._clocks(thread)
-            clocks.acquired = join(clocks.acquired, clock)
+            clocks.released = clocks.released._replace(acquired=join(clocks.released.acquired, clock))
 
     def acquire_blocks(self, threads: Sequence[int], blocks: Sequence[int]) -> None:
         """Let threads acquire all that some blocks have done, and release it by later writes."""
         self.acquire(threads, {("block", block): self.now for block in blocks})
         for thread in threads:
             clocks = self._threads[thread]
-            clocks.fenced |= dict.fromkeys(SCOPES["gpu"], clocks.acquired)
+            clocks.fenced |= dict.fromkeys(SCOPES["gpu"], clocks.released.acquired)
 
-    def has_acquired(self, thread: int, epoch: Epoch) -> bool:
-        """Return True if a thread has acquired clocks that include accesses of others."""
-        clock, time = self.acquired(thread), epoch.time
+    def has_acquired(self, thread: int, epoch: Epoch, unfenced: str = "") -> bool:
+        """Return True if a thread has acquired clocks that include accesses of others.
+
+        ``unfenced`` as in :meth:`FlagClocks.including`.
+        """
+        clock, time = self.released(thread).including(unfenced), epoch.time
         if epoch.block < 0:
             own_block = (thread - 1) // self.block_size
             return len(clock) >= self.blocks - 1 and all(
@@ -194,31 +217,24 @@ def scope(at: Instruction, order: str) -> str:
 class FlagReads:
     """The instructions of a kernel that observe what other threads write to flags; whether there are ``any``."""
 
-    def __init__(self, instructions: Sequence[Instruction]) -> None:
-        self._compared = _compared(instructions)
+    def __init__(self, blocks: Sequence[Block], waiting: Container[int]) -> None:
+        """Find them; ``waiting`` has the reads, by identity, that decide if a thread continues to wait."""
+        instructions = [at for block in blocks for at in block.instructions]
+        self._waiting = waiting
         read = {register for at in instructions for register in reads(at)}
         polling = (at for at in instructions if effect(at).polls == "if read")
         self._observing = {id(at) for at in polling if not read.isdisjoint(destinations(at))}
         self.any = bool(self._observing) or any(effect(at).kind == "load" and self.strong(at) for at in instructions)
 
     def strong(self, at: Instruction) -> bool:
-        """Return whether a read is strong; a volatile one is if its value is compared."""
+        """Return whether a read is strong; a volatile one is if a thread waits for its value."""
         does = effect(at)
-        return id(at) in self._compared if "volatile" in does.order else does.strong
+        return self.waits(at) if "volatile" in does.order else does.strong
+
+    def waits(self, at: Instruction) -> bool:
+        """Return whether the value of a read decides if its thread continues to wait."""
+        return id(at) in self._waiting
 
     def observes(self, at: Instruction) -> bool:
         """Return whether the kernel reads the result of an atomic."""
         return id(at) in self._observing
-
-
-def _compared(instructions: Sequence[Instruction]) -> set[int]:
-    """Return the volatile reads, by identity, whose values are compared, perhaps after integer arithmetic."""
-    compared = {register for at in instructions if effect(at).kind == "compare" for register in reads(at)}
-    passing = [at for at in instructions if effect(at).passes]
-    while True:
-        sources = {source for at in passing if not compared.isdisjoint(destinations(at)) for source in reads(at)}
-        if sources <= compared:
-            break
-        compared |= sources
-    loads = (at for at in instructions if effect(at).kind == "load" and "volatile" in effect(at).order)
-    return {id(at) for at in loads if not compared.isdisjoint(destinations(at))}

@@ -15,13 +15,10 @@ Term: TypeAlias = tuple[str, ...]
 """A product of names, numbers and texts; an index is a sum of such terms."""
 
 BUILT_IN = re.compile(r"\b(blockIdx|threadIdx|blockDim|gridDim)\s*\.\s*([xyz])\b")
+_READ = re.compile(r"\*[^[]*")  # through a pointer without an index
 _MOST_TERMS = _MOST_FACTORS = 64
 _MOST_EXPRESSIONS = 200_000
 _CASTS = ("static_cast", "int", "unsigned", "size_t")
-
-
-def _is_assignment(node: Node) -> bool:
-    return node.type == "assignment_expression" and node.children[0].type == "identifier"
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class Body:
             if node.type == "declaration":
                 for name, value in initializers(node):
                     assigned.setdefault(name, []).append(value)
-            elif _is_assignment(node) and text_of(node.children[1]) in ("=", "+="):
+            elif node.type == "assignment_expression" and text_of(node.children[1]) in ("=", "+="):
                 assigned.setdefault(text_of(node.children[0]), []).append(node.children[2])
         return assigned
 
@@ -105,12 +102,8 @@ class Body:
                     yield [*rows, *self.terms(above.children[1].named_children[0])]
                 elif len(indices) == 1:
                     yield [*moved, *self.terms(indices[0])]
-            elif node.type == "pointer_expression" and text_of(node.children[0]) == "*" and self._plain(node, names):
+            elif node.type == "pointer_expression" and names & {*identifiers(node)} and _READ.fullmatch(text_of(node)):
                 yield [*moved, *(each for each in self.terms(node.children[1]) if not names & set(each))]
-
-    @staticmethod
-    def _plain(node: Node, names: set[str]) -> bool:
-        return bool(names & set(identifiers(node))) and "[" not in text_of(node)
 
     def terms(self, node: Node, seen: frozenset[str] = frozenset()) -> list[Term]:
         """Return an expression as a sum of products, with local variables replaced by their values."""
@@ -140,36 +133,25 @@ class Body:
             expanded = [term for value in self.values[name] for term in self.terms(value, seen | {name})]
             # The variable of a loop also remains as a term.
             terms = [(name,)] * (name in self.changing) + expanded
-        elif node.type == "identifier" or node.type == "number_literal" or BUILT_IN.fullmatch(text_of(node)):
-            pass
-        else:
+        elif node.type not in ("identifier", "number_literal") and not BUILT_IN.fullmatch(text_of(node)):
             # A quotient, a remainder, a condition: one factor that lists its parts.
-            within = " ".join(factor for term in self._within(node, seen) for factor in term)
-            terms = [(" ".join(dict.fromkeys(within.split())) or text_of(node),)]
+            within = [factor for part in node.named_children for term in self.terms(part, seen) for factor in term]
+            words = " ".join([*within, f"({text_of(node)})"]).split()
+            terms = [(" ".join(dict.fromkeys(words)) or text_of(node),)]
         terms = [term for term in terms if "0" not in term][:_MOST_TERMS]
         return list(dict.fromkeys(terms))
-
-    def _within(self, node: Node, seen: frozenset[str]) -> list[Term]:
-        return [term for part in node.named_children for term in self.terms(part, seen)] + [(f"({text_of(node)})",)]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The mapping of a grid's blocks to C.
+    """The mapping of a grid's blocks to C."""
 
-    Attributes:
-        rows, columns: the axis of the grid ("x", "y", "z") for rows and for columns; empty if there is none.
-        height, width: the factors of a block's index that make the rows and columns of a tile, as in the source.
-        threads: the axes of the block that are used.
-        flat: whether one index counts the elements of C.
-    """
-
-    rows: str
+    rows: str  # the axis of the grid for the rows of C, and below for its columns; empty for none
     columns: str
-    height: tuple[str, ...] = ()
+    height: tuple[str, ...] = ()  # factors of a block's index that make the rows and columns of a tile
     width: tuple[str, ...] = ()
-    threads: frozenset[str] = frozenset()
-    flat: bool = False
+    threads: frozenset[str] = frozenset()  # the axes of the block that are used
+    flat: bool = False  # True if one index counts the elements of C
 
     def turned(self) -> Layout:
         """Return the layout for a C that is stored by columns."""

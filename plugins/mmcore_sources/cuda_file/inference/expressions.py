@@ -83,11 +83,7 @@ def names_in(expression: ast.expr) -> set[str]:
 
 
 def evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
-    """Return the exact value of an expression.
-
-    Raises:
-        InvalidKernel: a name has no value, or a divisor is 0.
-    """
+    """Return the exact value of an expression. Raises InvalidKernel if a name has no value, or a divisor is 0."""
     match node:
         case ast.Constant(value=int() as number):
             return number
@@ -116,11 +112,8 @@ def evaluate(node: ast.expr, values: Mapping[str, Any]) -> Any:
 def launch_values(problem: Problem, config: Config) -> dict[str, Any]:
     """Return the values of the names in an expression: sizes, extents of the block, and the config's parameters."""
     extents = {name: getattr(config.block, axis) for name, axis in EXTENTS.items()}
-    return {
-        **{name: getattr(problem, name) for name in SIZES},
-        **extents,
-        **{k: config[k] for k in config if k != "block"},
-    }
+    parameters = {name: config[name] for name in config if name != "block"}
+    return {**{name: getattr(problem, name) for name in SIZES}, **extents, **parameters}
 
 
 def python_text(node: ast.expr) -> str:
@@ -162,7 +155,6 @@ class LaunchText:
 
     @property
     def parts(self) -> list[str]:
-        """The expression of each axis of the grid."""
         return [ast.unparse(each) for each in parse_expressions(self.grid, "the grid")]
 
     def __call__(self, problem: Problem, config: Config, device: DeviceProperties) -> Launch:

@@ -27,19 +27,17 @@ class Unreadable(InvalidKernel):
 
 @dataclass(frozen=True)
 class Reader:
-    """The translation of C expressions into arithmetic.
+    """The translation of C expressions into arithmetic."""
 
-    Attributes:
-        source: the program, for its macros, constants and types.
-        names: meanings that override the source's: sizes of the product, parameters of a config.
-        scope: the host function that contains the expressions, if any.
-        line: the line of the expressions; later assignments do not count.
-    """
+    source: Program  # the program, for its macros, constants and types
+    names: Mapping[str, ast.expr] = field(default_factory=dict)  # meanings that override the source's
+    scope: Node | None = None  # the host function that contains the expressions, if any
+    line: int = 0  # the line of the expressions; later assignments do not count
 
-    source: Program
-    names: Mapping[str, ast.expr] = field(default_factory=dict)
-    scope: Node | None = None
-    line: int = 0
+    @classmethod
+    def of(cls, source: Program, launch: HostLaunch | None, names: Mapping[str, ast.expr]) -> Reader:
+        """Return the reader of the expressions in a launch, or in no function."""
+        return cls(source, names, launch.scope, launch.line) if launch else cls(source, names)
 
     def number(self, node: Node, depth: int = 0) -> ast.expr:
         """Return the arithmetic of an expression; raise :class:`Unreadable` if there is none."""
@@ -242,8 +240,3 @@ def rounded_up(number: ast.expr, step: ast.expr) -> ast.expr:
             if plain in added:
                 return _ceil(node, step)
     return ast.BinOp(number, ast.FloorDiv(), step)
-
-
-def reader_of_launch(source: Program, launch: HostLaunch, names: Mapping[str, ast.expr]) -> Reader:
-    """Return the reader for the expressions in a launch, with ``names`` as meanings of the host's names."""
-    return Reader(source, names, launch.scope, launch.line)

@@ -19,7 +19,6 @@ from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import identifiers
 from mmcore_sources.cuda_file.inference import geometry
 from mmcore_sources.cuda_file.inference.body import Body, layout_of
-from mmcore_sources.cuda_file.inference.entry import chosen_function
 from mmcore_sources.cuda_file.inference.expressions import (
     EXTENTS,
     SIZES,
@@ -29,15 +28,15 @@ from mmcore_sources.cuda_file.inference.expressions import (
     names_in,
     parse_expressions,
 )
-from mmcore_sources.cuda_file.inference.fixed_sizes import fixed_sizes
 from mmcore_sources.cuda_file.inference.geometry import Geometry
-from mmcore_sources.cuda_file.inference.host_code import constant
+from mmcore_sources.cuda_file.inference.host_code import Reader, constant
 from mmcore_sources.cuda_file.inference.notes import Note
-from mmcore_sources.cuda_file.inference.parameters import Open, open_parameters, parameter_names
+from mmcore_sources.cuda_file.inference.parameters import Open, fixed_sizes, open_parameters, parameter_names
 from mmcore_sources.cuda_file.inference.roles import (
     ELEMENTS,
     Roles,
     adds_to_c,
+    chosen_function,
     given_arguments,
     roles_of,
     with_arguments,
@@ -48,29 +47,18 @@ _NARROW = {f"{name}{width}" for name in ("__hfma", "__hadd", "__hmul", "hfma", "
 
 @dataclass(frozen=True)
 class Inferred:
-    """A kernel of a file.
+    """A kernel of a file."""
 
-    Attributes:
-        attributes: those of :class:`mmcore.Kernel` by name; the launch rule is a :class:`LaunchText`.
-        notes: the inferred values, in the order in which they are printed.
-    """
-
-    attributes: Mapping[str, Any]
-    notes: tuple[Note, ...]
+    attributes: Mapping[str, Any]  # those of :class:`mmcore.Kernel` by name; the launch rule is a :class:`LaunchText`
+    notes: tuple[Note, ...]  # the inferred values, in the order in which they are printed
 
 
 def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tuple[str, str]] = ()) -> Inferred:
     """Return the declaration of a file's kernel.
 
-    Args:
-        path: the file.
-        text: its text.
-        given: the user's values: ``entry``, ``args``, ``grid``, ``block``, ``parameters``, ``shared``, and attributes
-            of :class:`mmcore.Kernel`.
-        headers: the names and texts of the headers that it includes.
-
-    Raises:
-        InvalidKernel: it has no kernel, or several, or lacks something; the message names the option that gives it.
+    The user's values may be given: ``entry``, ``args``, ``grid``, ``block``, ``parameters``, ``shared``, and attributes
+    of :class:`mmcore.Kernel`. ``headers`` are the names and texts of the headers that it includes. Raises InvalidKernel
+    if it has no kernel, or several, or lacks something; the message names the option that gives it.
     """
     source = functools.reduce(lambda found, header: found.with_header(*header), headers, read_program(text))
     function, launch, notes = chosen_function(path.name, source, str(given.get("entry", "")))
@@ -84,11 +72,10 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     parameters |= {name: int(defines.pop(name)) for name in numbers}
     given = {**given, "parameters": parameters, "defines": defines}
     known = {**defines, **parameters}
-    chosen = open_parameters(
-        source, function, launch, known, str(given.get("entry", "")), given.get("dtype", "float32")
-    )
+    entry = str(given.get("entry", ""))
+    chosen = open_parameters(source, function, launch, known, entry, given.get("dtype", "float32"))
     notes += chosen.notes
-    roles, role_notes, constraints = _roles(source, function, body, given)
+    roles, role_notes, constraints = _roles(source, body, given)
     types, type_notes = _types(source, function, roles, chosen, given)
     beta = float(given.get("beta", adds_to_c(body, roles)))
     if beta and "beta" not in given:
@@ -96,58 +83,44 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     by_columns = roles.by_columns and "column_major" not in given
     if by_columns:
         role_notes.append(Note("storage", "by columns", "as the source steps over A, B and C", "--column-major ''"))
-    block, grid, shared, launch_notes = _geometry(source, function, body, roles, launch, chosen, given)
+    block, grid, shared, launch_notes = _geometry(source, body, roles, launch, chosen, given)
     # Blocks that wait for each other must all be resident.
     rule = LaunchText(grid, str(shared), cooperative=source.cooperative)
-    config: dict[str, Any] = {
-        "block": block,
-        **{name: chosen.values[name] for name in chosen.values if name not in given.get("defines", {})},
-    }
+    values = {name: value for name, value in chosen.values.items() if name not in defines}
     attributes = {
         "title": f"{function.name} of {path.name}",
         "entry": chosen.entry,
         "arguments": roles.arguments,
-        "configs": [config],
+        "configs": [{"block": block, **values}],
         "launch": rule,
         "constraints": constraints,
         "beta": beta,
         "column_major": "ABC" if by_columns else "",
         **types,
     }
-    overrides = {
-        name: value
-        for name, value in given.items()
-        if name not in ("entry", "args", "grid", "block", "parameters", "shared")
-    }
+    of_launch = ("entry", "args", "grid", "block", "parameters", "shared")
+    overrides = {name: value for name, value in given.items() if name not in of_launch}
     return Inferred({**attributes, **overrides}, (*notes, *role_notes, *type_notes, *launch_notes))
 
 
-def _roles(
-    source: Program, function: Function, body: Body, given: Mapping[str, Any]
-) -> tuple[Roles, list[Note], tuple[Constraint, ...]]:
+def _roles(source: Program, body: Body, given: Mapping[str, Any]) -> tuple[Roles, list[Note], tuple[Constraint, ...]]:
     """Return the roles of the parameters, notes about them, and constraints on the sizes."""
+    function = body.function
     if "args" in given:
         roles = with_arguments(given_arguments(list(given["args"]), function), function)
         notes = []
     else:
         roles = roles_of(function, body)
-        shown = ", ".join(
-            _shown(argument, each.name) for argument, each in zip(roles.arguments, function.parameters, strict=True)
-        )
+        pairs = zip(roles.arguments, function.parameters, strict=True)
+        shown = ", ".join(_shown(argument, parameter.name) for argument, parameter in pairs)
         notes = [Note("arguments", shown, roles.why, "--args", roles.guessed)]
     constraints: tuple[Constraint, ...] = (Square(),) if roles.square else ()
     if not roles.sizes and (fixing := fixed_sizes(source, body, roles.pointers)) is not None:
         sizes, fixed = fixing
         roles = replace(roles, sizes=sizes)
         constraints = (fixed,)
-        notes.append(
-            Note(
-                "sizes",
-                f"{fixed.m}×{fixed.n}×{fixed.k}",
-                f"the source fixes {', '.join(sizes)}",
-                "none: they are in the source",
-            )
-        )
+        shown, why = f"{fixed.m}×{fixed.n}×{fixed.k}", f"the source fixes {', '.join(sizes)}"
+        notes.append(Note("sizes", shown, why, "none: they are in the source"))
     return roles, notes, constraints
 
 
@@ -166,59 +139,44 @@ def _types(
     for name, matrix, option in (("dtype", "A", "--dtype"), ("output", "C", "--output")):
         word = types[roles.pointers[matrix]]
         for _ in range(3):
-            word = (
-                chosen.types.get(word)
-                or source.types.get(word)
-                or (source.macros[word].text if word in source.macros else word)
-            )
+            macro = source.macros[word].text if word in source.macros else word
+            word = chosen.types.get(word) or source.types.get(word) or macro
         if name in given:
             continue
         if word not in ELEMENTS:
-            known = ", ".join(dict.fromkeys(ELEMENTS.values()))
-            raise InvalidKernel(
-                f"the elements of {matrix} are of type {word}, which is none of {known}; give one with {option}"
-            )
+            known = f"none of {', '.join(dict.fromkeys(ELEMENTS.values()))}; give one with {option}"
+            raise InvalidKernel(f"the elements of {matrix} are of type {word}, which is {known}")
         types_by_name[name] = ELEMENTS[word]
     if types_by_name.get("dtype", given.get("dtype")) in ("float16", "bfloat16") and "accumulator" not in given:
         narrow = not _NARROW.isdisjoint(identifiers(function.body))
         types_by_name["accumulator"] = types_by_name["dtype"] if narrow and "dtype" in types_by_name else "float32"
         why = "the source adds with __hadd or __hfma" if narrow else "sums of 16-bit products are taken to be that"
         notes.append(Note("sums in", types_by_name["accumulator"], why, "--accumulator", guessed=not narrow))
-    if chosen.types:
-        notes += [
-            Note(name, word, "the type of the template's elements", "--entry") for name, word in chosen.types.items()
-        ]
-    return types_by_name, notes
+    why = "the type of the template's elements"
+    return types_by_name, [*notes, *(Note(name, word, why, "--entry") for name, word in chosen.types.items())]
 
 
 def _geometry(
-    source: Program,
-    function: Function,
-    body: Body,
-    roles: Roles,
-    launch: HostLaunch | None,
-    chosen: Open,
-    given: Mapping[str, Any],
+    source: Program, body: Body, roles: Roles, launch: HostLaunch | None, chosen: Open, given: Mapping[str, Any]
 ) -> tuple[Any, str, str, list[Note]]:
     """Return the block, the texts of grid and dynamic shared memory, and notes about them."""
-    names = parameter_names(chosen)
+    names, function = parameter_names(chosen), body.function
     by_columns = "C" in given.get("column_major", "ABC" if roles.by_columns else "")
-    strides = {
-        name for name, role in roles.sizes.items() if role in ("m" if by_columns and not roles.square else "n", "ldc")
-    }
+    lengths = ("m" if by_columns and not roles.square else "n", "ldc")
+    strides = {name for name, role in roles.sizes.items() if role in lengths}
     layout = layout_of(body, roles.pointers["C"], strides)
     layout = layout.turned() if layout is not None and by_columns else layout
     block = grid = None
     shared: ast.expr | None = None
     if launch is not None:
         order = [each.name for each in function.parameters]
-        block, grid, shared = geometry.launched(source, launch, roles, order, names, layout)
+        block, grid, shared = geometry.launched(Reader.of(source, launch, names), launch, roles, order, layout)
     sizes: dict[str, ast.expr] = {name: ast.Name(role) for name, role in roles.sizes.items()}
     launched = block
     if layout is not None and (block is None or grid is None):
-        block_of_body, grid_of_body = geometry.by_body(source, body, layout, {**sizes, **names})
+        block_of_body, grid_of_body = geometry.by_body(Reader(source, {**sizes, **names}), body, layout)
         block, grid = block or block_of_body, grid or grid_of_body
-    block = launched or geometry.within_bounds(source, body, block, names, chosen.values)
+    block = launched or geometry.within_bounds(Reader(source, names), body, block, chosen.values)
     notes: list[Note] = []
     shape: Any = parse_block(given["block"], block) if "block" in given else _shape(function, block, chosen)
     if "block" not in given and block is not None:
@@ -226,9 +184,8 @@ def _geometry(
         notes.append(Note("block", str(dim3(extents)), block.why, "--block", block.guessed))
     text = str(given.get("grid", ""))
     if not text and grid is None:
-        grid = Geometry(
-            parse_expressions("ceil(n/bx), ceil(m/by)", "the grid"), "the source does not give it", guessed=True
-        )
+        usual = parse_expressions("ceil(n/bx), ceil(m/by)", "the grid")
+        grid = Geometry(usual, "the source does not give it", guessed=True)
     if not text and grid is not None:
         notes.append(Note("grid", (text := grid.text), grid.why, "--grid", grid.guessed))
     dynamic = str(given.get("shared", ast.unparse(shared) if shared is not None else 0))
@@ -254,11 +211,10 @@ def _shape(function: Function, block: Geometry | None, chosen: Open) -> Any:
         raise InvalidKernel(reason + f", or --define for what the source does not define: {names}" * bool(names))
     values = {name: value for name, value in chosen.values.items() if isinstance(value, int)}
     if unknown := {name for each in block.extents for name in names_in(each)} - values.keys():
-        raise InvalidKernel(
-            f"the block of {function.name} follows from {', '.join(sorted(unknown))}; --block gives it in numbers"
-        )
+        follows = f"follows from {', '.join(sorted(unknown))}; --block gives it in numbers"
+        raise InvalidKernel(f"the block of {function.name} {follows}")
     extents = tuple(int(evaluate(each, values)) for each in block.extents)
-    geometry.threads_of(extents)
+    geometry.check_threads(extents)
     return extents if all(constant(each) is not None for each in block.extents) else Derived(block.text)
 
 

@@ -1,4 +1,4 @@
-"""Template parameters, and macros that a user may define: values that a source leaves open until compilation."""
+"""Values that a source leaves open until compilation, such as template parameters, and sizes that it fixes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mmcore.errors import InvalidKernel
+from mmcore.kernel.configs import Config
+from mmcore.kernel.problem import Problem
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import text_of, walk
-from mmcore_sources.cuda_file.inference.host_code import (
-    Reader,
-    Unreadable,
-    constant,
-    parse_expression,
-    reader_of_launch,
-)
+from mmcore_sources.cuda_file.inference.body import Body, strides_of
+from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, constant, parse_expression
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS
 
@@ -29,23 +26,14 @@ _NAMES = {"float32": "float", "float64": "double", "float16": "__half", "bfloat1
 
 @dataclass(frozen=True)
 class Open:
-    """The choices for what a source leaves open.
+    """The choices for what a source leaves open."""
 
-    Attributes:
-        values: the parameters of the config by name: whole numbers.
-        entry: the function's name expression, with ``{NAME}`` for parameters of the config.
-        types: the types that the template's type parameters stand for.
-        notes: the values that the user did not give.
-        linked: names in the launch for parameters: ``BLOCK_SIZE`` in ``kernel<BLOCK_SIZE>``.
-        undefined: names in capitals that the kernel uses and neither the source nor the user defines.
-    """
-
-    values: Mapping[str, Any]
-    entry: str
-    types: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[Note, ...] = ()
-    linked: Mapping[str, str] = field(default_factory=dict)
-    undefined: tuple[str, ...] = ()
+    values: Mapping[str, Any]  # the parameters of the config by name: whole numbers
+    entry: str  # the function's name expression, with ``{NAME}`` for parameters of the config
+    types: Mapping[str, str] = field(default_factory=dict)  # the types that the template's type parameters stand for
+    notes: tuple[Note, ...] = ()  # the values that the user did not give
+    linked: Mapping[str, str] = field(default_factory=dict)  # by name in ``kernel<BLOCK_SIZE>``
+    undefined: tuple[str, ...] = ()  # used, and defined neither by the source nor by the user
 
 
 def open_parameters(
@@ -53,8 +41,7 @@ def open_parameters(
 ) -> Open:
     """Choose values: those given or in the entry (``f<32>``), else the launch's, else defaults.
 
-    Raises:
-        InvalidKernel: a value is unknown, or a given value is fixed by the source.
+    Raises InvalidKernel if a value is unknown, or if the source fixes a given value.
     """
     values: dict[str, Any] = {}
     types: dict[str, str] = {}
@@ -114,9 +101,8 @@ def _type(text: str, source: Program) -> str:
 
 
 def _value(text: str, source: Program, launch: HostLaunch | None) -> int | None:
-    reader = Reader(source) if launch is None else reader_of_launch(source, launch, {})
     try:
-        return constant(reader.number(parse_expression(text)))
+        return constant(Reader.of(source, launch, {}).number(parse_expression(text)))
     except Unreadable:
         return None
 
@@ -127,3 +113,45 @@ def parameter_names(chosen: Open) -> dict[str, ast.expr]:
         name: ast.Name(name) for name, value in chosen.values.items() if isinstance(value, int)
     }
     return {**{name: names[parameter] for name, parameter in chosen.linked.items() if parameter in names}, **names}
+
+
+@dataclass(frozen=True)
+class FixedSizes:
+    """A constraint: the source is written for one m, n and k."""
+
+    m: int
+    n: int
+    k: int
+
+    @property
+    def description(self) -> str:
+        return f"m×n×k = {self.m}×{self.n}×{self.k}, which the source fixes"
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        if (problem.m, problem.n, problem.k) == (self.m, self.n, self.k):
+            return None
+        fixed = f"m×n×k = {self.m}×{self.n}×{self.k}; --size {self.m}x{self.n}x{self.k} asks for that"
+        return f"{problem} is not what the source fixes, {fixed}"
+
+
+def fixed_sizes(source: Program, body: Body, matrices: Mapping[str, str]) -> tuple[dict[str, str], FixedSizes] | None:
+    """Return the role of each constant that the indexes use, and the sizes that they fix; None if there are none."""
+    known: dict[str, int] = {}
+    for name in (*source.macros, *source.constants):
+        try:
+            number = constant(Reader(source).number(parse_expression(name)))
+        except Unreadable:
+            continue
+        if number:
+            known[name] = number
+
+    def stride(matrix: str) -> str | None:
+        # The edge of a tile is a factor of the index, too, but rows are longer.
+        return max(strides_of(body, matrices[matrix], set(known)), key=known.__getitem__, default=None)
+
+    of_a, of_b = stride("A"), stride("B")
+    if of_a is None or of_b is None:
+        return None
+    of_m = next((name for name in ("M", "m") if name in known), of_b)
+    roles = {of_m: "m", of_a: "k", of_b: "n"}
+    return roles, FixedSizes(known[of_m], known[of_b], known[of_a])

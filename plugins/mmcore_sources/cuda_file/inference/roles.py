@@ -1,4 +1,4 @@
-"""The roles of a kernel's parameters, such as which pointer is C, from its body or else from names."""
+"""The choice among a file's functions, and the roles of its parameters, from its body or else from their names."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import Argument, Scalar
 from mmcore.kernel.signature import Parameter as Typed
-from mmcore_cuda.cuda_source.program import Function, Parameter
+from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
 from mmcore_sources.cuda_file.inference.body import Body, stored_by_columns, strides_of
+from mmcore_sources.cuda_file.inference.notes import Note
 
 ELEMENTS = {
     **dict.fromkeys(("int", "int4", "int32_t", "signed int"), "int32"),
@@ -32,23 +33,14 @@ _NAMES = ("A", "B", "C", *_SIZES, "alpha", "beta")
 
 @dataclass(frozen=True)
 class Roles:
-    """The roles of the parameters.
+    """The roles of the parameters."""
 
-    Attributes:
-        arguments: in the order of the parameters.
-        sizes: the role of each number ("m", "n", "k", "lda", "ldb", "ldc"), by the parameter's name.
-        pointers: the parameter's name of each matrix.
-        why: the origin of the sizes.
-        by_columns: whether the source stores its matrices by columns.
-        guessed: whether the sizes follow from the order of the parameters only.
-    """
-
-    arguments: tuple[Argument, ...]
-    sizes: Mapping[str, str]
-    pointers: Mapping[str, str]
-    why: str
-    by_columns: bool = False
-    guessed: bool = False
+    arguments: tuple[Argument, ...]  # in the order of the parameters
+    sizes: Mapping[str, str]  # the role of each number ("m", "n", "k", "lda", "ldb", "ldc"), by the parameter's name
+    pointers: Mapping[str, str]  # the parameter's name of each matrix
+    why: str  # the origin of the sizes
+    by_columns: bool = False  # True if the source stores its matrices by columns
+    guessed: bool = False  # True if the sizes follow from the order of the parameters only
 
     @property
     def square(self) -> bool:
@@ -126,11 +118,7 @@ def _sure(name: str) -> str:
 
 
 def roles_of(function: Function, body: Body) -> Roles:
-    """Return the roles of a function's parameters.
-
-    Raises:
-        InvalidKernel: one of them is a struct, or its role is unknown.
-    """
+    """Return the roles of a function's parameters. Raises InvalidKernel for a struct, or an unknown role."""
     for parameter in function.parameters:
         if not parameter.pointer and not scalar_type(parameter.type):
             raise InvalidKernel(f"{function.name} takes {str(parameter)!r}, which is neither a pointer nor a number")
@@ -173,8 +161,7 @@ def _number(parameter: Parameter, sizes: Mapping[str, str], reals: list[str]) ->
 def given_arguments(words: list[str], function: Function) -> tuple[Argument, ...]:
     """Return the arguments that a user names: matrices, sizes in their parameters' types, and numbers.
 
-    Raises:
-        InvalidKernel: a word is none of these, or their number differs from the parameters'.
+    Raises InvalidKernel if a word is none of these, or if their number differs from the parameters'.
     """
     if len(words) != len(function.parameters):
         takes = ", ".join(map(str, function.parameters))
@@ -208,3 +195,36 @@ def with_arguments(arguments: tuple[Argument, ...], function: Function) -> Roles
     if missing := {"A", "B", "C"} - pointers.keys():
         raise InvalidKernel(f"--args leaves out {', '.join(sorted(missing))}")
     return Roles(arguments, sizes, pointers, "as given by --args")
+
+
+def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, HostLaunch | None, tuple[Note, ...]]:
+    """Return the chosen function, its first launch in the file, and notes about the choice.
+
+    Raises InvalidKernel if there is no such function, none at all, or if the choice is ambiguous.
+    """
+    functions = {function.name: function for function in source.functions}
+    if not functions:
+        where = f"; line {source.error_line} is not CUDA C++" if source.error_line else ""
+        raise InvalidKernel(f"{file} has no __global__ function with a body{where}")
+    word = entry.partition("<")[0].strip()
+    if word:
+        matching = [function for name, function in functions.items() if word in (name, function.word)]
+        if not matching:
+            raise InvalidKernel(f"{file} has no __global__ function {word}; it has {', '.join(functions)}")
+        return matching[0], _launch(source, matching[0]), ()
+    likely, why = list(functions.values()), "the file's only __global__ function"
+    for which, holds in (
+        ("takes three pointers", is_product),
+        ("is launched in the file", lambda function: _launch(source, function) is not None),
+    ):
+        fitting = [function for function in likely if holds(function)]
+        if len(likely) > 1 and fitting:
+            likely, why = fitting, f"of {len(functions)} __global__ functions the one that {which}"
+    if len(likely) > 1:
+        names = [function.name for function in likely]
+        raise InvalidKernel(f"{file} has {len(names)} kernels, {', '.join(names)}; give one, as in --entry {names[-1]}")
+    return likely[0], _launch(source, likely[0]), (Note("function", likely[0].name, why, "--entry"),)
+
+
+def _launch(source: Program, function: Function) -> HostLaunch | None:
+    return next((each for each in source.launches if each.name in (function.name, function.word)), None)

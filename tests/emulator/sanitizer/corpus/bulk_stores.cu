@@ -18,7 +18,7 @@
 // blocks that store to the same place [grid=2] ==> global-race*1 C #store #store
 // blocks that add to the same place [grid=2 beta=1.0]: `BULK_STORE` -> `BULK_ADD` ==> nothing
 // blocks that add to what one of them writes [grid=2 beta=1.0]: `BULK_STORE` -> `BULK_ADD`, `float* mine` -> `if
-//     (blockIdx.x == 0) C[step * 64] = 0; float* mine` ==> global-race*64 C #first; global-race*1 C #store #first
+//     (blockIdx.x == 0) C[step * 64] = 0; float* mine` ==> benign-race*64 C #first; global-race*1 C #store #first
 // the values read back and overwritten: `// #end` -> `READ_BACK // #back` ==> nothing
 // a wait until a store has read, and no more: `// #end` -> `READ_BACK // #back`, `wait_group 0` -> `wait_group.read 0`
 //     ==> global-race*1 C #store #back "while that is under way"; uninitialized-read*64 C #back

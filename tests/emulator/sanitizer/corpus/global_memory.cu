@@ -45,8 +45,8 @@
 // rows of C that no thread writes: BODY `for (int row = 1; row < n; ++row) C[row * n + t] = A[0];` ==>
 //     unwritten-output*32 C "element (0, 0) of C"
 // many batches [grid=100 block=512 beta=1.0]: BODY `for (int i = 0; i < 5; ++i)`, THEN `C[t] += A[n * n + i +
-//     blockIdx.x % 2];` ==> out-of-bounds-read*51200 A #then "thread (0, 0) of block (0, 0) reads"; global-race*51200 C
-//     #then; global-race*51200 C #then #then
+//     blockIdx.x % 2];` ==> out-of-bounds-read*51200 A #then "thread (0, 0) of block (0, 0) reads"; global-race*51200
+//     C #then #then
 // an input that is written and restored: BODY `volatile float* a = const_cast<float*>(A) + t; float kept = *a; *a =
 //     0;`, THEN `*a = kept;` ==> input-overwritten*32 A #body; input-overwritten*32 A #then
 // a read of what the thread wrote through the non-coherent cache [beta=1.0]: BODY `C[t] = A[t];`, THEN `NC(C)` ==>

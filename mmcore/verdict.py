@@ -1,0 +1,56 @@
+"""The verdict on a kernel beyond one measured product: hazards and further sizes, as plugins look for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from mmcore.devices.violations import Violation
+from mmcore.plugins import instance_of
+from mmcore.registry import registry
+
+if TYPE_CHECKING:
+    from mmcore.kernel.declaration import Kernel
+    from mmcore.result import Result
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a plugin found out about a kernel that was measured.
+
+    Attributes:
+        looked: where it looked, or why it did not, in words.
+        violations: faults, which make the kernel wrong.
+        warnings: faults at sizes that were not asked for, and signs of a mistake, a sentence each.
+        sizes: the further products that were run, as JSON-ready values: "m", "n", "k", "why" and "right".
+    """
+
+    looked: str
+    violations: tuple[Violation, ...] = ()
+    warnings: tuple[str, ...] = ()
+    sizes: tuple[Mapping[str, Any], ...] = ()
+
+
+EXTENTS = ("all", "size", "hazards")
+"""How much a verdict covers: all sizes that the code asks for; the measured size, with warnings about others; or the
+hazards of the code alone, which are remembered."""
+
+
+def judged(result: Result, kernel: Kernel, extent: str) -> Result:
+    """Return a result with the findings of all plugins, to one of the :data:`EXTENTS`.
+
+    A result with violations has no times.
+    """
+    if result.violations:
+        return result
+    several = registry().answers("mmcore_findings", instance_of(Findings), result=result, kernel=kernel, extent=extent)
+    for findings in several:
+        result = replace(
+            result,
+            hazards="\n".join(filter(None, (result.hazards, findings.looked))),
+            violations=(*result.violations, *findings.violations),
+            warnings=(*result.warnings, *findings.warnings),
+            sizes=(*result.sizes, *findings.sizes),
+        )
+    return replace(result, times=(), compared=()) if result.violations else result

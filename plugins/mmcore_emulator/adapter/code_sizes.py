@@ -1,0 +1,371 @@
+"""The problem sizes that a kernel's code asks for: both sides of its comparisons, remainders, edges, full rings."""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from mmcore.cell import Cell
+from mmcore.devices.loaded_kernel import laid_out
+from mmcore.errors import MmcoreError
+from mmcore.kernel.arguments import SIZES, Argument, Scalar, Struct, TensorMap, Workspace, scalar_of, scalar_value
+from mmcore.kernel.configs import Config
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.problem import Problem
+from mmcore.kernel.properties import DeviceProperties
+from mmcore.planning.plan import Plan
+from mmcore_emulator.conditions.expressions import Argument as Parameter
+from mmcore_emulator.conditions.expressions import Condition, Special, conditions, leaves
+from mmcore_emulator.conditions.outcomes import LaunchValues, UnknownValue, outcomes
+from mmcore_emulator.machine import limits
+from mmcore_emulator.numerics.types import Flags
+from mmcore_emulator.ptx.instructions import Function
+from mmcore_emulator.ptx.types import Constant
+
+_LARGE = 1 << 16
+_LARGEST_TILE = 1024
+_LONG_K, _FEW = 515, 5
+_MOST_CANDIDATES = 600
+_PER_LINE = 6  # comparisons of a line that are followed
+_MOST_PAIRS = 40
+_ROUND = 0.3  # share of the cost that is added for each size that is a multiple of 8: remainders show more
+# Seconds of a product of two elements, by whether tensor cores compute it.
+_RATES = {False: 3e-7, True: 3e-8}
+_POINTER = (1 << 40).to_bytes(8, "little")
+
+
+@dataclass(frozen=True)
+class Size:
+    """A product to try, and the reason."""
+
+    problem: Problem
+    why: str
+
+    def cell(self, like: Cell) -> Cell:
+        """Return a cell of this product that is otherwise like another."""
+        problem = self.problem
+        lda, ldb, ldc = (0, 0, 0) if problem == problem.packed else (problem.lda, problem.ldb, problem.ldc)
+        return replace(like, m=problem.m, n=problem.n, k=problem.k, lda=lda, ldb=ldb, ldc=ldc)
+
+
+@dataclass(frozen=True)
+class CodeSizes:
+    """The sizes to try of a kernel in one config.
+
+    ``functions`` returns the PTX functions of a plan, by name expression.
+    """
+
+    kernel: Kernel
+    config: Config
+    device: DeviceProperties
+    functions: Callable[[Plan], Mapping[str, Function]]
+    most: float  # estimated seconds of the largest run
+    on_tensor_cores: bool = False  # true if tensor cores compute its products
+    _named: dict[str | None, str] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Size]:
+        """Yield the sizes, those that find the most first."""
+        yield from (usual := list(self._usual()))
+        yield from self._of_conditions([size.problem for size in usual])
+
+    def planned(self, problem: Problem) -> Plan | None:
+        """Return the plan of a product; None if it is not allowed, or would take too long."""
+        with contextlib.suppress(MmcoreError):
+            if not self.kernel.violations(problem, self.config):
+                several = self.kernel.launches(problem, self.config, self.device)
+                planned = Plan(self.kernel, problem, self.config, several)
+                return planned if self._cost(planned) <= self.most else None
+        return None
+
+    def seconds(self, problem: Problem) -> float:
+        """Return an estimate of the seconds that an observed run takes on the emulator; infinite if not allowed."""
+        planned = self.planned(problem)
+        return math.inf if planned is None else self._cost(planned)
+
+    def _cost(self, planned: Plan) -> float:
+        problem = planned.problem
+        threads = sum(launch.grid_dim.size * launch.block_dim.size for launch in planned.launches)
+        products = max(problem.m * problem.n, threads) * problem.k
+        return 0.05 + _RATES[self.on_tensor_cores] * products + 5e-4 * problem.k
+
+    def _first(self, why: str, sizes: Iterable[tuple[int, int, int]]) -> Iterator[Size]:
+        """Yield the first size that is allowed and affordable."""
+        problems = (self.kernel.problem(*size) for size in itertools.islice(sizes, 400) if min(size) > 0)
+        for problem in problems:
+            if self.planned(problem) is not None:
+                yield Size(problem, why)
+                return
+
+    @cached_property
+    def tile(self) -> tuple[int, int]:
+        """The rows and columns of C that a block computes, found from the grid, or as the config says."""
+        rows, columns, _ = self.config.tile
+        return self._extent("m") or max(rows, 8), self._extent("n") or max(columns, 8)
+
+    def _extent(self, axis: str) -> int:
+        """Return the largest size with the same grid as size 1; 0 if the grid does not depend on the size."""
+
+        def blocks(size: int) -> int:
+            sizes = {"m": 1, "n": 1, axis: size}
+            problem = self.kernel.problem(sizes["m"], sizes["n"], 64)
+            return self.kernel.launches(problem, self.config, self.device)[0].grid_dim.size
+
+        with contextlib.suppress(MmcoreError):
+            first = blocks(1)
+            size = bisect.bisect_right(range(1, _LARGEST_TILE + 1), first, key=blocks)
+            return 0 if size == _LARGEST_TILE else size + (first == 0)
+        return 0
+
+    def _entries(self, planned: Plan) -> tuple[str, ...]:
+        """Return the functions that a plan launches, in order."""
+        for launch in planned.launches:
+            if launch.entry not in self._named:
+                self._named[launch.entry] = self.kernel.entry_named(launch.entry)
+        expand = self.kernel.expand
+        return tuple(expand(self._named[each.entry], planned.problem, self.config) for each in planned.launches)
+
+    def _usual(self) -> Iterator[Size]:
+        """Yield tiles with and without remainders, single rows and columns, long ones, and gaps.
+
+        If none of these is allowed, yield a small and a larger square.
+        """
+        usual = list(self._tiles())
+        squares = (self.kernel.square_problem(least, self.config) for least in (1, max(self.tile) + 1))
+        yield from usual or self._first("a square", ((each.m, each.n, each.k) for each in squares))
+
+    def _tiles(self) -> Iterator[Size]:
+        rows, columns = self.tile
+        depths = (64, 32, 48, 128, 96, 256, 16, 8, 512)
+        whole = ((2, 3), (1, 2), (2, 1), (1, 1), (2, 2))
+        yield from self._first(
+            "whole tiles, more along n than along m",
+            ((rows * down, columns * along, k) for k in depths for down, along in whole),
+        )
+        offsets = [(rows // 2 + 1, columns // 4 + 1, 3), (rows // 2, columns // 4 or 1, 8), (8, 16, 0), (0, 0, 0)]
+        yield from self._first(
+            "more tiles along m than along n, with remainders",
+            (
+                (down * rows + more[0], along * columns + more[1], k + more[2])
+                for more in offsets
+                for down, along in ((2, 1), (1, 2), (1, 1), (0, 0))
+                for k in (32, 64, 128)
+            ),
+        )
+        few = [_FEW, 8, 16, 64, rows, columns]
+        yield from self._first("one row", ((1, n, k) for k in (131, 128, 64) for n in (columns + 1, columns, _FEW)))
+        yield from self._first("one column", ((m, 1, k) for k in (131, 128, 64) for m in (rows + 1, rows, _FEW)))
+        yield from self._first("k = 1", ((rows + 1, columns + 2, k) for k in (1, 2, 3, 4, 5, 6, 7, 8, 16)))
+        yield from self._first(
+            "a long k", ((m, n, k) for k in (_LONG_K, 512, 576, 1024) for m, n in itertools.product(few, repeat=2))
+        )
+        if self.kernel.strided:
+            yield from self._gaps()
+
+    def _gaps(self) -> Iterator[Size]:
+        """Yield leading dimensions with gaps that are no multiple, and a multiple, of a vector's width."""
+        base = next(iter(self._first("", ((33, 35, 37), (40, 48, 40), *((r, c, 64) for r, c in [self.tile])))), None)
+        for gap in ((3, 5, 7), (8, 8, 8), (16, 16, 16), (64, 64, 64)) if base else ():
+            assert base is not None
+            problem = base.problem
+            other = _gapped(problem, gap)
+            if self.planned(other) is not None:
+                yield Size(other, f"gaps of {', '.join(map(str, dict.fromkeys(gap)))} elements between rows")
+
+    def _of_conditions(self, tried: Sequence[Problem]) -> Iterator[Size]:
+        """Yield sizes on the sides of the comparisons that no tried size has reached."""
+        plans = [planned for problem in tried if (planned := self.planned(problem))]
+        if not plans:
+            return
+        functions = self.functions(plans[0])
+        entries = self._entries(plans[0])
+        plans = [planned for planned in plans if self._entries(planned) == entries]
+        comparisons = [
+            (number, condition)
+            for number in range(len(entries))
+            for condition in _distinct(conditions(functions[entries[number]]))
+        ]
+        if not comparisons:
+            return
+        literals = sorted({number for _, condition in comparisons for number in _numbers(condition)})
+        chosen = list(range(len(plans)))
+        candidates = self._candidates(plans[0].problem, literals)
+        launched = {entries}
+        for planned in candidates:
+            if (others := self._entries(planned)) == entries:
+                plans.append(planned)
+            elif others not in launched:
+                launched.add(others)
+                yield Size(planned.problem, "another function is launched")
+        costs = [self._cost(planned) * (1 + _ROUND * _round_sizes(planned.problem)) for planned in plans]
+        table = _Table(comparisons, plans, costs, [functions[entry] for entry in entries])
+        for index, item in table.cover(chosen):
+            yield Size(plans[index].problem, item)
+
+    def _candidates(self, base: Problem, literals: Sequence[int]) -> list[Plan]:
+        """Return allowed products around the numbers that the code compares with."""
+        tiles = (1, *self.tile)
+        near = [number + step for number in literals for step in (0, 1, -1, 3, number // 2 | 1)]
+        scaled = [number * tile + step for number in literals if number <= 64 for tile in tiles[1:] for step in (1, 0)]
+        values = [each for each in dict.fromkeys((*near, *scaled, 1, 2, 3, 4, 5, 6, 7, 8)) if 1 <= each <= _LARGE]
+        small = [_FEW, 8, 16, 64, *tiles[1:]]
+        sizes: list[tuple[int, ...]] = []
+        for value in values:
+            for fixed in ((base.m, base.n, base.k), *((each, each, each) for each in small)):
+                m, n, k = fixed
+                sizes += [(m, n, value), (m, value, k), (value, n, k)]
+            sizes += [(value, value, value), (value, value, _FEW), (1, _FEW, value), (_FEW, 1, value)]
+        few = values[:12]
+        sizes += [(m, n, k) for m, n in itertools.product(few, repeat=2) for k in (1, 8)]
+        sizes += [(one, other, value) for value in values for one, other in ((1, 1), (1, base.n), (base.m, 1))]
+        products = [self.kernel.problem(*size) for size in sorted(dict.fromkeys(sizes), key=math.prod)]
+        made = list(itertools.islice(filter(None, map(self.planned, products)), _MOST_CANDIDATES))
+        if self.kernel.strided:
+            gaps = [each for each in values if each <= 256][:24]
+            gapped = (_gapped(base, (gap, gap, gap)) for gap in gaps)
+            made += filter(None, map(self.planned, gapped))
+        squares = (self.kernel.problem(value, value, k) for k in (1, 8, 64) for value in values)
+        return made + list(itertools.islice(filter(None, map(self.planned, squares)), _MOST_CANDIDATES // 4))
+
+
+class _Table:
+    """The sides of comparisons that each of many products reaches."""
+
+    def __init__(
+        self,
+        comparisons: Sequence[tuple[int, Condition]],
+        plans: Sequence[Plan],
+        costs: Sequence[float],
+        functions: Sequence[Function],  # of each launch
+    ) -> None:
+        self._costs = np.array(costs)
+        values = [_launch_values(planned, functions) for planned in plans]
+        self._items: list[str] = []
+        columns: list[Flags] = []
+        self._by_size: list[int] = []  # items that depend on the size alone
+        for number, condition in comparisons:
+            with contextlib.suppress(UnknownValue):
+                either = outcomes(condition, [each[number] for each in values])
+                alone = not np.logical_and(*either).any()
+                names = _parameter_names(plans[0], number, functions[number])
+                for reached in either:
+                    if alone:
+                        self._by_size.append(len(columns))
+                    self._items.append(_described(condition, names))
+                    columns.append(reached)
+        self._reached = np.stack(columns, axis=1) if columns else np.zeros((len(plans), 0), bool)
+
+    def cover(self, chosen: list[int]) -> Iterator[tuple[int, str]]:
+        """Yield the cheapest products that reach further sides, then pairs of sides, with the reason."""
+        missing = self._reached.any(axis=0) & ~self._reached[chosen].any(axis=0)
+        while missing.any():
+            gains = (self._reached & missing).sum(axis=1)
+            index = int(np.argmax(gains / self._costs))
+            first = int(np.argmax(self._reached[index] & missing))
+            yield index, self._items[first]
+            chosen.append(index)
+            missing &= ~self._reached[index]
+        yield from self._pairs(chosen)
+
+    def _pairs(self, chosen: list[int]) -> Iterator[tuple[int, str]]:
+        """Yield products that reach two sides at once that no chosen product reaches together."""
+        rare = sorted(self._by_size, key=lambda item: int(self._reached[:, item].sum()))[:_MOST_PAIRS]
+        for one, other in itertools.combinations(rare, 2):
+            both = self._reached[:, one] & self._reached[:, other]
+            if not both.any() or both[chosen].any():
+                continue
+            index = int(np.argmin(np.where(both, self._costs, np.inf)))
+            yield index, " and ".join(dict.fromkeys((self._items[one], self._items[other])))
+            chosen.append(index)
+
+
+def _gapped(problem: Problem, gaps: tuple[int, int, int]) -> Problem:
+    """Return a product with gaps of so many elements between the rows (or columns) of A, B and C."""
+    lda, ldb, ldc = (problem.leading(matrix) + gap for matrix, gap in zip("ABC", gaps, strict=True))
+    return replace(problem, lda=lda, ldb=ldb, ldc=ldc)
+
+
+def _round_sizes(problem: Problem) -> int:
+    return sum(size % 8 == 0 for size in (problem.m, problem.n, problem.k))
+
+
+def _parameter_names(planned: Plan, number: int, function: Function) -> dict[str, str]:
+    """Return the sizes that a launch passes by value, by the PTX name of the parameter."""
+    arguments = planned.arguments(planned.launches[number])
+    sizes = (each.value if isinstance(each, Scalar) else each for each in arguments)
+    return {each.name: size for each, size in zip(function.parameters, sizes, strict=False) if size in SIZES}
+
+
+def _described(condition: Condition, names: Mapping[str, str]) -> str:
+    """Return what a condition compares, with its line: "line 31 compares k with 1024"."""
+    compared = {}
+    for leaf in leaves(condition.outcome):
+        match leaf:
+            case Parameter(name) if name in names:
+                compared[names[name]] = 0
+            case Special(name) if "ctaid" in name:
+                compared["the grid" if "nctaid" in name else "the block's index"] = 1
+    limit = next((each for each in condition.at.operands[1:3] if isinstance(each, Constant)), None)
+    of = ", ".join(sorted(compared, key=lambda name: (compared[name], name))) or "its arguments"
+    number = "" if limit is None or limit.type != "int" else f" with {limit.bits}"
+    return f"line {condition.at.line} compares {of}{number}"
+
+
+def _distinct(found: Iterable[Condition]) -> list[Condition]:
+    """Return the conditions, at most a few of each line."""
+    by_line: dict[tuple[str, int], list[Condition]] = {}
+    for condition in found:
+        by_line.setdefault((condition.at.source, condition.at.line), []).append(condition)
+    return [condition for several in by_line.values() for condition in several[:_PER_LINE]]
+
+
+def _numbers(condition: Condition) -> Iterator[int]:
+    """Yield the constants of a condition that may be sizes."""
+    for leaf in leaves(condition.outcome):
+        if isinstance(leaf, Constant) and leaf.type == "int":
+            number = leaf.bits - 2**64 if leaf.bits >= 2**63 else leaf.bits
+            if 2 <= abs(number) <= _LARGE:
+                yield abs(number)
+
+
+def _launch_values(planned: Plan, functions: Sequence[Function]) -> list[LaunchValues]:
+    """Return the values that each launch of a plan gives to its function."""
+    made = []
+    for launch, function in zip(planned.launches, functions, strict=True):
+        parameters = function.parameters
+        contents = [_content(argument, planned.problem) for argument in planned.arguments(launch)]
+        by_name = {
+            parameter.name: content.ljust(parameter.nbytes, b"\0")
+            for parameter, content in itertools.zip_longest(parameters, contents, fillvalue=b"")
+            if not isinstance(parameter, bytes)
+        }
+        made.append(LaunchValues(_dim3(launch.grid_dim), _dim3(launch.block_dim), by_name))
+    return made
+
+
+def _content(argument: Argument, problem: Problem) -> bytes:
+    """Return the bytes of an argument; pointers are aligned, and tensor maps are empty."""
+    match argument:
+        case TensorMap():
+            return _POINTER if argument.pointer else bytes(128)
+        case Workspace() | ("A" | "B" | "C"):
+            return _POINTER
+        case bytes():
+            return argument
+        case Struct(members):
+            return laid_out([_content(member, problem) for member in members])
+        case _:
+            scalar = argument if isinstance(argument, Scalar) else scalar_of(argument, problem)
+            number: np.generic = np.dtype(scalar.type).type(scalar_value(scalar, problem))
+            return number.tobytes()
+
+
+def _dim3(extents: Dim3) -> limits.Dim3:
+    return limits.Dim3(*extents)

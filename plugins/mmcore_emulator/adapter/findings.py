@@ -1,0 +1,156 @@
+"""The findings about a measured kernel: hazards, which a right product can hide, and faults at further sizes."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from mmcore.cell import Cell
+from mmcore.errors import MmcoreError, TimeLimit
+from mmcore.kernel.configs import Config
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.geometry import Dim3
+from mmcore.planning.plan import plan
+from mmcore.registry import referenced_kernel
+from mmcore.result import Result
+from mmcore.verdict import Findings
+from mmcore_emulator.adapter.api import checked, examined
+from mmcore_emulator.adapter.conversions import capability_properties
+from mmcore_emulator.adapter.examination import WORK, Examination
+from mmcore_emulator.adapter.launch_facts import launch_command
+from mmcore_emulator.isa.architectures import CAPABILITIES
+
+DEVICE = "emulator"
+_SECONDS = 30.0
+_BASES = (64, 128, 256, 512)
+# k has several tiles where that is allowed: a race around the loop over tiles needs two, a ring more than its stages.
+_DEPTHS = (4, 2, 1)
+_WORK, _MOST_WORK = 1 << 22, 1 << 24  # m·n·k of a product that is checked: usually at most, and at most
+
+
+def findings(result: Result, kernel: Kernel, extent: str) -> Findings:
+    """Return the hazards of a measured kernel, and its faults at the sizes that its code asks for.
+
+    A wrong kernel is only looked at for the cause. ``extent`` is one of :data:`mmcore.verdict.EXTENTS`: unless it is
+    "all", hazards are looked for in a small product of the same kind.
+    """
+    if not result.launched:
+        return Findings("not looked for: a library is called")
+    nameless = None if _has_name(result, kernel) else kernel
+    if not result.verified or extent != "all":
+        hazards = _hazards(result, kernel, nameless, remember=extent == "hazards")
+        if not result.verified or extent == "hazards" or hazards.violations or result.cell.force:
+            return hazards
+    else:
+        hazards = Findings("")
+    cell = replace(_emulated(result), config=result.config)
+    try:
+        examination = examined(cell, nameless, WORK if extent == "all" else WORK / 2)
+    except MmcoreError as error:
+        return hazards if hazards.looked else Findings(f"not looked for: {error}")
+    return _combined(hazards, examination, result, sized=extent == "size")
+
+
+def _has_name(result: Result, kernel: Kernel) -> bool:
+    """Return whether another process can find the kernel by the cell's reference."""
+    with contextlib.suppress(MmcoreError):
+        return referenced_kernel(result.cell.kernel) == kernel
+    return False
+
+
+def _combined(hazards: Findings, examination: Examination, result: Result, *, sized: bool) -> Findings:
+    """Return the findings of both; a fault is a warning if the size was asked for."""
+    looked, faults, warnings = [hazards.looked, examination.text], examination.faults, list(hazards.warnings)
+    if (wrong := examination.wrong) is not None:
+        command = launch_command("run", replace(wrong.cell, seed=None, config=result.cell.config))
+        if sized:
+            warnings.append(f"{faults[0]}\n  {command}")
+        else:
+            looked.append(command)
+    warnings += dict.fromkeys(str(each) for tried in examination.tried for each in tried.warnings)
+    text = "\n".join(filter(None, looked))
+    return Findings(text, () if sized else faults, tuple(warnings), tuple(examination.sizes))
+
+
+def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, *, remember: bool) -> Findings:
+    """Return the hazards of the same launch for a small product; ``remember`` code without any."""
+    cell = _small_cell(result, kernel)
+    if cell is None:
+        return Findings("not looked for: the constraints allow no small product")
+    size = f"{cell.m}×{cell.n}×{cell.k}"
+    try:
+        check = checked(cell, nameless, remember=remember)
+    except TimeLimit:
+        return Findings(f"not looked for: {size} takes more than {cell.timeout:.0f} s on the emulator")
+    except MmcoreError as error:
+        return Findings(f"not looked for: {error}")
+    # A wrong product shows missing and NaN elements already; a hazard with a line gives the cause.
+    violations = tuple(violation for violation in check.violations if result.verified or violation.line)
+    warnings = tuple(map(str, check.warnings))
+    if not violations:
+        return Findings(f"none at {size} on the emulator", warnings=warnings)
+    command = launch_command("check", replace(cell, seed=None))
+    return Findings(f"found at {size} on the emulator\n{command}", violations, warnings)
+
+
+def _emulated(result: Result) -> Cell:
+    """Return the cell of a result on the emulator, without times."""
+    limit = min(_SECONDS, result.cell.timeout or _SECONDS)
+    return replace(result.cell, device=DEVICE, timings=(), timeout=limit, baseline="", against="")
+
+
+def _small_cell(result: Result, kernel: Kernel) -> Cell | None:
+    """Return the same launch for a small product; None if the constraints allow none.
+
+    It has several blocks along the axes along which the launch has several, if a small product can have them.
+    """
+    cell = _emulated(result)
+    config = kernel.config(**result.config)
+    first = None
+    for smaller in sorted(_smaller(cell, kernel), key=lambda smaller: smaller.m * smaller.n * smaller.k > _WORK):
+        blocks = _blocks(smaller, kernel, config)
+        if blocks is None:
+            continue
+        if not smaller.config and config != smaller.config_of(kernel):
+            smaller = replace(smaller, config=config.to_json())
+        if all(min(few, 2) >= min(many, 2) for few, many in zip(blocks, result.launched[0].grid, strict=True)):
+            return smaller
+        first = first or smaller
+    return first
+
+
+def _blocks(cell: Cell, kernel: Kernel, config: Config) -> Dim3 | None:
+    """Return the blocks of a cell's first launch on the emulator; None if the launch is not allowed."""
+    with contextlib.suppress(MmcoreError):
+        device = capability_properties(CAPABILITIES[DEVICE])
+        return plan(kernel, cell.problem(kernel), config, device, force=cell.force).launches[0].grid_dim
+    return None
+
+
+def _smaller(cell: Cell, kernel: Kernel) -> Iterator[Cell]:
+    """Yield the cell itself if its product is small, then smaller products, the smallest of each kind first.
+
+    Sizes keep their order and their remainders, or are divided by a power of two; gaps between rows stay as long.
+    """
+    sizes = (cell.m, cell.n, cell.k)
+    if max(sizes) <= 2 * _BASES[0]:
+        yield cell
+    ranks = [sum(size > other for other in set(sizes)) for size in sizes]
+    candidates = []
+    for base, depth in itertools.product(_BASES, _DEPTHS):
+        m, n, k = (base * (1 + rank) for rank in ranks)
+        candidates.append([tiles + size % base for tiles, size in zip((m, n, depth * k), sizes, strict=True)])
+    divisor = math.gcd(*sizes) & -math.gcd(*sizes)  # the largest power of two
+    while divisor:
+        candidates.append([size // divisor for size in sizes])
+        divisor //= 2
+    problem = cell.problem(kernel)
+    gaps = [problem.leading(matrix) - problem.packed.leading(matrix) for matrix in "ABC"]
+    for m, n, k in candidates:
+        if m * n * k <= _MOST_WORK:
+            small = replace(problem, m=m, n=n, k=k, lda=0, ldb=0, ldc=0)
+            lda, ldb, ldc = (small.leading(matrix) + gap if gap else 0 for matrix, gap in zip("ABC", gaps, strict=True))
+            yield replace(cell, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc)

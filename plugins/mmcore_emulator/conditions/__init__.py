@@ -1,0 +1,1 @@
+"""The comparisons of a kernel's code, and their outcomes for launches that have not run."""

@@ -1,0 +1,215 @@
+"""The loops of a kernel, and the reads that decide in a loop if a thread continues to wait."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from mmcore_emulator.isa.entries import Execute
+from mmcore_emulator.isa.table import decode, destinations, effect, reads
+from mmcore_emulator.ptx.instructions import Address, Block, Instruction, Register
+
+_COMPUTING = ("compute", "compare", "move")
+
+
+class _Use(NamedTuple):
+    """An instruction, with the registers that it reads and those that it writes."""
+
+    at: Instruction
+    reads: frozenset[Register]
+    writes: tuple[Register, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A natural loop."""
+
+    header: int  # number of the block that every iteration begins with
+    body: frozenset[int]  # numbers of its blocks, the header among them
+    line: int  # line of the branch that leads back to the header; 0 if unknown
+    blocks: Sequence[Block]  # the blocks of the kernel
+
+    @cached_property
+    def uses(self) -> list[_Use]:
+        """The registers of its instructions."""
+        instructions = (at for number in sorted(self.body) for at in self.blocks[number].instructions)
+        return [_Use(at, frozenset(reads(at)), destinations(at)) for at in instructions]
+
+    @cached_property
+    def definitions(self) -> Mapping[Register, list[_Use]]:
+        """The instructions that write each register."""
+        definitions = defaultdict(list)
+        for use in self.uses:
+            for register in use.writes:
+                definitions[register].append(use)
+        return definitions
+
+    def leaves(self, block: Block) -> bool:
+        """Return True if a block of it ends with a conditional branch out of it."""
+        conditional = block.end is not None and block.end.guard is not None and block.taken is not None
+        return conditional and not {block.taken, block.following} <= self.body
+
+    def fixes(self, register: Register, seen: frozenset[Register] = frozenset()) -> bool:
+        """Return True if a register has the same value in every iteration."""
+        definitions = self.definitions.get(register, ())
+        if not definitions:
+            return True
+        if register in seen or len(definitions) > 1 or effect(definitions[0].at).kind not in _COMPUTING:
+            return False
+        return all(self.fixes(source, seen | {register}) for source in definitions[0].reads)
+
+
+class Loops:
+    """The loops of a kernel's blocks, which are in reverse postorder; smaller loops come first."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self._blocks = blocks
+        self._before: list[list[int]] = [[] for _ in blocks]
+        for number, block in enumerate(blocks):
+            for successor in block.successors:
+                self._before[successor].append(number)
+        self._dominator = self._dominators()
+        self._loops = sorted(self._natural(), key=lambda loop: len(loop.body))
+        self._places = {
+            id(at): (number, position)
+            for number, block in enumerate(blocks)
+            for position, at in enumerate(block.instructions)
+        }
+
+    def around(self, at: Instruction) -> Iterator[Loop]:
+        """Yield the loops that an instruction is in, the innermost first."""
+        number, _ = self._places.get(id(at), (-1, 0))
+        return (loop for loop in self._loops if number in loop.body)
+
+    def next_iteration(self, earlier: Instruction, later: Instruction) -> Loop | None:
+        """Return the loop in whose next iteration ``later`` follows ``earlier``; None if no iteration ends between."""
+        loop = next((loop for loop in self.around(earlier) if loop in self.around(later)), None)
+        if loop is None:
+            return None
+        (begin, position), (end, later_position) = self._places[id(earlier)], self._places[id(later)]
+        if begin == end and position < later_position:
+            return None
+        reached, rest = set[int](), [begin]
+        while rest:
+            for number in self._blocks[rest.pop()].successors:
+                if number in loop.body and number != loop.header and number not in reached:
+                    reached.add(number)
+                    rest.append(number)
+        return None if end in reached else loop
+
+    def waiting_reads(self) -> frozenset[int]:
+        """Return the polling reads, by identity, whose values decide if a thread leaves a loop around them.
+
+        In the innermost loop, a read whose address changes in every iteration whatever the value is does not wait. A
+        read of the same address outside the loop, or of the same place of the source before a branch, is the first try.
+        """
+        polling = [at for block in self._blocks for at in block.instructions if _polls(at)]
+        waiting = [at for at in polling if self._waits(at)]
+        addresses, places = {_address(at) for at in waiting}, {_place(at) for at in waiting if at.line}
+        tries = (at for at in polling if at.line and _place(at) in places and self._decides_branch(at))
+        more = (*tries, *(at for at in polling if _address(at) in addresses))
+        return frozenset(id(at) for at in (*waiting, *more))
+
+    def _decides_branch(self, at: Instruction) -> bool:
+        """Return True if the branch at the end of a read's basic block depends on its value."""
+        number, position = self._places[id(at)]
+        following, end = set(destinations(at)), self._blocks[number].end
+        for each in self._blocks[number].instructions[position + 1 :]:
+            if not following.isdisjoint(reads(each)):
+                following.update(destinations(each))
+        return end is not None and end.guard in following
+
+    def _waits(self, at: Instruction) -> bool:
+        for depth, loop in enumerate(self.around(at)):
+            following = self._following(at, loop)
+            deciding = (block for number in loop.body if loop.leaves(block := self._blocks[number]))
+            if any(block.end is not None and block.end.guard in following for block in deciding):
+                address = _address(at)
+                base = None if address is None else address.base
+                if depth or not isinstance(base, Register) or base in following or loop.fixes(base):
+                    return True
+        return False
+
+    def _following(self, at: Instruction, loop: Loop) -> set[Register]:
+        """Return the registers that may depend on a read's value within a loop."""
+        following, stored, count = set(destinations(at)), False, -1
+        while count < len(following) + stored:
+            count = len(following) + stored
+            for use in loop.uses:
+                kind = effect(use.at).kind
+                depends = not following.isdisjoint(use.reads)
+                stored |= depends and kind == "store" and _is_shared(use.at)
+                if depends or (stored and kind == "load" and _is_shared(use.at)):
+                    following.update(use.writes)
+            for number in loop.body:
+                end = self._blocks[number].end
+                if end is not None and end.guard in following and not loop.leaves(self._blocks[number]):
+                    following |= self._chosen(number, loop)
+        return following
+
+    def _chosen(self, number: int, loop: Loop) -> set[Register]:
+        """Return the registers that one side of a branch writes, and other code of the loop too."""
+        sides = [each for each in self._blocks[number].successors if self._before[each] == [number]]
+        inside = [each for each in loop.body if any(self._dominates(side, each) for side in sides)]
+        written = {register for each in inside for register in self._blocks[each].defines}
+        return {register for register in written if len(loop.definitions.get(register, ())) > 1}
+
+    def _natural(self) -> Iterator[Loop]:
+        """Yield the natural loops: one for each header."""
+        bodies: dict[int, set[int]] = {}
+        lines: dict[int, int] = {}
+        for number, block in enumerate(self._blocks):
+            for header in block.successors:
+                if self._dominates(header, number):
+                    body, rest = bodies.setdefault(header, {header}), [number]
+                    lines[header] = block.instructions[-1].line if block.instructions else 0
+                    while rest:
+                        if (each := rest.pop()) not in body:
+                            body.add(each)
+                            rest += self._before[each]
+        for header, body in bodies.items():
+            yield Loop(header, frozenset(body), lines[header], self._blocks)
+
+    def _dominates(self, number: int, other: int) -> bool:
+        """Return True if every path to another block leads through a block."""
+        while other > number:
+            other = self._dominator[other]
+        return other == number
+
+    def _dominators(self) -> list[int]:
+        """Return the immediate dominator of each block."""
+        dominator = [0] + [-1] * (len(self._blocks) - 1)
+        changed = True
+        while changed:
+            changed = False
+            for number in range(1, len(self._blocks)):
+                known = [each for each in self._before[number] if dominator[each] >= 0]
+                common = known[0]
+                for each in known[1:]:
+                    while common != each:
+                        common, each = min(common, each), dominator[max(common, each)]
+                changed |= dominator[number] != common
+                dominator[number] = common
+        return dominator
+
+
+def _polls(at: Instruction) -> bool:
+    return bool(effect(at).polls) and effect(at).kind in ("load", "atomic")
+
+
+def _address(at: Instruction) -> Address | None:
+    return next((operand for operand in at.operands if isinstance(operand, Address)), None)
+
+
+def _place(at: Instruction) -> object:
+    return at.source, at.line, at.column, at.callers
+
+
+def _is_shared(at: Instruction) -> bool:
+    """Return True if a load or store may be to shared memory."""
+    semantics = decode(at)
+    memory = semantics.memory if isinstance(semantics, Execute) else None
+    return memory is not None and memory.space in ("shared", "generic")

@@ -1,0 +1,201 @@
+"""Races of accesses with earlier accesses to the same array, and what may help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+
+from mmcore_emulator.executor.kernel_launch import place
+from mmcore_emulator.isa.table import effect
+from mmcore_emulator.machine.lanes import Batch
+from mmcore_emulator.machine.limits import WARP
+from mmcore_emulator.numerics.types import Flags
+from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.sanitizer.array_access import ArrayAccess, verb
+from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers
+from mmcore_emulator.sanitizer.loops import Loops
+from mmcore_emulator.sanitizer.recording import Record, at_line
+from mmcore_emulator.sanitizer.shadow import LastAccess
+
+_Describe: TypeAlias = Callable[[ArrayAccess, LastAccess, Instruction, int], str]
+_IN_STEP = "; volatile accesses kept a warp's lanes in step before Volta, and do not since"
+_COLLIDES = ", as other threads do at once: whose value stays is open"
+_BENIGN = ", as other threads do with no order between them; all of them write the same value"
+_ONE_WRITER = "an atomic operation, or one thread that writes"
+
+
+class Races:
+    """A check for races of a batch, which reports them apart for each earlier instruction."""
+
+    def __init__(self, batch: Batch, instructions: InstructionNumbers, loops: Loops, record: Record) -> None:
+        self._batch, self._instructions, self._loops, self._record = batch, instructions, loops, record
+
+    def check(self, accesses: ArrayAccess, *earlier: LastAccess) -> Flags:
+        """Return which accesses race with earlier ones."""
+        racing = np.zeros(accesses.index.shape, np.bool_)
+        for last in earlier:
+            unordered = last.unordered_with(accesses.index, accesses.threads)
+            racing |= unordered
+            if accesses.access.kind == "load":
+                unfenced = self._ordered_by_fence(accesses, last, unordered, "counted")
+                self._report("missing-fence", accesses, last, unfenced, self._unfenced)
+                unordered = unordered & ~unfenced
+            self._report_races(accesses, last, unordered)
+        return racing
+
+    def check_writes(self, accesses: ArrayAccess, *earlier: LastAccess) -> Flags:
+        """Return which writes race with earlier writes; those of the value that is there already are benign."""
+        racing = np.zeros(accesses.index.shape, np.bool_)
+        for last in earlier:
+            unordered = last.unordered_with(accesses.index, accesses.threads)
+            racing |= unordered
+            if unordered.any() and len(stored := accesses.stored()):
+                equal = unordered & (stored[0] == stored[1]).all(axis=1)
+                self._report_benign(accesses, equal)
+                unordered = unordered & ~equal
+            self._report_races(accesses, last, unordered)
+        return racing
+
+    def check_colliding(self, accesses: ArrayAccess) -> Flags:
+        """Return which accesses of one instruction are to a piece that another thread accesses in it."""
+        colliding = accesses.shadow.colliding(accesses.index, accesses.threads)
+        differing = colliding
+        if colliding.any() and len(stored := accesses.stored()):
+            _, group = np.unique(accesses.index, return_inverse=True)
+            least, most = (np.full((group.max() + 1, stored.shape[2]), limit, np.uint8) for limit in (255, 0))
+            np.minimum.at(least, group, stored[0])
+            np.maximum.at(most, group, stored[0])
+            differing = colliding & (least != most).any(axis=1)[group]
+        if differing.any():
+            self._record(accesses.violation(_kind(accesses), differing, _COLLIDES, hint=_ONE_WRITER))
+        self._report_benign(accesses, colliding & ~differing)
+        return colliding
+
+    def check_other_blocks(self, accesses: ArrayAccess, last: LastAccess) -> Flags:
+        """Return which accesses race with earlier ones of other blocks."""
+        unordered = last.unordered_with(accesses.index, accesses.threads)
+        racing = unordered & last.by_other_blocks(accesses.index, accesses.threads)
+        self._report_races(accesses, last, racing)
+        return racing
+
+    def check_stale(self, accesses: ArrayAccess, *earlier: LastAccess) -> None:
+        """Check reads through the non-coherent cache, which no barrier orders after writes of the same launch."""
+        for last in earlier:
+            self._report(_kind(accesses), accesses, last, last.made(accesses.index), self._stale)
+
+    def check_overtaking(self, accesses: ArrayAccess, last: LastAccess, issued: int) -> Flags:
+        """Return the pieces that were accessed after a bulk copy, which writes to them now, was issued."""
+        racing = last.made_since(issued, accesses.index)
+        self._report(_kind(accesses), accesses, last, racing, self._overtaking)
+        return racing
+
+    def check_proxies(self, accesses: ArrayAccess, fenced: int) -> None:
+        """Check asynchronous reads of what threads have written since the latest fence between the proxies."""
+        for last in (*accesses.shadow.stores, accesses.shadow.strong_stores):
+            for earlier, wrong in self._by_instruction(accesses, last, last.made_since(fenced, accesses.index)):
+                if effect(earlier).kind not in ("copy", "bulk copy"):  # Bulk copies write as they read.
+                    text = f", which threads have written{at_line(earlier)}: fence.proxy.async between is missing"
+                    self._record(accesses.violation("missing-proxy-fence", wrong, text, earlier))
+
+    def _report_benign(self, accesses: ArrayAccess, equal: Flags) -> None:
+        if equal.any():
+            self._record(accesses.violation("benign-race", equal, _BENIGN, hint=_ONE_WRITER))
+
+    def _report_races(self, accesses: ArrayAccess, last: LastAccess, racing: Flags) -> None:
+        self._report(_kind(accesses), accesses, last, racing, self._race, self._hint)
+
+    def _report(
+        self,
+        kind: str,
+        accesses: ArrayAccess,
+        last: LastAccess,
+        wrong: Flags,
+        describe: _Describe,
+        hint: _Describe = lambda *_: "",
+    ) -> None:
+        for earlier, entries in self._by_instruction(accesses, last, wrong):
+            text, tried = (partial(each, accesses, last, earlier) for each in (describe, hint))
+            self._record(accesses.violation(kind, entries, text, earlier, tried))
+
+    def _by_instruction(
+        self, accesses: ArrayAccess, last: LastAccess, chosen: Flags
+    ) -> Iterator[tuple[Instruction, Flags]]:
+        """Yield the earlier instructions that accessed the pieces of chosen accesses, each with these accesses."""
+        numbers = last.at[accesses.index]
+        for number in np.unique(numbers[chosen]).tolist():
+            yield self._instructions[number], chosen & (numbers == number)
+
+    def _ordered_by_fence(self, accesses: ArrayAccess, last: LastAccess, unordered: Flags, unfenced: str) -> Flags:
+        """Return which unordered accesses would be ordered after fences that acquire ``unfenced`` clocks."""
+        ordered, left = np.zeros(unordered.shape, np.bool_), np.flatnonzero(unordered)
+        if left.size and accesses.threads.clocks.order.flags_read:
+            threads = accesses.threads[left].with_fences(unfenced)
+            ordered[left] = ~last.unordered_with(accesses.index[left], threads)
+        return ordered
+
+    def _blocks(self, accesses: ArrayAccess, last: LastAccess, entry: int) -> tuple[int, int, bool]:
+        """Return the numbers of the earlier and the later thread of a race, and whether their block is the same."""
+        one, thread = np.array([entry]), int(accesses.threads.thread[entry])
+        earlier = last.unordered_thread(accesses.index[one], accesses.threads[one])
+        same = self._batch.of_number(earlier - 1)[0] == self._batch.of_number(thread - 1)[0]
+        return earlier, thread, same
+
+    def _race(self, accesses: ArrayAccess, last: LastAccess, earlier: Instruction, entry: int) -> str:
+        other, own, same_block = self._blocks(accesses, last, entry)
+        loop = self._loops.next_iteration(earlier, accesses.at) if same_block else None
+        around = f" in the next iteration of the loop at line {loop.line}" if loop and loop.line else ""
+        volatile = any("volatile" in effect(at).order for at in (earlier, accesses.at))
+        in_step = _IN_STEP if volatile and same_block and self._in_one_warp(other, own) else ""
+        return (
+            f"{around}, which {place(*self._batch.of_number(other - 1))} {verb(earlier)}{at_line(earlier)}, "
+            f"with no {'barrier' if same_block else 'order'} between them: which comes first is open{in_step}"
+        )
+
+    def _hint(self, accesses: ArrayAccess, last: LastAccess, earlier: Instruction, entry: int) -> str:
+        """Return the barrier or fence that may order a race."""
+        other, own, same_block = self._blocks(accesses, last, entry)
+        line = accesses.at.callers[-1][1] if accesses.at.callers else accesses.at.line
+        before = f" before line {line}" if line else " between them"
+        if same_block:
+            volatile = any("volatile" in effect(at).order for at in (earlier, accesses.at))
+            of_warp = self._batch.block.size <= WARP or (volatile and self._in_one_warp(other, own))
+            return f"{'__syncwarp()' if of_warp else '__syncthreads()'}{before}"
+        if self._ordered_by_fence(accesses, last, np.arange(len(accesses.index)) == entry, "read").any():
+            return f"__threadfence(){before}"
+        if accesses.access.space == "shared":
+            return f"cluster.sync(){before}"
+        return "an atomic operation, or a second launch: no barrier orders the blocks of one"
+
+    def _in_one_warp(self, one: int, other: int) -> bool:
+        size = self._batch.block.size
+        return (one - 1) % size // WARP == (other - 1) % size // WARP
+
+    def _unfenced(self, accesses: ArrayAccess, last: LastAccess, earlier: Instruction, entry: int) -> str:
+        return (
+            f", which {self._earlier(accesses, last, earlier, entry)}: an atomic operation tells that it is done, and "
+            "__threadfence() between that operation and this read is missing"
+        )
+
+    def _stale(self, accesses: ArrayAccess, last: LastAccess, earlier: Instruction, entry: int) -> str:
+        return (
+            f" through the non-coherent cache ({accesses.at.mnemonic}), which "
+            f"{self._earlier(accesses, last, earlier, entry)}, in the same launch: it may read what was there before"
+        )
+
+    def _overtaking(self, accesses: ArrayAccess, last: LastAccess, earlier: Instruction, entry: int) -> str:
+        return (
+            f", which {self._earlier(accesses, last, earlier, entry)} while that is under way: "
+            "cp.async.bulk.wait_group (without .read) is missing before, or waits for too few groups"
+        )
+
+    def _earlier(self, accesses: ArrayAccess, last: LastAccess, earlier: Instruction, entry: int) -> str:
+        """Return a clause on an earlier access: its thread, what it does, and its line."""
+        thread = place(*self._batch.of_number(int(last.thread[accesses.index[entry]]) - 1))
+        return f"{thread} {verb(earlier)}{at_line(earlier)}"
+
+
+def _kind(accesses: ArrayAccess) -> str:
+    return f"{accesses.access.space}-race"

@@ -1,0 +1,29 @@
+"""The hooks that ``mmcore run`` and ``mmcore show`` ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from mmcore.hookspecs import hookspec
+
+if TYPE_CHECKING:
+    from mmcore.kernel.declaration import Kernel
+    from mmcore.result import Result
+
+
+def texts(answer: Any) -> list[str]:
+    """Return an answer of several texts; raises TypeError for a single one, or anything else."""
+    if isinstance(answer, str):
+        raise TypeError("it returned str, not a list")
+    return [*map(str, answer)]
+
+
+@hookspec
+def mmcore_notes(kernel: Kernel) -> Iterable[str]:  # type: ignore[empty-body]
+    """Return texts about a kernel's source that ``mmcore show`` writes to stderr."""
+
+
+@hookspec
+def mmcore_hints(result: Result) -> Iterable[str]:  # type: ignore[empty-body]
+    """Return sentences to show before a result's last line, such as the reason why a product may be wrong."""

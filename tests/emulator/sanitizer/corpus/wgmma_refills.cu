@@ -1,0 +1,42 @@
+// The four warps of a warpgroup multiply a tile, which one thread refills.
+// launch: block=160 m=64 n=8 k=16 dtype=float16 output=float32
+// right
+// a refill after the wait of one warp: drop #all ==> overwritten-in-flight*1 shared #refill #product "another one of its
+//     warpgroup"
+// a refill by another warp: drop #all, `FILLER 0` -> `FILLER 96` ==> overwritten-in-flight*1 shared #refill #product
+// a barrier of two warps: `__syncthreads(); // #all` -> `if (t < 64) ASM("bar.sync 1, 64;");` ==>
+//     overwritten-in-flight*1 shared #refill #product
+// a barrier of the warpgroup: `__syncthreads(); // #all` -> `if (t < 128) ASM("bar.sync 1, 128;");` ==> nothing
+// no wait by the other warps: `WGMMA_WAIT(d, "0")` -> `if (t < 32) WGMMA_WAIT(d, "0")` ==> overwritten-in-flight*1
+//     shared #refill #product; wgmma-order #stored #product
+// a thread arrives for its warpgroup: `__syncthreads(); // #all` -> `if (t == 64) ARRIVE(&empty);`, `FILLER 0` -> `FILLER
+//     128`, `; // #await` -> `WAIT(&empty, step % 2);` ==> nothing
+// a thread arrives before its wait: `WGMMA_WAIT(d, "0")` -> `if (t == 64) ARRIVE(&empty); WGMMA_WAIT(d, "0")`, drop #all,
+//     `FILLER 0` -> `FILLER 128`, `; // #await` -> `WAIT(&empty, step % 2);` ==> overwritten-in-flight*1 shared #refill #product
+#include "ptx.cuh"
+#define FILLER 0
+extern "C" __global__ void f(const unsigned short* A, const unsigned short* B, float* C) {
+    __shared__ __align__(128) unsigned short a[64 * 16], b[8 * 16];
+    __shared__ unsigned long long empty;
+    const int t = threadIdx.x;
+    float d[4] = {};
+    if (t == 0) INIT(&empty, 1);
+    for (int i = t; i < 1024; i += 160) a[i / 128 * 128 + i % 16 / 8 * 64 + i / 16 % 8 * 8 + i % 8] = A[i];
+    if (t < 128) b[t % 16 / 8 * 64 + t / 16 * 8 + t % 8] = B[t];
+    for (int step = 0; step < 3; ++step) {
+        FENCE_PROXY;
+        __syncthreads();
+        if (t < 128) {
+            ASM("wgmma.fence.sync.aligned;");
+            WGMMA(d, a, b, 1, "1"); // #product
+            ASM("wgmma.commit_group.sync.aligned;");
+            WGMMA_WAIT(d, "0");
+        }
+        __syncthreads(); // #all
+        if (t == FILLER) {
+            ; // #await
+            a[0] = A[step]; // #refill
+        }
+    }
+    if (t < 128) { STORE_TILE(C, d); } // #stored
+}
