@@ -60,7 +60,11 @@ def _combined(hazards: Findings, examination: Examination, result: Result, *, si
             warnings.append(f"{faults[0]}\n  {command}")
         else:
             looked.append(command)
-    warnings += dict.fromkeys(str(each) for tried in examination.tried for each in tried.warnings)
+    # A warning about one line is shown once, of whatever size it is.
+    first: dict[object, str] = {}
+    for each in (each for tried in examination.tried for each in tried.warnings):
+        first.setdefault((each.kind, each.array, each.source, each.line), str(each))
+    warnings += first.values()
     text = "\n".join(filter(None, looked))
     return Findings(text, () if sized else faults, tuple(warnings), tuple(examination.sizes))
 
