@@ -151,11 +151,12 @@ class Loops:
         return following
 
     def _chosen(self, number: int, loop: Loop) -> set[Register]:
-        """Return the registers that one side of a branch writes, and other code of the loop too."""
+        """Return the registers that one side of a branch writes, and that have another value on the other side."""
         sides = [each for each in self._blocks[number].successors if self._before[each] == [number]]
         inside = [each for each in loop.body if any(self._dominates(side, each) for side in sides)]
         written = {register for each in inside for register in self._blocks[each].defines}
-        return {register for register in written if len(loop.definitions.get(register, ())) > 1}
+        kept = self._blocks[loop.header].live_in
+        return {register for register in written if register in kept or len(loop.definitions[register]) > 1}
 
     def _natural(self) -> Iterator[Loop]:
         """Yield the natural loops: one for each header."""
