@@ -60,7 +60,7 @@ def _combined(hazards: Findings, examination: Examination, result: Result, *, si
             warnings.append(f"{faults[0]}\n  {command}")
         else:
             looked.append(command)
-    # A warning about one line is shown once, of whatever size it is.
+    # A warning about one line is shown once, for all sizes.
     first: dict[object, str] = {}
     for each in (each for tried in examination.tried for each in tried.warnings):
         first.setdefault((each.kind, each.array, each.source, each.line), str(each))
