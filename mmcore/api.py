@@ -13,6 +13,7 @@ from mmcore.kernel.problem import three_sizes
 from mmcore.kernel_reference import KernelReference, is_file
 from mmcore.registry import referenced_kernel, registry
 from mmcore.result import Result
+from mmcore.verdict import judged
 
 Block: TypeAlias = str | SupportsIndex | Shape | None
 
@@ -28,6 +29,7 @@ def run(
     *,
     memory: str = "pageable",
     device: str = "auto",
+    hazards: bool = True,
     **launch: Any,
 ) -> Result:
     """Run a kernel on fresh random inputs, verify its product and, on a GPU, time it. Raises MmcoreError.
@@ -37,13 +39,15 @@ def run(
         size: m = n = k; or give all three of ``m``, ``n`` and ``k``.
         memory: host memory of the copies in the end-to-end time, "pageable" or "pinned".
         device: "auto" (the first GPU, or else a device that needs none), or the name of a device, such as "NAME:1".
+        hazards: whether to look for hazards too, and for faults at the sizes that the kernel's code asks for.
         launch: as :func:`cell` takes it.
 
     Returns:
         The result; ``verified`` is false for a wrong product, and a device without device time gives no times.
     """
     asked, nameless = cell(kernel, size, device=device, timings=brief_timings(memory), **launch)
-    return measure_cell(asked, kernel=nameless)
+    result = measure_cell(asked, kernel=nameless)
+    return judged(result, nameless or referenced_kernel(asked.kernel), "size") if hazards else result
 
 
 def cell(

@@ -87,10 +87,10 @@ def mmcore_file_options() -> Iterable[Option]:  # type: ignore[empty-body]
 
 
 @hookspec
-def mmcore_findings(result: Result, kernel: Kernel, sized: bool) -> Findings | None:
+def mmcore_findings(result: Result, kernel: Kernel, extent: str) -> Findings | None:
     """Return the hazards of a measured kernel, and its faults at further sizes. None if there is nothing to say.
 
-    ``sized`` is true if the size was asked for: faults at other sizes are warnings then, and violations otherwise.
+    ``extent`` is one of :data:`mmcore.verdict.EXTENTS`.
     """
 
 

@@ -32,14 +32,19 @@ class Findings:
     sizes: tuple[Mapping[str, Any], ...] = ()
 
 
-def judged(result: Result, kernel: Kernel, *, sized: bool) -> Result:
-    """Return a result with the findings of all plugins; one with violations has no times.
+EXTENTS = ("all", "size", "hazards")
+"""How much a verdict covers: all sizes that the code asks for; the measured size, with warnings about others; or the
+hazards of the code alone, which are remembered."""
 
-    ``sized`` is true if the size was asked for: then it decides, and faults at other sizes are warnings.
+
+def judged(result: Result, kernel: Kernel, extent: str) -> Result:
+    """Return a result with the findings of all plugins, to one of the :data:`EXTENTS`.
+
+    A result with violations has no times.
     """
     if result.violations:
         return result
-    several = registry().answers("mmcore_findings", instance_of(Findings), result=result, kernel=kernel, sized=sized)
+    several = registry().answers("mmcore_findings", instance_of(Findings), result=result, kernel=kernel, extent=extent)
     for findings in several:
         result = replace(
             result,

@@ -14,6 +14,7 @@ from mmcore.errors import ConstraintViolation, MmcoreError, Unsupported
 from mmcore.executor import measure_cell
 from mmcore.messages import visible
 from mmcore.result import Result
+from mmcore.verdict import judged
 from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_pytest.collection import Benchmark
 
@@ -49,6 +50,7 @@ class CellBenchmark:
     clock: DeviceClock
     prefix: str  # of the test's line of progress
     measure: Callable[[Cell], Result] = measure_cell
+    hazards: bool = True  # True to fail a kernel with a hazard
     result: Result | None = None  # None before the call, and if the cell cannot be measured
     recorded: bool = False  # True if pytest-benchmark has the rounds
     duration: float = 0.0  # host seconds of set-up, call and teardown
@@ -57,7 +59,10 @@ class CellBenchmark:
         """Verify, measure and record the cell; fail a wrong one, skip one that the device's limits forbid."""
         __tracebackhide__ = True
         try:
-            result = self.result = self.measure(self.cell)
+            result = self.measure(self.cell)
+            if self.hazards and result.verified:
+                result = judged(result, self.benchmark.kernel, "hazards")
+            self.result = result
         except ConstraintViolation as violation:
             pytest.skip(visible("; ".join(violation.reasons)))
         except Unsupported as error:

@@ -131,6 +131,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     option("csv", "FILE", _writable, "Also write the summary as CSV.", default=None)
     text = "List the combinations that the kernels' constraints forbid, and why."
     group.addoption("--mm-show-refused", action="store_true", help=text)
+    text = "Measure kernels without looking for races and other hazards."
+    group.addoption("--mm-allow-hazards", action="store_true", help=text)
     text = "Allow --benchmark-compare to use results of another device."
     group.addoption("--mm-allow-other-device", action="store_true", help=text)
 

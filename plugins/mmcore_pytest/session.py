@@ -135,7 +135,8 @@ class Session:
         prefix = f"{begin}[{count}/{self.items}]"
         measure = functools.partial(self.engine.result, test) if self.engine else measure_cell
         cell = self.cell(benchmark, marker)
-        self.benchmarks[test] = CellBenchmark(benchmark, cell, fixture, self.clock, prefix, measure)
+        hazards = not self.config.getoption("mm_allow_hazards")
+        self.benchmarks[test] = CellBenchmark(benchmark, cell, fixture, self.clock, prefix, measure, hazards)
         return self.benchmarks[test]
 
     def hold_device(self) -> None:

@@ -59,7 +59,7 @@ def run(
     cell = requested_cell(declaration, device, asked, usual, timings=brief_timings(memory), **compared)
     result = measure_cell(cell)
     if hazards:
-        result = judged(result, declaration, sized=sized(asked))
+        result = judged(result, declaration, "size" if sized(asked) else "all")
     if as_json:
         write_json(result.to_json())
     else:

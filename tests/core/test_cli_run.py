@@ -86,7 +86,7 @@ def test_a_race_fails_although_the_product_is_right(tmp_path: Path, monkeypatch:
 def test_every_plugins_hazards_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str) -> None:
     class Content:
         @hookimpl(tryfirst=order == "tryfirst", trylast=order == "trylast")
-        def mmcore_findings(self, result: Result, kernel: Kernel, sized: bool) -> Findings:
+        def mmcore_findings(self, result: Result, kernel: Kernel, extent: str) -> Findings:
             return Findings("none elsewhere")
 
     name = register_staged(tmp_path, monkeypatch, "")

@@ -269,7 +269,7 @@ def uneven(reading: int) -> float:
 
 
 def slower(reading: int) -> float:
-    """Take longer than the first launch, by which a reading would have a thousand launches."""
+    """Return more seconds than the first launch takes, which alone decides how many launches a reading has."""
     return 1e-6 if reading == 0 else 1e-3
 
 

@@ -269,12 +269,15 @@ def test_a_newest_run_that_is_not_verified_fails(tmp_path: Path) -> None:
 
 
 def test_earlier_and_emulated_failures_do_not_count(tmp_path: Path) -> None:
-    saved(tmp_path, 1, timed(1.0, verified=False), timed(1.0, n=512, verified=False))
-    saved(tmp_path, 2, timed(1.0))  # verified since then
+    since, lately, emulator = (tmp_path / name for name in ("since", "lately", "emulator"))
+    for day, verified in ((1, True), (2, False), (3, True)):
+        saved(since, day, timed(1.0, verified=verified))
+    saved(lately, 1, timed(1.0, verified=False))
     for day in range(3, 10):
-        saved(tmp_path, day, timed(1.0, kernel=OTHER))  # the product of 512 is no longer measured
-    saved(tmp_path, 10, emulated(KERNEL, 64, 16), machine=EMULATOR)
-    assert history(tmp_path)["not_verified"] == []
+        saved(lately, day, timed(1.0, kernel=OTHER))
+    saved(runs(emulator, 1.0), 2, emulated(KERNEL, 64, 16), machine=EMULATOR)
+    for folder in (since, lately, emulator):
+        assert history(folder)["not_verified"] == [], folder
 
 
 def test_results_of_an_unknown_version_are_left_out(tmp_path: Path) -> None:

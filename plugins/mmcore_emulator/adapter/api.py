@@ -10,7 +10,7 @@ from mmcore.executor import run
 from mmcore.executor.choose_device import device_name
 from mmcore.kernel.declaration import Kernel
 from mmcore_emulator.adapter.check import Check
-from mmcore_emulator.adapter.examination import Examination
+from mmcore_emulator.adapter.examination import WORK, Examination
 from mmcore_emulator.adapter.explanation import Explanation
 from mmcore_emulator.adapter.launch_facts import Json
 from mmcore_emulator.adapter.profile import Profile
@@ -39,9 +39,12 @@ def profile(kernel: str | Kernel, size: SupportsIndex | None = None, **launch: A
     return profiled(*cell(kernel, size, **launch))
 
 
-def checked(requested: Cell, nameless: Kernel | None = None) -> Check:
-    """Return the check of a cell, made in its device's worker process, or in this one for a kernel without a name."""
-    return Check.from_json(_run("check:check_json", requested, nameless))
+def checked(requested: Cell, nameless: Kernel | None = None, *, remember: bool = False) -> Check:
+    """Return the check of a cell, made in its device's worker process, or in this one for a kernel without a name.
+
+    With ``remember``, code that was checked before without a violation is not run again.
+    """
+    return Check.from_json(_run("check:check_json", requested, nameless, remember))
 
 
 def profiled(requested: Cell, nameless: Kernel | None = None) -> Profile:
@@ -54,13 +57,13 @@ def explained(requested: Cell, nameless: Kernel | None = None) -> Explanation:
     return Explanation.from_json(_run("explanation:explanation_json", requested, nameless))
 
 
-def examined(requested: Cell, nameless: Kernel | None = None) -> Examination:
-    """Return the examination of a cell, made as :func:`checked` makes its check."""
-    return Examination.from_json(_run("examination:examination_json", requested, nameless))
+def examined(requested: Cell, nameless: Kernel | None = None, work: float = WORK) -> Examination:
+    """Return the examination of a cell, made as :func:`checked` makes its check; ``work`` is in estimated seconds."""
+    return Examination.from_json(_run("examination:examination_json", requested, nameless, work))
 
 
-def _run(function: str, requested: Cell, nameless: Kernel | None) -> Json:
+def _run(function: str, requested: Cell, nameless: Kernel | None, *further: object) -> Json:
     cell = requested.on("emulator" if requested.device == "auto" else device_name(requested.device))
     target = f"mmcore_emulator.adapter.{function}"
-    values: Json = run(cell.device, target, cell.to_json(), kernel=nameless, timeout=cell.timeout)
+    values: Json = run(cell.device, target, cell.to_json(), *further, kernel=nameless, timeout=cell.timeout)
     return values

@@ -17,6 +17,7 @@ from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.measure import Phases, prepared_cell
 from mmcore.verify.elements import is_poison, widen
 from mmcore.verify.verify_launches import rows_of_product
+from mmcore_emulator.adapter.checked_code import CheckedCode
 from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
@@ -47,13 +48,19 @@ class Check:
         return cls(Launched.from_json(values), *sorts)
 
 
-def check_json(device: Device, phases: Phases, cell: Mapping[str, Any], kernel: Kernel | None = None) -> dict[str, Any]:
+def check_json(
+    device: Device, phases: Phases, cell: Mapping[str, Any], remember: bool, kernel: Kernel | None = None
+) -> dict[str, Any]:
     """Return the check of a cell, both as JSON."""
-    return check_cell(Cell.from_json(cell), device, kernel, phases).to_json()
+    return check_cell(Cell.from_json(cell), device, kernel, phases, remember=remember).to_json()
 
 
-def check_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Phases | None = None) -> Check:
+def check_cell(
+    cell: Cell, device: Device, kernel: Kernel | None = None, phases: Phases | None = None, *, remember: bool = False
+) -> Check:
     """Run a kernel on fresh inputs and look for every hazard. Its product is not verified.
+
+    With ``remember``, the same launches of the same code are not run again after a check without a violation.
 
     Memory counts as written if the host has uploaded something there, or a launch has stored something. A kernel may
     also read the declared over-read area behind a matrix. Arguments are those of :func:`mmcore.measure.measure`.
@@ -66,9 +73,15 @@ def check_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases:
     check_emulates(device, "look for hazards")
     phases = phases or Phases()
     with prepared_cell(cell, device, kernel, phases, mixed=True) as loaded, phases("check"):
+        memory = CheckedCode(loaded) if remember else None
+        if memory and memory.known:
+            return Check(Launched.of(loaded, device), ())
         violations = sanitized_run(loaded)
         violations += _poisoned_output(loaded, {violation.kind for violation in violations})
-    return Check(Launched.of(loaded, device), *hazards_and_warnings(violations))
+    check = Check(Launched.of(loaded, device), *hazards_and_warnings(violations))
+    if memory and not check.violations:
+        memory.add()
+    return check
 
 
 def sanitized_run(loaded: LoadedKernel, undefined: UndefinedValues | None = None) -> list[Violation]:

@@ -115,10 +115,10 @@ class Examination:
 
 
 def examination_json(
-    device: Device, phases: Phases, cell: Mapping[str, Any], kernel: Kernel | None = None
+    device: Device, phases: Phases, cell: Mapping[str, Any], work: float, kernel: Kernel | None = None
 ) -> dict[str, Any]:
     """Return the examination of a cell, both as JSON."""
-    return examine(Cell.from_json(cell), device, WORK, kernel, phases).to_json()
+    return examine(Cell.from_json(cell), device, work, kernel, phases).to_json()
 
 
 def examine(

@@ -14,11 +14,12 @@ from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3
 from mmcore.planning.plan import plan
+from mmcore.registry import referenced_kernel
 from mmcore.result import Result
 from mmcore.verdict import Findings
 from mmcore_emulator.adapter.api import checked, examined
 from mmcore_emulator.adapter.conversions import capability_properties
-from mmcore_emulator.adapter.examination import Examination
+from mmcore_emulator.adapter.examination import WORK, Examination
 from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_emulator.isa.architectures import CAPABILITIES
 
@@ -30,25 +31,34 @@ _DEPTHS = (4, 2, 1)
 _WORK, _MOST_WORK = 1 << 22, 1 << 24  # m·n·k of a product that is checked: usually at most, and at most
 
 
-def findings(result: Result, kernel: Kernel, *, sized: bool) -> Findings:
+def findings(result: Result, kernel: Kernel, extent: str) -> Findings:
     """Return the hazards of a measured kernel, and its faults at the sizes that its code asks for.
 
-    A wrong kernel is only looked at for the cause. If the size was asked for (``sized``), hazards are looked for in a
-    small product of the same kind, and faults at other sizes are warnings.
+    A wrong kernel is only looked at for the cause. ``extent`` is one of :data:`mmcore.verdict.EXTENTS`: unless it is
+    "all", hazards are looked for in a small product of the same kind.
     """
     if not result.launched:
         return Findings("not looked for: a library is called")
-    if not result.verified:
-        return _hazards(result, kernel)
-    hazards = _hazards(result, kernel) if sized else Findings("")
-    if hazards.violations or result.cell.force:
-        return hazards
+    nameless = None if _has_name(result, kernel) else kernel
+    if not result.verified or extent != "all":
+        hazards = _hazards(result, kernel, nameless, remember=extent == "hazards")
+        if not result.verified or extent == "hazards" or hazards.violations or result.cell.force:
+            return hazards
+    else:
+        hazards = Findings("")
     cell = replace(_emulated(result), config=result.config)
     try:
-        examination = examined(cell)
+        examination = examined(cell, nameless, WORK if extent == "all" else WORK / 2)
     except MmcoreError as error:
-        return hazards if sized else Findings(f"not looked for: {error}")
-    return _combined(hazards, examination, result, sized=sized)
+        return hazards if hazards.looked else Findings(f"not looked for: {error}")
+    return _combined(hazards, examination, result, sized=extent == "size")
+
+
+def _has_name(result: Result, kernel: Kernel) -> bool:
+    """Return whether another process can find the kernel by the cell's reference."""
+    with contextlib.suppress(MmcoreError):
+        return referenced_kernel(result.cell.kernel) == kernel
+    return False
 
 
 def _combined(hazards: Findings, examination: Examination, result: Result, *, sized: bool) -> Findings:
@@ -69,14 +79,14 @@ def _combined(hazards: Findings, examination: Examination, result: Result, *, si
     return Findings(text, () if sized else faults, tuple(warnings), tuple(examination.sizes))
 
 
-def _hazards(result: Result, kernel: Kernel) -> Findings:
-    """Return the hazards of the same launch for a small product."""
+def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, *, remember: bool) -> Findings:
+    """Return the hazards of the same launch for a small product; ``remember`` code without any."""
     cell = _small_cell(result, kernel)
     if cell is None:
         return Findings("not looked for: the constraints allow no small product")
     size = f"{cell.m}×{cell.n}×{cell.k}"
     try:
-        check = checked(cell)
+        check = checked(cell, nameless, remember=remember)
     except TimeLimit:
         return Findings(f"not looked for: {size} takes more than {cell.timeout:.0f} s on the emulator")
     except MmcoreError as error:

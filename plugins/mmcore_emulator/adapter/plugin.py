@@ -91,11 +91,11 @@ def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float |
 
 
 @hookimpl
-def mmcore_findings(result: Result, kernel: Kernel, sized: bool) -> Findings:
+def mmcore_findings(result: Result, kernel: Kernel, extent: str) -> Findings:
     """Return the hazards that the sanitizer finds, and the faults at the sizes that the code asks for."""
     from mmcore_emulator.adapter.findings import findings
 
-    return findings(result, kernel, sized=sized)
+    return findings(result, kernel, extent)
 
 
 @hookimpl
