@@ -10,7 +10,7 @@ import pytest
 from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem
 from mmcore.api import cell
 from mmcore.executor.choose_device import open_device
-from mmcore_emulator.adapter.examination import WORK, Examination, examine, sizes_of_code
+from mmcore_emulator.adapter.examination import WORK, Examination, examine
 from tests.kernel_sources import kernel_source
 from tests.wrong_kernels import RIGHT, covering, kernel, rounding_down
 
