@@ -114,7 +114,7 @@ def _answer(result: Result, hints: Sequence[str], kernel: Kernel | None = None) 
     answer = Text("TEST PASS", "bold green") if result.verified else Text("TEST FAIL", "bold red")
     if result.timed_out:
         answer = Text("NOT FINISHED: --timeout sets the limit", "bold yellow")
-    quotes = [[] if kernel is None else quoted(kernel, violation) for violation in result.violations]
+    quotes = [[] if kernel is None or violation.fatal else quoted(kernel, violation) for violation in result.violations]
     wrong = result.failures()
     lines = [line for text, quote in zip(wrong, quotes, strict=False) for line in (text, *quote)]
     return [*lines, *wrong[len(quotes) :], *(f"warning: {each}" for each in result.warnings), *hints, answer]

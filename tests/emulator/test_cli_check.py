@@ -41,8 +41,8 @@ def test_json_is_the_check() -> None:
     assert document == found.to_json() | sizes
     assert Check.from_json(found.to_json()) == found
     violation = document["violations"][0]
-    place = {"array", "source", "line", "column", "callers", "block", "thread"}
-    assert violation.keys() == {"kind", "message", "hint", "count", "fatal"} | place
+    where = {"source", "line", "column", "callers", "block", "thread", "count"}
+    assert violation.keys() == {"kind", "array", "message", "hint", "fatal"} | where
     assert (document["kernel"], violation["kind"]) == ("upc.kernel10", "out-of-bounds-read")
 
 
