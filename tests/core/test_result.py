@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mmcore import Dim3, Result
+from mmcore import Dim3, MmcoreError, Result
 from mmcore.cell import Cell, Timing
 from mmcore.devices.violations import Violation
 from mmcore.result import LaunchRecord
@@ -115,6 +115,8 @@ def test_json_of_a_cell_that_was_not_launched_has_nothing_of_launches() -> None:
 @pytest.mark.parametrize("result", [RESULT, WRONG], ids=["right", "wrong"])
 def test_nothing_of_a_result_is_lost_in_json(result: Result) -> None:
     assert Result.from_json(json.loads(json.dumps(result.to_json(), allow_nan=False))) == result
+    with pytest.raises(MmcoreError, match="of version 1; this mmcore reads version 2"):
+        Result.from_json({**result.to_json(), "schema": 1})
 
 
 def test_a_rate_is_no_part_of_a_peak_that_is_not_known() -> None:
