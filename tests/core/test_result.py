@@ -51,6 +51,9 @@ RESULT = Result(
     peak_flops=1.2e9,
     figures={"occupancy": 0.5, "kernel": 1.0},
     phases={"plan": 0.125, "verify": 3.0},
+    hazards="none at 2×3×4",
+    warnings=("a fault at 7×7×7",),
+    sizes=({"m": 7, "n": 7, "k": 7, "why": "n % 8", "right": False},),
 )
 WRONG = replace(
     RESULT,
