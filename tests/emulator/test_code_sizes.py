@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -123,17 +124,17 @@ def test_the_time_limit_ends_an_examination(tmp_path: Path) -> None:
 def test_code_that_was_checked_without_a_violation_is_not_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs, run = [], check.sanitized_run
-    monkeypatch.setattr(check, "sanitized_run", lambda loaded: runs.append(loaded) or run(loaded))
+    sanitized = mock.Mock(wraps=check.sanitized_run)
+    monkeypatch.setattr(check, "sanitized_run", sanitized)
     monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path))
 
     def count(source: str, word: str = "", *, remember: bool = True, **options: Any) -> int:
         """Return how many of two checks run the kernel."""
-        runs.clear()
+        sanitized.reset_mock()
         for _ in range(2):
             requested, nameless = cell(twin(tmp_path, source, word), 16, device="emulator", **options)
             check.check_cell(requested, open_device("emulator"), nameless, remember=remember)
-        return len(runs)
+        return sanitized.call_count
 
     assert count("condition", remember=False) == 2
     assert count("condition") == 1
