@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mmcore import Dim3, Result
+from mmcore import Dim3, MmcoreError, Result
 from mmcore.cell import Cell, Timing
 from mmcore.devices.violations import Violation
 from mmcore.result import LaunchRecord
@@ -51,6 +51,9 @@ RESULT = Result(
     peak_flops=1.2e9,
     figures={"occupancy": 0.5, "kernel": 1.0},
     phases={"plan": 0.125, "verify": 3.0},
+    hazards="none at 2×3×4",
+    warnings=("a fault at 7×7×7",),
+    sizes=({"m": 7, "n": 7, "k": 7, "why": "n % 8", "right": False},),
 )
 WRONG = replace(
     RESULT,
@@ -86,14 +89,16 @@ def test_json_of_a_wrong_product_has_what_is_wrong_and_no_times() -> None:
     assert (document["verified"], document["wrong_elements"], document["max_error"]) == (False, 4, 8.0)
     assert (document["first_mismatch"]["row"], document["first_mismatch"]["column"]) == (1, 2)
     place = {"array": "A", "source": "fast.cu", "line": 8, "block": [1, 2, 3], "thread": [4, 5, 6]}
+    place["column"], more = None, {"callers": [], "hint": ""}
     misaligned, unrepeatable = document["violations"]
-    assert misaligned == {"kind": "misaligned", "message": "it is", **place, "fatal": True, "count": 7}
+    assert misaligned == {"kind": "misaligned", "message": "it is", **place, "fatal": True, "count": 7, **more}
     assert unrepeatable == {
         "kind": "unrepeatable",
         "message": "again it is wrong",
         "fatal": False,
         "count": None,
         **dict.fromkeys(place),
+        **more,
     }
     names = ("kernel_ms", "end_to_end_ms", "kernel_gflops", "median_ms", "spread_percent", "gflops", "percent_of_peak")
     assert {name: document[name] for name in names} == dict.fromkeys(names)
@@ -115,6 +120,8 @@ def test_json_of_a_cell_that_was_not_launched_has_nothing_of_launches() -> None:
 @pytest.mark.parametrize("result", [RESULT, WRONG], ids=["right", "wrong"])
 def test_nothing_of_a_result_is_lost_in_json(result: Result) -> None:
     assert Result.from_json(json.loads(json.dumps(result.to_json(), allow_nan=False))) == result
+    with pytest.raises(MmcoreError, match="of version 1; this mmcore reads version 2"):
+        Result.from_json({**result.to_json(), "schema": 1})
 
 
 def test_a_rate_is_no_part_of_a_peak_that_is_not_known() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from mmcore_cuda.cuda_source.program import Function
+from mmcore_cuda.cuda_source.program import Function, Parameter
 from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, text_of, walk
 
 Term: TypeAlias = tuple[str, ...]
@@ -18,6 +18,7 @@ BUILT_IN = re.compile(r"\b(blockIdx|threadIdx|blockDim|gridDim)\s*\.\s*([xyz])\b
 _READ = re.compile(r"\*[^[]*")  # through a pointer without an index
 _MOST_TERMS = _MOST_FACTORS = 64
 _MOST_EXPRESSIONS = 200_000
+_ZERO = re.compile(r"0*(?:0\.?|\.0)0*[fF]?")
 _CASTS = ("static_cast", "int", "unsigned", "size_t")
 
 
@@ -58,7 +59,9 @@ class Body:
     @functools.cached_property
     def pointers(self) -> dict[str, str]:
         """The pointer parameter behind each name: its own, and those of local pointers derived from it."""
-        parameters = {each.name: each.name for each in self.function.parameters if each.pointer}
+        parameters = {each.name: each.name for each in self.function.parameters if each.pointer or each.members}
+        of_members = self._members(lambda member: member.pointer)
+        parameters |= {name: name.partition(".")[0] for name in of_members}
         for node in self._nodes:
             if node.type == "declaration" and "*" in text_of(node).partition("=")[0]:
                 for name, value in initializers(node):
@@ -66,6 +69,15 @@ class Body:
                     if len(set(made_of)) == 1:
                         parameters[name] = made_of[0]
         return parameters
+
+    def _members(self, which: Callable[[Parameter], bool]) -> set[str]:
+        """Return the members of structures passed by value that ``which`` selects, such as "A.width"."""
+        parameters = self.function.parameters
+        return {f"{each.name}.{member.name}" for each in parameters for member in each.members if which(member)}
+
+    @functools.cached_property
+    def _sizes(self) -> set[str]:
+        return self._members(lambda member: not member.pointer)
 
     def _pointer_in(self, node: Node) -> str | None:
         """Return the pointer parameter that an expression accesses."""
@@ -79,12 +91,38 @@ class Body:
             if node.type == "assignment_expression" and node.children[0].type != "identifier":
                 pointer = self._pointer_in(node.children[0])
                 if pointer is not None:
-                    read = any(self.pointers.get(word) == pointer for word in identifiers(node.children[2]))
+                    read = self._reads(node.children[2], pointer)
                     stored.append((pointer, read or text_of(node.children[1]) == "+="))
             elif node.type == "call_expression" and text_of(node.children[0]).startswith("atomicAdd"):
                 pointer = self._pointer_in(node.children[1])
                 stored += [(pointer, True)] if pointer is not None else []
         return stored
+
+    @property
+    def adds_atomically(self) -> bool:
+        """True if the kernel calls ``atomicAdd``."""
+        calls = (each for each in self._nodes if each.type == "call_expression")
+        return any(text_of(each.children[0]).startswith("atomicAdd") for each in calls)
+
+    def factors_of_stores(self, pointer: str, sizes: set[str]) -> Iterator[str]:
+        """Yield what is multiplied by a size in the indexes of the stores to a matrix."""
+        for node in self._nodes:
+            if node.type == "assignment_expression" and self._pointer_in(node.children[0]) == pointer:
+                for product in (each for each in walk(node.children[0]) if each.type == "binary_expression"):
+                    left, sign, right = map(text_of, product.children)
+                    if sign == "*" and {left, right} & sizes:
+                        yield left if right in sizes else right
+
+    def _reads(self, node: Node, pointer: str) -> bool:
+        """Return whether an expression depends on the old value of a matrix; a factor of 0 hides it."""
+        if node.type == "parenthesized_expression":
+            return any(self._reads(each, pointer) for each in node.named_children)
+        if node.type == "binary_expression":
+            sides = node.children[0], node.children[2]
+            if text_of(node.children[1]) == "*" and any(_ZERO.fullmatch(text_of(each)) for each in sides):
+                return False
+            return any(self._reads(each, pointer) for each in sides)
+        return any(self.pointers.get(word) == pointer for word in identifiers(node))
 
     def indexes(self, pointer: str) -> Iterator[list[Term]]:
         """Yield the index of each access through a pointer parameter, including offsets added to the pointer before."""
@@ -133,7 +171,11 @@ class Body:
             expanded = [term for value in self.values[name] for term in self.terms(value, seen | {name})]
             # The variable of a loop also remains as a term.
             terms = [(name,)] * (name in self.changing) + expanded
-        elif node.type not in ("identifier", "number_literal") and not BUILT_IN.fullmatch(text_of(node)):
+        elif (
+            node.type not in ("identifier", "number_literal")
+            and text_of(node) not in self._sizes
+            and not BUILT_IN.fullmatch(text_of(node))
+        ):
             # A quotient, a remainder, a condition: one factor that lists its parts.
             within = [factor for part in node.named_children for term in self.terms(part, seen) for factor in term]
             words = " ".join([*within, f"({text_of(node)})"]).split()
