@@ -71,7 +71,7 @@ def run_on(device: Device, path: Path, source: str, words: Words) -> Words:
     path.write_text(source, encoding="utf-8")
     launch, result = Launch(grid=(THREADS // 128,), block=(128,)), np.zeros(THREADS, np.uint64)
     kernel = Kernel(
-        "test.f", source=path, entry="f", arguments=("C", "A"), configs=[{"block": (128, 1)}], dtype="float64"
+        name="test.f", source=path, entry="f", arguments=("C", "A"), configs=[{"block": (128, 1)}], dtype="float64"
     )
     # C has 4096 elements of 64 bits, and A four times as many.
     plan = Plan(kernel, kernel.problem(64, 64, 256), kernel.usual_configs[0], (launch,))
