@@ -76,6 +76,45 @@ def test_a_wrong_product_fails_with_a_hint_where_another_grid_makes_it_right() -
     assert "hint: with --grid 'ceil(n / bx), ceil(m / by)' the product is right at 20×50×30\n" in result.stdout
 
 
+def test_a_kernel_that_is_right_in_an_unusual_reading_only_is_wrong_unless_an_option_asks_for_it(folder: Path) -> None:
+    (folder / "adds.cu").write_text(RIGHT.replace("] = sum", "] += sum"))
+    wrong = emulated("run adds.cu --size 20x30x40 -q --no-hazards")
+    assert (wrong.exit_code, wrong.stdout) == (0, "TEST PASS\n")
+    wrong = emulated("run adds.cu --size 20x30x40")
+    assert wrong.exit_code == 1
+    assert wrong.stdout.startswith(
+        "file.adds: mul of adds.cu, read as C = C + A·B instead of C = A·B, although nothing"
+    )
+    assert "as C = A·B, which is usual, it is wrong at 20×30×40" in wrong.stdout
+    assert emulated("run adds.cu --size 20x30x40 --beta 1").exit_code == 0
+
+
+def test_a_type_that_makes_a_wrong_product_right_is_named_with_its_line(folder: Path) -> None:
+    halves = RIGHT.replace("float", "__half").replace("__half sum", "\n__half sum")
+    (folder / "half.cu").write_text(f"#include <cuda_fp16.h>\n{halves}")
+    result = emulated("run half.cu --size 64 -q --no-hazards")
+    assert result.exit_code == 1
+    assert re.search(
+        "hint: with --accumulator float16 the product is right at 64×64×64; line [0-9]+ says '__half sum", result.stdout
+    )
+
+
+def test_a_program_that_launches_much_shared_memory_must_ask_for_it(folder: Path) -> None:
+    host = "void h(int n) { mul<<<dim3(n / 8, n / 8), dim3(8, 8), 50000>>>(a, b, c, n, n, n); }"
+    for text, warned in (("", True), ("// cudaFuncAttributeMaxDynamicSharedMemorySize", False)):
+        (folder / "much.cu").write_text(f"{RIGHT}{host}{text}")
+        result = emulated("run much.cu --size 16 -q")
+        assert (result.exit_code, "does not raise the limit of 49152" in result.stdout) == (0, warned)
+
+
+def test_a_syntax_error_is_reported_first(folder: Path) -> None:
+    (folder / "typo.cu").write_text(RIGHT.replace("sum = 0;", "sum = 0"))
+    result = emulated("run typo.cu")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: typo.cu does not compile:")
+    assert 'error: expected a ";"' in result.stderr
+
+
 def test_a_factor_may_be_0_and_no_matrix_by_columns(folder: Path) -> None:
     scaled = RIGHT.replace("int k)", "int k, float beta)").replace("= sum", "= sum + beta * C[row * n + col]")
     (folder / "scaled.cu").write_text(scaled)
