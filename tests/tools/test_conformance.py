@@ -97,6 +97,15 @@ def test_a_lectures_kernel_conforms(name: str) -> None:
 
 
 @pytest.mark.usefixtures("few")
+def test_a_kernel_is_tested_at_the_sizes_that_its_code_asks_for(tmp_path: Path) -> None:
+    found = conformance(wrong_kernels.kernel(tmp_path, ("sum = 0.0f", "sum = k == 1000")))
+    (failure,) = found.failures
+    assert failure.case is not None
+    assert (failure.property, failure.case.cell.k) == ("product", 1000)
+    assert failure.case.why == "line 7 compares k with 1000"
+
+
+@pytest.mark.usefixtures("few")
 def test_a_kernel_with_known_bugs_fails_for_them_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_FORCED", 4)
     found = conform_kernel(BUGGY, "emulator", seed=SEED)

@@ -35,6 +35,7 @@ WARNINGS = (
     "misplaced-array",
     "benign-race",
     "missing-fence",
+    "early-refill",
 )
 """Kinds of violations that are warnings."""
 
