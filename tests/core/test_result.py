@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mmcore import Dim3, Result
+from mmcore import Dim3, MmcoreError, Result
 from mmcore.cell import Cell, Timing
 from mmcore.devices.violations import Violation
 from mmcore.result import LaunchRecord
@@ -51,6 +51,9 @@ RESULT = Result(
     peak_flops=1.2e9,
     figures={"occupancy": 0.5, "kernel": 1.0},
     phases={"plan": 0.125, "verify": 3.0},
+    hazards="none at 2×3×4",
+    warnings=("a fault at 7×7×7",),
+    sizes=({"m": 7, "n": 7, "k": 7, "why": "n % 8", "right": False},),
 )
 WRONG = replace(
     RESULT,
@@ -117,6 +120,8 @@ def test_json_of_a_cell_that_was_not_launched_has_nothing_of_launches() -> None:
 @pytest.mark.parametrize("result", [RESULT, WRONG], ids=["right", "wrong"])
 def test_nothing_of_a_result_is_lost_in_json(result: Result) -> None:
     assert Result.from_json(json.loads(json.dumps(result.to_json(), allow_nan=False))) == result
+    with pytest.raises(MmcoreError, match="of version 1; this mmcore reads version 2"):
+        Result.from_json({**result.to_json(), "schema": 1})
 
 
 def test_a_rate_is_no_part_of_a_peak_that_is_not_known() -> None:

@@ -32,6 +32,9 @@ SANITIZER = "emulator"
 MOST_FORCED = 24
 """The most cases of a kernel with known bugs that are launched against its constraints."""
 
+# Cases that the code of a config asks for: so many of them are thorough.
+_THOROUGH_OF_CODE = 2
+
 Progress = Callable[[str, int, int], None]
 
 
@@ -145,10 +148,15 @@ class _Tests:
 
     def find_cases(self) -> Cases:
         """Return the test cases. Raises InvalidKernel or ConstraintViolation if there are none."""
-        common = {"kernel": self.reference, "device": self.device, "seed": self.seed, "timings": ()}
-        found = self._ask(self.device, "found_cases", self.reference)
+        common = {"kernel": self.reference, "device": self.device, "timings": ()}
+        found = self._ask(self.device, "found_cases", self.reference, self.seed)
         for name in ("allowed", "violating"):
-            found[name] = tuple(Case(**{**each, "cell": Cell(**each["cell"] | common)}) for each in found[name])
+            # Each case has inputs of its own.
+            seeds = ((self.seed + 2 * number) % 2**32 for number in itertools.count())
+            found[name] = tuple(
+                Case(**{**each, "cell": Cell(**each["cell"] | common | {"seed": seed})})
+                for each, seed in zip(found[name], seeds, strict=False)
+            )
         cases = Cases(**found)
         return replace(cases, allowed=(*cases.allowed, *self._code_cases(cases)))
 
@@ -159,8 +167,9 @@ class _Tests:
         for config, case in first.items():
             cell = case.cell.on(self.sanitizer)
             with contextlib.suppress(MmcoreError):  # the cases themselves show why it cannot run
-                for values in self._ask(self.sanitizer, "code_cases", cell.to_json(), config):
-                    found = Case(**{**values, "cell": Cell(**values["cell"]).on(self.device)})
+                for number, values in enumerate(self._ask(self.sanitizer, "code_cases", cell.to_json(), config)):
+                    thorough = number < _THOROUGH_OF_CODE
+                    found = Case(**{**values, "cell": Cell(**values["cell"]).on(self.device)}, thorough=thorough)
                     if (config, found.size) not in known:
                         yield found
 
@@ -178,8 +187,8 @@ class _Tests:
 
     def _case(self, case: Case) -> Iterator[Outcome]:
         """Yield the properties of a case; of several failures of one property, the first."""
-        found = self._tested(case, "run_case", "product")
-        if any(each.outcome == PASSED for each in found.values()):
+        found = self._tested(case, "run_case" if case.thorough else "run_once", "product")
+        if case.thorough and any(each.outcome == PASSED for each in found.values()):
             failed = {name: each for name, each in found.items() if each.outcome == FAILED}
             found |= self._tested(case, "sanitize_case", "hazards", "check") | failed
         yield from found.values()
@@ -205,7 +214,8 @@ class _Tests:
         """Yield the outcomes of all launches together, and of the cases that must be refused."""
         for name, what in cases.not_found:
             yield Outcome(name, what, SKIPPED, "no size or config that was tried is such a case")
-        yield from self._over_reads([each.case for each in outcomes if each.case and each.property == "over-read"])
+        passed = {id(each.case) for each in outcomes if each.outcome == PASSED}
+        yield from self._over_reads([case for case in cases.allowed if id(case) in passed])
         for case in cases.violating:
             yield from self._tested(case, "refuse_case", "constraints").values()
         cells = [case.cell.to_json() for case in cases.allowed]
