@@ -22,7 +22,7 @@ FORCED = ("check", "upc.kernel10", "--size", "65", "--block", "32", "--force", "
 def test_nothing_found_passes() -> None:
     result = mmcore("check", "upc.kernel11", "--size", "17", "--block", "8")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.endswith("\n\nnothing found; whether the product is right, mmcore run tells\nCHECK PASS\n")
+    assert result.stdout.endswith("\n\nno hazard found; mmcore run verifies the product\nCHECK PASS\n")
 
 
 def test_findings_are_reported_with_their_lines_and_exit_with_1() -> None:

@@ -36,6 +36,7 @@ WARNINGS = (
     "benign-race",
     "missing-fence",
     "early-refill",
+    "unfenced-copy",
 )
 """Kinds of violations that are warnings."""
 

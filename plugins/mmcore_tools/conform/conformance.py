@@ -158,7 +158,7 @@ class _Tests:
         common = {"kernel": self.reference, "device": self.device, "timings": ()}
         found = self._ask(self.device, "found_cases", self.reference, self.seed, self.config)
         for name in ("allowed", "violating"):
-            # Each case has inputs of its own.
+            # Each case has other inputs.
             seeds = ((self.seed + 2 * number) % 2**32 for number in itertools.count())
             found[name] = tuple(
                 Case(**{**each, "cell": Cell(**each["cell"] | common | {"seed": seed})})
