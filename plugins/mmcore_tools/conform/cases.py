@@ -69,7 +69,7 @@ _Products: TypeAlias = Iterator[tuple[str, Problem]]
 
 
 def find_cases(kernel: Kernel, device: DeviceProperties, seed: int = 0) -> Cases:
-    """Return the test cases of a kernel, in each of its usual configs; ``seed`` is that of the random products.
+    """Return the test cases of a kernel, in each of its usual configs; ``seed`` draws the random products.
 
     Raises:
         InvalidKernel: its constraints fail, or allow no product in one of its configs.

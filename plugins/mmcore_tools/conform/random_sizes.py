@@ -1,6 +1,6 @@
 """Random products of a kernel, other ones for each seed, for mistakes that no usual size shows.
 
-A kernel may treat one row or column in a way of its own, count tiles in too few bits, or be wrong at every 48th k.
+A kernel may have special code for one row or column, count tiles in too few bits, or be wrong at every 48th k.
 """
 
 from __future__ import annotations
