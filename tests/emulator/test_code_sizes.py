@@ -8,7 +8,7 @@ from unittest import mock
 
 import pytest
 
-from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem
+from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Square
 from mmcore.api import cell
 from mmcore.executor.choose_device import open_device
 from mmcore_emulator.adapter import check
@@ -102,8 +102,10 @@ def test_a_fault_under_one_condition_is_found_at_a_size_that_shows_it(
     assert Examination.from_json(found.to_json()) == found
 
 
-def test_a_grid_that_is_rounded_down_is_found_at_remainders(tmp_path: Path) -> None:
-    found = examination(twin(tmp_path, "condition", launch=rounding_down))
+@pytest.mark.parametrize("constraints", [(), (Square(),)])
+def test_a_grid_that_is_rounded_down_is_found_at_remainders(tmp_path: Path, constraints: tuple[Square, ...]) -> None:
+    found = examination(twin(tmp_path, "condition", launch=rounding_down, constraints=constraints))
+    assert not constraints or str(found.wrong) == "43×43×43"
     assert {each.kind for each in found.faults} == {"wrong-product", "unwritten-output"}
 
 
