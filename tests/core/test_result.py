@@ -124,10 +124,6 @@ def test_nothing_of_a_result_is_lost_in_json(result: Result) -> None:
         Result.from_json({**result.to_json(), "schema": 1})
 
 
-def test_a_rate_is_no_part_of_a_peak_that_is_not_known() -> None:
-    assert replace(RESULT, peak_flops=None).to_json()["percent_of_peak"] is None
-
-
 @pytest.mark.parametrize(
     ("rounds", "seconds", "spread"),
     [
@@ -218,7 +214,7 @@ def test_of_several_launches_the_most_that_one_takes_counts() -> None:
         assert (document["block"], document["grid"]) == (list(launched[0].block), list(launched[0].grid))
 
 
-def test_only_a_device_without_timing_has_the_time_of_an_emulation() -> None:
-    for timing in (True, False):
-        document = replace(WRONG, supports_timing=timing).to_json()
-        assert document["emulation_ms"] == (None if timing else 250.0)
+def test_a_rate_is_part_of_a_known_peak_and_only_a_device_without_timing_has_the_time_of_an_emulation() -> None:
+    assert replace(RESULT, peak_flops=None).to_json()["percent_of_peak"] is None
+    emulated = [replace(WRONG, supports_timing=timing).to_json()["emulation_ms"] for timing in (True, False)]
+    assert emulated == [None, 250.0]
