@@ -173,7 +173,7 @@ class _Runs:
         self._cell, self._kernel, self._device, self._work = cell, planned.kernel, device, work
         self._config = planned.config
         self._modules: dict[str, LoadedModule] = {}  # by their PTX
-        self._undefined = undefined_values()
+        self._undefined = undefined_values(planned.problem)
         functions = self._functions(planned).values()
         on_tensor_cores = any(effect(each).kind in _PRODUCTS for function in functions for each in function.body)
         self._sizes = CodeSizes(
