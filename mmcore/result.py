@@ -161,6 +161,7 @@ class Result:
         lines, verification = [str(violation) for violation in self.violations], self.verification
         if verification and verification.mismatch:
             lines += [str(verification.mismatch), verification.extent]
+            lines += [verification.reduced] if verification.reduced else []
         return lines
 
     def __str__(self) -> str:
@@ -205,6 +206,7 @@ class Result:
             "timed_out": self.timed_out,
             "verification": verification and verification.method,
             "wrong_elements": verification and verification.wrong,
+            "reduced_failure": verification.reduced if verification else "",
             "compared_elements": verification and verification.compared,
             "max_error": verification and verification.max_error,
             "first_mismatch": verification and verification.mismatch and verification.mismatch.to_json(),

@@ -27,7 +27,8 @@ from mmcore.executor.choose_device import open_device
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import plan
-from mmcore.verify.inputs import Matrices, draw, draw_mixed
+from mmcore.verify.inputs import Matrices, draw
+from mmcore.verify.mixture import draw_mixed
 from mmcore.verify.verify_launches import host_arrays
 
 LARGEST = 512

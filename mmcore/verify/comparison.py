@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +14,11 @@ from mmcore.devices.base import Products
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.problem import Problem, accumulator_named, dtype_named
 from mmcore.verify.elements import is_poison, stored, widen
-from mmcore.verify.inputs import Kind, Matrices
+from mmcore.verify.inputs import Matrices
+from mmcore.verify.kinds import Kind
+from mmcore.verify.not_finite import judge_not_finite
 from mmcore.verify.outcome import LEAST_ORDINARY, MOST_ORDINARY, Mismatch, Verification
+from mmcore.verify.reduction import reduced_failure
 from mmcore.verify.reference import PROJECTIONS, Panel, given_panels, panels, suspect_rows
 from mmcore.verify.tolerance import Tolerance, hides_a_term, tolerance
 
@@ -23,6 +27,7 @@ FULL_REFERENCE_FLOPS = 2e10
 
 SAMPLED_ROWS = 32
 _MANY = 64  # elements whose root mean square is not due to chance
+_SCATTERED = (Kind.SCALED, Kind.TINY)
 
 
 def verify_product(
@@ -33,6 +38,8 @@ def verify_product(
     full_flops: float | None = None,
     products: Products | None = None,
     algorithm: str = "",
+    quantum: float = 0.0,
+    keeps_infinities: bool = True,
 ) -> Verification:
     """Return whether ``c`` is the product of ``problem``, within the tolerance of :mod:`mmcore.verify.tolerance`.
 
@@ -48,6 +55,8 @@ def verify_product(
         full_flops: :data:`FULL_REFERENCE_FLOPS` when None.
         algorithm: the kernel's, if it has a particular tolerance: "strassen", or "parts" of float32 numbers.
         products: A·B and |A|·|B| in float64, as a device other than the kernel's code computed them.
+        quantum: the part of a factor, a product or a sum that the kernel's code may lose, such as subnormal numbers.
+        keeps_infinities: the kernel's code has no difference that makes NaN of infinities.
 
     Raises:
         InvalidProblem: for a ``c`` of another shape or type, or an unknown accumulator.
@@ -55,16 +64,18 @@ def verify_product(
     if c.shape != (problem.m, problem.n):
         raise InvalidProblem(f"C is {problem.m}×{problem.n}, but the array to verify has the shape {c.shape}")
     elements = stored(c, problem.output)
-    limit = tolerance(problem, accumulator, algorithm)
+    comparer = _Comparer(
+        problem, tolerance(problem, accumulator, algorithm, quantum), matrices, quantum, keeps_infinities
+    )
 
     def compare(rows: NDArray[np.intp]) -> Iterator[_Comparison]:
-        return (_compare(problem, limit, matrices, panel, elements) for panel in panels(problem, matrices, rows))
+        return (comparer.compare(panel, elements) for panel in panels(problem, matrices, rows))
 
-    if products is not None:
-        computed = given_panels(problem, matrices, products)
-        comparisons = [_compare(problem, limit, matrices, panel, elements) for panel in computed]
+    whole = problem.flops <= (FULL_REFERENCE_FLOPS if full_flops is None else full_flops) or problem.m <= SAMPLED_ROWS
+    if products is not None and not matrices.not_finite:
+        comparisons = [comparer.compare(panel, elements) for panel in given_panels(problem, matrices, products)]
         method = "every element against float64, computed on the GPU"
-    elif problem.flops <= (FULL_REFERENCE_FLOPS if full_flops is None else full_flops) or problem.m <= SAMPLED_ROWS:
+    elif whole or matrices.not_finite:
         method, comparisons = "every element against float64", list(compare(np.arange(problem.m)))
     else:
         rng = np.random.default_rng()
@@ -85,14 +96,16 @@ def verify_product(
         )
         method += f", but one term of {problem.k} can hide in the rounding of {narrowest.name}"
     mismatches = [each.mismatch for each in comparisons if each.mismatch]
+    places = np.concatenate([each.places for each in comparisons])
     largest = float(np.max([each.largest for each in comparisons]))
     return Verification(
         verified=not mismatches,
         max_error=largest if math.isfinite(largest) else None,
         mismatch=min(mismatches, key=lambda each: (not each.is_ordinary, each.row), default=None),
         method=method,
-        wrong=sum(each.wrong for each in comparisons),
+        wrong=len(places),
         compared=sum(each.compared for each in comparisons),
+        reduced=reduced_failure(problem, matrices, elements, places),
     )
 
 
@@ -110,15 +123,14 @@ def sampled_rows(m: int, rng: np.random.Generator) -> NDArray[np.intp]:
 def _narrow(
     allowed: NDArray[np.float64],
     problem: Problem,
-    limit: Tolerance,
     rows: NDArray[np.intp],
     columns: NDArray[np.intp],
-    product: NDArray[np.float64],
+    selected: NDArray[np.float64],
 ) -> None:
-    """Allow no error in exact products, and only errors in the last bits where a unit row or column copies numbers."""
+    """Allow no error in exact products, and none but ``selected`` ones where a unit row or column copies numbers."""
     if not problem.accumulate:
         for at in (np.s_[rows == Kind.UNIT, :], np.s_[:, columns == Kind.UNIT]):
-            allowed[at] = np.minimum(allowed[at], limit.selected(product[at]))
+            allowed[at] = np.minimum(allowed[at], selected[at])
     if problem.keeps_whole:
         allowed[np.ix_(rows == Kind.WHOLE, columns == Kind.WHOLE)] = 0
 
@@ -128,49 +140,119 @@ class _Comparison(NamedTuple):
 
     largest: float
     compared: int
-    wrong: int = 0
+    places: NDArray[np.intp]  # the row and the column of each wrong element
     mismatch: Mismatch | None = None
 
 
-def _compare(problem: Problem, limit: Tolerance, matrices: Matrices, panel: Panel, c: NDArray[Any]) -> _Comparison:
-    """Compare the panel's rows of C with it."""
-    got = widen(c[panel.rows], problem.output)
-    with np.errstate(invalid="ignore"):  # a signalling NaN is as wrong as any
-        error = np.abs(got - panel.product)
-        allowed = limit(panel.product, panel.magnitude)
-        if matrices.rows is not None and matrices.columns is not None:
-            kinds = matrices.rows[panel.rows]
-            scattered = kinds == Kind.SCALED
-            allowed[scattered] = limit(panel.product[scattered], panel.magnitude[scattered] * limit.scattered)
-            _narrow(allowed, problem, limit, kinds, matrices.columns, panel.product)
-            carried = np.flatnonzero(kinds == Kind.NOT_FINITE)
-            # Such a row makes every element NaN or infinite, but where it is only multiplied by zeros.
-            lost = np.isfinite(got[carried]) & (matrices.columns != Kind.ZERO)
-            error[carried], allowed[carried] = np.where(lost, np.inf, 0), 0
-        wrong = np.flatnonzero(~(error <= allowed))
-        if not wrong.size and matrices.rows is None and error.size >= _MANY and math.isfinite(limit.together):
-            together = limit.together * panel.magnitude
+@dataclass(frozen=True)
+class _Comparer:
+    """The comparison of a product with panels of its reference."""
+
+    problem: Problem
+    limit: Tolerance
+    matrices: Matrices
+    quantum: float
+    keeps_infinities: bool
+
+    def compare(self, panel: Panel, c: NDArray[Any]) -> _Comparison:
+        """Compare the panel's rows of C with it."""
+        got, expected = widen(c[panel.rows], self.problem.output), panel.product
+        with np.errstate(invalid="ignore"):  # a signalling NaN is as wrong as any
+            error = np.abs(got - expected)
+            allowed = self._allowed(panel)
+            wrong = ~(error <= allowed)
+            if self.matrices.not_finite:
+                right, must, expected = judge_not_finite(
+                    self.problem, self.matrices, panel, got, sign=self.keeps_infinities, largest=self.limit.largest
+                )
+                wrong = (wrong | must) & ~right
+                error[must | right] = 0
+        if self.limit.magnitude == 0:
+            wrong |= self._negative_zeros(panel, got)
+        unbounded = panel.magnitude >= self.limit.largest
+        if self.matrices.rows is not None and self.matrices.columns is not None:
+            kinds = (self.matrices.rows[panel.rows, np.newaxis], self.matrices.columns)
+            unbounded &= np.logical_or(*(np.isin(each, (Kind.WHOLE, Kind.SCALED)) for each in kinds))
+        elif self.limit.summing > 0 and not dtype_named(self.problem.dtype).is_integer:
+            unbounded[:] = False
+        wrong &= ~unbounded
+        error[unbounded] = 0
+        if (
+            not wrong.any()
+            and self.matrices.rows is None
+            and error.size >= _MANY
+            and math.isfinite(self.limit.together)
+        ):
+            together = self.limit.together * panel.magnitude
             if np.square(error).sum() >= np.square(together).sum():
-                wrong, allowed = np.flatnonzero(error >= together), together
-    largest = _largest(error, panel, matrices)
-    if not wrong.size:
-        return _Comparison(largest, error.size)
-    index, column = np.divmod(wrong, problem.n)
-    unwritten = is_poison(c[panel.rows[index], column]) & (not problem.accumulate)
-    size = np.abs(panel.product[index, column])
-    ordinary = unwritten | ((size >= LEAST_ORDINARY) & (size <= MOST_ORDINARY))
-    first = int(np.argmax(ordinary))  # the very first where none is ordinary
-    at = int(index[first]), int(column[first])
-    expected, left, bound = (float(each[at]) for each in (panel.product, got, allowed))
-    place = int(panel.rows[at[0]]), at[1]
-    mismatch = Mismatch(*place, expected, left, bool(unwritten[first]), problem.output, bound)
-    return _Comparison(largest, error.size, wrong.size, mismatch)
+                wrong, allowed = error >= together, together
+        largest = self._largest(error, panel)
+        if not wrong.any():
+            return _Comparison(largest, error.size, np.empty((0, 2), np.intp))
+        return _Comparison(largest, error.size, *self._mismatch(panel, c, wrong, expected, got, allowed))
 
+    def _allowed(self, panel: Panel) -> NDArray[np.float64]:
+        """Return the largest error of each element of a panel."""
+        limit, matrices, lost = self.limit, self.matrices, self._lost(panel)
+        allowed = limit(panel.product, panel.magnitude)
+        if matrices.rows is None or matrices.columns is None:
+            return allowed + lost
+        rows, columns = matrices.rows[panel.rows], matrices.columns
+        scattered = np.isin(rows, _SCATTERED)[:, np.newaxis] | np.isin(columns, _SCATTERED)
+        allowed[scattered] = limit(panel.product[scattered], panel.magnitude[scattered] * limit.scattered)
+        allowed += lost
+        _narrow(allowed, self.problem, rows, columns, limit.selected(panel.product) + lost)
+        return allowed
 
-def _largest(error: NDArray[np.float64], panel: Panel, matrices: Matrices) -> float:
-    """Return the largest error of the elements that are not scaled; of all elements if one is not finite."""
-    largest = error.max()
-    if matrices.rows is not None and np.isfinite(largest):
-        kinds = matrices.rows[panel.rows, np.newaxis]
-        largest = error.max(initial=0.0, where=(kinds != Kind.WHOLE) & (kinds != Kind.SCALED))
-    return float(largest)
+    def _lost(self, panel: Panel) -> NDArray[np.float64] | float:
+        """Return the error from a quantum of each factor that the kernel's code may lose."""
+        if not self.quantum:
+            return 0.0
+        a, b = self.matrices.a[panel.rows], self.matrices.b
+        rows, columns = (
+            np.abs(np.nan_to_num(widen(numbers, self.problem.dtype), posinf=0, neginf=0)).sum(axis=axis)
+            for numbers, axis in ((a, 1), (b, 0))
+        )
+        return np.asarray(self.quantum * abs(self.problem.alpha) * (rows[:, np.newaxis] + columns))
+
+    def _negative_zeros(self, panel: Panel, got: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which elements are -0 where all products are +0, whose sum is +0 in any order and any rounding."""
+        wrong = np.asarray((got == 0) & np.signbit(got) & (panel.magnitude == 0))
+        if self.problem.alpha < 0 or self.problem.accumulate:
+            return np.zeros_like(wrong)
+        for index in np.flatnonzero(wrong.any(axis=1)):
+            columns = np.flatnonzero(wrong[index])
+            signs = np.signbit(widen(self.matrices.a[panel.rows[index]], self.problem.dtype))
+            others = np.signbit(widen(self.matrices.b[:, columns], self.problem.dtype))
+            wrong[index, columns] = (others == signs[:, np.newaxis]).all(axis=0)
+        return wrong
+
+    def _largest(self, error: NDArray[np.float64], panel: Panel) -> float:
+        """Return the largest error of the elements that are not scaled; of all elements if one is not finite."""
+        largest, matrices = error.max(), self.matrices
+        if matrices.rows is not None and matrices.columns is not None and np.isfinite(largest):
+            kinds = matrices.rows[panel.rows, np.newaxis], matrices.columns
+            scaled = np.logical_or(*(np.isin(each, (Kind.WHOLE, Kind.SCALED)) for each in kinds))
+            largest = error.max(initial=0.0, where=~scaled)
+        return float(largest)
+
+    def _mismatch(
+        self,
+        panel: Panel,
+        c: NDArray[Any],
+        wrong: NDArray[np.bool_],
+        expected: NDArray[np.float64],
+        got: NDArray[np.float64],
+        allowed: NDArray[np.float64],
+    ) -> tuple[NDArray[np.intp], Mismatch]:
+        """Return the places of wrong elements, and the first of these, an ordinary one if there is any."""
+        index, column = np.nonzero(wrong)
+        unwritten = is_poison(c[panel.rows[index], column]) & (not self.problem.accumulate)
+        size = np.abs(expected[index, column])
+        ordinary = unwritten | ~np.isfinite(size) | ((size >= LEAST_ORDINARY) & (size <= MOST_ORDINARY))
+        first = int(np.argmax(ordinary))  # the very first where none is ordinary
+        at = int(index[first]), int(column[first])
+        right, left, bound = (float(each[at]) for each in (expected, got, allowed))
+        place = int(panel.rows[at[0]]), at[1]
+        mismatch = Mismatch(*place, right, left, bool(unwritten[first]), self.problem.output, bound)
+        return np.column_stack((panel.rows[index], column)), mismatch

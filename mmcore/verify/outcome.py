@@ -22,7 +22,7 @@ class Mismatch:
 
     Attributes:
         row, column: where it is.
-        expected: the reference's value.
+        expected: the reference's value, which may be NaN or infinite.
         got: what the kernel left there; NaN where it wrote nothing, or NaN.
         unwritten: whether the element still holds the poison from before the launch.
         output: element type of C.
@@ -39,8 +39,9 @@ class Mismatch:
 
     @property
     def is_ordinary(self) -> bool:
-        """True if the element was not written, or its value is neither zero nor tiny nor huge."""
-        return self.unwritten or LEAST_ORDINARY <= abs(self.expected) <= MOST_ORDINARY
+        """True if the element was not written, or its right value is neither zero nor tiny nor a huge number."""
+        size = abs(self.expected)
+        return self.unwritten or not math.isfinite(size) or LEAST_ORDINARY <= size <= MOST_ORDINARY
 
     def __str__(self) -> str:
         """Return the element as the lecture prints it: "0:640: expected 167.605087 - got 0.000000".
@@ -65,12 +66,14 @@ class Mismatch:
         return format(value, next((form for form in forms if _differ(form, self.expected, self.got)), exact))
 
     def to_json(self) -> dict[str, Any]:
-        """Return JSON-ready values; ``got`` is null if it is not a finite number."""
-        return {**asdict(self), "got": self.got if math.isfinite(self.got) else None}
+        """Return JSON-ready values; ``expected`` and ``got`` are null if they are not finite numbers."""
+        numbers = {name: getattr(self, name) for name in ("expected", "got")}
+        return {**asdict(self), **{name: each if math.isfinite(each) else None for name, each in numbers.items()}}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Mismatch:
-        return cls(**{**values, "got": math.nan if values["got"] is None else values["got"]})
+        numbers = {name: math.nan if values[name] is None else values[name] for name in ("expected", "got")}
+        return cls(**{**values, **numbers})
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ class Verification:
         mismatch: the first wrong element, an ordinary one if possible; None when verified.
         method: the method of verification, in a few words.
         wrong, compared: how many elements are wrong, of how many that were compared one by one.
+        reduced: the least that is wrong, in a sentence: one term of one element, or one kind of numbers; or empty.
     """
 
     verified: bool
@@ -91,6 +95,7 @@ class Verification:
     method: str
     wrong: int
     compared: int
+    reduced: str = ""
 
     @property
     def extent(self) -> str:
@@ -112,4 +117,5 @@ class Verification:
             method=values["verification"],
             wrong=values["wrong_elements"],
             compared=values["compared_elements"],
+            reduced=values.get("reduced_failure", ""),
         )

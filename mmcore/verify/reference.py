@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from mmcore.devices.base import Products
 from mmcore.kernel.problem import Problem
 from mmcore.verify.elements import widen
-from mmcore.verify.inputs import Kind, Matrices
+from mmcore.verify.inputs import Matrices
+from mmcore.verify.kinds import Kind
 from mmcore.verify.tolerance import accumulator_roundoff, storing_roundoff, tolerance
 
 PANEL_ELEMENTS = 2**21  # widened to float64 at a time: 16 MiB, so that a 20 GB matrix never exists twice
@@ -71,7 +72,9 @@ def _panel(problem: Problem, matrices: Matrices, rows: NDArray[np.intp]) -> Pane
     for start in range(0, problem.k, step):
         a = problem.alpha * widen(matrices.a[rows, start : start + step], problem.dtype)
         b = widen(matrices.b[start : start + step], problem.dtype)
-        with np.errstate(invalid="ignore", over="ignore"):  # a row may be NaN
+        if matrices.not_finite:
+            a, b = (np.where(np.isfinite(numbers), numbers, 0.0) for numbers in (a, b))
+        with np.errstate(over="ignore"):
             product += a @ b
             magnitude += np.abs(a, out=a) @ np.abs(b, out=b)
     return Panel(rows, product, magnitude)
@@ -82,25 +85,27 @@ def suspect_rows(
 ) -> NDArray[np.intp]:
     """Return the rows of ``c`` (m×n, storage of ``problem.output``) that rounding does not explain, ascending."""
     signs = rng.choice(np.array([-1.0, 1.0]), size=(problem.n, PROJECTIONS))
+    scales = _column_scales(problem, matrices)
     blocks = list(_blocks(problem.n, matrices.columns))
     projected = np.empty((problem.k, len(blocks), PROJECTIONS))
     b_norms = np.zeros(len(blocks))
     for rows in _chunks(problem.k, PANEL_ELEMENTS // problem.n):
-        b = widen(matrices.b[rows], problem.dtype)
+        b = widen(matrices.b[rows], problem.dtype) * scales
         for number, block in enumerate(blocks):
             projected[rows, number] = b[:, block] @ signs[block]
             b_norms[number] = np.hypot(b_norms[number], _norms(b[:, block].reshape(1, -1))[0])
     summing = _SUMMING * accumulator_roundoff(accumulator) * b_norms
     storing = _STORING * storing_roundoff(problem, accumulator)
     least = tolerance(problem, accumulator).least * math.sqrt(BLOCK_COLUMNS)
+    least_of = [least * scales[block].max() for block in blocks]
     suspects = []
     for rows in _chunks(problem.m, PANEL_ELEMENTS // max(problem.n, problem.k)):
-        a, result = problem.alpha * widen(matrices.a[rows], problem.dtype), widen(c[rows], problem.output)
-        before = problem.beta * widen(matrices.c[rows], problem.output) if problem.accumulate else None
+        a, result = problem.alpha * widen(matrices.a[rows], problem.dtype), widen(c[rows], problem.output) * scales
+        before = problem.beta * widen(matrices.c[rows], problem.output) * scales if problem.accumulate else None
         expected = (a @ projected.reshape(problem.k, -1)).reshape(len(a), len(blocks), PROJECTIONS)
         for number, block in enumerate(blocks):
             with np.errstate(over="ignore", invalid="ignore"):
-                limit = summing[number] * _norms(a) + storing * _norms(result[:, block]) + least
+                limit = summing[number] * _norms(a) + storing * _norms(result[:, block]) + least_of[number]
                 if matrices.rows is not None and matrices.columns is not None and problem.keeps_whole:
                     exact = matrices.columns[block.start] == Kind.WHOLE
                     limit[exact & (matrices.rows[rows] == Kind.WHOLE)] = 0
@@ -111,6 +116,16 @@ def suspect_rows(
             explained = np.isfinite(residual) & (residual <= limit)
             suspects.append(rows.start + np.flatnonzero(~explained))
     return np.unique(np.concatenate(suspects))
+
+
+def _column_scales(problem: Problem, matrices: Matrices) -> NDArray[np.float64]:
+    """Return a power of two for each column of B that makes its largest magnitude about 1."""
+    if matrices.columns is None:
+        return np.ones(problem.n)
+    largest = np.zeros(problem.n)
+    for rows in _chunks(problem.k, PANEL_ELEMENTS // problem.n):
+        np.maximum(largest, np.abs(widen(matrices.b[rows], problem.dtype)).max(axis=0), out=largest)
+    return np.ldexp(1.0, np.minimum(-np.frexp(largest)[1], 1000))
 
 
 def _norms(rows: NDArray[np.float64]) -> NDArray[np.float64]:

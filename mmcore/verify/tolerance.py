@@ -14,15 +14,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore.kernel.problem import FLOAT22, Problem, accumulator_named, dtype_named, terms_until_promoted
+from mmcore.kernel.problem import FLOAT22, DType, Problem, accumulator_named, dtype_named, terms_until_promoted
 
 _SAFETY = 2.0
 # Each level of Strassen's algorithm in Winograd's form multiplies the bound, which is of the largest elements, by 18/4
 # (Higham, Accuracy and Stability of Numerical Algorithms, 23.2.2); three levels are allowed for.
 _STRASSEN = (18 / 4) ** 3
-_LAST_BITS = 4.0  # units
+_LAST_BITS = 4.0  # units, of numbers that the accumulator does not hold
 PARTS = "parts"
 """The algorithm by which tensor cores multiply float32 numbers in parts: big·big + big·small + small·big."""
+_NEARLY = 0.9  # of the largest number of a type, where rounding may lead beyond it
 # Two parts of TF32 that are cut off lack up to 6 units, and a product of such 2·6 and another 16 for small·small. A sum
 # of three products is cut off three times as often.
 _LAST_BITS_OF_PARTS, _TERM_OF_PARTS, _PRODUCTS_OF_PARTS = 6.0, 28.0, 3.0
@@ -40,8 +41,9 @@ class Tolerance:
         summing: factor of |A|·|B| (+ |C0|), for the roundings of the sum.
         storing: factor of |R|, for rounding the sum into C; 0 where C holds what the accumulator holds.
         least: the errors of summing and storing in numbers too small to be normal.
-        last_bits: factor of |R| where R is a single term times 1.
+        last_bits: factor of |R| where R is a single term times 1; 0 where that is copied exactly.
         scattered: factor of |A|·|B| for terms of very different magnitudes.
+        largest: the |A|·|B| (+ |C0|) from which the sum may overflow.
         magnitude: k·max|A|·max|B| instead of |A|·|B| if the bound is norm-wise, else 0.
         together: factor of |A|·|B| (+ |C0|), root mean square, for the errors of many elements together. It is half
             of C's size, so that zeros are never right; infinite where ``summing`` is less than that anyway.
@@ -53,6 +55,7 @@ class Tolerance:
     together: float
     last_bits: float
     scattered: float
+    largest: float = math.inf
     magnitude: float = 0.0
 
     def __call__(self, reference: NDArray[np.float64], magnitude: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -65,13 +68,15 @@ class Tolerance:
 
     def selected(self, reference: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the largest |C - R| allowed if R is a single term times 1."""
-        return np.asarray((self.last_bits + self.storing) * np.abs(reference) + self.least)
+        relative = self.last_bits + self.storing
+        return np.asarray(relative * np.abs(reference) + (self.least if relative else 0))
 
 
-def tolerance(problem: Problem, accumulator: str, algorithm: str = "") -> Tolerance:
+def tolerance(problem: Problem, accumulator: str, algorithm: str = "", quantum: float = 0.0) -> Tolerance:
     """Return the tolerance for ``problem`` summed in ``accumulator``. Raises InvalidProblem for an unknown type.
 
-    The tolerance of Strassen's ``algorithm`` is for matrices with elements below 1.
+    The tolerance of Strassen's ``algorithm`` is for matrices with elements below 1. Products and sums below ``quantum``
+    may be lost.
     """
     strassen, parts = algorithm == "strassen", algorithm == PARTS
     # A factor other than 1 is rounded, and so is what it multiplies.
@@ -86,12 +91,15 @@ def tolerance(problem: Problem, accumulator: str, algorithm: str = "") -> Tolera
     half = 0.5 * _TYPICAL / (_MEAN * math.sqrt(math.ceil(problem.k / at_once) + problem.accumulate))
     # Each rounding of a subnormal number errs by half the distance between two, as between the least normal ones.
     roundings = (problem.k + problem.accumulate + scaled + 1) * max(1.0, abs(problem.alpha))
-    least = roundings * accumulator_roundoff(accumulator) * 2.0 ** accumulator_named(accumulator).exponents[0]
-    least += storing * 2.0 ** dtype_named(problem.output).exponents[0]
-    last_bits = ((_LAST_BITS_OF_PARTS if parts else _LAST_BITS) + scaled) * accumulator_named(accumulator).unit_roundoff
+    rounding = accumulator_roundoff(accumulator) * 2.0 ** accumulator_named(accumulator).exponents[0]
+    least = roundings * max(rounding, quantum) + storing * 2.0 ** dtype_named(problem.output).exponents[0]
+    unit, copied = accumulator_named(accumulator).unit_roundoff, dtype_named(problem.dtype).unit_roundoff
+    last_bits = ((_LAST_BITS_OF_PARTS if parts else _LAST_BITS if unit > copied else 0) + scaled) * unit
+    largest = min(_largest(accumulator_named(accumulator)), _largest(dtype_named(problem.output)))
     together = half if summing > half else math.inf
     scattered = math.sqrt(at_once) * (_PRODUCTS_OF_PARTS if parts else 1)
-    return Tolerance(summing, storing, least, together, last_bits, scattered, problem.k * strassen)
+    largest *= min(1.0, abs(problem.alpha))
+    return Tolerance(summing, storing, least, together, last_bits, scattered, largest, problem.k * strassen)
 
 
 def hides_a_term(problem: Problem, accumulator: str, algorithm: str = "") -> bool:
@@ -101,6 +109,13 @@ def hides_a_term(problem: Problem, accumulator: str, algorithm: str = "") -> boo
     before = abs(problem.beta / problem.alpha)
     allowed = bound.summing * (problem.k + before) + bound.storing * 4 * _TYPICAL * math.sqrt(problem.k + before**2)
     return 2 * allowed >= _SMALLEST_TERM
+
+
+def _largest(dtype: DType) -> float:
+    """Return a magnitude that a sum of smaller ones cannot exceed in a type."""
+    # The largest number of e4m3 is 448.
+    share = 1.0 if dtype.is_integer else 0.875 * _NEARLY if dtype.itemsize == 1 else _NEARLY
+    return math.ldexp(share, dtype.exponents[1]) * 2  # not beyond float64
 
 
 def accumulator_roundoff(accumulator: str) -> float:

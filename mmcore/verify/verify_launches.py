@@ -16,7 +16,8 @@ from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import Plan
 from mmcore.verify.comparison import verify_product
 from mmcore.verify.elements import is_poison
-from mmcore.verify.inputs import Matrices, draw, draw_mixed, draw_wide, other_seed, rearranged
+from mmcore.verify.inputs import Matrices, draw, other_seed, rearranged
+from mmcore.verify.mixture import draw_mixed, draw_wide
 from mmcore.verify.outcome import Verification
 from mmcore.verify.tolerance import PARTS
 
@@ -24,9 +25,12 @@ UNREPEATABLE = "unrepeatable"
 
 # Instructions that flush subnormal numbers to zero: with .ftz, and atomic additions to global memory.
 _FLUSHING = re.compile(r"\.ftz\.|\b(?:red|atom)\.[\w.:]*\badd\.f32")
-# Products of tensor cores of types in which float32 numbers come in parts, and the bits of these types' fractions.
-_OF_PARTS = re.compile(r"mma[\w.:]*[.:](tf32|bf16)\b")
-_FRACTION_BITS = {"tf32": 10, "bf16": 7}
+_FLUSHING_HALVES = re.compile(r"\.ftz\.f16")
+# Products of tensor cores of types in which float32 numbers come in parts, and the least part of such a type.
+_OF_PARTS = re.compile(r"mma[\w.:]*[.:](tf32|bf16|f16)\b")
+_LEAST_PART = {"tf32": 2.0**-136, "bf16": 2.0**-133, "f16": 0.0}  # float16 holds numbers that the kernel has scaled
+# Differences of floating-point numbers, as in compensated sums: that of two infinities is NaN.
+_DIFFERENCE = re.compile(r"\b(?:sub|neg)\.[\w.]*f(?:16|32|64)")
 # A product that was right once is verified again by sampled rows and projections of all of them, unless it is small.
 _FULL_FLOPS = 1e8
 
@@ -74,9 +78,18 @@ def verify_launches(
     c, buffers = rows_of_product(loaded.plan, result), loaded.buffers
     # What the kernel has left of A and B is what it was given.
     products = None if violations else loaded.device.products(loaded.plan.problem, buffers["A"], buffers["B"])
-    kernel = loaded.plan.kernel
-    algorithm = kernel.algorithm or (PARTS if _parts(loaded) else "")
-    verification = verify_product(problem, kernel.accumulator, matrices, c, full_flops, products, algorithm)
+    kernel, parts = loaded.plan.kernel, _parts(loaded)
+    verification = verify_product(
+        problem,
+        kernel.accumulator,
+        matrices,
+        c,
+        full_flops,
+        products,
+        algorithm=kernel.algorithm or (PARTS if parts else ""),
+        quantum=_quantum(loaded),
+        keeps_infinities=not parts and not _DIFFERENCE.search(loaded.compiled.ptx),
+    )
     return Verified(verification, tuple(violations), seconds)
 
 
@@ -102,10 +115,20 @@ def mixed_inputs(loaded: LoadedKernel, problem: Problem, seed: int, inputs: str 
         return draw(problem, seed)
     if inputs == "wide":
         return draw_wide(problem, loaded.plan.kernel.accumulator, seed)
-    # A part of a subnormal number is a multiple of the part type's least subnormal number.
-    kept = min((_FRACTION_BITS[part] for part in _parts(loaded)), default=23)
-    flushing = _FLUSHING.search(loaded.compiled.ptx)
-    return draw_mixed(problem, loaded.plan.kernel.accumulator, seed, subnormal_bits=0 if flushing else kept)
+    return draw_mixed(problem, loaded.plan.kernel.accumulator, seed, flushes=_flushes(loaded))
+
+
+def _flushes(loaded: LoadedKernel) -> bool:
+    """Return whether the kernel's code takes subnormal numbers for zero somewhere."""
+    return loaded.plan.kernel.dtype != "float64" and bool(_FLUSHING.search(loaded.compiled.ptx))
+
+
+def _quantum(loaded: LoadedKernel) -> float:
+    """Return the magnitude below which a number may count as zero, or the part of a number that may be lost."""
+    flushed = 0.0
+    if _flushes(loaded):
+        flushed = 2.0**-14 if _FLUSHING_HALVES.search(loaded.compiled.ptx) else 2.0**-126
+    return max([_LEAST_PART[part] for part in _parts(loaded)] + [flushed])
 
 
 def _parts(loaded: LoadedKernel) -> set[str]:

@@ -47,6 +47,7 @@ class Selection:
     engine: str  # the engine's name; empty for a single worker process
     engine_address: str
     spread: bool  # True if cells of one table may be measured on several cards
+    allow_hazards: bool  # True to measure kernels without looking for hazards
 
     @classmethod
     def of(cls, config: pytest.Config) -> Selection:
@@ -64,7 +65,7 @@ class Selection:
             raise MmcoreError("--mm-memory is for end-to-end times; add --mm-measure end-to-end")
         if config.getoption("mm_cache") and "kernel" not in measures:
             raise MmcoreError("--mm-cold and --mm-warm are for kernel times; add --mm-measure kernel")
-        single = ("device", "timeout", "against", "inputs", "engine_address", "spread")
+        single = ("device", "timeout", "against", "inputs", "engine_address", "spread", "allow_hazards")
         values: dict[str, Any] = {name: config.getoption(f"mm_{name}") for name in single}
         values |= {f"{name}s": each(f"mm_{name}") for name in ("kernel", "size", "block", "dtype")}
         return cls(

@@ -135,7 +135,7 @@ class Session:
         prefix = f"{begin}[{count}/{self.items}]"
         measure = functools.partial(self.engine.result, test) if self.engine else measure_cell
         cell = self.cell(benchmark, marker)
-        hazards = not self.config.getoption("mm_allow_hazards")
+        hazards = not self.selection.allow_hazards
         self.benchmarks[test] = CellBenchmark(benchmark, cell, fixture, self.clock, prefix, measure, hazards)
         return self.benchmarks[test]
 

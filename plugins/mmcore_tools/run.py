@@ -11,6 +11,7 @@ from mmcore.cell import INPUTS, LIBRARY, WAYS, brief_timings
 from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, sized, timeout_option
 from mmcore.cli.output import fields, in_turn, json_option, loaded_registry, parameters, render, write_json
+from mmcore.cli.source_quote import quoted
 from mmcore.executor import measure_cell
 from mmcore.executor.choose_device import chosen
 from mmcore.kernel.declaration import Kernel
@@ -95,7 +96,7 @@ def report(result: Result, kernel: Kernel, hints: Sequence[str] = (), *, auto: b
         ("verification", _verification(result)),
         ("hazards", result.hazards),
     ]
-    return [f"{kernel.name}: {kernel.title}\n", fields(rows), "", *_answer(result, hints)]
+    return [f"{kernel.name}: {kernel.title}\n", fields(rows), "", *_answer(result, hints, kernel)]
 
 
 def conditions(values: Mapping[str, Any]) -> str:
@@ -106,13 +107,17 @@ def conditions(values: Mapping[str, Any]) -> str:
     return f"{values['clock_mhz']:.0f} MHz, {values['power_w']:.0f} W, {values['temperature_c']:.0f} °C{held}"
 
 
-def _answer(result: Result, hints: Sequence[str]) -> list[RenderableType]:
+def _answer(result: Result, hints: Sequence[str], kernel: Kernel | None = None) -> list[RenderableType]:
+    """Return what is wrong, with the lines of a ``kernel``, and the answer in two words."""
     from rich.text import Text
 
     answer = Text("TEST PASS", "bold green") if result.verified else Text("TEST FAIL", "bold red")
     if result.timed_out:
         answer = Text("NOT FINISHED: --timeout sets the limit", "bold yellow")
-    return [*result.failures(), *(f"warning: {each}" for each in result.warnings), *hints, answer]
+    quotes = [[] if kernel is None or violation.fatal else quoted(kernel, violation) for violation in result.violations]
+    wrong = result.failures()
+    lines = [line for text, quote in zip(wrong, quotes, strict=False) for line in (text, *quote)]
+    return [*lines, *wrong[len(quotes) :], *(f"warning: {each}" for each in result.warnings), *hints, answer]
 
 
 def _config(result: Result) -> str:

@@ -31,7 +31,9 @@ from mmcore.result import LaunchRecord
 from mmcore.timing import Time
 from mmcore.verify import verify_launches as verify_launches_module
 from mmcore.verify.comparison import verify_product
-from mmcore.verify.inputs import Kind, draw, draw_wide
+from mmcore.verify.inputs import draw
+from mmcore.verify.kinds import Kind
+from mmcore.verify.mixture import draw_wide
 from mmcore.verify.outcome import Verification
 from mmcore.verify.verify_launches import Verified, mixed_inputs, verify_again, verify_launches
 from tests.command_line import install, installed
@@ -266,8 +268,8 @@ def loaded() -> Iterator[LoadedKernel]:
 def test_repeated_products_are_sampled_unless_small(loaded: LoadedKernel, monkeypatch: pytest.MonkeyPatch) -> None:
     methods: list[str] = []
 
-    def noted(*asked: Any) -> Verification:
-        methods.append((verification := verify_product(*asked)).method)
+    def noted(*asked: Any, **code: Any) -> Verification:
+        methods.append((verification := verify_product(*asked, **code)).method)
         return verification
 
     monkeypatch.setattr(verify_launches_module, "verify_product", noted)
@@ -352,24 +354,41 @@ def test_only_code_that_keeps_subnormals_is_given_any(loaded: LoadedKernel, inst
 
 
 @pytest.mark.parametrize(
-    ("instruction", "spacing"),
+    ("instruction", "quantum", "parts", "infinities"),
     [
-        ("wmma.mma.sync.aligned.row.row.m16n16k8.f32.tf32.tf32.f32", 2.0**-136),
-        ("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32", 2.0**-136),
-        ("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 2.0**-133),
-        ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 2.0**-149),
-        ("cvt.rna.tf32.f32", 2.0**-149),
+        ("wmma.mma.sync.aligned.row.row.m16n16k8.f32.tf32.tf32.f32", 2.0**-136, "parts", False),
+        ("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32", 2.0**-136, "parts", False),
+        ("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 2.0**-133, "parts", False),
+        ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 0.0, "parts", False),
+        ("cvt.rna.tf32.f32", 0.0, "", True),
+        ("add.ftz.f32", 2.0**-126, "", True),
+        ("red.global.add.f32", 2.0**-126, "", True),
+        ("mul.ftz.f16x2", 2.0**-14, "", True),
+        ("fma.rn.f32", 0.0, "", True),
+        ("sub.f32", 0.0, "", False),
+        ("neg.f32", 0.0, "", False),
+        ("sub.s32", 0.0, "", True),
     ],
 )
-def test_subnormals_fit_into_the_parts_of_a_number(loaded: LoadedKernel, instruction: str, spacing: float) -> None:
+def test_a_product_may_lose_what_the_kernels_code_loses(
+    loaded: LoadedKernel,
+    monkeypatch: pytest.MonkeyPatch,
+    instruction: str,
+    quantum: float,
+    parts: str,
+    infinities: bool,
+) -> None:
+    given: list[dict[str, Any]] = []
+
+    def noted(*asked: Any, **code: Any) -> Verification:
+        given.append(code)
+        return verify_product(*asked, **code)
+
+    monkeypatch.setattr(verify_launches_module, "verify_product", noted)
     loaded.compiled = replace(loaded.compiled, ptx=f"{{\n{instruction} %f1;\nret;\n}}")
-    numbers: set[float] = set()
-    for seed in range(10):
-        matrices = mixed_inputs(loaded, loaded.plan.problem, seed)
-        assert matrices.rows is not None
-        numbers |= set(np.abs(matrices.a[matrices.rows == Kind.SUBNORMAL].astype(float)).ravel())
-    assert {number / spacing % 1 for number in numbers} == {0.0}
-    assert any(number / spacing % 2 for number in numbers)
+    problem = loaded.plan.problem
+    assert verify_launches(loaded, problem, draw(problem, 1)).right
+    assert given == [{"algorithm": parts, "quantum": quantum, "keeps_infinities": infinities}]
 
 
 @pytest.mark.parametrize("inputs", ["usual", "wide"])
@@ -406,9 +425,9 @@ def test_a_file_that_has_a_registered_kernels_name_is_not_brought_by_its_plugin(
 def test_timed_inputs_are_verified(monkeypatch: pytest.MonkeyPatch, timings: tuple[Timing, ...], timing: bool) -> None:
     given: list[Any] = []
 
-    def noted(problem: Any, accumulator: str, matrices: Any, *others: Any) -> Verification:
+    def noted(problem: Any, accumulator: str, matrices: Any, *others: Any, **code: Any) -> Verification:
         given.append((matrices.rows is not None, matrices.a.copy(), np.abs(matrices.b).sum()))
-        return verify_product(problem, accumulator, matrices, *others)
+        return verify_product(problem, accumulator, matrices, *others, **code)
 
     monkeypatch.setattr(verify_launches_module, "verify_product", noted)
     device = TimedEmulator(lambda source: 1e-3) if timing else open_device("emulator")
@@ -428,9 +447,9 @@ def test_timed_inputs_are_verified(monkeypatch: pytest.MonkeyPatch, timings: tup
 def test_wide_inputs_are_verified_first(monkeypatch: pytest.MonkeyPatch, timings: tuple[Timing, ...]) -> None:
     given: list[Any] = []
 
-    def noted(problem: Any, accumulator: str, matrices: Any, *others: Any) -> Verification:
+    def noted(problem: Any, accumulator: str, matrices: Any, *others: Any, **code: Any) -> Verification:
         given.append(np.array(matrices.a))
-        return verify_product(problem, accumulator, matrices, *others)
+        return verify_product(problem, accumulator, matrices, *others, **code)
 
     monkeypatch.setattr(verify_launches_module, "verify_product", noted)
     cell = Cell("upc.kernel01", 20, 21, 22, seed=3, timings=timings, inputs="wide")

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from mmcore.kernel.problem import Problem
 from mmcore.verify.comparison import verify_product
 from mmcore.verify.elements import is_poison, widen
-from mmcore.verify.inputs import Kind, draw, draw_mixed, rearranged
+from mmcore.verify.inputs import draw, rearranged
+from mmcore.verify.kinds import Kind
+from mmcore.verify.mixture import draw_mixed
 from mmcore.verify.reference import suspect_rows
-from mmcore_tools.conform.worker import with_nonfinite_row
+from mmcore.verify.tolerance import tolerance
 from tests.core.test_verification import orders
 from tests.fuzzing.arithmetics import Multiply, summed_in
 from tests.narrowing import narrow
@@ -116,7 +118,7 @@ WRONG: dict[str, tuple[Multiply, tuple[str, str, str]]] = {
 @pytest.mark.parametrize("wrong", WRONG)
 def test_other_arithmetic_than_declared_is_found_at_any_k(wrong: str, k: int) -> None:
     multiply, types = WRONG[wrong]
-    assert not any(is_verified(multiply, types, k, seed) for seed in range(4))
+    assert not any(is_verified(multiply, types, k, seed) for seed in range(1, 5))
 
 
 def test_small_products_are_distinguished_from_zeros() -> None:
@@ -138,9 +140,9 @@ def test_the_mixture_is_another_each_time_and_the_same_for_a_seed() -> None:
     assert one.columns is not None
     assert np.array_equal(one.a, again.a)
     assert not (one.rows == other.rows).all()
-    assert set(one.rows) == set(Kind) - {Kind.NOT_FINITE}
-    assert set(one.columns) == {Kind.UNIFORM, Kind.WHOLE, Kind.UNIT, Kind.SUBNORMAL, Kind.ZERO}
-    assert np.count_nonzero(np.diff(one.columns)) == 4
+    assert set(one.rows) == set(Kind)
+    assert set(one.columns) == set(Kind) - {Kind.ONE_SIGN}
+    assert np.count_nonzero(np.diff(one.columns)) == 6
 
 
 def test_sums_of_whole_numbers_are_exact_in_every_type_that_they_pass() -> None:
@@ -152,6 +154,8 @@ def test_sums_of_whole_numbers_are_exact_in_every_type_that_they_pass() -> None:
             a, b = np.abs(widen(matrices.a, dtype)), np.abs(widen(matrices.b, dtype))[:, columns]
             before = np.abs(widen(matrices.c, output))[:, columns]
             sums = (a[rows] @ b) + before[rows]
+            sums = sums[sums < tolerance(problem, accumulator).largest]
+            assert sums.size
             assert np.array_equal(widen(narrow(sums, output), output), sums)
             assert b.any()
 
@@ -165,19 +169,9 @@ def test_gaps_between_rows_stay_poison() -> None:
 
 
 def test_a_kernel_that_flushes_subnormal_numbers_is_not_given_any() -> None:
-    matrices = draw_mixed(Problem(300, 5, 40), "float32", 1, subnormal_bits=0)
+    matrices = draw_mixed(Problem(300, 5, 40), "float32", 1, flushes=True)
     assert Kind.SUBNORMAL not in set(matrices.rows)  # type: ignore[arg-type]
     assert (np.abs(matrices.a[matrices.a != 0]) >= 2.0**-126).all()
-
-
-@pytest.mark.parametrize(("bits", "spacing"), [(23, 2.0**-149), (10, 2.0**-136), (7, 2.0**-133)])
-def test_subnormal_numbers_have_no_more_bits_than_the_kernel_keeps(bits: int, spacing: float) -> None:
-    matrices = draw_mixed(Problem(300, 5, 40), "float32", 1, subnormal_bits=bits)
-    assert matrices.rows is not None
-    numbers = np.abs(matrices.a[matrices.rows == Kind.SUBNORMAL].astype(float))
-    assert numbers.max() < 2.0**-126
-    assert set((numbers / spacing % 1).ravel()) == {0.0}
-    assert len(set((numbers / spacing % 2).ravel())) == 2
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -188,40 +182,16 @@ def test_a_product_of_one_element_changes_its_sign(dtype: str) -> None:
     assert np.array_equal(a, -widen(one.a, dtype))
 
 
-@pytest.mark.parametrize("types", TYPES, ids="-".join)
-def test_a_row_that_is_not_finite_must_be_carried_and_no_other(types: tuple[str, str, str]) -> None:
-    dtype, accumulator, output = types
-    problem = Problem(9, 33, 20, dtype, output)
-    matrices = with_nonfinite_row(problem, draw_mixed(problem, accumulator, 4), 4)
-    with np.errstate(all="ignore"):
-        c = widen(matrices.a, dtype) @ widen(matrices.b, dtype)
-
-    def verified(c: Values) -> bool:
-        return verify_product(problem, accumulator, matrices, narrow(c, output)).verified
-
-    assert matrices.rows is not None
-    (row,) = np.flatnonzero(matrices.rows == Kind.NOT_FINITE)
-    assert not np.isfinite(c[row]).any()
-    assert verified(c)
-    assert not verified(np.nan_to_num(c, posinf=0.0, neginf=0.0))
-    c[row - 1, 5] = np.nan
-    assert not verified(c)
-
-
-def test_a_matrix_of_two_rows_has_none_that_is_not_finite() -> None:
-    problem = Problem(2, 5, 5)
-    assert np.isfinite(with_nonfinite_row(problem, draw_mixed(problem, "float32", 1), 1).a).all()
-
-
 @pytest.mark.parametrize("accumulate", [False, True])
 def test_the_largest_error_is_that_of_rows_of_no_scale_of_their_own(accumulate: bool) -> None:
     problem = Problem(200, 60, 40, beta=accumulate)
     matrices = draw_mixed(problem, "float32", 1)
     assert matrices.rows is not None
+    assert matrices.columns is not None
     before = matrices.c if accumulate else 0
     c = summed_in("float32")(matrices.a, matrices.b) + before
     errors = np.abs(narrow(c, "float32") - (widen(matrices.a, "float32") @ widen(matrices.b, "float32") + before))
-    plain = ~np.isin(matrices.rows, (Kind.WHOLE, Kind.SCALED))
+    plain = np.ix_(*(~np.isin(each, (Kind.WHOLE, Kind.SCALED)) for each in (matrices.rows, matrices.columns)))
     assert errors[matrices.rows == Kind.SCALED].max() > 10 * errors[plain].max() > 0
     verification = verify_product(problem, "float32", matrices, narrow(c, "float32"))
     assert verification.max_error == pytest.approx(errors[plain].max(), rel=0.01)
@@ -254,7 +224,7 @@ def test_what_belongs_to_a_row_or_a_column_changes_places_with_it(accumulate: bo
         if len(places) == 1:
             moved += places[0] != row
             assert (other.a[row] == one.a[places[0]] * (1 if places[0] == row else -1)).all()
-            assert not accumulate or (other.c[row] == one.c[places[0]]).all()
+            assert not accumulate or sorted(other.c[row]) == sorted(one.c[places[0]])
     assert 10 < moved < 45
     assert one.columns is not None
     assert 10 < (other.b == one.b).all(axis=0).sum() < 45
@@ -281,24 +251,21 @@ def test_of_more_than_two_rows_or_columns_the_ends_stay(m: int, n: int) -> None:
 @pytest.mark.parametrize("accumulator", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_products_stay_in_range_and_whole_sums_exact(dtype: str, accumulator: str, output: str) -> None:
-    for k, (alpha, beta) in itertools.product((1, 300), ((1, 0), (1, 1), (-20, 0), (1, 20_000))):
+    for k, (alpha, beta) in itertools.product((1, 300), ((1, 0), (1, 1), (-20, 0), (1, 20_000), (0.25, 0))):
         problem = Problem(40, 40, k, dtype, output, alpha=alpha, beta=beta)
         matrices = draw_mixed(problem, accumulator, 3)
         a, b = widen(matrices.a, dtype), widen(matrices.b, dtype)
         before = beta * widen(matrices.c, output) if beta else np.zeros((40, 40))
-        assert np.isfinite(a).all()
-        assert np.isfinite(b).all()
+        assert all(np.isfinite(numbers).all() for numbers in (a, b, before))
         largest = abs(alpha) * (np.abs(a) @ np.abs(b)) + np.abs(before)
-        assert np.isfinite(widen(narrow(largest, output), output)).all()
         assert matrices.rows is not None
         assert matrices.columns is not None
-        if not problem.keeps_whole:
-            continue
         whole = largest[np.ix_(matrices.rows == Kind.WHOLE, matrices.columns == Kind.WHOLE)]
-        assert whole.size
-        # A float16 sum of scaled numbers of a wider type may leave its range.
-        ranges = (output,) if accumulator == "float16" != dtype else (accumulator, output)
-        assert all(np.array_equal(widen(narrow(whole, name), name), whole) for name in ranges)
+        inside = whole < tolerance(problem, accumulator).largest
+        assert inside.mean() > 0.5
+        if problem.keeps_whole:
+            ranges = {accumulator, output}
+            assert all(np.array_equal(widen(narrow(whole, name), name)[inside], whole[inside]) for name in ranges)
 
 
 @pytest.mark.parametrize("types", [types for types in TYPES if types[1] == "float32"], ids="-".join)
@@ -309,30 +276,15 @@ def test_no_row_of_a_right_product_of_mixed_kinds_is_suspect(types: tuple[str, s
     assert matrices.rows is not None
     c = narrow(summed_in("float32")(widen(matrices.a, dtype), widen(matrices.b, dtype)), output)
     rng = np.random.default_rng(1)
-    assert list(suspect_rows(problem, accumulator, matrices, c, rng)) == []
     before = widen(c, output)
-    rows = np.flatnonzero(~np.isin(matrices.rows, (Kind.ZERO, Kind.SUBNORMAL)))[::40]
+    overflown = np.flatnonzero(~np.isfinite(before).all(axis=1)).tolist()
+    assert set(suspect_rows(problem, accumulator, matrices, c, rng)) == set(overflown)
+    small = (Kind.ZERO, Kind.SUBNORMAL, Kind.TINY)
+    rows = np.setdiff1d(np.flatnonzero(~np.isin(matrices.rows, small)), overflown)[::10]
     for row in rows:
         before[row, 50] += 0.1 * np.abs(before[row]).max() + 1e-30
     wrong = narrow(before, output)
-    assert set(suspect_rows(problem, accumulator, matrices, wrong, rng)) == set(rows.tolist())
-
-
-def test_a_row_that_is_not_finite_may_be_left_out_where_it_meets_zeros_alone() -> None:
-    problem = Problem(9, 400, 20)
-    matrices = with_nonfinite_row(problem, draw_mixed(problem, "float32", 1), 1)
-    assert matrices.rows is not None
-    with np.errstate(all="ignore"):
-        c = matrices.a @ matrices.b
-    (row,) = np.flatnonzero(matrices.rows == Kind.NOT_FINITE)
-    for kind in Kind:
-        columns = np.flatnonzero(matrices.columns == kind)
-        left = c.copy()
-        left[row, columns] = 0
-        verified = verify_product(problem, "float32", matrices, left).verified
-        assert verified == (kind == Kind.ZERO or not columns.size), kind
-    assert matrices.columns is not None
-    assert Kind.ZERO in set(matrices.columns)
+    assert set(suspect_rows(problem, accumulator, matrices, wrong, rng)) == {*rows.tolist(), *overflown}
 
 
 @pytest.mark.parametrize(

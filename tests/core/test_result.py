@@ -86,14 +86,16 @@ def test_json_of_a_wrong_product_has_what_is_wrong_and_no_times() -> None:
     assert (document["verified"], document["wrong_elements"], document["max_error"]) == (False, 4, 8.0)
     assert (document["first_mismatch"]["row"], document["first_mismatch"]["column"]) == (1, 2)
     place = {"array": "A", "source": "fast.cu", "line": 8, "block": [1, 2, 3], "thread": [4, 5, 6]}
+    place["column"], more = None, {"callers": [], "hint": ""}
     misaligned, unrepeatable = document["violations"]
-    assert misaligned == {"kind": "misaligned", "message": "it is", **place, "fatal": True, "count": 7}
+    assert misaligned == {"kind": "misaligned", "message": "it is", **place, "fatal": True, "count": 7, **more}
     assert unrepeatable == {
         "kind": "unrepeatable",
         "message": "again it is wrong",
         "fatal": False,
         "count": None,
         **dict.fromkeys(place),
+        **more,
     }
     names = ("kernel_ms", "end_to_end_ms", "kernel_gflops", "median_ms", "spread_percent", "gflops", "percent_of_peak")
     assert {name: document[name] for name in names} == dict.fromkeys(names)

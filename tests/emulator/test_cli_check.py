@@ -41,7 +41,8 @@ def test_json_is_the_check() -> None:
     assert document == found.to_json() | sizes
     assert Check.from_json(found.to_json()) == found
     violation = document["violations"][0]
-    assert violation.keys() == {"kind", "array", "source", "line", "block", "thread", "count", "message", "fatal"}
+    where = {"source", "line", "column", "callers", "block", "thread", "count"}
+    assert violation.keys() == {"kind", "array", "message", "hint", "fatal"} | where
     assert (document["kernel"], violation["kind"]) == ("upc.kernel10", "out-of-bounds-read")
 
 

@@ -19,7 +19,7 @@ from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.errors import MmcoreError
 from mmcore.kernel.problem import dtype_named
 from mmcore.planning.plan import Plan, plan
-from mmcore.verify.inputs import draw_mixed
+from mmcore.verify.mixture import draw_mixed
 from mmcore.verify.verify_launches import rows_of_product, verify_launches
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.errors import EmulatorError

@@ -42,7 +42,7 @@ from mmcore_pytest.sizes import parse_sizes
 from tests.tables import cases, section_of
 
 USUAL = Selection(
-    (), (), (), (), False, (), "auto", ("kernel",), ("pageable",), ("warm",), 60, "", "", "usual", "", "", False
+    (), (), (), (), False, (), "auto", ("kernel",), ("pageable",), ("warm",), 60, "", "", "usual", "", "", False, False
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mmcore import InvalidKernel, Kernel, Scalar
+from mmcore import InvalidKernel, Kernel, Scalar, Struct
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.expressions import LaunchText, parse_expressions, python_text
@@ -147,6 +147,39 @@ void host(float *x, float *y, float *z, int w) {{
 @cases(__file__, "a_launch_in_the_file_tells_block_and_grid", "code, block, blocks")
 def test_a_launch_in_the_file_implies_block_and_grid(code: str, block: str, blocks: str) -> None:
     assert block_and_grid(kernel(HOST.format(kernel=NAIVE, code=code))) == (block, blocks)
+
+
+@cases(__file__, "a_constant_of_the_host_is_a_size", "code, blocks")
+def test_a_constant_of_the_host_is_a_size(code: str, blocks: str) -> None:
+    text = product(by_rows("k", "n"), "float *A, float *B, float *C, int n, int k")
+    assert grid(kernel(f"#define HIGH 512\n{text} int main() {{ {code} }}")) == blocks
+
+
+def test_a_number_that_a_launch_passes_is_no_size() -> None:
+    text = product(by_rows("k", "n"), "float *A, float *B, float *C, int m, int n, int k, int splits")
+    host = "void h(int m, int n, int k) { int splits = 4; f<<<dim3(n, m, splits), 1>>>(a, b, c, m, n, k, splits); }"
+    assert kernel(text + host).arguments == ("A", "B", "C", "m", "n", "k", Scalar(4))
+    assert grid(kernel(text + host)) == "n, m, 4"
+
+
+def test_matrices_may_be_structures() -> None:
+    text = kernel_source("matrices_as_structures")
+    sides = ("k", "m"), ("n", "k"), ("n", "m")
+    structures = tuple(Struct((*each, matrix)) for each, matrix in zip(sides, "ABC", strict=True))
+    grids = "dim3 b(8, 8), g(B.width / b.x, A.height / b.y);"
+    host = f"void h(Matrix A, Matrix B, Matrix C) {{ {grids} mul<<<g, b>>>(x, y, z); }}"
+    for launch, blocks in (("", "ceil(n / bx), ceil(m / by)"), (host, "n // bx, m // by")):
+        found = kernel(text + launch)
+        assert (found.arguments, grid(found), found.dtype) == (structures, blocks, "float32")
+    assert kernel(text, args=["A", "B", "C"]).arguments == structures
+
+
+def test_parameters_of_kernel_tuner_are_macros() -> None:
+    text = NAIVE.replace("blockDim.y", "block_size_y").replace("blockDim.x", "block_size_x")
+    found = kernel(text, parameters={"block_size_x": 32, "block_size_y": 4})
+    assert (found.usual_configs[0].block, found.defines["block_size_x"]) == ((32, 4, 1), "{block_size_x}")
+    with pytest.raises(InvalidKernel, match=r"^my\.cu declares row, so that --config has no effect on it$"):
+        kernel(text, parameters={"block_size_x": 32, "block_size_y": 4, "row": 2})
 
 
 def test_sizes_of_one_name_follow_from_the_axes_of_c() -> None:

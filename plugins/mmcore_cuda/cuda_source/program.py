@@ -37,6 +37,7 @@ class Parameter:
     const: bool = False  # True if its type is const
     default: str = ""
     row: str = ""  # the length of the rows of an array of arrays, N in ``float a[N][N]``
+    members: tuple[Parameter, ...] = ()  # those of a structure that is passed by value
 
     def __str__(self) -> str:
         return f"{'const ' * self.const}{self.type}{'*' * self.pointer} {self.name}".strip()
@@ -73,11 +74,12 @@ class HostLaunch:
 class Program:
     """The content of a source."""
 
-    functions: tuple[Function, ...]  # this and the next four: what it defines, by name
+    functions: tuple[Function, ...]  # this and the next five: what it defines, by name
     launches: tuple[HostLaunch, ...]
     macros: dict[str, Macro]
     constants: dict[str, Node]
     types: dict[str, str]
+    structures: dict[str, tuple[Parameter, ...]]
     error_line: int  # the first line that is not C++; 0 if there is none
     cooperative: bool  # True if it synchronises the whole grid
     declared: frozenset[str]  # all names that it declares
@@ -91,8 +93,18 @@ class Program:
             macros=placed | self.macros,
             constants=header.constants | self.constants,
             types=header.types | self.types,
+            structures=header.structures | self.structures,
             declared=header.declared | self.declared,
         )
+
+    def with_members(self) -> Program:
+        """Return the program with the members of each structure that a kernel takes by value."""
+        return replace(self, functions=tuple(map(self._with_members, self.functions)))
+
+    def _with_members(self, function: Function) -> Function:
+        members = (() if each.pointer else self.structures.get(each.type, ()) for each in function.parameters)
+        pairs = zip(function.parameters, members, strict=True)
+        return replace(function, parameters=tuple(replace(each, members=found) for each, found in pairs))
 
 
 @functools.lru_cache(maxsize=32)
@@ -103,6 +115,7 @@ def read_program(text: str) -> Program:
     macros: dict[str, Macro] = {}
     constants: dict[str, Node] = {}
     types: dict[str, str] = {}
+    structures: dict[str, tuple[Parameter, ...]] = {}
     error_line, cooperative = 0, False
     declared = set[str]()
     for node in walk(parse(text.encode())):
@@ -124,11 +137,13 @@ def read_program(text: str) -> Program:
                 constants |= dict(initializers(node))
             case "enumerator" if (value := node.child_by_field_name("value")) is not None:
                 constants.setdefault(text_of(node.children[0]), value)
+            case "struct_specifier" if members := _members(node):
+                structures |= dict.fromkeys(_names_of_structure(node), members)
             case "type_definition" if len(words := text_of(node).rstrip(";").split()) == 3:
                 types[words[2]] = words[1]
             case "alias_declaration" if len(words := text_of(node).rstrip(";").split()) == 4:
                 types[words[1]] = words[3]
-    content = tuple(functions.values()), tuple(launches), macros, constants, types
+    content = tuple(functions.values()), tuple(launches), macros, constants, types, structures
     return Program(*content, error_line, cooperative, frozenset(declared))
 
 
@@ -196,6 +211,30 @@ def _parameter(node: Node) -> Parameter:
         "" if default is None else text_of(default),
         row,
     )
+
+
+def _members(node: Node) -> tuple[Parameter, ...]:
+    """Return the numbers and pointers in a structure; none if it has other members."""
+    body, members = node.child_by_field_name("body"), list[Parameter]()
+    for field in body.named_children if body is not None else ():
+        if field.type == "comment":
+            continue
+        written, declarators = field.child_by_field_name("type"), field.children_by_field_name("declarator")
+        known = all(each.type in ("field_identifier", "pointer_declarator") for each in declarators)
+        if field.type != "field_declaration" or written is None or not known:
+            return ()
+        members += [
+            Parameter(text_of(each).lstrip("* "), text_of(written), each.type == "pointer_declarator", _is_const(field))
+            for each in declarators
+        ]
+    return tuple(members)
+
+
+def _names_of_structure(node: Node) -> list[str]:
+    """Return the names of a structure: its own, and that of a ``typedef``."""
+    above = node.parent
+    named = above.child_by_field_name("declarator") if above is not None and above.type == "type_definition" else None
+    return [text_of(each) for each in (node.child_by_field_name("name"), named) if each is not None]
 
 
 def _declarators(node: Node) -> list[Node]:

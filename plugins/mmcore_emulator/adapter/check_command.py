@@ -13,6 +13,7 @@ from mmcore.cell import Cell
 from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.options import device_option, launch_options, requested_cell, sized, timeout_option
 from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
+from mmcore.cli.source_quote import quoted
 from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
@@ -22,7 +23,6 @@ from mmcore.registry import Registry
 from mmcore_emulator.adapter.api import checked, examined
 from mmcore_emulator.adapter.check import Check
 from mmcore_emulator.adapter.examination import Examination
-from mmcore_emulator.adapter.launch_facts import indented_line
 
 USUAL_SIZE = 128
 """Large enough for several blocks along each axis; what goes wrong at 640 goes wrong here."""
@@ -88,19 +88,5 @@ def _lines(violation: Violation, kernel: Kernel) -> list[str]:
     count = f", {violation.count:,} {what}{'' if violation.count == 1 else 's'}" if violation.count else ""
     place = f" at {violation.source}:{violation.line}" if violation.line else ""
     array = f" of {violation.array}" if violation.array else ""
-    source = _quoted(kernel, violation.source, violation.line, violation.column)
-    for file, line in violation.callers:
-        source += [f"  called at {file}:{line}", *_quoted(kernel, file, line)]
     hint = [f"  try {violation.hint}"] if violation.hint else []
-    return [f"{violation.kind}{array}{place}{count}", *source, f"  {violation.message}", *hint, ""]
-
-
-def _quoted(kernel: Kernel, source: str | None, number: int | None, column: int | None = None) -> list[str]:
-    """Return a line of the kernel's own file, with a caret below a column of it."""
-    text = indented_line(kernel, source, number)
-    if text is None:
-        return []
-    before = text.encode()[: column - 1].decode(errors="ignore") if column else ""
-    indent = len(text) - len(text.lstrip())
-    caret = [f"    {' ' * (len(before) - indent)}^"] if column and len(before) >= indent else []
-    return [f"    {text.strip()}", *caret]
+    return [f"{violation.kind}{array}{place}{count}", *quoted(kernel, violation), f"  {violation.message}", *hint, ""]

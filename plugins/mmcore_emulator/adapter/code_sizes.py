@@ -114,7 +114,8 @@ class CodeSizes:
         """Return the largest size with the same grid as size 1; 0 if the grid does not depend on the size."""
 
         def blocks(size: int) -> int:
-            sizes = {"m": 1, "n": 1, axis: size}
+            # A grid that is rounded down is empty if the other size is small.
+            sizes = {"m": _LARGEST_TILE, "n": _LARGEST_TILE, axis: size}
             problem = self.kernel.problem(sizes["m"], sizes["n"], 64)
             return self.kernel.launches(problem, self.config, self.device)[0].grid_dim.size
 

@@ -25,7 +25,7 @@ from mmcore_emulator.isa.architectures import CAPABILITIES
 
 DEVICE = "emulator"
 _SECONDS = 30.0
-_BASES = (64, 128, 256, 512)
+_BASES = (32, 64, 128, 256, 512)
 # k has several tiles where that is allowed: a race around the loop over tiles needs two, a ring more than its stages.
 _DEPTHS = (4, 2, 1)
 _WORK, _MOST_WORK = 1 << 22, 1 << 24  # m·n·k of a product that is checked: usually at most, and at most
@@ -70,7 +70,11 @@ def _combined(hazards: Findings, examination: Examination, result: Result, *, si
             warnings.append(f"{faults[0]}\n  {command}")
         else:
             looked.append(command)
-    warnings += dict.fromkeys(str(each) for tried in examination.tried for each in tried.warnings)
+    # A warning about one line is shown once, for all sizes.
+    first: dict[object, str] = {}
+    for each in (each for tried in examination.tried for each in tried.warnings):
+        first.setdefault((each.kind, each.array, each.source, each.line), str(each))
+    warnings += first.values()
     text = "\n".join(filter(None, looked))
     return Findings(text, () if sized else faults, tuple(warnings), tuple(examination.sizes))
 
@@ -136,7 +140,7 @@ def _smaller(cell: Cell, kernel: Kernel) -> Iterator[Cell]:
     Sizes keep their order and their remainders, or are divided by a power of two; gaps between rows stay as long.
     """
     sizes = (cell.m, cell.n, cell.k)
-    if max(sizes) <= 2 * _BASES[0]:
+    if max(sizes) <= _BASES[1]:
         yield cell
     ranks = [sum(size > other for other in set(sizes)) for size in sizes]
     candidates = []

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from mmcore.cell import Cell
+from mmcore.cli import source_quote
 from mmcore.cli.output import in_turn, parameters
 from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
@@ -92,14 +93,8 @@ class Launched:
 
 def source_line(kernel: Kernel, source: str | None, number: int | None) -> str | None:
     """Return the text of a line of the kernel's own file, without its indent; None for a line of another file."""
-    text = indented_line(kernel, source, number)
+    text = source_quote.source_line(kernel, source, number)
     return None if text is None else text.strip()
-
-
-def indented_line(kernel: Kernel, source: str | None, number: int | None) -> str | None:
-    """Return a line of the kernel's own file; None for a line of another file."""
-    lines = kernel.source_text().splitlines() if source == kernel.source.name else []
-    return lines[number - 1] if number and number <= len(lines) else None
 
 
 def launch_command(command: str, cell: Cell) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from mmcore_emulator.isa.entries import Compute, Move
+from mmcore_emulator.isa.entries import Compute, Execute, Move
 from mmcore_emulator.isa.table import decode, destinations, effect
 from mmcore_emulator.ptx.instructions import Address, Function, Instruction, Negated, Operand, Register, Symbol
 from mmcore_emulator.ptx.types import TYPE_BYTES, Constant
@@ -99,7 +99,8 @@ def leaves(expression: Expression, _seen: set[int] | None = None) -> Iterator[Ar
 
 
 def _compares_integers(instruction: Instruction) -> bool:
-    return effect(instruction).kind == "compare" and instruction.opcode[-1][0] in "usb"
+    made = effect(instruction)
+    return made.kind == "compare" and made.type[0] in "usb"
 
 
 def _varies(leaf: Argument | Special | Constant) -> bool:
@@ -168,9 +169,9 @@ class _Slices:
 
     def result(self, instruction: Instruction, register: Register, depth: int) -> Expression | None:
         """Return the expression of an instruction's result; None if it is not known."""
-        if instruction.opcode[0] == "ld" and "param" in instruction.opcode:
-            return self._argument(instruction, register)
         semantics = decode(instruction)
+        if isinstance(semantics, Execute) and semantics.memory is not None and semantics.memory.space == "param":
+            return self._argument(instruction, register)
         sources = instruction.operands[1:]
         if isinstance(semantics, Move):
             return self.operand(sources[0], depth) if len(sources) == 1 else None
@@ -184,7 +185,7 @@ class _Slices:
         target, address = instruction.operands[0], instruction.operands[-1]
         if not isinstance(address, Address) or not isinstance(address.base, Symbol):
             return None
-        kind, offset = instruction.opcode[-1], address.offset
+        kind, offset = effect(instruction).type, address.offset
         if isinstance(target, tuple):
             offset += TYPE_BYTES[kind] * target.index(register)
         return Argument(address.base.name, offset, kind) if address.base.name in self.parameters else None

@@ -61,7 +61,7 @@ class ArrayAccess:
         return LaneViolation(kind, self.array.label, self.at, marked, of_lane, other, hint_of_lane)
 
     def stored(self) -> NDArray[np.uint8]:
-        """Return the bytes that a store writes, and those that are there, [2, entries, bytes]; none if unknown."""
+        """Return the bytes that a store writes, and the present ones, [2, entries, bytes]; none if unknown."""
         piece = self.shadow.piece
         if not self.access.values:
             return np.zeros((0, len(self.index), piece), np.uint8)

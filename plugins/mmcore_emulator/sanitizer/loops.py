@@ -16,7 +16,7 @@ _COMPUTING = ("compute", "compare", "move")
 
 
 class _Use(NamedTuple):
-    """An instruction, with the registers that it reads and those that it writes."""
+    """An instruction, with the registers that it reads and writes."""
 
     at: Instruction
     reads: frozenset[Register]
@@ -103,8 +103,8 @@ class Loops:
     def waiting_reads(self) -> frozenset[int]:
         """Return the polling reads, by identity, whose values decide if a thread leaves a loop around them.
 
-        In the innermost loop, a read whose address changes in every iteration whatever the value is does not wait. A
-        read of the same address outside the loop, or of the same place of the source before a branch, is the first try.
+        In the innermost loop, a read whose address changes in every iteration does not wait, unless the value decides
+        that. A read of the same address outside the loop, or at the same place before a branch, is the first try.
         """
         polling = [at for block in self._blocks for at in block.instructions if _polls(at)]
         waiting = [at for at in polling if self._waits(at)]
@@ -151,11 +151,12 @@ class Loops:
         return following
 
     def _chosen(self, number: int, loop: Loop) -> set[Register]:
-        """Return the registers that one side of a branch writes, and other code of the loop too."""
+        """Return the registers that one side of a branch writes, and that have another value on the other side."""
         sides = [each for each in self._blocks[number].successors if self._before[each] == [number]]
         inside = [each for each in loop.body if any(self._dominates(side, each) for side in sides)]
         written = {register for each in inside for register in self._blocks[each].defines}
-        return {register for register in written if len(loop.definitions.get(register, ())) > 1}
+        kept = self._blocks[loop.header].live_in
+        return {register for register in written if register in kept or len(loop.definitions[register]) > 1}
 
     def _natural(self) -> Iterator[Loop]:
         """Yield the natural loops: one for each header."""

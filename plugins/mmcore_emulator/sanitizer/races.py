@@ -175,8 +175,8 @@ class Races:
 
     def _unfenced(self, accesses: ArrayAccess, last: LastAccess, earlier: Instruction, entry: int) -> str:
         return (
-            f", which {self._earlier(accesses, last, earlier, entry)}: an atomic operation tells that it is done, and "
-            "__threadfence() between that operation and this read is missing"
+            f", which {self._earlier(accesses, last, earlier, entry)}: behind the atomic operation between them, "
+            "__threadfence() before this read is missing"
         )
 
     def _stale(self, accesses: ArrayAccess, last: LastAccess, earlier: Instruction, entry: int) -> str:

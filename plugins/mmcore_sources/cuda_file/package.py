@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mmcore.files import read_text
-from mmcore.kernel.arguments import Scalar
+from mmcore.kernel.arguments import Scalar, Struct
 from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.constraints import Constraint
 from mmcore_sources.cuda_file.files import headers_of, inferred_of
@@ -19,6 +19,8 @@ from mmcore_sources.cuda_file.inference.parameters import FixedSizes
 _OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", "defines", "options")
 _USUAL = {"dtype": "float32", "output": "float32", "alpha": 1.0}
 _WHY = {"beta": "operation", "column_major": "storage", "accumulator": "sums in"}
+
+_EXPORTED = ("Config", "DeviceProperties", "Launch", "Problem", "Scalar", "Square", "Struct", "ceil_div")
 
 _FIXED = '''
 class FixedSizes:
@@ -99,8 +101,7 @@ def declaration(inferred: Inferred, kernel: str, source: str) -> str:
         rows.append(("constraints", _tuple([f"{type(each).__name__}()" for each in constraints]), ""))
     comments = [f"        # {reason[0].upper()}{reason[1:]}.\n" if reason else "" for _, _, reason in rows]
     body = "".join(f"{above}        {name}={value},\n" for above, (name, value, _) in zip(comments, rows, strict=True))
-    names = [each for each in ("Config", "DeviceProperties", "Launch", "Problem", "Scalar", "Square", "ceil_div")
-             if re.search(rf"\b{each}\b", before + body)]  # fmt: skip
+    names = [name for name in _EXPORTED if re.search(rf"\b{name}\b", before + body)]
     imports = ", ".join(sorted(["Kernel", "hookimpl", *names], key=lambda each: (each.islower(), each)))
     math = "import math\n\n" * ("math." in before + body)
     head = f'"""{kernel}: {attributes["title"]}."""\n\n{math}from mmcore import {imports}\n\n{before}'
@@ -116,6 +117,8 @@ def _tuple(parts: Sequence[str]) -> str:
 
 
 def _argument(argument: Any) -> str:
+    if isinstance(argument, Struct):
+        return f"Struct({_tuple(list(map(_argument, argument.members)))})"
     if isinstance(argument, Scalar):
         value = _text(argument.value) if isinstance(argument.value, str) else repr(argument.value)
         return f"Scalar({value}, {_text(argument.type)})"

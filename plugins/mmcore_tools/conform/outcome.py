@@ -15,6 +15,7 @@ PROPERTIES = {
     "bounds": "no access outside the matrices, nor between the rows of a strided C",
     "inputs": "A and B are left as they were",
     "repeatable": "the same inputs give the same bits, whatever memory held before",
+    "not-finite": "NaN and infinities in A and B reach the elements of C that they belong to, and no others",
     "hazards": "no race, no divergent barrier, no misaligned access, no element written twice",
     "over-read": "the declared over-read is large enough, and no larger than needed",
     "constraints": "each constraint allows some launches and refuses others, in its own words",

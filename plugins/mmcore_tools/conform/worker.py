@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, TypeAlias
-
-import numpy as np
 
 from mmcore import errors
 from mmcore.cell import Cell
@@ -23,8 +21,8 @@ from mmcore.kernel_reference import KernelReference
 from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan_cell
 from mmcore.registry import referenced_kernel
-from mmcore.verify.elements import narrow
-from mmcore.verify.inputs import Kind, Matrices, rearranged
+from mmcore.verify.inputs import Matrices, rearranged
+from mmcore.verify.not_finite import with_not_finite
 from mmcore.verify.verify_launches import mixed_inputs, verify_launches
 from mmcore_cuda.occupancy.compiled import capability_target, compiled_occupancies, target_plan
 from mmcore_emulator.adapter.check import check_cell
@@ -41,6 +39,9 @@ _KINDS = {
     "written": ("unwritten-output",),
     "hazards": ("misaligned", "shared-race", "global-race", "divergent-barrier", "deadlock"),
 }
+
+# The violations of a kernel that refuses its inputs.
+_REFUSALS = ("assertion", "trap", "deadlock")
 
 CellJson: TypeAlias = Mapping[str, Any]
 Findings: TypeAlias = list[tuple[str, str, str]]
@@ -183,12 +184,14 @@ def _verified(loaded: LoadedKernel, cell: Cell) -> Findings:
     failures = _failures(loaded.plan, verified.violations)
     if (found := verified.verification) is None:
         return _findings((), failures)
+    tested = ["product", "written", "bounds", "inputs"]
     if found.verified:
-        failures += _second_run(loaded, problem, seed, matrices)
+        others, more = _second_run(loaded, problem, seed, matrices)
+        tested, failures = tested + others, failures + more
     else:
-        wrong = f"{found.mismatch}; {found.extent}"
+        wrong = "; ".join(filter(None, (str(found.mismatch), found.extent, found.reduced)))
         failures.append(("written" if found.mismatch and found.mismatch.unwritten else "product", wrong))
-    return _findings(("product", "written", "bounds", "inputs", "repeatable"), failures)
+    return _findings(tested, failures)
 
 
 def _findings(tested: Sequence[str], failures: Sequence[tuple[str, str]]) -> Findings:
@@ -214,31 +217,40 @@ def _failures(planned: Plan, violations: Sequence[Violation]) -> list[tuple[str,
     return failures
 
 
-def with_nonfinite_row(problem: Problem, matrices: Matrices, seed: int) -> Matrices:
-    """Return mixed inputs with a row of A replaced by NaN and infinities, if there are more than two rows."""
-    rng = np.random.Generator(np.random.SFC64([seed, 3]))
-    if matrices.rows is None or len(matrices.rows) < 3:
-        return matrices
-    row = int(rng.integers(1, len(matrices.rows) - 1))
-    matrices.a[row] = narrow(rng.choice(np.array([np.nan, np.inf, -np.inf]), size=problem.k), problem.dtype)
-    kinds = matrices.rows.copy()
-    kinds[row] = Kind.NOT_FINITE
-    return replace(matrices, rows=kinds)
-
-
-def _second_run(loaded: LoadedKernel, problem: Problem, seed: int, matrices: Matrices) -> Iterator[tuple[str, str]]:
-    """Run a right kernel again on the same inputs, rearranged, with a row of NaN and infinities; yield its failures.
+def _second_run(
+    loaded: LoadedKernel, problem: Problem, seed: int, matrices: Matrices
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """Run a right kernel again on the same inputs, rearranged; return the tested properties and the failures.
 
     C now contains numbers instead of poison, and workspaces the values of the first run. A kernel that uses such
-    values computes a wrong product.
+    values computes a wrong product. Some elements of A and B are NaN or infinite, if the product is large enough.
     """
-    inputs = with_nonfinite_row(problem, rearranged(problem, matrices, seed), seed)
+    inputs = with_not_finite(problem, rearranged(problem, matrices, seed), seed)
+    tested = ["repeatable", *(["not-finite"] if inputs.not_finite else [])]
+    reason = _second_failure(loaded, problem, inputs)
+    if not reason or not inputs.not_finite:
+        return tested, [("repeatable", reason)] if reason else []
+    numbers = rearranged(problem, mixed_inputs(loaded, problem, seed), seed)
+    if repeated := _second_failure(loaded, problem, numbers):
+        return tested, [("repeatable", repeated)]
+    # A kernel may refuse such numbers by an assertion, or wait for a number.
+    refused = reason.startswith(_REFUSALS)
+    return ["repeatable"] if refused else tested, [] if refused else [("not-finite", reason)]
+
+
+def _second_failure(loaded: LoadedKernel, problem: Problem, inputs: Matrices) -> str:
+    """Return the failure of another run, or nothing."""
     verified = verify_launches(loaded, problem, inputs)
     if any(violation.fatal for violation in verified.violations):
         _failures(loaded.plan, verified.violations)
-        yield "repeatable", f"the second run failed where the first did not: {verified.violations[-1]}"
-    elif verified.verification is not None and (found := verified.verification.mismatch) is not None:
-        wrong = f"{verified.verification.wrong} of {verified.verification.compared} elements are wrong"
-        reasons = "".join(f"; {violation}" for violation in verified.violations)
-        place = f"element ({found.row}, {found.column}) of C is wrong"
-        yield "repeatable", f"run again on other inputs, {place}; {wrong}{reasons}"
+    if refusals := [str(each) for each in verified.violations if each.kind in _REFUSALS and inputs.not_finite]:
+        return refusals[0]
+    if any(violation.fatal for violation in verified.violations):
+        return f"the second run failed where the first did not: {verified.violations[-1]}"
+    if verified.verification is None or verified.verification.mismatch is None:
+        return ""
+    found, outcome = verified.verification.mismatch, verified.verification
+    if inputs.not_finite:
+        return f"with NaN and infinities in A and B, {found}; {outcome.extent}"
+    what = f"run again on other inputs, element ({found.row}, {found.column}) of C is wrong"
+    return "; ".join(filter(None, (what, outcome.extent, outcome.reduced, *map(str, verified.violations))))

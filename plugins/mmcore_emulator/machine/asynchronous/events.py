@@ -103,7 +103,7 @@ class Arrived:
 class Passed:
     """The end of a wait for a phase of mbarriers; ``places`` as in :class:`Made`.
 
-    ``parity`` is the parity of the current phases, as lanes, and ``awaited`` that of the phases that arrivals have
+    ``parity`` is the parity of the current phases, as lanes. ``awaited`` is the parity of the phases that arrivals have
     returned; None for waits that name a parity. After a ``relaxed`` wait, a fence is needed to see what other threads
     did before they arrived.
     """

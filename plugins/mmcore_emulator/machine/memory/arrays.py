@@ -24,8 +24,8 @@ LOCAL_WINDOW = 2 << 32
 PARAMETER_WINDOW = 3 << 32
 WINDOWS = (("global", 0), ("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW), ("param", PARAMETER_WINDOW))
 """The memories of generic addresses, and the begin of each one's window."""
-# A generic address in local memory contains the number of its thread in the grid in its upper bits. All threads have
-# the same addresses on a GPU, so that another thread would access its own memory.
+# A generic address in local memory contains the number of its thread in its upper bits; on a GPU all threads have the
+# same addresses.
 _OWNER_SHIFT = 34
 _OWNER_BEGIN, _OWNER_END = 1 << 62, 1 << 63
 
@@ -61,7 +61,6 @@ RANK_SHIFT = 27
 RANK_BEGIN = 1 << RANK_SHIFT
 MOST_RANK = SHARED_WINDOW // RANK_BEGIN - 2
 """The rank in addresses for this rank and all higher ones; no cluster has as many blocks."""
-
 
 UNWRITTEN_HALFWORD = 0xFFFD
 """The two-byte pattern of memory that was never written: NaN in every floating-point type."""

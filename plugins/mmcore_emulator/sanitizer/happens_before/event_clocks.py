@@ -116,10 +116,13 @@ class EventClocks:
         One thread of a warpgroup arrives at an mbarrier for all, in CUTLASS as elsewhere: a warpgroup's reads end
         together.
         """
+        columns = [(rank, kind, column) for (rank, kind), column in self._columns.items() if kind[0] == "wgmma"]
+        if not columns:
+            return clocks
         clocks, ranks = clocks.copy(), self.numbers.rank[self.numbers.block_in_batch[lanes]]
         warps = self.numbers.thread_in_block[lanes] // WARP
-        for (rank, kind), column in self._columns.items():
-            for other in range(WARPS_OF_GROUP) if kind[0] == "wgmma" else ():
+        for rank, kind, column in columns:
+            for other in range(WARPS_OF_GROUP):
                 own = kind[1] // WARPS_OF_GROUP * WARPS_OF_GROUP + other
                 from_column = self._columns.get((rank, ("wgmma", own)))
                 rows = (ranks == rank) & (warps == own)

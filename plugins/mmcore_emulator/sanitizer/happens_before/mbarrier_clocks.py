@@ -30,7 +30,7 @@ class _Phases:
 
     arrived: Integers  # number of the phase in which each lane has last arrived; -1 for none
     current: int = 0
-    # The clocks released until each of the latest phases, that of the phase included, by its number.
+    # The clocks released until the end of each of the latest phases, by its number.
     events: Released = field(default_factory=dict)
     flags: dict[int, VectorClock] = field(default_factory=dict)
 
@@ -63,7 +63,7 @@ class MbarrierClocks:
         self._clocks, self._events = clocks, clocks.events
         self._sent: dict[ArrivalSent, _Arrival] = {}
         self._phases: dict[int, _Phases] = {}
-        # By mbarrier: the phase that each lane has waited for without an acquire, and made no fence since; -1 for none.
+        # By mbarrier: the phase that each lane has yet to acquire by a fence after a relaxed wait; -1 for none.
         self._to_acquire: dict[int, Integers] = {}
 
     def reset(self, places: Iterable[int]) -> None:
@@ -103,8 +103,8 @@ class MbarrierClocks:
     def wait(self, lanes: Integers, places: Integers, parity: Values, awaited: Values | None, relaxed: bool) -> None:
         """Let lanes acquire the clocks at mbarriers that they have waited for; ``relaxed`` at their next fence.
 
-        ``parity`` is that of the current phase, ``awaited`` that of the phase of each lane's arrival; None if a wait
-        does not name an arrival.
+        ``parity`` is the parity of the current phase. ``awaited`` is the parity of the phase of the arrival that each
+        lane names; None if it names none.
         """
         for place in np.unique(places).tolist():
             here, phases = np.flatnonzero(places == place), self._of(place)

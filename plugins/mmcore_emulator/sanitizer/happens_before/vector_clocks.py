@@ -60,10 +60,10 @@ class FlagClocks(NamedTuple):
     # Clocks that it has read in flags, to be acquired by a fence of scope "cta" or "gpu".
     near: VectorClock = EMPTY
     far: VectorClock = EMPTY
-    counted: VectorClock = EMPTY  # those of them that it has read by atomics for which no loop waits
+    counted: VectorClock = EMPTY  # the part of these that it has read by atomics without waiting in a loop
 
     def including(self, unfenced: str) -> VectorClock:
-        """Return what is acquired, and what a fence would acquire of what is "counted" or "read" in flags."""
+        """Return the acquired clock, joined with clocks to be acquired: "counted", or all that were "read"."""
         match unfenced:
             case "counted":
                 return join(self.acquired, self.counted)
@@ -99,7 +99,7 @@ class HappensBefore:
         # proxies_fenced: time of the latest fence between writes to global memory and asynchronous reads of it.
         self.blocks = self.block_size = self.proxies_fenced = 0
         self.flags_read = False  # true if any thread has read a flag that another has written
-        self.counted = False  # true if any thread has read one by an atomic for which no loop waits
+        self.counted = False  # true if any thread has read one by an atomic without waiting in a loop
         self._flags: dict[tuple[int, ...], Flag] = {}
         self._threads: dict[int, ThreadClocks] = {}
 

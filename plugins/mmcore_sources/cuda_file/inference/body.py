@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from mmcore_cuda.cuda_source.program import Function
+from mmcore_cuda.cuda_source.program import Function, Parameter
 from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, text_of, walk
 
 Term: TypeAlias = tuple[str, ...]
@@ -58,7 +58,9 @@ class Body:
     @functools.cached_property
     def pointers(self) -> dict[str, str]:
         """The pointer parameter behind each name: its own, and those of local pointers derived from it."""
-        parameters = {each.name: each.name for each in self.function.parameters if each.pointer}
+        parameters = {each.name: each.name for each in self.function.parameters if each.pointer or each.members}
+        of_members = self._members(lambda member: member.pointer)
+        parameters |= {name: name.partition(".")[0] for name in of_members}
         for node in self._nodes:
             if node.type == "declaration" and "*" in text_of(node).partition("=")[0]:
                 for name, value in initializers(node):
@@ -66,6 +68,15 @@ class Body:
                     if len(set(made_of)) == 1:
                         parameters[name] = made_of[0]
         return parameters
+
+    def _members(self, which: Callable[[Parameter], bool]) -> set[str]:
+        """Return the members of structures passed by value for which ``which`` is true, such as "A.width"."""
+        parameters = self.function.parameters
+        return {f"{each.name}.{member.name}" for each in parameters for member in each.members if which(member)}
+
+    @functools.cached_property
+    def _sizes(self) -> set[str]:
+        return self._members(lambda member: not member.pointer)
 
     def _pointer_in(self, node: Node) -> str | None:
         """Return the pointer parameter that an expression accesses."""
@@ -133,7 +144,11 @@ class Body:
             expanded = [term for value in self.values[name] for term in self.terms(value, seen | {name})]
             # The variable of a loop also remains as a term.
             terms = [(name,)] * (name in self.changing) + expanded
-        elif node.type not in ("identifier", "number_literal") and not BUILT_IN.fullmatch(text_of(node)):
+        elif (
+            node.type not in ("identifier", "number_literal")
+            and text_of(node) not in self._sizes
+            and not BUILT_IN.fullmatch(text_of(node))
+        ):
             # A quotient, a remainder, a condition: one factor that lists its parts.
             within = [factor for part in node.named_children for term in self.terms(part, seen) for factor in term]
             words = " ".join([*within, f"({text_of(node)})"]).split()

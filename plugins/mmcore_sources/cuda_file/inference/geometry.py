@@ -10,14 +10,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mmcore.errors import InvalidKernel
+from mmcore.messages import quoted
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
-from mmcore_cuda.cuda_source.tree import text_of, walk
+from mmcore_cuda.cuda_source.tree import identifiers, initializers, text_of, walk
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body, Layout
-from mmcore_sources.cuda_file.inference.expressions import EXTENTS, evaluate, names_in
+from mmcore_sources.cuda_file.inference.expressions import EXTENTS, SIZES, evaluate, names_in
 from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, constant, parse_expression
 from mmcore_sources.cuda_file.inference.roles import Roles
 
 _MOST_THREADS = 1024
+_LAUNCHED = "as launched in line "
 _AXIS = {axis: name for name, axis in EXTENTS.items()}
 _BY_BLOCK = "the source goes by blockDim, whatever it is"
 
@@ -36,32 +38,78 @@ class Geometry:
 
 
 def launched(
-    reader: Reader, launch: HostLaunch, roles: Roles, order: Sequence[str], layout: Layout | None
+    reader: Reader, launch: HostLaunch, roles: Roles, body: Body, layout: Layout | None
 ) -> tuple[Geometry | None, Geometry | None, ast.expr | None]:
     """Return block, grid and dynamic shared memory of a launch in the file, each None if it cannot be read.
 
-    ``order`` lists the kernel's parameters; the ``reader`` of the launch knows the config's. The layout distinguishes m
-    from n if both have one name.
+    The ``reader`` of the launch knows the config's parameters. The layout distinguishes m from n if both have one name.
+    Raises InvalidKernel if the dynamic shared memory cannot be read.
     """
-    where = f"as launched in line {launch.line}"
+    order = [each.name for each in body.function.parameters]
+    where = f"{_LAUNCHED}{launch.line}"
     block = grid = None
     with contextlib.suppress(Unreadable, IndexError):
         block = Geometry(_trimmed(reader.extents(launch.geometry[1])), where)
     hosts = _host_sizes(launch, roles, order)
     with contextlib.suppress(Unreadable, IndexError):
-        extents, extents_of_block = [], _block_names(reader.source, launch)
+        extents, taken, extents_of_block = [], "", _block_names(reader.source, launch)
         for position, axis in enumerate("xyz"):
             meant = {name: ast.Name(_role(found, axis, layout)) for name, found in hosts.items()}
             of_axis = replace(reader, names={**extents_of_block, **meant, **reader.names})
-            found = of_axis.extents(launch.geometry[0])
-            extents.append(found[position] if position < len(found) else ast.Constant(1))
-        grid = Geometry(_trimmed(extents), where)
+            extent = _extent(of_axis, launch, position)
+            wanted = _covered(axis, layout)
+            whole = constant(extent) != 1 and not names_in(extent) & set(SIZES)
+            if wanted and whole and "gridDim" not in text_of(body.function.body):
+                name, extent = _host_constant(of_axis, launch, position, wanted, body)
+                taken += f"; {name} is taken to be {wanted}"
+            extents.append(extent)
+        grid = Geometry(_trimmed(extents), where + taken)
         if roles.sizes and not any(names_in(each) & {*roles.sizes.values(), "m"} for each in grid.extents):
             grid = None  # a grid of numbers fits only one size
     shared = None
-    with contextlib.suppress(Unreadable, IndexError):
-        shared = reader.number(launch.geometry[2])
+    with contextlib.suppress(IndexError):
+        try:
+            shared = reader.number(launch.geometry[2])
+        except Unreadable:
+            unknown = f"the shared memory {quoted(text_of(launch.geometry[2]))} of the launch in line {launch.line}"
+            raise InvalidKernel(f"{unknown} is unknown; --shared gives it in bytes") from None
     return block, grid, None if shared is not None and constant(shared) == 0 else shared
+
+
+def _extent(reader: Reader, launch: HostLaunch, position: int) -> ast.expr:
+    """Return an extent of a launch's grid; 1 if it is not given."""
+    extents = reader.extents(launch.geometry[0])
+    return extents[position] if position < len(extents) else ast.Constant(1)
+
+
+def _covered(axis: str, layout: Layout | None) -> str:
+    """Return the size of C that an axis of the grid covers; empty for none, or if it is unknown."""
+    if layout is None or layout.flat:
+        return ""
+    return "m" if layout.rows == axis else "n" if layout.columns == axis else ""
+
+
+def _host_constant(reader: Reader, launch: HostLaunch, position: int, role: str, body: Body) -> tuple[str, ast.expr]:
+    """Return the host's constant that stands for a size in an axis of the grid, and the extent with that size.
+
+    Raises :class:`Unreadable` if the axis depends on no constant.
+    """
+    declared = [each for each in walk(launch.scope) if each.type == "declaration"]
+    of_block = {*identifiers(launch.geometry[1])} | {*identifiers(body.function.body)}
+    named = {name for each in declared for name, _ in initializers(each)} | {*reader.source.constants}
+    named |= {name for name, macro in reader.source.macros.items() if macro.parameters is None}
+    found: list[tuple[int, str, ast.expr]] = []
+    for name in named - of_block - reader.names.keys():
+        with contextlib.suppress(Unreadable):
+            number = constant(reader.number(parse_expression(name)))
+            extent = _extent(replace(reader, names={**reader.names, name: ast.Name(role)}), launch, position)
+            if number is not None and role in names_in(extent):
+                found.append((number, name, extent))
+    if not found:
+        raise Unreadable(role)
+    # The edge of a tile is smaller.
+    _, name, extent = max(found, key=lambda each: each[:2])
+    return name, extent
 
 
 def _block_names(source: Program, launch: HostLaunch) -> dict[str, ast.expr]:
@@ -87,6 +135,9 @@ def _host_sizes(launch: HostLaunch, roles: Roles, order: Sequence[str]) -> dict[
         if name in roles.sizes:
             word = text_of(argument).removeprefix("(int)").strip("() ")
             sizes.setdefault(word, []).append(roles.sizes[name])
+        for member in (each for each in roles.sizes if each.startswith(f"{name}.")):
+            owners = (text_of(argument), *(matrix for matrix, pointer in roles.pointers.items() if pointer == name))
+            sizes |= {f"{owner}.{member.partition('.')[2]}": [roles.sizes[member]] for owner in owners}
     sizes |= {name: [role] for name, role in roles.sizes.items() if name not in order}  # macros that fix them
     passed = {role for several in sizes.values() for role in several}
     for role in "mnk":
@@ -176,6 +227,12 @@ def _square_array(reader: Reader, body: Body) -> ast.expr | None:
     return None
 
 
+def by_names(names: Mapping[str, ast.expr]) -> Geometry | None:
+    """Return the block of parameters that are named as Kernel Tuner names them; None without such parameters."""
+    extents = [names.get(f"block_size_{axis}", ast.Constant(1)) for axis in "xyz"]
+    return Geometry(_trimmed(extents), "by the names of those parameters") if "block_size_x" in names else None
+
+
 def within_bounds(reader: Reader, body: Body, block: Geometry | None, values: Mapping[str, Any]) -> Geometry | None:
     """Return ``__launch_bounds__`` threads along x if the body uses only x and its block is larger; else the block."""
     axes = {axis for kind, axis in BUILT_IN.findall(text_of(body.function.body)) if kind == "threadIdx"}
@@ -194,8 +251,12 @@ def _threads(block: Geometry | None, values: Mapping[str, Any]) -> float:
         return math.inf
 
 
-def check_threads(block: Sequence[int]) -> None:
-    """Raise :class:`InvalidKernel` if no device allows the threads of a block."""
-    if not 1 <= (threads := math.prod(block)) <= _MOST_THREADS:
-        what = f"a thread for each element of a tile would make blocks of {threads} threads"
-        raise InvalidKernel(f"{what}; give another with --block")
+def check_threads(block: Geometry, extents: Sequence[int]) -> None:
+    """Raise :class:`InvalidKernel` if no device allows the threads of a block with these extents."""
+    if 1 <= (threads := math.prod(extents)) <= _MOST_THREADS:
+        return
+    what = f"a thread for each element of a tile would make blocks of {threads} threads"
+    if block.why.startswith(_LAUNCHED):
+        line, shape = block.why.removeprefix(_LAUNCHED), "×".join(map(str, extents))
+        what = f"line {line} launches {shape} = {threads} threads; a GPU allows {_MOST_THREADS}"
+    raise InvalidKernel(f"{what}; give another with --block")

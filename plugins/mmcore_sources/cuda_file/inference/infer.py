@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mmcore.errors import InvalidKernel
+from mmcore.kernel.arguments import Struct
 from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint, Square
 from mmcore.kernel.geometry import dim3, parse_shape
 from mmcore_cuda.cuda_source.includes import has_quoted_includes
-from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program, read_program
+from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program, read_program
 from mmcore_cuda.cuda_source.tokens import words
-from mmcore_cuda.cuda_source.tree import identifiers
+from mmcore_cuda.cuda_source.tree import identifiers, text_of
 from mmcore_sources.cuda_file.inference import geometry
 from mmcore_sources.cuda_file.inference.body import Body, layout_of
 from mmcore_sources.cuda_file.inference.expressions import (
@@ -31,7 +33,13 @@ from mmcore_sources.cuda_file.inference.expressions import (
 from mmcore_sources.cuda_file.inference.geometry import Geometry
 from mmcore_sources.cuda_file.inference.host_code import Reader, constant
 from mmcore_sources.cuda_file.inference.notes import Note
-from mmcore_sources.cuda_file.inference.parameters import Open, fixed_sizes, open_parameters, parameter_names
+from mmcore_sources.cuda_file.inference.parameters import (
+    Open,
+    fixed_sizes,
+    launched_numbers,
+    open_parameters,
+    parameter_names,
+)
 from mmcore_sources.cuda_file.inference.roles import (
     ELEMENTS,
     Roles,
@@ -42,6 +50,7 @@ from mmcore_sources.cuda_file.inference.roles import (
     with_arguments,
 )
 
+_DYNAMIC = re.compile(r"\bextern\b[^;]*\b__shared__\b|\b__shared__\b[^;]*\[\s*\]\s*;")
 _NARROW = {f"{name}{width}" for name in ("__hfma", "__hadd", "__hmul", "hfma", "hadd") for width in ("", "2")}
 
 
@@ -61,6 +70,7 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     if it has no kernel, or several, or lacks something; the message names the option that gives it.
     """
     source = functools.reduce(lambda found, header: found.with_header(*header), headers, read_program(text))
+    source = source.with_members()
     function, launch, notes = chosen_function(path.name, source, str(given.get("entry", "")))
     body = Body(function)
     parameters, defines = dict(given.get("parameters", {})), dict(given.get("defines", {}))
@@ -75,7 +85,7 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     entry = str(given.get("entry", ""))
     chosen = open_parameters(source, function, launch, known, entry, given.get("dtype", "float32"))
     notes += chosen.notes
-    roles, role_notes, constraints = _roles(source, body, given)
+    roles, role_notes, constraints = _roles(source, body, launch, given)
     types, type_notes = _types(source, function, roles, chosen, given)
     beta = float(given.get("beta", adds_to_c(body, roles)))
     if beta and "beta" not in given:
@@ -100,19 +110,26 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     }
     of_launch = ("entry", "args", "grid", "block", "parameters", "shared")
     overrides = {name: value for name, value in given.items() if name not in of_launch}
+    # A launch defines parameters in capitals as macros; here others become macros, too, as in Kernel Tuner.
+    open_names = {each.name for each in function.template}
+    others = {name: f"{{{name}}}" for name in parameters if not name.isupper() and name not in open_names}
+    if fixed := sorted(others.keys() & (source.declared - source.macros.keys())):
+        raise InvalidKernel(f"{path.name} declares {fixed[0]}, so that --config has no effect on it")
+    overrides["defines"] = {**defines, **others}
     return Inferred({**attributes, **overrides}, (*notes, *role_notes, *type_notes, *launch_notes))
 
 
-def _roles(source: Program, body: Body, given: Mapping[str, Any]) -> tuple[Roles, list[Note], tuple[Constraint, ...]]:
+def _roles(
+    source: Program, body: Body, launch: HostLaunch | None, given: Mapping[str, Any]
+) -> tuple[Roles, list[Note], tuple[Constraint, ...]]:
     """Return the roles of the parameters, notes about them, and constraints on the sizes."""
     function = body.function
     if "args" in given:
         roles = with_arguments(given_arguments(list(given["args"]), function), function)
         notes = []
     else:
-        roles = roles_of(function, body)
-        pairs = zip(roles.arguments, function.parameters, strict=True)
-        shown = ", ".join(_shown(argument, parameter.name) for argument, parameter in pairs)
+        roles = roles_of(function, body, launched_numbers(source, function, launch))
+        shown = ", ".join(map(_shown, roles.arguments, function.parameters))
         notes = [Note("arguments", shown, roles.why, "--args", roles.guessed)]
     constraints: tuple[Constraint, ...] = (Square(),) if roles.square else ()
     if not roles.sizes and (fixing := fixed_sizes(source, body, roles.pointers)) is not None:
@@ -124,10 +141,13 @@ def _roles(source: Program, body: Body, given: Mapping[str, Any]) -> tuple[Roles
     return roles, notes, constraints
 
 
-def _shown(argument: Any, parameter: str) -> str:
+def _shown(argument: Any, parameter: Parameter) -> str:
+    if isinstance(argument, Struct):
+        members = zip(argument.members, parameter.members, strict=True)
+        return f"{parameter.name}={{{', '.join(_shown(*each) for each in members if not each[1].pointer)}}}"
     value = argument if isinstance(argument, str) else argument.value
     text = f"{value:g}" if isinstance(value, float) else str(value)
-    return text if text == parameter else f"{parameter}={text}"
+    return text if text == parameter.name else f"{parameter.name}={text}"
 
 
 def _types(
@@ -135,6 +155,7 @@ def _types(
 ) -> tuple[dict[str, Any], list[Note]]:
     """Return the element types, from the types of the pointers."""
     types = {each.name: each.type for each in function.parameters}
+    types |= {each.name: pointer.type for each in function.parameters for pointer in each.members if pointer.pointer}
     notes, types_by_name = [], {}
     for name, matrix, option in (("dtype", "A", "--dtype"), ("output", "C", "--output")):
         word = types[roles.pointers[matrix]]
@@ -169,13 +190,13 @@ def _geometry(
     block = grid = None
     shared: ast.expr | None = None
     if launch is not None:
-        order = [each.name for each in function.parameters]
-        block, grid, shared = geometry.launched(Reader.of(source, launch, names), launch, roles, order, layout)
+        block, grid, shared = geometry.launched(Reader.of(source, launch, names), launch, roles, body, layout)
     sizes: dict[str, ast.expr] = {name: ast.Name(role) for name, role in roles.sizes.items()}
     launched = block
     if layout is not None and (block is None or grid is None):
         block_of_body, grid_of_body = geometry.by_body(Reader(source, {**sizes, **names}), body, layout)
         block, grid = block or block_of_body, grid or grid_of_body
+    block = block if launched is not None else geometry.by_names(names) or block
     block = launched or geometry.within_bounds(Reader(source, names), body, block, chosen.values)
     notes: list[Note] = []
     shape: Any = parse_block(given["block"], block) if "block" in given else _shape(function, block, chosen)
@@ -188,6 +209,9 @@ def _geometry(
         grid = Geometry(usual, "the source does not give it", guessed=True)
     if not text and grid is not None:
         notes.append(Note("grid", (text := grid.text), grid.why, "--grid", grid.guessed))
+    if launch is None and "shared" not in given and _DYNAMIC.search(text_of(function.body)):
+        unknown = f"the shared memory of {function.name} is unknown, as its extern array has no size"
+        raise InvalidKernel(f"{unknown}; --shared gives it in bytes, as in --shared '4*bx*by'")
     dynamic = str(given.get("shared", ast.unparse(shared) if shared is not None else 0))
     if "shared" not in given and shared is not None:
         notes.append(Note("dynamic shared bytes", dynamic, "as launched", "--shared"))
@@ -214,7 +238,7 @@ def _shape(function: Function, block: Geometry | None, chosen: Open) -> Any:
         follows = f"follows from {', '.join(sorted(unknown))}; --block gives it in numbers"
         raise InvalidKernel(f"the block of {function.name} {follows}")
     extents = tuple(int(evaluate(each, values)) for each in block.extents)
-    geometry.check_threads(extents)
+    geometry.check_threads(block, extents)
     return extents if all(constant(each) is not None for each in block.extents) else Derived(block.text)
 
 

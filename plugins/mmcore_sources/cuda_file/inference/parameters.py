@@ -107,6 +107,13 @@ def _value(text: str, source: Program, launch: HostLaunch | None) -> int | None:
         return None
 
 
+def launched_numbers(source: Program, function: Function, launch: HostLaunch | None) -> dict[str, int]:
+    """Return the whole numbers that a launch passes, by parameter."""
+    pairs = zip(function.parameters, launch.arguments, strict=False) if launch else ()
+    numbers = ((each.name, _value(text_of(argument), source, launch)) for each, argument in pairs if not each.pointer)
+    return {name: number for name, number in numbers if number is not None}
+
+
 def parameter_names(chosen: Open) -> dict[str, ast.expr]:
     """Return the expressions for the parameters' names, and for the names linked to them."""
     names: dict[str, ast.expr] = {

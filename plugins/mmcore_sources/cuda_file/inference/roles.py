@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mmcore.errors import InvalidKernel
-from mmcore.kernel.arguments import Argument, Scalar
+from mmcore.kernel.arguments import Argument, Scalar, Struct
 from mmcore.kernel.signature import Parameter as Typed
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
 from mmcore_sources.cuda_file.inference.body import Body, stored_by_columns, strides_of
 from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.structures import structure_of
 
 ELEMENTS = {
     **dict.fromkeys(("int", "int4", "int32_t", "signed int"), "int32"),
@@ -27,6 +28,7 @@ _SIDES = re.compile(r"(?:num|n)?([abc])?(rows?|cols?|columns?|widths?|heights?|w
 _OF_SIDE = {
     ("a", "r"): "m", ("a", "c"): "k", ("b", "r"): "k", ("b", "c"): "n", ("c", "r"): "m", ("c", "c"): "n",
 }  # fmt: skip
+_COUNT = re.compile(r"split|slice|stage|step|tile|chunk|batch|block", re.IGNORECASE)  # no size of a matrix
 _SIZES = ("m", "n", "k", "lda", "ldb", "ldc")
 _NAMES = ("A", "B", "C", *_SIZES, "alpha", "beta")
 
@@ -56,12 +58,12 @@ def scalar_type(word: str) -> str:
 
 def is_product(function: Function) -> bool:
     """Return whether a function may be a matrix product: it takes at least three pointers."""
-    return sum(parameter.pointer for parameter in function.parameters) >= 3
+    return sum(parameter.pointer or bool(parameter.members) for parameter in function.parameters) >= 3
 
 
 def matrices_of(function: Function, body: Body) -> dict[str, str]:
     """Return the names of the pointers that are A, B and C."""
-    pointers = [parameter for parameter in function.parameters if parameter.pointer]
+    pointers = [parameter for parameter in function.parameters if parameter.pointer or parameter.members]
     if len(pointers) != 3:
         listed = ", ".join(map(str, pointers)) or "none"
         raise InvalidKernel(
@@ -117,27 +119,45 @@ def _sure(name: str) -> str:
     return _OF_SIDE[match[1] or match[3], "r" if match[2][0] in "rh" else "c"]
 
 
-def roles_of(function: Function, body: Body) -> Roles:
-    """Return the roles of a function's parameters. Raises InvalidKernel for a struct, or an unknown role."""
+def roles_of(function: Function, body: Body, launched: Mapping[str, int]) -> Roles:
+    """Return the roles of a function's parameters.
+
+    ``launched`` contains the numbers that a launch passes, by parameter. Raises InvalidKernel for an unknown role.
+    """
     for parameter in function.parameters:
-        if not parameter.pointer and not scalar_type(parameter.type):
+        if not parameter.pointer and not parameter.members and not scalar_type(parameter.type):
             raise InvalidKernel(f"{function.name} takes {str(parameter)!r}, which is neither a pointer nor a number")
     matrices = matrices_of(function, body)
-    numbers = [each for each in function.parameters if not each.pointer]
+    numbers = [each for each in function.parameters if not each.pointer and not each.members]
     integers = [each.name for each in numbers if "int" in scalar_type(each.type)]
     sizes, why, by_columns = sizes_of(integers, body, matrices)
     guessed = False
-    if unknown := [name for name in integers if name not in sizes]:
-        free = [role for role in ("m", "n", "k") if role not in sizes.values()]
+    unknown = [name for name in integers if name not in sizes]
+    free = [role for role in ("m", "n", "k") if role not in sizes.values()]
+    fixed = {name: launched[name] for name in unknown if name in launched and (not free or _COUNT.search(name))}
+    if unknown := [name for name in unknown if name not in fixed]:
         if len(unknown) > len(free):
             raise InvalidKernel(
                 f"the role of {unknown[0]} in {function.name} is unknown; --args gives the role of each parameter"
             )
         sizes, why, guessed = sizes | dict(zip(unknown, free, strict=False)), "by the order of the parameters", True
     of_pointer = {name: matrix for matrix, name in matrices.items()}
-    reals = [each.name for each in numbers if each.name not in sizes]
-    arguments = [of_pointer[each.name] if each.pointer else _number(each, sizes, reals) for each in function.parameters]
+    reals = [each.name for each in numbers if each.name not in sizes.keys() | fixed.keys()]
+    arguments: list[Argument] = []
+    for each in function.parameters:
+        if each.members:
+            structure, members = structure_of(each, of_pointer[each.name], _scalars(each))
+            arguments.append(structure)
+            sizes, why = sizes | members, "by the names of their members"
+        elif each.name in fixed:
+            arguments.append(Scalar(fixed[each.name], scalar_type(each.type)))
+        else:
+            arguments.append(of_pointer[each.name] if each.pointer else _number(each, sizes, reals))
     return Roles(tuple(arguments), sizes, matrices, why, by_columns, guessed)
+
+
+def _scalars(parameter: Parameter) -> dict[str, str]:
+    return {each.type: scalar_type(each.type) for each in parameter.members}
 
 
 def adds_to_c(body: Body, roles: Roles) -> bool:
@@ -175,6 +195,8 @@ def _given(word: str, parameter: Parameter) -> Argument:
     name = word.strip()
     usual = {each.casefold(): each for each in _NAMES}
     dtype = "" if parameter.pointer else scalar_type(parameter.type)
+    if parameter.members and name in ("A", "B", "C"):
+        return structure_of(parameter, name, _scalars(parameter))[0]
     if (role := usual.get(name.casefold())) is not None:
         if (role in ("A", "B", "C")) != parameter.pointer:
             raise InvalidKernel(f"--args passes {role} as the parameter {str(parameter)!r}, which cannot hold it")
@@ -188,10 +210,15 @@ def _given(word: str, parameter: Parameter) -> Argument:
 
 def with_arguments(arguments: tuple[Argument, ...], function: Function) -> Roles:
     """Return the roles according to given arguments."""
-    names = [each.value if isinstance(each, Scalar) else each for each in arguments]
+    names = [each.value if isinstance(each, Scalar) else str(each) for each in arguments]
     pairs = list(zip(function.parameters, names, strict=True))
     sizes = {parameter.name: str(role) for parameter, role in pairs if role in _SIZES}
     pointers = {str(role): parameter.name for parameter, role in pairs if parameter.pointer}
+    for parameter, argument in zip(function.parameters, arguments, strict=True):
+        if isinstance(argument, Struct):
+            matrix = next(str(each) for each in argument.members if each in ("A", "B", "C"))
+            pointers[matrix] = parameter.name
+            sizes |= structure_of(parameter, matrix, _scalars(parameter))[1]
     if missing := {"A", "B", "C"} - pointers.keys():
         raise InvalidKernel(f"--args leaves out {', '.join(sorted(missing))}")
     return Roles(arguments, sizes, pointers, "as given by --args")

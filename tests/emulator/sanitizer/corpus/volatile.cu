@@ -26,7 +26,8 @@
 // flags of all warps: BODY `if (t % 32 == 0) { v[t] = A[t]; __threadfence_block(); flags[t / 32] = 1; }`, THEN `if (t ==
 //     1) { WAITS; __threadfence_block(); sum = v[0] + v[32]; }`, WAITS `for (int i = 0; i < 2; ++i) while
 //     (!flags[i]);|for (int i = 0; i < 2; i += flags[i] != 0);|int n; do { n = 0; for (int i = 0; i < 2; ++i) n +=
-//     flags[i]; } while (n < 2);|for (int i = 0; i < 2;) if (flags[i]) ++i;` ==> nothing
+//     flags[i]; } while (n < 2);|for (int i = 0; i < 2;) if (flags[i]) ++i;|int j =
+//     1; while (j >= 0) { int seen = flags[j]; if (seen == 0) continue; sum += seen; --j; }` ==> nothing
 // a flag awaited by a thread for its block [block=96]: BODY `if (t >= 64 && t < 96) { if (t == 64) { v[1] = A[0];
 //     __threadfence_block(); flag = 1; } return; }`, THEN `bool set; do set = SEES; while (!set);
 //     __threadfence_block(); sum = v[1];`, SEES `__all_sync(~0u, flag)|__shfl_sync(~0u, flag, 0)` ==>

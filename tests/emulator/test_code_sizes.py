@@ -1,0 +1,119 @@
+"""The examination of a kernel: the sizes that its code asks for show the faults that a usual size does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem
+from mmcore.api import cell
+from mmcore.executor.choose_device import open_device
+from mmcore_emulator.adapter.examination import WORK, Examination, examine
+from tests.kernel_sources import kernel_source
+from tests.wrong_kernels import RIGHT, covering, kernel, rounding_down
+
+
+def by_template(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+    """Launch another function for small products."""
+    small = str(max(problem.m, problem.n, problem.k) <= 8).lower()
+    return Launch(covering(problem, config, device).grid, config.block, entry=f"own<{small}>")
+
+
+def whole_tiles(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+    return Launch(grid=(problem.n // 16, problem.m // 16), block=config.block)
+
+
+CONDITION = RIGHT.replace("sum = 0.0f", "sum = (FAULT) ? 1 : 0")  # on line 7
+SOURCES = {
+    "condition": CONDITION,
+    "guard": RIGHT.replace("column >= n", "column >= FAULT"),
+    "gaps": kernel_source("leading_dimensions", OUT="float", LEADING=", int lda, int ldb, int ldc").replace(
+        "sum = 0", "sum = FAULT"
+    ),
+    "template": CONDITION.replace('extern "C"', "template <bool small>"),
+    "ring": kernel_source("ring_of_mbarriers", PARITY="FAULT"),
+}
+DECLARED: dict[str, dict[str, Any]] = {
+    "gaps": {"entry": "f"},
+    "template": {"launch": by_template, "arguments": ("A", "B", "C", "m", "n", "k")},
+    "ring": {"launch": whole_tiles, "configs": [{"block": (16, 16)}], "constraints": [Multiple(("m", "n", "k"), 16)]},
+}
+RIGHT_WORDS = {"condition": "k < 0", "guard": "n", "gaps": "0", "template": "k < 0", "ring": "step / 2 % 2"}
+
+
+def twin(folder: Path, source: str, word: str = "", **declared: Any) -> Kernel:
+    """Return a kernel of SOURCES that is right, or wrong with another word in one place."""
+    text = SOURCES[source].replace("FAULT", word or RIGHT_WORDS[source])
+    return kernel(folder, source=text, **DECLARED.get(source, {}), **declared)
+
+
+def examination(kernel: Kernel, work: float = WORK, size: int = 64, **options: Any) -> Examination:
+    requested, nameless = cell(kernel, size, device="emulator", seed=1, timings=(), **options)
+    return examine(requested, open_device("emulator"), work, nameless)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_right_kernels_are_examined_without_a_fault(tmp_path: Path, source: str) -> None:
+    found = examination(twin(tmp_path, source))
+    assert (found.faults, found.left_out) == ((), "")
+    assert all(row["right"] for row in found.sizes)
+    assert len(found.sizes) > 3
+
+
+@pytest.mark.parametrize(
+    ("source", "fault", "size", "why"),
+    [
+        ("guard", "m", "16×48×64", "whole tiles, more along n than along m"),
+        ("condition", "k > 512", "5×5×515", "a long k"),
+        ("condition", "n == 1 && k > 100", "9×1×131", "one column"),
+        ("condition", "k % 48 >= 37", "1×1×37", "line 7 compares k with 36"),
+        ("condition", "m > 300 && k < 4", "301×2×1", "line 7 compares m with 300"),
+        ("condition", "k == 1000", "1×1×1000", "line 7 compares k with 1000"),
+        ("condition", "gridDim.x > 16 && gridDim.y > 16", "257×257×1", "line 7 compares the grid with 16"),
+        (
+            "condition",
+            "m == n && m > 30 && k > 40",
+            "31×31×64",
+            "line 7 compares k with 40 and line 7 compares m with 30",
+        ),
+        (
+            "gaps",
+            "lda % 8 == 0 && lda >= k + 8",
+            "16×48×64, lda = 72, ldb = 56, ldc = 56",
+            "line 3 compares k, lda and line 3 compares lda with 0",
+        ),
+        ("template", "small", "1×1×1", "another function is launched"),
+        ("ring", "min(step / 2, 1)", "32×48×128", "so deep that each stage in shared memory is refilled twice"),
+    ],
+)
+def test_a_fault_under_one_condition_is_found_at_a_size_that_shows_it(
+    tmp_path: Path, source: str, fault: str, size: str, why: str
+) -> None:
+    found = examination(twin(tmp_path, source, fault))
+    assert found.wrong is not None
+    assert (str(found.wrong), found.wrong.why) == (size, why)
+    assert found.faults[0].message.startswith(f"at {size}")
+    assert [row["right"] for row in found.sizes] == [True] * (len(found.tried) - 1) + [False]
+    assert found.text.endswith(f"{size}: {why}")
+    assert Examination.from_json(found.to_json()) == found
+
+
+def test_a_grid_that_is_rounded_down_is_found_at_remainders(tmp_path: Path) -> None:
+    found = examination(twin(tmp_path, "condition", launch=rounding_down))
+    assert {each.kind for each in found.faults} == {"wrong-product", "unwritten-output"}
+
+
+def test_sizes_that_take_too_long_are_left_out_by_an_estimate(tmp_path: Path) -> None:
+    made = twin(tmp_path, "condition", "k == 1000")
+    found = examination(made, WORK / 16)
+    assert (found.wrong, found.left_out) == (None, "1×16×131 and further sizes, for their work")
+
+
+def test_the_time_limit_ends_an_examination(tmp_path: Path) -> None:
+    device = open_device("emulator")
+    requested, nameless = cell(twin(tmp_path, "condition"), 64, device="emulator", seed=1, timings=())
+    with device.deadline.within(1e-9):
+        found = examine(requested, device, WORK, nameless)
+    assert (found.tried, found.left_out) == ((), "16×48×64 and further sizes, as the time limit was reached")
