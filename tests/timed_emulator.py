@@ -16,22 +16,31 @@ from mmcore_emulator.adapter.device import EmulatedModule, Emulator
 Seconds = Callable[[str], float]
 
 
-class MadeUpTimer:
-    """A timer with launch times from a function; every tenth reading is 1 % slower."""
+class ScriptedTimer:
+    """A timer that reads a function of a number of launches and the number of the reading, and records both."""
 
     method = "a made-up clock"
-    resolution = 2e-4
 
-    def __init__(self, seconds: Callable[[], float]) -> None:
-        self._seconds = seconds
-        self._readings = 0
+    def __init__(self, read: Callable[[int, int], float], resolution: float = 1e-4) -> None:
+        self._read, self.resolution = read, resolution
+        self.counts: list[int] = []
+        self.readings: list[float] = []
+        self.closed = False
 
     def seconds(self, count: int) -> float:
-        self._readings += 1
-        return count * self._seconds() * (1.01 if self._readings % 10 == 0 else 1.0)
+        self.counts.append(count)
+        self.readings.append(self._read(count, len(self.readings)))
+        return self.readings[-1]
 
     def close(self) -> None:
-        pass
+        self.closed = True
+
+
+class MadeUpTimer(ScriptedTimer):
+    """A timer with launch times from a function; every tenth reading is 1 % slower."""
+
+    def __init__(self, seconds: Callable[[], float]) -> None:
+        super().__init__(lambda count, number: count * seconds() * (1.01 if number % 10 == 9 else 1.0), 2e-4)
 
 
 class TimedModule(EmulatedModule):

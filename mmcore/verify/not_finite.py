@@ -22,8 +22,8 @@ _LEAST = 3  # rows, columns and terms, so that there are some that are neither f
 def with_not_finite(problem: Problem, matrices: Matrices, seed: int) -> Matrices:
     """Return mixed inputs with one element of A, and of B, replaced by NaN, and one by an infinity.
 
-    None of them is in the first or last row of A, column of B, or term of the sum: a kernel may multiply these by zeros
-    where a tile ends. Integers and products that are stored in 8 bits stay as they are.
+    The first and last row of A, column of B and term of the sum have none: a kernel may multiply these by zeros where a
+    tile ends. Integers and products that are stored in 8 bits stay as they are.
     """
     if matrices.rows is None or problem.k < _LEAST or dtype_named(problem.output).itemsize == 1:
         return matrices

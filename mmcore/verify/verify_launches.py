@@ -29,7 +29,7 @@ _FLUSHING_HALVES = re.compile(r"\.ftz\.f16")
 # Products of tensor cores of types in which float32 numbers come in parts, and the least part of such a type.
 _OF_PARTS = re.compile(r"mma[\w.:]*[.:](tf32|bf16|f16)\b")
 _LEAST_PART = {"tf32": 2.0**-136, "bf16": 2.0**-133, "f16": 0.0}  # float16 holds numbers that the kernel has scaled
-# Differences of floating-point numbers, as in compensated sums: that of two infinities is NaN.
+# Differences of floating-point numbers, as in compensated sums: inf - inf is NaN.
 _DIFFERENCE = re.compile(r"\b(?:sub|neg)\.[\w.]*f(?:16|32|64)")
 # A product that was right once is verified again by sampled rows and projections of all of them, unless it is small.
 _FULL_FLOPS = 1e8

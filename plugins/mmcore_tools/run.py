@@ -51,7 +51,10 @@ def run(
     as_json: bool,
     **asked: Any,
 ) -> int:
-    """Run a kernel, verify its product, and time it."""
+    """Run a kernel, verify its product, and time it.
+
+    Without a size, a fault at a size that the kernel's code asks for fails the test. With a size, it is a warning.
+    """
     declaration = loaded_registry().kernel(kernel)
     against = registry().source_revision(declaration, asked.pop("against"))
     compared = {"baseline": "" if baseline == "none" else baseline, "against": against}

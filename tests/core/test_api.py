@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,7 @@ import pytest
 import mmcore
 from mmcore import Cell, Config, DeviceProperties, Kernel, Launch, Problem, Result, Scalar
 from mmcore.api import cell
-from mmcore.devices.base import Device, Operand
-from mmcore.kernel.problem import dtype_named
+from mmcore.devices.base import Device
 from mmcore.measure import measure
 from mmcore.registry import registry
 from tests.conftest import DEVICES
@@ -38,15 +38,8 @@ def one_block(problem: Problem, config: Config, device: DeviceProperties) -> Lau
 
 def kernel_of(source: Path, **changes: Any) -> Kernel:
     """Return a kernel with some attributes changed."""
-    attributes: dict[str, Any] = {
-        "name": "test.f",
-        "source": source,
-        "entry": "f",
-        "arguments": ("A", "B", "C", "n"),
-        "launch": one_block,
-        "configs": [{"block": (1,)}],
-    }
-    return Kernel(**attributes | changes)
+    usual: dict[str, Any] = {"entry": "f", "arguments": ("A", "B", "C", "n"), "configs": [{"block": (1,)}]}
+    return Kernel(**{"name": "test.f", "source": source, "launch": one_block, **usual, **changes})
 
 
 def measured(kernel: Kernel, device: Device, m: int = 8, n: int = 8, k: int = 8, **leading: int) -> Result:
@@ -115,9 +108,8 @@ def test_matmul_without_out_starts_an_accumulating_kernel_from_zero(device: Devi
     ],
 )
 def test_matmul_refuses_in_one_sentence(a: Any, b: Any, options: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(mmcore.MmcoreError) as error:
+    with pytest.raises(mmcore.MmcoreError, match=f"^.*{re.escape(sentence)}.*$"):
         mmcore.matmul(a, b, **{"device": "emulator"} | options)
-    assert sentence in str(error.value)
 
 
 def test_kernels_may_be_objects_and_sizes_numpys() -> None:
@@ -177,10 +169,8 @@ def test_sub_blocks_are_packed_for_kernels_without_strides(device: Device, leadi
     ],
 )
 def test_a_bad_request_is_refused_in_one_sentence(arguments: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(mmcore.MmcoreError) as error:
+    with pytest.raises(mmcore.MmcoreError, match=f"^.*{re.escape(sentence)}.*$"):
         mmcore.run("upc.kernel01", device="emulator", **arguments)
-    assert sentence in str(error.value)
-    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("entry", ["g", "f<3>", "f)"])
@@ -201,9 +191,11 @@ def test_only_the_entry_that_is_missing_is_called_so_and_what_there_is_is_named(
         return [Launch((1,), config.block), Launch((1,), config.block, entry="reduse")]
 
     kernel = kernel_of(source, launch=launch)
-    with pytest.raises(mmcore.CompileError) as error:
+    with pytest.raises(mmcore.CompileError, match=r"kernel\.cu has no function reduse; it has f, reduce, tiled$"):
         measured(kernel, device)
-    assert str(error.value) == "test.f: kernel.cu has no function reduse; it has f, reduce, tiled"
+    source.write_text("#include <nowhere.h>\n")
+    with pytest.raises(mmcore.CompileError, match=r"includes a header that is not found: nowhere\.h \(kernel\.cu:1\)"):
+        measured(kernel, device)
 
 
 @pytest.mark.parametrize(
@@ -215,13 +207,6 @@ def test_arguments_that_do_not_fit_the_function_are_refused(device: Device, sour
     with pytest.raises(
         mmcore.InvalidKernel, match=r"test\.f: f takes 4 parameters \(8, 8, 8, 4 bytes\), but is declared"
     ):
-        measured(kernel, device)
-
-
-def test_a_missing_header_is_named(device: Device, source: Path) -> None:
-    source.write_text('#include <nowhere.h>\nextern "C" __global__ void f() {}\n')
-    kernel = kernel_of(source)
-    with pytest.raises(mmcore.CompileError, match=r"includes a header that is not found: nowhere\.h \(kernel\.cu:1\)"):
         measured(kernel, device)
 
 
@@ -246,7 +231,6 @@ def test_what_a_kernel_writes_outside_c_is_a_violation(device: Device, source: P
     assert not result.verified
     assert [(violation.kind, violation.array) for violation in result.violations] == [("out-of-bounds-write", "C")] * 2
     assert "4 bytes before the start of C" in result.violations[0].message
-    assert "4 bytes" in result.violations[1].message
 
 
 def test_a_sum_that_met_unwritten_memory_is_wrong_but_not_unwritten(device: Device, source: Path) -> None:
@@ -288,22 +272,6 @@ def test_matmul_works_on_a_gpus_own_arrays_in_place(library: str) -> None:
     np.testing.assert_allclose(fresh.tolist(), a @ b, rtol=0, atol=1e-4)
 
 
-@needs_gpu
-def test_arrays_on_a_gpu_that_cannot_be_used_in_place_are_refused() -> None:
-    xp = imported("torch")
-    a = xp.zeros((64, 64), device="cuda")
-    with pytest.raises(mmcore.InvalidProblem, match=r"poznan\.v4a reads 16 elements past the end of A"):
-        mmcore.matmul(a, a, kernel="poznan.v4a")
-    with pytest.raises(mmcore.InvalidProblem, match="A is not stored row by row"):
-        mmcore.matmul(a.T[:, :32], a[:32], kernel="upc.kernel01")
-    with pytest.raises(mmcore.InvalidProblem, match="takes no leading dimension"):
-        mmcore.matmul(a[:, :32], a[:32], kernel="upc.kernel01")
-    with pytest.raises(mmcore.InvalidProblem, match="some arrays are on a GPU and some are not"):
-        mmcore.matmul(a, np.zeros((64, 64), np.float32))
-    with pytest.raises(mmcore.InvalidProblem, match="the emulator takes numpy arrays"):
-        mmcore.matmul(a, a, device="emulator")
-
-
 def test_out_is_overwritten_and_an_element_that_is_not_written_is_no_number(source: Path) -> None:
     a, b, out = normal(3, 4), normal(4, 5), np.full((3, 5), 7, np.float32)
     assert mmcore.matmul(a, b, out, kernel=kernel_of(source), device="emulator") is out
@@ -337,14 +305,6 @@ def test_a_launch_that_leaves_its_memory_is_an_error_and_out_is_as_it_was(source
     with pytest.raises(mmcore.KernelError, match=r"^test\.f: .*the first byte past the end of C"):
         mmcore.matmul(normal(8, 8), normal(8, 8), out, kernel=kernel_of(source), device="emulator")
     assert (out == 3).all()
-
-
-@pytest.mark.parametrize(("dtype", "storage"), [("float32", "<f4"), ("bfloat16", "<u2"), ("float64", "<f8")])
-def test_a_library_is_given_the_place_of_a_matrix(dtype: str, storage: str) -> None:
-    size = np.dtype(storage).itemsize
-    assert Operand(4096, (3, 5), (8, 1), dtype_named(dtype)).__cuda_array_interface__ == {
-        "data": (4096, False), "shape": (3, 5), "strides": (8 * size, size), "typestr": storage, "version": 3,
-    }  # fmt: skip
 
 
 def test_a_cell_of_a_file_names_its_whole_path_and_all_that_was_inferred(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mmcore import InvalidKernel, InvalidProblem, Kernel, Multiple
+from mmcore import InvalidKernel, InvalidProblem, Kernel, MmcoreError, Multiple
 from mmcore.cell import SCHEMA, Cell, Timing
 from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import referenced_kernel, registry
@@ -36,6 +36,8 @@ def test_json_of_a_cell_says_everything() -> None:
         "max_rounds": 9, "resolutions": 20, "warmup_launches": 4, "precision": 0.1, "confidence": 0.9,
     }  # fmt: skip
     assert Cell.from_json(json.loads(json.dumps(CELL.to_json()))) == CELL
+    with pytest.raises(MmcoreError, match="of version 0; this mmcore reads version 1"):
+        Cell.from_json({**CELL.to_json(), "schema": 0})
 
 
 def test_a_seed_is_a_whole_number_and_a_time_one_of_four() -> None:

@@ -23,6 +23,7 @@ from mmcore.timing import Time
 from mmcore.verdict import Findings
 from mmcore_cuda import CudaProvider
 from mmcore_tools.run import report
+from tests import wrong_kernels
 from tests.command_line import install, kernel_module, mmcore, process
 from tests.kernel_sources import kernel_source
 from tests.own_kernel import own
@@ -113,6 +114,47 @@ def test_hazards_need_a_small_size(
     name = register_staged(tmp_path, monkeypatch, "__syncthreads();", Multiple("n", step))
     result = mmcore("run", name, "--size", str(size), *EMULATOR)
     assert (facts(result.stdout)["hazards"], result.exit_code) == (looked, 0)
+
+
+@pytest.fixture
+def long_k_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Register a kernel that is wrong if k > 512; return its name."""
+    made = wrong_kernels.kernel(tmp_path, ("sum = 0.0f", "sum = k > 512"))
+    monkeypatch.setenv("MMCORE_IN_PROCESS", "1")
+    monkeypatch.setitem(registry().kernels, made.name, Registered(made, Origin("acme", "acme")))
+    return made.name
+
+
+def test_a_fault_at_another_size_fails_if_no_size_was_asked_for(long_k_is_wrong: str) -> None:
+    result = mmcore("run", long_k_is_wrong, *EMULATOR)
+    assert (facts(result.stdout)["problem"], result.exit_code) == ("C=AB, m×n×k = 128×128×128, float32", 1)
+    assert re.search(r"\nwrong-product: at 5×5×515 \(a long k\): \d+:\d+: expected .*\nTEST FAIL\n$", result.stdout)
+    (again,) = re.findall(r"mmcore (run .*)", result.stdout)
+    assert mmcore(*shlex.split(again), "--no-hazards").exit_code == 1
+    document = json.loads(mmcore("run", long_k_is_wrong, *EMULATOR, "--json").stdout)
+    assert (document["verified"], document["kernel_ms"], document["warnings"]) == (False, None, [])
+    assert [each["kind"] for each in document["violations"]] == ["wrong-product"]
+    packed = {"lda": 0, "ldb": 0, "ldc": 0}
+    assert document["sizes"][-1] == {"m": 5, "n": 5, "k": 515, **packed, "why": "a long k", "right": False}
+    assert all(each["right"] for each in document["sizes"][:-1])
+
+
+def test_a_fault_at_another_size_is_a_warning_if_a_size_was_asked_for(long_k_is_wrong: str) -> None:
+    result = mmcore("run", long_k_is_wrong, "-m", "32", "-n", "32", "-k", "32", *EMULATOR)
+    assert result.exit_code == 0
+    assert "\nwarning: wrong-product: at 5×5×515 (a long k): " in result.stdout
+    assert result.stdout.endswith("\nTEST PASS\n")
+    document = json.loads(mmcore("run", long_k_is_wrong, "--size", "32", *EMULATOR, "--json").stdout)
+    assert (document["verified"], document["violations"], len(document["warnings"])) == (True, [], 1)
+    assert document["sizes"][-1]["k"] == 515
+    found = api.run(long_k_is_wrong, 32, device="emulator")
+    assert (found.verified, len(found.warnings)) == (True, 1)
+
+
+def test_hazards_and_further_sizes_are_left_out_on_request(long_k_is_wrong: str) -> None:
+    result = mmcore("run", long_k_is_wrong, "--size", "32", "--no-hazards", *EMULATOR)
+    assert (result.exit_code, "hazards" in result.stdout, "warning" in result.stdout) == (0, False, False)
+    assert api.run(long_k_is_wrong, 32, device="emulator", hazards=False).sizes == ()
 
 
 def test_json_is_the_result_and_the_python_interfaces_is_the_same() -> None:

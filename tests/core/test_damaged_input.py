@@ -18,28 +18,19 @@ LONG = "9" * 5000
 NUMBERS = ("1", "7", "32", "0", "-1", "", "1e3", "2147483648", LONG, "٣", "²", "0x10", "1_0", "+5", " 5")
 SIZES = (*NUMBERS, "8x9x7", "8x9", "8x", "x", "8×9×7", f"8x{LONG}x8", "1x1x1x1")
 BLOCKS = (
-    *["32", "16", "32x8", "0", "x", "32x", "1x1x1x1"],
-    LONG,
-    f"{LONG}x1",
-    *["32×8", "٣", "²x1", "1x1x65", "-1", "1.5"],
-    "",
+    *["32", "16", "32x8", "0", "x", "32x", "1x1x1x1", "32×8", "٣", "²x1", "1x1x65", "-1", "1.5", ""],
+    *(LONG, f"{LONG}x1"),
 )
 CONFIGS = (
     *["TILE=16", "block=8x8", "block=16,TILE=16", "TILE", "TILE=", "=16", "TILE=x", "block=0", "BM=8"],
-    f"TILE={LONG}",
-    "",
+    *(f"TILE={LONG}", ""),
 )
 KERNELS = (
-    *["upc.kernel11", "hpsee.tiled", "poznan.v5", "upc", "UPC.KERNEL11", "*", "../x"],
-    LONG,
-    "upc.kernel11\n",
-    "\0",
-    "",
+    *["upc.kernel11", "hpsee.tiled", "poznan.v5", "upc", "UPC.KERNEL11", "*", "../x", "upc.kernel11\n", "\0", "", LONG],
 )
 DEVICES = (
     *["emulator", "emulator:0", "emulator:00", "emulator:1", "emulator:²", "cuda:99", ":", "auto:0"],
-    f"emulator:{LONG}",
-    "",
+    *(f"emulator:{LONG}", ""),
 )
 CAPABILITIES = ("9.0", "7.5", "1.2", "99.9", "x", "", "9", "9.00", "٩.0", LONG)
 

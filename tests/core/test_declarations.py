@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -66,6 +67,8 @@ def test_a_name_and_a_config_are_enough() -> None:
     kernel = declared()
     assert kernel.source == Path("own.cu")
     assert (kernel.title, kernel.reference, kernel.known_bugs) == ("tests.own", "", ())
+    maps = tuple(TensorMap("A", (8, 8), swizzle) for swizzle in (0, 32, 64, 128))
+    assert declared(arguments=maps).arguments == maps
 
 
 def test_a_relative_source_is_beside_the_plugin(tmp_path: Path) -> None:
@@ -202,17 +205,14 @@ def test_the_over_read_of_whole_tiles(
     assert launch.over_read == over_read
 
 
-def test_the_over_read_of_tiles_counts_the_gaps_between_rows(written: Any) -> None:
+def test_the_over_read_of_tiles_counts_the_gaps_between_rows_and_ends_where_the_grid_does(written: Any) -> None:
     kernel = written(EXACT.replace("int k", "int k, int lda"), configs=[{"block": (8, 8)}], over_read="tiles")
     problem = kernel.problem(9, 8, 8, lda=10)
     (launch,) = plan(kernel, problem, kernel.usual_configs[0], DeviceProperties()).launches
     # Row 15 begins at 150 and is read up to column 8; the matrix ends at 88.
     assert launch.over_read == {"A": 158 - 88, "B": 0}
-
-
-def test_tiles_that_end_before_the_matrix_read_nothing_past_it(written: Any) -> None:
-    kernel = written(configs=[{"block": (8, 8)}], over_read="tiles", grid=lambda problem, config: (1, 1))
-    assert planned(kernel, 24, 24, 24).launches[0].over_read == {"A": 0, "B": 0}
+    small = written(configs=[{"block": (8, 8)}], over_read="tiles", grid=lambda problem, config: (1, 1))
+    assert planned(small, 24, 24, 24).launches[0].over_read == {"A": 0, "B": 0}
 
 
 @pytest.mark.parametrize("over_read", [{"A": 3}, lambda problem, config: {"A": problem.m - 61}])
@@ -272,16 +272,8 @@ def test_a_template_over_its_tiles_is_one_kernel_with_many_configs(tmp_path: Pat
             r'f in own\.cu is a template; .* such as "f<\{block\.x\}>"',
         ),
         (EXACT, {"entry": "g"}, r"own\.cu has no function g to read the arguments off"),
-        (
-            EXACT.replace("int k", "float* k"),
-            {},
-            r"the parameter 'float\* k' of f has none of the usual names and types",
-        ),
-        (
-            EXACT.replace("float* C", "float C"),
-            {},
-            "the parameter 'float C' of f has none of the usual names and types",
-        ),
+        (EXACT.replace("int k", "float* k"), {}, r"the parameter 'float\* k' of f has none of the usual names"),
+        (EXACT.replace("float* C", "float C"), {}, "the parameter 'float C' of f has none of the usual names"),
     ],
 )
 def test_what_the_source_lacks_must_be_declared(written: Any, text: str, changes: dict[str, Any], reason: str) -> None:
@@ -306,25 +298,18 @@ def test_only_a_function_that_takes_leading_dimensions_gets_gaps_between_rows(wr
     assert written(EXACT + EXACT.replace("f(", "g(").replace("int k", "int lda"), launch=lambda *all: None).strided
 
 
-@pytest.mark.parametrize("swizzle", [0, 32, 64, 128])
-def test_a_tensor_maps_swizzle_is_one_that_the_hardware_has(swizzle: int) -> None:
-    tiles = TensorMap("A", (8, 8), swizzle)
-    assert declared(arguments=(tiles,)).arguments == (tiles,)
-
-
 # Refused declarations
 
+RULES = ("grid", "over_read")
 AXES = "a tensor map has a box, extents and strides of as many axes"
 
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"name": "own"}, "'own' is not a kernel name"),
-        ({"name": "Acme.own"}, "'Acme.own' is not a kernel name"),
-        ({"name": 3}, "3 is not a kernel name"),
+        *(({"name": name}, f"{name!r} is not a kernel name") for name in ("own", "Acme.own", 3)),
         ({"configs": [{"BM": 8}]}, "a config needs a block"),
-        ({"over_read": 3}, 'over_read is "tiles", elements by matrix or a function, not 3'),
+        *(({"over_read": each}, f'"tiles", elements by matrix or a function, not {each!r}') for each in (3, "tile")),
         ({"options": (1,)}, r"its options are texts, unlike \(1,\)"),
         ({"arguments": (Scalar(5, "float31"),)}, "'float31' is not a type of a scalar argument"),
         ({"arguments": (Scalar(10**400, "float32"),)}, "0 is no float32"),
@@ -334,9 +319,14 @@ AXES = "a tensor map has a box, extents and strides of as many axes"
         ({"arguments": (Scalar(math.inf),)}, "inf is no int32"),
         ({"arguments": (Scalar(NOTHING),)}, "None is no number, and cannot be a scalar argument"),
         ({"arguments": (Workspace("A", 4),)}, "a workspace cannot be called 'A': A, B and C are the matrices"),
-        ({"arguments": (Workspace("parts", HALF),)}, "workspace 'parts' has 0.5 bytes instead of a whole number"),
-        ({"arguments": (Workspace("parts", -4),)}, "workspace 'parts' has -4 bytes instead of a whole number"),
-        ({"min_compute_capability": ("9", "0")}, r"is a pair of whole numbers such as \(9, 0\), not \('9', '0'\)"),
+        *(
+            ({"arguments": (Workspace("parts", nbytes),)}, f"'parts' has {nbytes} bytes instead of a whole number")
+            for nbytes in (HALF, -4)
+        ),
+        *(
+            ({"min_compute_capability": each}, f"is a pair of whole numbers such as {re.escape(f'(9, 0), not {each}')}")
+            for each in (("9", "0"), 9.0, (9,), (9, 0, 0), (9.0, 0))
+        ),
         ({"configs": []}, "tests.own: there is no config"),
         ({"configs": [{"block": (16, 16, 0)}]}, r"tests.own: \(16, 16, 0\) is not a block"),
         ({"title": "two\nlines"}, "its title must be a text of one line"),
@@ -353,10 +343,8 @@ AXES = "a tensor map has a box, extents and strides of as many axes"
         ({"constraints": SquareBlock()}, "its constraints are several"),
         ({"grid": (1, 1)}, "its grid rule is not callable"),
         ({"launch": "f"}, "its launch rule is not callable"),
-        ({"launch": print, "over_read": "tiles"}, "it has a launch rule, .*: leave out grid and over_read"),
-        ({"launch": print, "grid": print}, "it has a launch rule, .*: leave out grid and over_read"),
-        ({"over_read": "tile"}, "over_read is \"tiles\", elements by matrix or a function, not 'tile'"),
-        ({"dtype": "float8"}, "tests.own: 'float8' is not an element type"),
+        *(({"launch": print, rule: print}, "a launch rule, .*: leave out grid and over_read") for rule in RULES),
+        *(({field: "float12"}, "tests.own: 'float12' is not an element type") for field in ("dtype", "unit")),
         ({"algorithm": "winograd"}, "algorithm is \"strassen\" or left out, not 'winograd'"),
         ({"call": print, "grid": print}, r"a library is called or kernels are launched: \['grid', 'call'\]"),
         ({"call": 3}, "its call rule is not callable"),
@@ -365,8 +353,7 @@ AXES = "a tensor map has a box, extents and strides of as many axes"
         ({"beta": math.nan}, "alpha and beta are numbers, alpha not 0, instead of 1.0 and nan"),
         ({"alpha": 0}, "alpha and beta are numbers, alpha not 0, instead of 0.0 and 0.0"),
         ({"dtype": "int8", "beta": 0.5}, "of whole numbers alpha is 1 and beta 0 or 1, not 1.0 and 0.5"),
-        ({"column_major": "D"}, "column_major is such as 'B', not 'D'"),
-        ({"column_major": "b"}, "column_major is such as 'B', not 'b'"),
+        *(({"column_major": each}, f"column_major is such as 'B', not '{each}'") for each in "Db"),
         *(
             ({"arguments": (TensorMap("A", (8, 8), swizzle),)}, f"swizzle is 0, 32, 64 or 128 bytes, not {swizzle}$")
             for swizzle in (16, 48, 65, 256)
@@ -393,13 +380,10 @@ AXES = "a tensor map has a box, extents and strides of as many axes"
             for member in (TensorMap("A", (8, 8)), Struct(("A",)))
         ),
         ({"arguments": (Struct(("D",)),)}, "argument 'D' is none of A, B, C, m, n, k, lda, ldb, ldc, alpha, beta$"),
-        ({"initial_c": "zeros", "beta": 1}, 'initial_c is "poison", or "zeros" where beta is 0, not \'zeros\''),
-        ({"initial_c": "ones"}, 'initial_c is "poison", or "zeros" where beta is 0, not \'ones\''),
-        ({"unit": "tensor"}, "'tensor' is not an element type"),
-        ({"min_compute_capability": 9.0}, r"a pair of whole numbers such as \(9, 0\), not 9.0"),
-        ({"min_compute_capability": (9,)}, r"a pair of whole numbers such as \(9, 0\), not \(9,\)"),
-        ({"min_compute_capability": (9, 0, 0)}, r"a pair of whole numbers such as \(9, 0\), not \(9, 0, 0\)"),
-        ({"min_compute_capability": (9.0, 0)}, r"a pair of whole numbers such as \(9, 0\), not \(9.0, 0\)"),
+        *(
+            ({"initial_c": each, "beta": 1}, f'initial_c is "poison", or "zeros" where beta is 0, not {each!r}')
+            for each in ("zeros", "ones")
+        ),
         ({"architecture": "sm_90"}, "architecture 'sm_90' is not of the form 90 or 90a"),
     ],
 )
@@ -481,8 +465,8 @@ def test_an_allowed_size_is_at_most_4096_further_or_the_next_below(constraint: A
 
 
 def test_a_library_has_configs_only_where_it_declares_some() -> None:
-    assert [dict(config) for config in declared(configs=(), call=print).usual_configs] == [{}]
-    assert [config.id for config in declared(configs=[{"TILE": 4}], call=print).usual_configs] == ["TILE4"]
+    for declares, ids in (((), ["library"]), ([{"TILE": 4}], ["TILE4"])):
+        assert [config.id for config in declared(configs=declares, call=print).usual_configs] == ids
 
 
 def test_a_size_that_one_of_the_configs_allows_will_do() -> None:

@@ -15,7 +15,6 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
-import mmcore
 from mmcore import Dim3, KernelError, Launch, Multiple, kernels
 from mmcore.baseline_comparison import BaselineComparison
 from mmcore.cell import Cell, Timing
@@ -78,14 +77,6 @@ def test_a_device_without_timing_verifies_what_would_be_timed_again(cu_file: Pat
     kernel = own(cu_file, "static __device__ int launched; C[0] = launched++ ? 0.0f : A[0] * B[0];", block=(1,))
     assert measure(Cell(kernel.name, 1, 1, 1), open_device("emulator"), kernel).verified
     assert not measure(Cell(kernel.name, 1, 1, 1, timings=BRIEF), open_device("emulator"), kernel).verified
-
-
-def test_the_hosts_seconds_are_those_of_the_launches_that_were_verified_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    def slowly(*asked: Any, **options: Any) -> Verified:
-        return replace(verify_again(*asked, **options), host_seconds=1e6)
-
-    monkeypatch.setattr("mmcore.measure.verify_again", slowly)
-    assert 0 < measure(Cell("upc.kernel01", 4, 4, 4, timings=BRIEF), open_device("emulator")).host_seconds < 1e3
 
 
 @pytest.mark.parametrize(
@@ -151,9 +142,10 @@ def test_a_seed_of_zero_is_a_seed_and_a_cell_without_one_gets_one_that_its_resul
 
 
 def test_a_result_says_what_the_kernel_declares_and_what_was_launched(cu_file: Path) -> None:
-    body = "C[threadIdx.x] += A[threadIdx.x] * B[0];"
+    body = "__shared__ double s[2]; s[threadIdx.x] = A[threadIdx.x]; C[threadIdx.x] += s[threadIdx.x] * B[0];"
     kernel = own(
-        cu_file, body, block=(2, 1), grid=(1, 1, 1), title="a column", dtype="float64", beta=1,
+        cu_file, body, block=(2, 1), title="a column", dtype="float64", beta=1,
+        launch=lambda problem, config, device: Launch((1, 1, 1), config.block, shared_bytes=100),
         configs=[{"block": (2,), "TILE": 2, "TM": "{TILE}"}], constraints=(Multiple("m", of=4),),
     )  # fmt: skip
     device = TimedEmulator(lambda source: 1e-3, flops=1e6)
@@ -169,7 +161,8 @@ def test_a_result_says_what_the_kernel_declares_and_what_was_launched(cu_file: P
     assert result.host_seconds > 0
     assert result.figures["instructions"] is not None
     (launch,) = result.launched
-    assert launch == LaunchRecord("own", Dim3(1), Dim3(2), launch.registers, 0)
+    assert launch == LaunchRecord("own", Dim3(1), Dim3(2), launch.registers, result.shared_bytes)
+    assert result.shared_bytes == 116
     assert launch.registers > 0
 
 
@@ -179,15 +172,6 @@ def test_a_result_without_force_has_no_violated_constraint(cu_file: Path) -> Non
     result = measure(Cell(kernel.name, 1, 1, 1, lda=3), open_device("emulator"), kernel)
     assert (result.verified, result.strided) == (True, True)
     assert (result.violated_constraints, result.peak_flops, result.times) == ((), None, ())
-
-
-def test_the_shared_memory_of_a_launch_is_static_and_dynamic_together(cu_file: Path) -> None:
-    body = "__shared__ float s[16]; s[threadIdx.x] = A[0]; __syncthreads(); C[0] = s[0] * B[0];"
-    kernel = own(
-        cu_file, body, block=(8,), launch=lambda problem, config, device: Launch((1,), config.block, shared_bytes=100)
-    )
-    result = measure(Cell(kernel.name, 1, 1, 1), open_device("emulator"), kernel)
-    assert (result.verified, result.shared_bytes) == (True, 164)
 
 
 class FailingDevice(TimedEmulator):
@@ -265,20 +249,30 @@ def loaded() -> Iterator[LoadedKernel]:
         yield found
 
 
-def test_repeated_products_are_sampled_unless_small(loaded: LoadedKernel, monkeypatch: pytest.MonkeyPatch) -> None:
-    methods: list[str] = []
+@pytest.fixture
+def products(monkeypatch: pytest.MonkeyPatch) -> list[SimpleNamespace]:
+    """Return the products that are verified from now on: their inputs, what is said of their code, and the method."""
+    products: list[SimpleNamespace] = []
 
-    def noted(*asked: Any, **code: Any) -> Verification:
-        methods.append((verification := verify_product(*asked, **code)).method)
+    def noted(problem: Any, accumulator: str, inputs: Any, *others: Any, **code: Any) -> Verification:
+        verification = verify_product(problem, accumulator, inputs, *others, **code)
+        mixed, a, sum_of_b = inputs.rows is not None, inputs.a.copy(), np.abs(inputs.b).sum()
+        products.append(SimpleNamespace(mixed=mixed, a=a, sum_of_b=sum_of_b, code=code, method=verification.method))
         return verification
 
     monkeypatch.setattr(verify_launches_module, "verify_product", noted)
+    return products
+
+
+def test_repeated_products_are_sampled_unless_small(
+    loaded: LoadedKernel, products: list[SimpleNamespace], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for mixed in (False, True):
         assert verify_again(loaded, loaded.plan.problem, 1, mixed=mixed).right
     monkeypatch.setattr(verify_launches_module, "_FULL_FLOPS", 0.0)
     for mixed in (False, True):
         assert verify_again(loaded, loaded.plan.problem, 1, mixed=mixed).right
-    assert [method.split(" rows")[0] for method in methods] == ["every element against float64"] * 4 + ["32"] * 4
+    assert [each.method.split(" rows")[0] for each in products] == ["every element against float64"] * 4 + ["32"] * 4
 
 
 @pytest.mark.parametrize("kind", ["timeout", "out-of-bounds-write", "illegal-address"])
@@ -333,27 +327,6 @@ def test_the_hosts_seconds_are_of_the_launches_alone(loaded: LoadedKernel, monke
 
 
 @pytest.mark.parametrize(
-    ("instruction", "keeps"),
-    [
-        ("add.f32 %f1, %f2, %f3;", True),
-        ("fma.rn.f32 %f1, %f2, %f3, %f4;", True),
-        ("add.ftz.f32 %f1, %f2, %f3;", False),
-        ("red.global.add.f32 [%rd1], %f1;", False),
-        ("red.relaxed.gpu.global.add.f32 [%rd1], %f1;", False),
-        ("atom.global.add.f32 %f1, [%rd1], %f2;", False),
-        ("atom.global.add.f64 %fd1, [%rd1], %fd2;", True),
-        ("red.shared.add.u32 [%r1], %r2;", True),
-    ],
-)
-def test_only_code_that_keeps_subnormals_is_given_any(loaded: LoadedKernel, instruction: str, keeps: bool) -> None:
-    loaded.compiled = replace(loaded.compiled, ptx=f"{{\n{instruction}\nret;\n}}")
-    kinds: set[int] = set()
-    for seed in range(10):
-        kinds |= set(mixed_inputs(loaded, loaded.plan.problem, seed).rows.tolist())  # type: ignore[union-attr]
-    assert (Kind.SUBNORMAL in kinds) == keeps
-
-
-@pytest.mark.parametrize(
     ("instruction", "quantum", "parts", "infinities"),
     [
         ("wmma.mma.sync.aligned.row.row.m16n16k8.f32.tf32.tf32.f32", 2.0**-136, "parts", False),
@@ -363,6 +336,10 @@ def test_only_code_that_keeps_subnormals_is_given_any(loaded: LoadedKernel, inst
         ("cvt.rna.tf32.f32", 0.0, "", True),
         ("add.ftz.f32", 2.0**-126, "", True),
         ("red.global.add.f32", 2.0**-126, "", True),
+        ("red.relaxed.gpu.global.add.f32", 2.0**-126, "", True),
+        ("atom.global.add.f32", 2.0**-126, "", True),
+        ("atom.global.add.f64", 0.0, "", True),
+        ("red.shared.add.u32", 0.0, "", True),
         ("mul.ftz.f16x2", 2.0**-14, "", True),
         ("fma.rn.f32", 0.0, "", True),
         ("sub.f32", 0.0, "", False),
@@ -372,23 +349,20 @@ def test_only_code_that_keeps_subnormals_is_given_any(loaded: LoadedKernel, inst
 )
 def test_a_product_may_lose_what_the_kernels_code_loses(
     loaded: LoadedKernel,
-    monkeypatch: pytest.MonkeyPatch,
+    products: list[SimpleNamespace],
     instruction: str,
     quantum: float,
     parts: str,
     infinities: bool,
 ) -> None:
-    given: list[dict[str, Any]] = []
-
-    def noted(*asked: Any, **code: Any) -> Verification:
-        given.append(code)
-        return verify_product(*asked, **code)
-
-    monkeypatch.setattr(verify_launches_module, "verify_product", noted)
     loaded.compiled = replace(loaded.compiled, ptx=f"{{\n{instruction} %f1;\nret;\n}}")
     problem = loaded.plan.problem
     assert verify_launches(loaded, problem, draw(problem, 1)).right
-    assert given == [{"algorithm": parts, "quantum": quantum, "keeps_infinities": infinities}]
+    assert [each.code for each in products] == [
+        {"algorithm": parts, "quantum": quantum, "keeps_infinities": infinities}
+    ]
+    kinds = {kind for seed in range(10) for kind in mixed_inputs(loaded, problem, seed).rows.tolist()}  # type: ignore[union-attr]
+    assert (Kind.SUBNORMAL in kinds) == (quantum not in (2.0**-126, 2.0**-14))
 
 
 @pytest.mark.parametrize("inputs", ["usual", "wide"])
@@ -422,40 +396,22 @@ def test_a_file_that_has_a_registered_kernels_name_is_not_brought_by_its_plugin(
 
 
 @pytest.mark.parametrize(("timings", "timing"), [((), False), ((), True), (BRIEF, False), (BRIEF, True)])
-def test_timed_inputs_are_verified(monkeypatch: pytest.MonkeyPatch, timings: tuple[Timing, ...], timing: bool) -> None:
-    given: list[Any] = []
-
-    def noted(problem: Any, accumulator: str, matrices: Any, *others: Any, **code: Any) -> Verification:
-        given.append((matrices.rows is not None, matrices.a.copy(), np.abs(matrices.b).sum()))
-        return verify_product(problem, accumulator, matrices, *others, **code)
-
-    monkeypatch.setattr(verify_launches_module, "verify_product", noted)
+def test_timed_inputs_are_verified(products: list[SimpleNamespace], timings: tuple[Timing, ...], timing: bool) -> None:
     device = TimedEmulator(lambda source: 1e-3) if timing else open_device("emulator")
-    assert measure(Cell("upc.kernel01", 20, 21, 22, seed=3, timings=timings), device).verified
-    mixed = [kind for kind, _, _ in given]
+    cell = Cell("upc.kernel01", 20, 21, 22, seed=3, timings=timings)
+    assert measure(cell, device).verified
+    mixed = [product.mixed for product in products]
     assert mixed == ([not timing or not timings] if not timings else [not timing, timing, timing])
-    for one, other in itertools.combinations([a for _, a, _ in given], 2):
-        assert (one != other).any(axis=1).sum() > 5
+    for one, other in itertools.combinations(products, 2):
+        assert (one.a != other.a).any(axis=1).sum() > 5
     if timings:  # the last launch's inputs are a permutation of an earlier launch's
-        assert (given[0][1] != given[1][1]).any(axis=1).all()
-        assert given[1][2] == pytest.approx(given[2][2])
-    first = draw(Cell("upc.kernel01", 20, 21, 22).problem(mmcore.kernels()["upc.kernel01"]), 3).a
-    assert np.array_equal(given[0][1], first) == (timing and bool(timings))
-
-
-@pytest.mark.parametrize("timings", [(), BRIEF])
-def test_wide_inputs_are_verified_first(monkeypatch: pytest.MonkeyPatch, timings: tuple[Timing, ...]) -> None:
-    given: list[Any] = []
-
-    def noted(problem: Any, accumulator: str, matrices: Any, *others: Any, **code: Any) -> Verification:
-        given.append(np.array(matrices.a))
-        return verify_product(problem, accumulator, matrices, *others, **code)
-
-    monkeypatch.setattr(verify_launches_module, "verify_product", noted)
-    cell = Cell("upc.kernel01", 20, 21, 22, seed=3, timings=timings, inputs="wide")
-    assert measure(cell, TimedEmulator(lambda source: 1e-3)).verified
-    problem = cell.problem(mmcore.kernels()["upc.kernel01"])
-    assert np.array_equal(given[0], draw_wide(problem, "float32", 3).a)
+        assert (products[0].a != products[1].a).any(axis=1).all()
+        assert products[1].sum_of_b == pytest.approx(products[2].sum_of_b)
+    problem = cell.problem(kernels()["upc.kernel01"])
+    assert np.array_equal(products[0].a, draw(problem, 3).a) == (timing and bool(timings))
+    products.clear()
+    assert measure(replace(cell, inputs="wide"), device).verified
+    assert np.array_equal(products[0].a, draw_wide(problem, "float32", 3).a)
 
 
 def test_a_prepared_cell_has_inputs_of_several_kinds_where_they_are_asked_for() -> None:

@@ -26,6 +26,7 @@ from mmcore.verify.mixture import draw_wide
 from tests.fuzzing.subjects import subjects
 from tests.kernel_sources import kernel_source
 from tests.narrowing import narrow, wide
+from tests.tables import table
 
 LAYOUTS = ("", "A", "B", "C", "AB", "AC", "BC", "ABC")
 M, N, K = 19, 23, 33
@@ -132,15 +133,12 @@ def test_factors_are_arguments(device: Device, cu_file: Path, alpha: float, beta
 @pytest.mark.parametrize(
     "result",
     [
-        pytest.param("0.5001f * sum + beta * C[row * ldc + column]", id="another alpha"),
-        pytest.param("alpha * (sum + beta * C[row * ldc + column])", id="C times alpha"),
-        pytest.param("alpha * sum", id="beta ignored"),
-        pytest.param("sum + beta * C[row * ldc + column]", id="alpha ignored"),
-        pytest.param("alpha * sum + C[row * ldc + column]", id="C not multiplied"),
-        pytest.param("alpha * sum - beta * C[row * ldc + column]", id="C subtracted"),
+        *("0.5001f * sum + beta * OLD", "alpha * (sum + beta * OLD)", "alpha * sum", "sum + beta * OLD"),
+        *("alpha * sum + OLD", "alpha * sum - beta * OLD"),
     ],
 )
 def test_wrong_factors(device: Device, cu_file: Path, result: str) -> None:
+    result = result.replace("OLD", "C[row * ldc + column]")
     kernel = own(cu_file, parameters=FACTORS, result=result, alpha=0.5, beta=-0.25)
     assert not measured(kernel, device).verified
 
@@ -335,52 +333,42 @@ def test_commands_say_operation_types_and_layout(shown: Kernel) -> None:
     assert said in run
     assert run.endswith("TEST PASS\n")
     assert "C=0.5AB+2C f32 with B and C by columns" in printed("list-kernels", "tests")
-    text = printed("show", "tests.own")
-    assert "by columns" in text
-    for document in (json.loads(printed("show", "tests.own", "--json")), measured_json()):
+    assert "by columns" in printed("show", "tests.own")
+    measured = json.loads(printed("run", "tests.own", "--size", "20", "--device", "emulator", "--json"))
+    for document in (
+        json.loads(printed("show", "tests.own", "--json")),
+        measured,
+        Result.from_json(measured).to_json(),
+    ):
         assert (document["column_major"], document["alpha"], document["beta"]) == ("BC", 0.5, 2)
         assert document["operation"] == "C=0.5AB+2C"
-
-
-def measured_json() -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(printed("run", "tests.own", "--size", "20", "--device", "emulator", "--json"))
-    again = Result.from_json(document)
-    assert (again.column_major, again.alpha, again.beta) == ("BC", 0.5, 2)
-    older = {name: value for name, value in document.items() if name not in ("column_major", "alpha", "beta")}
+    older = {name: value for name, value in measured.items() if name not in ("column_major", "alpha", "beta")}
     assert Result.from_json(older).column_major == ""
-    return document
 
 
-def test_a_narrow_sum_is_named(cu_file: Path) -> None:
-    kinds = {
-        ("float8_e4m3fn", "float22", "bfloat16"): "float8_e4m3fn→bfloat16 summed in float22",
-        ("float16", "float16", "float16"): "float16 summed in float16",
-        ("float16", "float32", "float16"): "float16",
-        ("int8", "int32", "int32"): "int8→int32",
-        ("tf32", "float32", "float32"): "tf32→float32",
-    }
-    for (dtype, accumulator, output), said in kinds.items():
-        assert own(cu_file, dtype=dtype, accumulator=accumulator, output=output).types == said
+@table(
+    "dtype accumulator output said",
+    """
+    float8_e4m3fn float22 bfloat16 float8_e4m3fn→bfloat16 summed in float22
+    float16 float16 float16 float16 summed in float16; float16 float32 float16 float16
+    int8 int32 int32 int8→int32; tf32 float32 float32 tf32→float32""",
+)
+def test_a_narrow_sum_is_named(cu_file: Path, dtype: str, accumulator: str, output: str, said: str) -> None:
+    assert own(cu_file, dtype=dtype, accumulator=accumulator, output=output).types == said
 
 
 # Inputs of all exponents.
 
 # Of A and B, the accumulator, and C.
-WIDE_TYPES = [
-    tuple(types.split())
-    for types in (
-        *("float32 float32 float32", "float64 float64 float64", "float16 float32 float32", "float16 float16 float16"),
-        *("bfloat16 float32 bfloat16", "tf32 float32 float32", "float8_e4m3fn float22 float32"),
-        *("float8_e4m3fn float32 float8_e4m3fn", "float8_e5m2 float22 bfloat16"),
-        *("int8 int32 int32", "uint8 int32 int32", "int32 int32 int32"),
-    )
-]
+WIDE_TYPES = """
+float32 float32 float32; float64 float64 float64; float16 float32 float32; float16 float16 float16
+bfloat16 float32 bfloat16; tf32 float32 float32; float8_e4m3fn float22 float32; float8_e4m3fn float32 float8_e4m3fn
+float8_e5m2 float22 bfloat16; int8 int32 int32; uint8 int32 int32; int32 int32 int32"""
 
 
 @pytest.mark.parametrize("k", [1, 40, 3000])
-@pytest.mark.parametrize("types", WIDE_TYPES, ids="-".join)
-def test_wide_inputs_neither_overflow_nor_vanish(types: tuple[str, str, str], k: int) -> None:
-    dtype, accumulator, output = types
+@table("dtype accumulator output", WIDE_TYPES)
+def test_wide_inputs_neither_overflow_nor_vanish(dtype: str, accumulator: str, output: str, k: int) -> None:
     for alpha in (1.0, 0.3, 100.0) if "int" not in dtype else (1.0,):
         problem = Problem(20, 30, k, dtype, output, alpha=alpha)
         matrices = draw_wide(problem, accumulator, 5)

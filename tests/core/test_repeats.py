@@ -29,28 +29,11 @@ from mmcore.verify.verify_launches import Verified, verify_launches
 from mmcore_emulator.adapter.device import EmulatedBuffer, Emulator
 from tests.conftest import DEVICES
 from tests.kernel_sources import kernel_source
+from tests.timed_emulator import ScriptedTimer
 
 Script = Callable[[int], float]
 """Seconds of one launch, by the number of the reading."""
-
-
-class ScriptedTimer:
-    """A timer that reads its times from a script."""
-
-    method = "a script"
-    resolution = 2e-7
-
-    def __init__(self, script: Script) -> None:
-        self._script = script
-        self.readings: list[float] = []
-        self.closed = False
-
-    def seconds(self, count: int) -> float:
-        self.readings.append(count * self._script(len(self.readings)))
-        return self.readings[-1]
-
-    def close(self) -> None:
-        self.closed = True
+RESOLUTION = 2e-7
 
 
 def always(seconds: float) -> Script:
@@ -95,57 +78,27 @@ class SharedCard:
         return round(total / 5e-7) * 5e-7
 
 
-class SharedTimer(ScriptedTimer):
-    """Reads what events on a shared card say of launches that always take equally long."""
-
-    def __init__(self, card: SharedCard, each: float) -> None:
-        super().__init__(always(each))
-        self._card = card
-
-    def seconds(self, count: int) -> float:
-        return self._card.seconds(super().seconds(count))
-
-
 class Comparison:
-    """A comparison by scripts: of launches on the same inputs, on fresh ones, and of the copies before either.
+    """The outcome of a comparison, with the timers that it read.
 
-    ``many`` are launches without copies, and ``same_copies`` those before launches on the same inputs; by default they
-    take as long as launches on the same inputs, and as other copies.
+    The timers are those of launches (True) and of the copies before them (False), each with the number of their inputs.
     """
 
     def __init__(
-        self,
-        loaded: LoadedKernel,
-        repeated: Script,
-        fresh: Script,
-        copies: Script,
-        *host_seconds: float | None,
-        many: Script | None = None,
-        same_copies: Script | None = None,
+        self, loaded: LoadedKernel, timers: dict[tuple[bool, int], ScriptedTimer], *host_seconds: float | None
     ) -> None:
-        same_copies = same_copies or copies
-        self.timers: dict[tuple[bool, int], ScriptedTimer] = {
-            (True, 0): ScriptedTimer(many or repeated),
-            (True, 1): ScriptedTimer(lambda reading: repeated(reading) + same_copies(reading)),
-            (False, 1): ScriptedTimer(same_copies),
-            (True, 2): ScriptedTimer(fresh),
-            (False, 2): ScriptedTimer(copies),
-        }
-        self._compare(loaded, *host_seconds)
-
-    def _compare(self, loaded: LoadedKernel, *host_seconds: float | None) -> None:
+        self.timers, self.device = timers, Emulator()
         self.refresh: Sequence[Refresh] = ()
-        self.device = Emulator()
         verification = Verification(verified=True, max_error=0.0, mismatch=None, method="made up", wrong=0, compared=64)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(loaded.module, "timer", self._timer)
             first, launched = host_seconds or (1e9, None)
             assert first is not None
             verified = Verified(verification, (), first)
-            compared = compare_repeats(loaded, loaded.plan.problem, 1, self.device, verified, launched)
-        self.found = list(compared.violations)
-        assert compared.verification
-        self.note = compared.verification.method
+            outcome = compare_repeats(loaded, loaded.plan.problem, 1, self.device, verified, launched)
+        self.found = list(outcome.violations)
+        assert outcome.verification
+        self.note = outcome.verification.method
         self.readings = [timer.readings for timer in self.timers.values()]
         assert all(timer.closed or not timer.readings for timer in self.timers.values())
 
@@ -153,23 +106,48 @@ class Comparison:
         self.refresh = (*self.refresh, *refresh) if calls else self.refresh
         return self.timers[bool(calls), len(refresh)]
 
-
-class OnASharedCard(Comparison):
-    """A comparison on a card that other processes use."""
-
-    def __init__(self, loaded: LoadedKernel, card: SharedCard, repeated: float, fresh: float, copies: float) -> None:
-        self.timers = {
-            (True, 0): SharedTimer(card, repeated),
-            (True, 1): SharedTimer(card, repeated + copies),
-            (False, 1): SharedTimer(card, copies),
-            (True, 2): SharedTimer(card, fresh + copies),
-            (False, 2): SharedTimer(card, copies),
-        }
-        self._compare(loaded)
-
     @property
     def verdict(self) -> str:
         return "accused" if self.found else "unclear" if "cannot tell" in self.note else "innocent"
+
+
+def compared(
+    loaded: LoadedKernel,
+    repeated: Script,
+    fresh: Script,
+    copies: Script,
+    *host_seconds: float | None,
+    many: Script | None = None,
+    same_copies: Script | None = None,
+) -> Comparison:
+    """Compare by scripts: launches on the same inputs, on fresh ones, and the copies before either.
+
+    ``many`` are launches without copies, and ``same_copies`` those before launches on the same inputs; by default they
+    take as long as launches on the same inputs, and as other copies.
+    """
+    same = same_copies or copies
+    scripts: dict[tuple[bool, int], Script] = {
+        (True, 0): many or repeated,
+        (True, 1): lambda reading: repeated(reading) + same(reading),
+        (False, 1): same,
+        (True, 2): fresh,
+        (False, 2): copies,
+    }
+    return Comparison(loaded, {which: scripted(each) for which, each in scripts.items()}, *host_seconds)
+
+
+def scripted(script: Script) -> ScriptedTimer:
+    return ScriptedTimer(lambda count, number: count * script(number), RESOLUTION)
+
+
+def on_a_shared_card(loaded: LoadedKernel, card: SharedCard, own: float, fresh: float, copies: float) -> str:
+    """Return the verdict on a kernel on a card that other processes use, whose launches always take equally long."""
+
+    def timer(each: float) -> ScriptedTimer:
+        return ScriptedTimer(lambda count, number: card.seconds(count * each), RESOLUTION)
+
+    seconds = {(True, 0): own, (True, 1): own + copies, (False, 1): copies, (True, 2): fresh + copies}
+    return Comparison(loaded, {which: timer(each) for which, each in {**seconds, (False, 2): copies}.items()}).verdict
 
 
 SLICES = (5e-4, 2.5e-3)
@@ -183,7 +161,7 @@ def test_a_kernel_that_does_the_same_work_is_not_accused_on_a_shared_card(
     loaded: LoadedKernel, seconds: float, copies: float, share: float, slices: tuple[float, float]
 ) -> None:
     cards = (SharedCard(seed, share, slices) for seed in range(6))
-    verdicts = [OnASharedCard(loaded, card, seconds, 1.05 * seconds, copies).verdict for card in cards]
+    verdicts = [on_a_shared_card(loaded, card, seconds, 1.05 * seconds, copies) for card in cards]
     assert "accused" not in verdicts
     if share <= 0.3 and seconds < 1e-3:
         assert set(verdicts) == {"innocent"}
@@ -195,7 +173,7 @@ def test_remembering_is_found_on_a_shared_card(
     loaded: LoadedKernel, seconds: float, copies: float, share: float
 ) -> None:
     cards = (SharedCard(seed, share, SLICES) for seed in range(6))
-    verdicts = [OnASharedCard(loaded, card, seconds, 3 * seconds, copies).verdict for card in cards]
+    verdicts = [on_a_shared_card(loaded, card, seconds, 3 * seconds, copies) for card in cards]
     assert "innocent" not in verdicts
     if share <= 0.3:
         assert set(verdicts) == {"accused"}
@@ -203,7 +181,7 @@ def test_remembering_is_found_on_a_shared_card(
 
 def test_the_method_of_verification_names_an_unclear_comparison(loaded: LoadedKernel) -> None:
     noise = random.Random(1)
-    made = Comparison(loaded, *(lambda reading: noise.uniform(1e-4, 9e-4),) * 3)
+    made = compared(loaded, *(lambda reading: noise.uniform(1e-4, 9e-4),) * 3)
     assert not made.found
     assert made.note == (
         "made up; cannot tell whether repeated launches do the whole work: readings of their time differ too much"
@@ -213,19 +191,19 @@ def test_the_method_of_verification_names_an_unclear_comparison(loaded: LoadedKe
 def test_repeated_launches_that_seem_to_take_no_time_are_no_proof(loaded: LoadedKernel) -> None:
     """Copies that took longer, whenever they were read, than copies and a launch: the difference is not above 0."""
     scripts = always(8e-6), always(8.19e-6 + 1e-5), always(1e-5)
-    assert not Comparison(loaded, *scripts, same_copies=always(1.9e-5), many=always(8e-6)).found
+    assert not compared(loaded, *scripts, same_copies=always(1.9e-5), many=always(8e-6)).found
 
 
 @pytest.mark.parametrize("seconds", [2e-6, 1e-4, 1e-2, 1.1, 30.0])
 def test_a_kernel_that_does_the_same_work_each_time_is_not_accused(loaded: LoadedKernel, seconds: float) -> None:
-    made = Comparison(loaded, always(seconds), always(1.2 * seconds + 4e-6), always(4e-6))
+    made = compared(loaded, always(seconds), always(1.2 * seconds + 4e-6), always(4e-6))
     assert not made.found
     assert max(map(len, made.readings)) <= 15
 
 
 @pytest.mark.parametrize("seconds", [2e-5, 1e-4, 1e-2, 1.1, 30.0])
 def test_a_kernel_that_is_faster_when_repeated_is_accused(loaded: LoadedKernel, seconds: float) -> None:
-    made = Comparison(loaded, always(seconds), always(1.4 * seconds + 4e-6), always(4e-6))
+    made = compared(loaded, always(seconds), always(1.4 * seconds + 4e-6), always(4e-6))
     assert [str(violation) for violation in made.found] == [
         f"unrepeatable: launched again on the same inputs it takes {seconds * 1e6:.2f} µs, "
         f"but {1.4 * seconds * 1e6:.2f} µs on fresh ones: repeated launches do not do the whole work"
@@ -233,25 +211,25 @@ def test_a_kernel_that_is_faster_when_repeated_is_accused(loaded: LoadedKernel, 
 
 
 def test_copies_of_the_same_inputs_may_be_faster_than_those_of_fresh_ones(loaded: LoadedKernel) -> None:
-    assert not Comparison(loaded, always(8e-6), always(18e-6), always(10e-6), same_copies=always(6e-6)).found
+    assert not compared(loaded, always(8e-6), always(18e-6), always(10e-6), same_copies=always(6e-6)).found
 
 
 @pytest.mark.parametrize(("many", "accused"), [(6e-5, False), (4e-5, True)])
 def test_back_to_back_launches_may_be_a_bit_faster(loaded: LoadedKernel, many: float, accused: bool) -> None:
     """Such launches find other data in L2, but a launch that is too fast may have found its work already done."""
-    made = Comparison(loaded, always(1e-4), always(1e-4), always(0.0), many=always(many))
+    made = compared(loaded, always(1e-4), always(1e-4), always(0.0), many=always(many))
     assert bool(made.found) == accused
 
 
 def test_a_launch_that_fails_is_what_is_found(loaded: LoadedKernel, monkeypatch: pytest.MonkeyPatch) -> None:
     failure = Violation("launch-failure", "it failed", fatal=True)
     monkeypatch.setattr(loaded.module, "run", lambda calls: [failure])
-    assert Comparison(loaded, always(1e-4), always(1e-4), always(0.0)).found == [failure]
+    assert compared(loaded, always(1e-4), always(1e-4), always(0.0)).found == [failure]
 
 
 def test_each_reading_has_as_many_launches_on_the_one_inputs_as_on_the_other(loaded: LoadedKernel) -> None:
     for seconds in (2.9e-4, 5e-3, 0.3):
-        made = Comparison(loaded, always(seconds), always(seconds), always(0.0))
+        made = compared(loaded, always(seconds), always(seconds), always(0.0))
         counts = {round(reading / seconds) for reading in made.timers[True, 2].readings} - {1}  # 1 to find out how long
         assert len(counts) == 1
         assert all(count > 0 and count % 2 == 0 for count in counts)
@@ -259,9 +237,9 @@ def test_each_reading_has_as_many_launches_on_the_one_inputs_as_on_the_other(loa
 
 def test_disturbed_first_readings_mislead_it_neither_way(loaded: LoadedKernel) -> None:
     right, wrong = 1e-4, 1.4e-4
-    assert not Comparison(loaded, always(right), disturbed(right, until=6, by=3e-4), always(4e-6)).found
-    assert Comparison(loaded, disturbed(right, until=6, by=3e-4), always(wrong), always(4e-6)).found
-    assert Comparison(loaded, always(right), always(wrong), disturbed(4e-6, until=6, by=1e-4)).found
+    assert not compared(loaded, always(right), disturbed(right, until=6, by=3e-4), always(4e-6)).found
+    assert compared(loaded, disturbed(right, until=6, by=3e-4), always(wrong), always(4e-6)).found
+    assert compared(loaded, always(right), always(wrong), disturbed(4e-6, until=6, by=1e-4)).found
 
 
 def uneven(reading: int) -> float:
@@ -286,21 +264,21 @@ def slower(reading: int) -> float:
 def test_how_often_times_are_read(
     loaded: LoadedKernel, repeated: float, fresh: Script, copies: Script, accused: bool, counts: list[int]
 ) -> None:
-    made = Comparison(loaded, always(repeated), fresh, copies)
+    made = compared(loaded, always(repeated), fresh, copies)
     assert len(made.found) == accused
     assert [len(readings) for readings in made.readings] == counts
 
 
 def test_a_launch_that_took_no_longer_than_the_timed_ones_is_comparison_enough(loaded: LoadedKernel) -> None:
     scripts = always(0.05), always(1.0), always(0.0)
-    assert not Comparison(loaded, *scripts, 0.06, 0.05).found
-    assert Comparison(loaded, *scripts, 0.07, 0.05).found
-    assert Comparison(loaded, *scripts, 0.01, None).found
-    assert Comparison(loaded, always(1e-6), always(0.05), always(0.0), 0.05, 1e-6).found
+    assert not compared(loaded, *scripts, 0.06, 0.05).found
+    assert compared(loaded, *scripts, 0.07, 0.05).found
+    assert compared(loaded, *scripts, 0.01, None).found
+    assert compared(loaded, always(1e-6), always(0.05), always(0.0), 0.05, 1e-6).found
 
 
 def test_fresh_launches_find_other_inputs_and_no_product_in_turns(loaded: LoadedKernel) -> None:
-    made = Comparison(loaded, always(1e-4), always(1e-4), always(0.0))
+    made = compared(loaded, always(1e-4), always(1e-4), always(0.0))
     same, first, second = ({copy.target.label: copy for copy in refresh} for refresh in made.refresh)
     assert set(first) == set(second) == {"A", "B", "C"}
     for label in "ABC":
@@ -313,7 +291,7 @@ def test_fresh_launches_find_other_inputs_and_no_product_in_turns(loaded: Loaded
 
 
 def test_repeated_launches_find_their_product(loaded: LoadedKernel) -> None:
-    *_, copy = Comparison(loaded, always(1e-4), always(1e-4), always(0.0)).refresh[0]
+    *_, copy = compared(loaded, always(1e-4), always(1e-4), always(0.0)).refresh[0]
     matrices = draw(loaded.plan.problem, 1)
     product = np.frombuffer(bytes(copy.source.array.content), np.float32)  # type: ignore[attr-defined]
     np.testing.assert_allclose(product[:64].reshape(8, 8), matrices.a @ matrices.b, rtol=1e-5)
@@ -321,7 +299,7 @@ def test_repeated_launches_find_their_product(loaded: LoadedKernel) -> None:
 
 def test_a_lack_of_memory_skips_the_comparison(loaded: LoadedKernel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mmcore_emulator.adapter.device.host_memory_bytes", lambda: 4 * loaded.plan.device_bytes)
-    made = Comparison(loaded, always(1e-6), always(1.0), always(0.0))
+    made = compared(loaded, always(1e-6), always(1.0), always(0.0))
     assert made.found == [] == [reading for readings in made.readings for reading in readings]
 
 
@@ -336,7 +314,7 @@ def test_the_inputs_are_freed_afterwards(loaded: LoadedKernel, monkeypatch: pyte
 
     monkeypatch.setattr(EmulatedBuffer, "close", lambda buffer: closed.append(buffer))
     monkeypatch.setattr("tests.core.test_repeats.Emulator", Noting)
-    Comparison(loaded, always(1e-4), always(1e-4), always(0.0))
+    compared(loaded, always(1e-4), always(1e-4), always(0.0))
     assert len(opened) == 9
     assert closed == opened[::-1]
 
@@ -344,33 +322,12 @@ def test_the_inputs_are_freed_afterwards(loaded: LoadedKernel, monkeypatch: pyte
 # On a GPU that other processes use.
 
 LOAD = """
-import sys, time
-import numpy
-from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
-
-gpu = Device()
-gpu.set_current()
-stream = gpu.create_stream()
-source = '''extern "C" __global__ void busy(float* out, int count)
-{
-    float x = threadIdx.x;
-    for (int i = 0; i < count; ++i)
-        x = x * 0.999f + 1.0f;
-    if (x < 0.0f)
-        *out = x;
-}'''
-capability = gpu.compute_capability
-arch = f"sm_{capability.major}{capability.minor}"
-kernel = Program(source, "c++", ProgramOptions(arch=arch)).compile("cubin").get_kernel("busy")
-config = LaunchConfig(grid=1024, block=256)
-end, begun = time.monotonic() + 120, False
-while time.monotonic() < end:
-    for count in (100, 100_000, 10_000):
-        launch(stream, config, kernel, numpy.uint64(0), numpy.int32(count))
-    stream.sync()
-    if not begun:
-        print("busy", flush=True)
-        begun = True
+from mmcore.cell import Cell, Timing
+from mmcore.executor.choose_device import open_device
+from mmcore.measure import Phases, measure
+phases = Phases(lambda phase: print("busy", flush=True) if phase == "time" else None)
+timing = Timing(max_seconds=120.0, min_rounds=1)
+measure(Cell("upc.kernel11", 640, 640, 640, timings=(timing,)), open_device("cuda"), phases=phases)
 """
 
 REMEMBERS = kernel_source("remembers")

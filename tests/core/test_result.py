@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mmcore import Dim3, Result
+from mmcore import Dim3, MmcoreError, Result
 from mmcore.cell import Cell, Timing
 from mmcore.devices.violations import Violation
 from mmcore.result import LaunchRecord
@@ -51,6 +51,9 @@ RESULT = Result(
     peak_flops=1.2e9,
     figures={"occupancy": 0.5, "kernel": 1.0},
     phases={"plan": 0.125, "verify": 3.0},
+    hazards="none at 2×3×4",
+    warnings=("a fault at 7×7×7",),
+    sizes=({"m": 7, "n": 7, "k": 7, "why": "n % 8", "right": False},),
 )
 WRONG = replace(
     RESULT,
@@ -117,10 +120,8 @@ def test_json_of_a_cell_that_was_not_launched_has_nothing_of_launches() -> None:
 @pytest.mark.parametrize("result", [RESULT, WRONG], ids=["right", "wrong"])
 def test_nothing_of_a_result_is_lost_in_json(result: Result) -> None:
     assert Result.from_json(json.loads(json.dumps(result.to_json(), allow_nan=False))) == result
-
-
-def test_a_rate_is_no_part_of_a_peak_that_is_not_known() -> None:
-    assert replace(RESULT, peak_flops=None).to_json()["percent_of_peak"] is None
+    with pytest.raises(MmcoreError, match="of version 1; this mmcore reads version 2"):
+        Result.from_json({**result.to_json(), "schema": 1})
 
 
 @pytest.mark.parametrize(
@@ -213,7 +214,7 @@ def test_of_several_launches_the_most_that_one_takes_counts() -> None:
         assert (document["block"], document["grid"]) == (list(launched[0].block), list(launched[0].grid))
 
 
-def test_only_a_device_without_timing_has_the_time_of_an_emulation() -> None:
-    for timing in (True, False):
-        document = replace(WRONG, supports_timing=timing).to_json()
-        assert document["emulation_ms"] == (None if timing else 250.0)
+def test_a_rate_is_part_of_a_known_peak_and_only_a_device_without_timing_has_the_time_of_an_emulation() -> None:
+    assert replace(RESULT, peak_flops=None).to_json()["percent_of_peak"] is None
+    emulated = [replace(WRONG, supports_timing=timing).to_json()["emulation_ms"] for timing in (True, False)]
+    assert emulated == [None, 250.0]

@@ -1,71 +1,23 @@
-"""A package outside the repository adds kernels and a figure through an entry point alone."""
+"""A package outside the repository, that of the plugin reference, adds kernels and a figure by entry points alone."""
 
 from __future__ import annotations
 
 import json
-import sys
+import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from mmcore.registry import registry
-from tests.command_line import mmcore
+from tests.command_line import install, installed, mmcore
 
-PYPROJECT = """\
-[build-system]
-requires = ["setuptools>=77"]
-build-backend = "setuptools.build_meta"
-
-[project]
-name = "acme-kernels"
-version = "1.0"
-dependencies = ["mmcore-cuda>=0.3,<0.4"]
-
-[project.entry-points.mmcore]
-"acme.columns" = "acme_kernels.columns"
-
-[tool.setuptools.packages.find]
-include = ["acme_kernels*"]
-
-[tool.setuptools.package-data]
-"*" = ["*.cu", "*.cuh", "*.h"]
-"""
-
-MODULE = """\
-from mmcore import Int32Index, Kernel, ceil_div, hookimpl
-
-
-@hookimpl
-def mmcore_kernels():
-    return Kernel(
-        name="acme.columns",
-        title="one thread walks down a whole column of C",
-        configs=[{"block": (64,)}, {"block": (256,)}],
-        grid=lambda problem, config: (ceil_div(problem.n, config.block.x),),
-        constraints=(Int32Index(),),
-    )
-"""
-
-SOURCE = """\
-extern "C" __global__ void columns(const float* A, const float* B, float* C, int m, int n, int k)
-{
-    const int column = blockIdx.x * blockDim.x + threadIdx.x;
-    if (column >= n)
-        return;
-    for (int row = 0; row < m; ++row) {
-        float sum = 0.0f;
-        for (int p = 0; p < k; ++p)
-            sum += A[row * k + p] * B[p * n + column];
-        C[row * n + column] = sum;
-    }
-}
-"""
-
-HOOKS = """\
+PAGE = (Path(__file__).parents[2] / "docs" / "plugin-reference.md").read_text(encoding="utf-8")
+PACKAGE, _, _ = PAGE.partition("\n## What a kernel declares\n")
+SOURCE, MODULE, PYPROJECT = re.findall(r"^```(?:cuda|python|toml)\n(.*?)^```", PACKAGE, re.MULTILINE | re.DOTALL)
+ENTRY_POINTS = tomllib.loads(PYPROJECT)["project"]["entry-points"]["mmcore"]
+FIGURE = """
 from mmcore import hookimpl
-
-
 @hookimpl
 def mmcore_figures(kernel, device):
     return {"acme_launches": len(kernel.plan.launches)}
@@ -73,29 +25,24 @@ def mmcore_figures(kernel, device):
 
 
 @pytest.fixture(autouse=True)
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Install a third party's package for the duration of a test."""
+def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Install the package of the page, and a figure, for the duration of a test."""
     files = {
         "acme_kernels/__init__.py": "",
         "acme_kernels/columns.py": MODULE,
         "acme_kernels/columns.cu": SOURCE,
-        "acme_kernels/hooks.py": HOOKS,
         "acme_kernels-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: acme-kernels\nVersion: 1.0\n",
-        "acme_kernels-1.0.dist-info/entry_points.txt": (
-            "[mmcore]\nacme.columns = acme_kernels.columns\nacme.hooks = acme_kernels.hooks\n"
-        ),
+        "acme_kernels-1.0.dist-info/entry_points.txt": "[mmcore]\n"
+        + "".join(f"{name} = {module}\n" for name, module in ENTRY_POINTS.items()),
     }
     for name, text in files.items():
         path = tmp_path / "site" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    monkeypatch.syspath_prepend(tmp_path / "site")
+    install(tmp_path / "site", "acme-figures", "acme.figures", FIGURE)
     monkeypatch.chdir(tmp_path)
-    registry.cache_clear()
-    yield
-    registry.cache_clear()
-    for name in [name for name in sys.modules if name.startswith("acme_kernels")]:
-        del sys.modules[name]
+    with installed(tmp_path / "site"):
+        yield
 
 
 def test_its_kernel_is_listed_with_its_plugin_and_distribution() -> None:

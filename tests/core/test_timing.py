@@ -14,34 +14,15 @@ import pytest
 from mmcore.cell import BRIEFLY, Timing
 from mmcore.errors import DeviceError, KernelError
 from mmcore.timing import Time, measure_times
+from tests.timed_emulator import ScriptedTimer
 
 Reading = Callable[[int, int], float]
 """A function from a number of launches and the number of the reading to seconds."""
 
 
-class MadeUpTimer:
-    """A timer that records the requested counts."""
-
-    method = "made up"
-    resolution = 1e-4
-
-    def __init__(self, reading: Reading) -> None:
-        self._reading = reading
-        self.counts: list[int] = []
-        self.closed = False
-
-    def seconds(self, count: int) -> float:
-        assert len(self.counts) < 20_000
-        self.counts.append(count)
-        return self._reading(count, len(self.counts) - 1)
-
-    def close(self) -> None:
-        self.closed = True
-
-
 def measured(reading: Reading, **options: Any) -> tuple[Time, list[int]]:
     """Return the time that results from these readings, and the number of launches of each reading."""
-    timer = MadeUpTimer(reading)
+    timer = ScriptedTimer(reading)
     module = SimpleNamespace(timer=lambda calls, cold: timer)
     try:
         return measure_times([SimpleNamespace(module=module, calls=())], Timing(**options))[0], timer.counts  # type: ignore[list-item]
@@ -60,7 +41,7 @@ def in_turns(readings: Sequence[Reading], **options: Any) -> tuple[list[Time], l
 
         return read
 
-    timers = [MadeUpTimer(noting(number, reading)) for number, reading in enumerate(readings)]
+    timers = [ScriptedTimer(noting(number, reading)) for number, reading in enumerate(readings)]
     loaded: Any = [
         SimpleNamespace(module=SimpleNamespace(timer=lambda calls, cold: calls), calls=each) for each in timers
     ]
@@ -143,8 +124,8 @@ def test_brief_times_take_little_time(milliseconds: float, rounds: int, iteratio
 
 def test_cold_launches_are_timed_cold_and_copies_with_their_memory() -> None:
     module = SimpleNamespace(
-        timer=lambda calls, cold: MadeUpTimer(each_takes(4e-3 if cold else 1e-3)),
-        end_to_end_timer=lambda calls, up, down, pinned: MadeUpTimer(each_takes(2e-3 if pinned else 3e-3)),
+        timer=lambda calls, cold: ScriptedTimer(each_takes(4e-3 if cold else 1e-3)),
+        end_to_end_timer=lambda calls, up, down, pinned: ScriptedTimer(each_takes(2e-3 if pinned else 3e-3)),
     )
     loaded: Any = SimpleNamespace(module=module, calls=(), copies=lambda: ([], []))
     ways = [("kernel", "warm"), ("kernel", "cold"), ("end-to-end", "pageable"), ("end-to-end", "pinned")]

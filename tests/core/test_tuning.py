@@ -7,6 +7,7 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -44,12 +45,25 @@ def entry(block: int, size: int = 64, kernel: str = KERNEL, seconds: float = 1e-
     return {"kernel": kernel, "config": values, "m": size, "n": size, "k": size, "seconds": seconds, "provenance": {}}
 
 
+@contextmanager
+def plugin(name: str = "tuned", **hooks: Callable[[], Any]) -> Iterator[None]:
+    """Register a plugin until the block ends."""
+    failed, kernels = [*registry().failed], [*registry().kernels]
+    content = {hook: staticmethod(hookimpl(returning)) for hook, returning in hooks.items()}
+    registry().add(type("Plugin", (), content)(), name, f"acme-{name}")
+    try:
+        yield
+    finally:
+        registry().manager.unregister(name=f"acme-{name}:{name}")
+        registry().failed[:] = failed
+        for new in registry().kernels.keys() - kernels:
+            del registry().kernels[new]
+
+
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
     """Yield a function that writes the user's tuning file, or a plugin's."""
     monkeypatch.setenv("MMCORE_TUNING_DIR", str(tmp_path / "own"))
-    plugin = type("Plugin", (), {"mmcore_tuning": staticmethod(hookimpl(lambda: [tmp_path / "theirs"]))})()
-    registry().add(plugin, "tuned", "acme-tuned")
 
     def write(*entries: Mapping[str, Any], card: str = CARD, own: bool = True, like: Any = None) -> Path:
         path = file_of(card, own_folder() if own else tmp_path / "theirs")
@@ -58,8 +72,8 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
         path.write_text(json.dumps({"schema": SCHEMA, "card": card, **properties, "tuned": entries}))
         return path
 
-    yield write
-    registry().manager.unregister(name="acme-tuned:tuned")
+    with plugin(mmcore_tuning=lambda: [tmp_path / "theirs"]):
+        yield write
 
 
 class Card(EmulatedGpu):
@@ -184,6 +198,8 @@ def test_configs_that_a_kernel_has_no_more_or_that_do_not_fit_are_passed_over(wr
     found = mmcore.kernels()[KERNEL]
     small = DeviceProperties(card=CARD, threads_per_block=256)
     assert usual_config(found, found.problem(64, 64, 64), small)[0].id == "b16"
+    write(entry(24), {**entry(8), "config": {"self": 1}}, entry(0, kernel="ladder.f64.03_ring", BM=9999))
+    assert taken()[1] == taken(kernel="ladder.f64.03_ring")[1] == DEFAULT
 
 
 def test_what_follows_from_other_parameters_does_so_today(write: Write) -> None:
@@ -191,12 +207,6 @@ def test_what_follows_from_other_parameters_does_so_today(write: Write) -> None:
     found = mmcore.kernels()[TILES]
     config, origin = usual_config(found, found.problem(64, 64, 64), DeviceProperties(card=CARD))
     assert (config.block, origin) == ((32, 32, 1), "tuned for 64×64×64 on Test GPU (your own)")
-
-
-def test_a_config_that_is_none_of_the_kernels_own_is_not_taken(write: Write) -> None:
-    write(entry(24), {**entry(8), "config": {"self": 1}}, entry(0, kernel="ladder.f64.03_ring", BM=9999))
-    assert taken() == ("b32", DEFAULT)
-    assert taken(kernel="ladder.f64.03_ring")[1] == DEFAULT
 
 
 def test_every_config_has_one_id_however_it_is_named() -> None:
@@ -229,6 +239,10 @@ def test_tuned_configs_are_measured_beside_several_usual_ones_and_in_place_of_a_
         assert [origin for *_, origin in cases if origin] == ["tuned for 64×64×64 on Test GPU (your own)"]
 
 
+NO_ENTRY = "no kernel, sizes, time or config"
+WRONG = ({"m": 10**400}, {"m": True}, {"m": 16.5}, {"kernel": ["a"]}, {"seconds": 0}, {"seconds": float("inf")})
+
+
 def test_two_cards_have_two_files() -> None:
     names = ("NVIDIA H200", "カード A", "卡 A", "日本", "Test GPU (MIG 1g.5gb)", "Test GPU-MIG 1g 5gb", "x" * 300)
     assert len({file_of(name, Path()) for name in names}) == len(names)
@@ -243,16 +257,7 @@ def test_two_cards_have_two_files() -> None:
         ("[]", "TypeError"),
         ('{"schema": 9, "tuned": []}', "is of version 9; this mmcore reads version 1"),
         (json.dumps({"schema": 1, "card": CARD, "tuned": [{"kernel": KERNEL}]}), "TypeError"),
-        *(
-            (
-                json.dumps({"schema": 1, "card": CARD, "tuned": [{**entry(8), **wrong}]}),
-                "no kernel, sizes, time or config",
-            )
-            for wrong in (
-                *({"m": 10**400}, {"m": True}, {"m": 16.5}, {"kernel": ["a"]}),
-                *({"seconds": 0}, {"seconds": float("inf")}),
-            )
-        ),
+        *((json.dumps({"schema": 1, "card": CARD, "tuned": [{**entry(8), **each}]}), NO_ENTRY) for each in WRONG),
         ("[" * 100_000, "RecursionError"),
     ],
 )
@@ -278,16 +283,10 @@ def test_only_files_are_read(write: Write, capsys: pytest.CaptureFixture[str], m
 
 @pytest.mark.parametrize("returned", [5, "/", Path("/"), [5], [None]])
 def test_a_hook_that_returns_no_folders_costs_a_sentence(returned: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    plugin = type("Plugin", (), {"mmcore_tuning": staticmethod(hookimpl(lambda: returned))})()
-    before = [*registry().failed]
-    registry().add(plugin, "tuned", "acme-tuned")
-    try:
+    with plugin(mmcore_tuning=lambda: returned):
         for _ in range(3):
             all_tuned()
-        assert capsys.readouterr().err.count("warning: plugin tuned of acme-tuned failed in mmcore_tuning: ") == 1
-    finally:
-        registry().manager.unregister(name="acme-tuned:tuned")
-        registry().failed[:] = before
+    assert capsys.readouterr().err.count("warning: plugin tuned of acme-tuned failed in mmcore_tuning: ") == 1
 
 
 def test_check_and_profile_say_which_config_is_tuned() -> None:
@@ -425,49 +424,30 @@ def test_a_kernel_whose_nearest_config_does_not_fit_is_taken_with_the_next_one(w
     assert (chosen.kernel.name, chosen.config.id) == (multiples, "b8")
 
 
-@pytest.fixture
-def added() -> Iterator[Callable[[Kernel], None]]:
-    """Yield a function that registers a kernel."""
-    kernels: list[Kernel] = []
-    plugin = type("Plugin", (), {"mmcore_kernels": staticmethod(hookimpl(lambda: kernels))})()
-
-    def add(kernel: Kernel) -> None:
-        kernels.append(kernel)
-        registry().add(plugin, "added", "acme-added")
-
-    yield add
-    registry().manager.unregister(name="acme-added:added")
-    for kernel in kernels:
-        del registry().kernels[kernel.name]
-
-
 @pytest.mark.parametrize("label", ["A", "B"])
-def test_over_reads_are_avoided(
-    label: str, write: Write, gpu: Card, cu_file: Path, added: Callable[[Kernel], None]
-) -> None:
+def test_over_reads_are_avoided(label: str, write: Write, gpu: Card, cu_file: Path) -> None:
     def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
         return Launch(grid=(1,), block=config.block, over_read={label: 1})
 
     cu_file.write_text('extern "C" __global__ void f(const float* A, const float* B, float* C, int m, int n, int k) {}')
     kernel = Kernel(name="tests.reading", source=cu_file, configs=[{"block": (8, 8)}], launch=launch)
-    added(kernel)
     write(entry(8, kernel=kernel.name, seconds=1e-9), entry(0, kernel=TILES))
     a = normal(16, 16)
-    assert mmcore.best_kernel(a, a, device="cuda:1").kernel is kernel
-    assert mmcore.best_kernel(Torch(gpu, a), Torch(gpu, a)).kernel.name == TILES
+    with plugin("added", mmcore_kernels=lambda: kernel):
+        assert mmcore.best_kernel(a, a, device="cuda:1").kernel is kernel
+        assert mmcore.best_kernel(Torch(gpu, a), Torch(gpu, a)).kernel.name == TILES
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_out_may_be_by_columns(
-    order: Any, write: Write, gpu: Card, cu_file: Path, added: Callable[[Kernel], None]
-) -> None:
+def test_out_may_be_by_columns(order: Any, write: Write, gpu: Card, cu_file: Path) -> None:
     text = (PACKED + RIGHT).replace("LEADING", "").replace("const float*", "const signed char*").replace("OUT", "int")
     cu_file.write_text(text)
-    added(Kernel(name="tests.wide", source=cu_file, configs=[{"block": (8, 8)}], dtype="int8", output="int32"))
+    kernel = Kernel(name="tests.wide", source=cu_file, configs=[{"block": (8, 8)}], dtype="int8", output="int32")
     write(entry(8, kernel="tests.wide"))
     a = np.arange(-18, 18, dtype=np.int8).reshape(6, 6)
     out = Torch(gpu, np.zeros((6, 6), np.int32), order=order)
-    assert mmcore.matmul(Torch(gpu, a), Torch(gpu, a), out) is out
+    with plugin("added", mmcore_kernels=lambda: kernel):
+        assert mmcore.matmul(Torch(gpu, a), Torch(gpu, a), out) is out
     np.testing.assert_array_equal(out.content, a.astype(np.int32) @ a)
 
 

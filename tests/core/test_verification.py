@@ -106,7 +106,8 @@ def test_a_sum_in_a_narrow_type_is_accepted_and_nothing_is_not(dtype: str, k: in
     note = f", but one term of {k} can hide in the rounding of {dtype}"
     assert verification.method.endswith(note) == (k > 25)
     assert not verify_product(problem, "float32", matrices, narrow(total, dtype)).verified
-    assert found(verify_product(problem, dtype, matrices, narrow(np.zeros((M, N)), dtype))).got == 0
+    zeros = verify_product(problem, dtype, matrices, narrow(np.zeros((M, N)), dtype))
+    assert (found(zeros).got, 0 < zeros.wrong <= zeros.compared) == (0, True)
     assert not verify_product(problem, dtype, matrices, narrow(0.4 * (a @ b), dtype)).verified
     small = Problem(7, 9, k, dtype)
     assert verify_product(small, dtype, draw(small, seed=1), right(small, draw(small, seed=1))).verified
@@ -209,6 +210,8 @@ def test_a_mistake_is_found_where_it_is(mistake: str, k: int, dtype: str, regime
     if math.isfinite(mismatch.got):
         assert verification.max_error is not None
         assert verification.max_error >= abs(c[row, column] - expected[row, column]) * 0.999
+        assert mismatch.allowed is not None
+        assert 0 < mismatch.allowed <= abs(mismatch.got - mismatch.expected)
     else:
         assert verification.max_error is None
 
@@ -257,15 +260,6 @@ def test_of_several_mistakes_the_first_is_reported_and_all_are_counted(regime: s
 
 
 # The tolerance.
-
-
-@pytest.mark.parametrize("k", SIZES)
-def test_magnitudes_are_the_sums_of_the_terms(k: int) -> None:
-    problem = Problem(40, 30, k, "float64", beta=1)
-    matrices = draw(problem, seed=k)
-    [panel] = reference.panels(problem, matrices, np.arange(40))
-    terms = np.abs(matrices.a) @ np.abs(matrices.b) + np.abs(matrices.c) * (1 + math.sqrt(k) / 8)
-    np.testing.assert_allclose(panel.magnitude, terms, rtol=k * 2.0**-52)
 
 
 @pytest.mark.parametrize("computed_by", ["host", "device", "rows"])
@@ -497,7 +491,7 @@ def test_verifying_says_how_and_leaves_the_matrices_alone(regime: str) -> None:
     [
         (167.6, 0.0, {}, "expected 167.600000 - got 0.000000"),
         (167.6, math.nan, {}, "expected 167.600000 - got NaN"),
-        (1.0, math.nan, {"unwritten": True, "output": "float32"}, "expected 1.000000 - got NaN (never written)"),
+        (1.0, math.nan, {"unwritten": True}, "expected 1.000000 - got NaN (never written)"),
         (
             1,
             math.nan,
@@ -522,7 +516,9 @@ def test_verifying_says_how_and_leaves_the_matrices_alone(regime: str) -> None:
 )
 def test_a_mismatch_shows_enough_decimals(expected: float, got: float, more: dict[str, Any], text: str) -> None:
     mismatch = Mismatch(1, 640, expected, got, **more)
-    assert str(mismatch) == str(Mismatch.from_json(mismatch.to_json())) == f"1:640: {text}"
+    document = json.loads(json.dumps(mismatch.to_json(), allow_nan=False))
+    assert str(mismatch) == str(Mismatch.from_json(document)) == f"1:640: {text}"
+    assert json.dumps(Mismatch(1, 640, 1.0, math.inf).to_json(), allow_nan=False)
 
 
 @pytest.mark.parametrize(
@@ -550,11 +546,6 @@ def test_an_unwritten_element_is_reported_whatever_it_should_be() -> None:
     matrices = Matrices(np.zeros((2, 3), np.float32), np.zeros((3, 2), np.float32), poison((2, 2), "float32"))
     mismatch = found(verify_product(Problem(2, 2, 3), "float32", matrices, matrices.c))
     assert str(mismatch) == "0:0: expected 0.000000 - got NaN (never written)"
-
-
-def test_a_mismatch_that_is_not_finite_is_json_all_the_same() -> None:
-    for got in (math.nan, math.inf, -math.inf):
-        assert json.loads(json.dumps(Mismatch(1, 640, 1.0, got).to_json(), allow_nan=False))["got"] is None
 
 
 # Sampling and projections.
@@ -585,21 +576,6 @@ def test_no_kernel_can_foresee_the_sampled_rows(monkeypatch: pytest.MonkeyPatch)
 
 def suspects(problem: Problem, matrices: Matrices, c: Array, accumulator: str = "float32") -> list[int]:
     return list(suspect_rows(problem, accumulator, matrices, c, np.random.default_rng(1)))
-
-
-@pytest.mark.parametrize(
-    ("dtype", "output"),
-    [("float32", "float32"), ("float64", "float64"), ("float16", "float16"), ("bfloat16", "bfloat16")],
-)
-@pytest.mark.parametrize(("alpha", "beta"), [(1, 0), (1, 1.5), (-2, -1)])
-@pytest.mark.parametrize("k", [5, 17, 640])
-def test_no_row_of_a_right_product_is_suspect(k: int, alpha: float, beta: float, dtype: str, output: str) -> None:
-    problem = Problem(500, 200, k, dtype, output, alpha=alpha, beta=beta)
-    matrices = draw(problem, seed=k)
-    accumulator = "float64" if dtype == "float64" else "float32"
-    a, b = (widen(matrix, dtype).astype(accumulator) for matrix in (matrices.a, matrices.b))
-    c = alpha * (a @ b) + beta * widen(matrices.c, output).astype(accumulator) if beta else alpha * (a @ b)
-    assert not suspects(problem, matrices, narrow(c, output), accumulator)
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(1, 0), (2, 0), (-1, 2)])
@@ -648,17 +624,6 @@ def test_the_smallest_term_is_missed_in_no_row_at_8192() -> None:
     assert not suspects(problem, matrices, c)
     c[rows, columns] += np.array([-0.25, 0.25, -0.25], np.float32)
     assert suspects(problem, matrices, c) == rows
-
-
-def test_a_product_too_large_for_a_full_reference_is_sampled() -> None:
-    problem = Problem(2600, 2100, 2000, ldc=2112)
-    matrices = draw(problem, seed=1)
-    c = poison((2600, 2112), "float32")[:, :2100]
-    c[:] = matrices.a @ matrices.b
-    row, column = terms_too_many(-1)(np.random.default_rng(1), problem, matrices, c)
-    verification = verify_product(problem, "float32", matrices, c)
-    assert verification.method.startswith("32 rows")
-    assert place(verification) == (row, column)
 
 
 def test_memory_does_not_grow_with_the_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -740,21 +705,6 @@ def test_the_method_names_the_type_that_hides_a_term(
     assert method == begin + (f", but one term of 4096 can hide in the rounding of {hidden}" if hidden else "")
 
 
-@pytest.mark.parametrize("factor", [0.0, 0.4, -1.0])
-@pytest.mark.parametrize("types", [("bfloat16", "bfloat16"), ("float16", "float16"), ("float32", "float32")])
-def test_a_wrong_element_is_off_by_more_than_it_is_allowed(types: tuple[str, str], factor: float) -> None:
-    dtype, accumulator = types
-    problem = Problem(M, N, 2048, dtype)
-    matrices = draw(problem, seed=1)
-    c = narrow(factor * exact(problem, matrices), dtype)
-    verification = verify_product(problem, accumulator, matrices, c)
-    mismatch = found(verification)
-    assert mismatch.allowed is not None
-    assert 0 < mismatch.allowed <= abs(mismatch.got - mismatch.expected)
-    assert mismatch.expected == pytest.approx(exact(problem, matrices)[mismatch.row, mismatch.column])
-    assert 0 < verification.wrong <= verification.compared == M * N
-
-
 @pytest.mark.parametrize(
     ("dtype", "accumulator", "output", "least"),
     [
@@ -774,21 +724,6 @@ def test_subnormal_sums_have_a_tolerance(dtype: str, accumulator: str, output: s
     assert limit.last_bits == (4 * unit if (dtype, accumulator) == ("float32", "float16") else 0)
     inexact = limit.last_bits + limit.storing
     assert limit.selected(np.array([-8.0]))[0] == pytest.approx(8 * inexact + (least if inexact else 0))
-
-
-@pytest.mark.parametrize("kinds", [None, [0] * 50, [1] * 3 + [4] * 40 + [0] * 7, list(range(5)) + [6] * 45])
-@pytest.mark.parametrize("most", [1, 16, 40, 4096])
-def test_columns_are_projected_a_kind_at_a_time(
-    monkeypatch: pytest.MonkeyPatch, kinds: list[int] | None, most: int
-) -> None:
-    monkeypatch.setattr(reference, "BLOCK_COLUMNS", most)
-    blocks = list(reference._blocks(50, None if kinds is None else np.array(kinds)))
-    assert [column for block in blocks for column in range(50)[block]] == list(range(50))
-    for block in blocks:
-        assert 0 < block.stop - block.start <= most
-        assert len(set((kinds or [0] * 50)[block])) == 1
-    bounds = [block.start for block in blocks if block.start and kinds and kinds[block.start] != kinds[block.start - 1]]
-    assert len(bounds) == len(set(kinds or [0])) - 1
 
 
 @pytest.mark.parametrize("k", [64, 4096])

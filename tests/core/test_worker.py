@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import select
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from mmcore import DeviceError, MmcoreError, NoDevice, executor
+from mmcore import DeviceError, Kernel, MmcoreError, NoDevice
 from mmcore.cell import Cell, Timing
 from mmcore.errors import (
     CompileError,
@@ -27,6 +26,8 @@ from mmcore.errors import (
     SharedMemoryExceeded,
     TimeLimit,
     UnsupportedInstruction,
+    error_from_json,
+    error_to_json,
 )
 from mmcore.executor import IN_PROCESS, end_workers, measure_cell, run, worker_client
 from mmcore.executor import worker as worker_module
@@ -160,6 +161,30 @@ def test_an_error_is_the_same_as_in_the_callers_process(tmp_path: Path) -> None:
     (tmp_path / "broken.cu").write_text(RIGHT.replace("float sum", "nonsense sum"))
     with pytest.raises(CompileError, match=r"broken\.cu\(3\): error"):
         measure_cell(broken)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        *(DeviceError("out of memory"), UnsupportedInstruction("wgmma"), TimeLimit("late")),
+        ConstraintViolation("acme.fast", ["n is odd", "m is even"]),
+        SharedMemoryExceeded("acme.fast", ["a block asks for 1 byte"]),
+    ],
+)
+def test_an_error_survives_json(error: MmcoreError) -> None:
+    again = error_from_json(json.loads(json.dumps(error_to_json(error))))
+    assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+
+
+@pytest.mark.parametrize(("value", "own"), [("1", True), ("0", False), ("", False)])
+def test_a_variable_keeps_work_in_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str, own: bool
+) -> None:
+    monkeypatch.setenv(IN_PROCESS, value)
+    assert (worker() == os.getpid()) == own
+    asked = cell(tmp_path, "right", device="emulator", timings=())
+    nameless = Kernel(name="tests.nameless", source=tmp_path / "right.cu", configs=[{"block": 8}])
+    assert measure_cell(replace(asked, kernel=nameless.name), kernel=nameless).verified, "no other process knows it"
 
 
 def test_phases_that_follow_each_other_for_ever_reach_the_time_limit(scripted: Callable[..., WorkerProcess]) -> None:
@@ -326,18 +351,6 @@ def test_the_worker_ends_with_that_process_when_its_answer_was_not_read() -> Non
     assert asking._process.wait(60) == 0
 
 
-def test_cells_and_results_survive_json(tmp_path: Path) -> None:
-    asked = cell(tmp_path, "right", 12, seed=3, lda=20, config={"block": [4, 4, 1]}, timeout=9.5)
-    assert Cell.from_json(json.loads(json.dumps(asked.to_json()))) == asked
-    for name in ("right", "tires"):
-        result = measured(tmp_path, name, 12)
-        assert Result.from_json(json.loads(json.dumps(result.to_json()))).to_json() == result.to_json()
-    with pytest.raises(MmcoreError, match="of version 0; this mmcore reads version 1"):
-        Cell.from_json({**asked.to_json(), "schema": 0})
-    with pytest.raises(MmcoreError, match="of version 1; this mmcore reads version 2"):
-        Result.from_json({**result.to_json(), "schema": 1})
-
-
 def test_a_device_has_time_to_stop_a_kernel_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     given_up: list[float] = []
     monkeypatch.setattr(worker_module, "_give_up", lambda connection, phase, limit, thread: given_up.append(limit))
@@ -353,39 +366,6 @@ def test_a_device_has_time_to_stop_a_kernel_itself(monkeypatch: pytest.MonkeyPat
     assert (answer, given_up) == ({"result": "stopped", "lost": False}, [])
 
 
-@pytest.mark.parametrize(
-    ("phase", "said"),
-    [
-        ("plan", "its launch rule or a constraint had not answered after 2.5 s, at test_worker.py:"),
-        ("compile", "the compiler had not ended after 2.5 s"),
-        ("verify", "the kernel had not ended after 2.5 s"),
-        ("time", "the kernel had not ended, launched to be timed, after 2.5 s"),
-        ("allocate", "the phase 'allocate' had not ended after 2.5 s"),
-    ],
-)
-def test_a_worker_says_where_the_limit_found_it(monkeypatch: pytest.MonkeyPatch, phase: str, said: str) -> None:
-    sent: list[Any] = []
-    monkeypatch.setattr(worker_module, "_send", lambda connection, message: sent.append(message))
-    monkeypatch.setattr(os, "_exit", lambda status: sent.append(status))
-    connection: Any = None
-    worker_module._give_up(connection, phase, 2.5, threading.get_ident())
-    message, status = sent
-    assert (message["error"], message["lost"], status) == ("TimeLimit", True, 1)
-    assert re.fullmatch(re.escape(said) + r"\d*", message["text"])
-
-
-@pytest.mark.parametrize(("value", "here"), [("1", True), ("0", False), ("", False), (None, False)])
-def test_a_variable_keeps_work_in_process(monkeypatch: pytest.MonkeyPatch, value: str | None, here: bool) -> None:
-    if value is not None:
-        monkeypatch.setenv(IN_PROCESS, value)
-    there = SimpleNamespace(alive=True, ask=lambda *asked: "there")
-    monkeypatch.setattr(executor, "call", lambda *asked: "here")
-    monkeypatch.setitem(executor._workers, "fragile:0", there)
-    assert run("fragile:0", DESCRIBE) == ("here" if here else "there")
-    kernel: Any = object()
-    assert run("fragile:0", DESCRIBE, kernel=kernel) == "here"
-
-
 @pytest.mark.parametrize("step", [1, 7, 1000])
 def test_a_message_is_sent_whole_however_little_a_connection_takes_at_a_time(step: int) -> None:
     sent = bytearray()
@@ -397,38 +377,6 @@ def test_a_message_is_sent_whole_however_little_a_connection_takes_at_a_time(ste
     worker_module._send(SimpleNamespace(write=write), {"result": "m×n " * 50})  # type: ignore[arg-type]
     assert sent.endswith(b"\n")
     assert json.loads(sent) == {"result": "m×n " * 50}
-
-
-ERRORS = (
-    DeviceError("out of memory"),
-    ConstraintViolation("acme.fast", ["n is odd", "m is even"]),
-    SharedMemoryExceeded("acme.fast", ["a block asks for 1 byte"]),
-    UnsupportedInstruction("wgmma"),
-    TimeLimit("late"),
-)
-
-
-def test_errors_cross_the_processes(monkeypatch: pytest.MonkeyPatch, scripted: Callable[..., WorkerProcess]) -> None:
-    answers = []
-    for error in (*ERRORS, ValueError("of no class of ours")):
-
-        def fail(*asked: object, error: Exception = error) -> None:
-            raise error
-
-        monkeypatch.setattr(worker_module, "call", fail)
-        with open(os.devnull, "r+b", buffering=0) as connection:
-            request: dict[str, Any] = {"target": "module:function", "arguments": [], "timeout": None}
-            answers.append(json.dumps(worker_module._answer("fragile:0", request, connection)))
-    answering = "for answer in sys.argv[1:-1]:\n    connection.recv(1 << 16)\n    send(**json.loads(answer))\n"
-    process = scripted(f"{answering}connection.recv(1)", *answers)
-    for expected in (*ERRORS, MmcoreError("ValueError: of no class of ours")):
-        with pytest.raises(MmcoreError) as raised:
-            process.ask("module:function", [], None)
-        assert type(raised.value) is type(expected)
-        assert str(raised.value) == str(expected)
-        assert getattr(raised.value, "reasons", None) == getattr(expected, "reasons", None)
-    assert process.alive
-    process.end()
 
 
 def test_ctrl_c_in_the_terminal_is_for_the_command_alone() -> None:

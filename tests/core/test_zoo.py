@@ -20,7 +20,6 @@ from pytest_benchmark.stats import Stats
 
 from bench.studies import zoo_comparison
 from bench.studies.study import ROOT
-from bench.studies.zoo_comparison import measured
 from mmcore.registry import registry
 from tests.command_line import mmcore, process
 from tests.conftest import DEVICES
@@ -107,18 +106,6 @@ def test_a_command_finds_errors_that_a_benchmark_cannot(plugin: BadPlugin, tmp_p
     result = mmcore(*shlex.split(plugin.command), site=install(tmp_path, (plugin.name,)))
     assert result.exit_code == (0 if "warning" in plugin.shown else 1)
     assert re.search(plugin.shown, result.stdout), result.stdout
-
-
-def test_a_kernel_whose_name_two_plugins_claim_is_not_measured_and_the_others_are(tmp_path: Path) -> None:
-    site = install(tmp_path, (GOOD, "claims_a_name"))
-    module = site / "zoo_claims_a_name" / "__init__.py"
-    module.write_text(module.read_text().replace("upc.kernel11_naive_guard", "upc.kernel01"))
-    run = measured("emulator", site, ("upc.kernel0?", "zoo.*"))
-    assert {cell.split("-")[0] for cell in run.medians} == {"upc.kernel00", "zoo.good"}
-    (warning,) = run.warnings
-    assert warning.startswith(
-        "kernel 'upc.kernel01' is brought by upc.kernel01 of mmcore-cuda and zoo.claims_a_name of"
-    )
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from mmcore import Kernel
 from mmcore.cli import main
 from mmcore.registry import DISTRIBUTION, registry
 from mmcore_tools.experiments.preset import presets
-from tests.core import test_third_party
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -86,13 +85,6 @@ def test_the_experiments_page_lists_every_preset() -> None:
     table, _, _ = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8").partition("\n## ")
     ours = {name for name, each in presets(registry()).items() if each.origin.distribution == DISTRIBUTION}
     assert set(re.findall(r"^\| `([a-z0-9-]+)` \|", table, re.MULTILINE)) == ours
-
-
-def test_the_plugin_references_package_is_the_one_that_the_tests_install() -> None:
-    reference = (ROOT / "docs" / "plugin-reference.md").read_text(encoding="utf-8")
-    package, _, _ = reference.partition("\n## What a kernel declares\n")
-    blocks = re.findall(r"^```(?:cuda|python|toml)\n(.*?)^```", package, re.MULTILINE | re.DOTALL)
-    assert blocks == [test_third_party.SOURCE, test_third_party.MODULE, test_third_party.PYPROJECT]
 
 
 def test_the_plugin_reference_says_what_each_of_a_kernels_fields_is() -> None:

@@ -67,15 +67,6 @@ def test_the_pages_engine_loses_nothing_when_one_of_its_processes_is_killed(
 # The runs on two cards
 
 
-def test_a_run_takes_the_place_of_one_before(tmp_path: Path) -> None:
-    path, run = tmp_path / "cards.json", {"seconds": 1.0, "results": 1, "said": [], "machine_info": {}}
-    for cells in ({"x": ["cuda:0", 1.0, 1980], "y": ["cuda:0", 2.0, 1980]}, {"x": ["cuda:0", 3.0, 1980]}):
-        cards.add(path, "first", "", {**run, "cells": cells})
-    document = json.loads(path.read_text())
-    assert [each["run"] for each in document["runs"]] == ["first"]
-    assert [each["first"][1] for each in document["cells"] if "first" in each] == [3.0]
-
-
 def test_a_node_is_killed_with_all_that_it_has_started() -> None:
     start = "import subprocess, sys; subprocess.Popen(['sleep', '60']); print(flush=True); sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-c", start], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as node:
@@ -87,8 +78,6 @@ def test_a_node_is_killed_with_all_that_it_has_started() -> None:
 
 
 def test_the_table_compares_a_card_with_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    saved = {"extra_info": {"place": "node1 cuda:0", "device": "cuda:0", "conditions": {}}, "stats": {"median": 2e-6}}
-    assert cards._cell(saved, str.upper) == ["NODE1 CUDA:0", 2.0, None]
     rows: list[dict[str, Any]] = [
         {"first": ["cuda:0", 1.0, 0], "second": ["cuda:1", 2.0, 0], "both": ["cuda:1", 2.2, 0]},
         {"first": ["cuda:0", 1.0, 0], "both": ["cuda:0", 1.01, 0]},
@@ -109,22 +98,15 @@ def test_the_table_compares_a_card_with_itself(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.slow
 def test_the_bench_is_run_alone_and_on_two_devices(tmp_path: Path) -> None:
     saved, options = tmp_path / "cards.json", "--mm-size 16,24 --mm-kernel upc.kernel*1"
-    command = [
-        sys.executable,
-        "-m",
-        "bench.studies",
-        "cards",
-        str(saved),
-        "first",
-        "both",
-        "--devices",
-        "emulator,emulator",
-    ]
-    subprocess.run([*command, "--options", options], cwd=ROOT, check=True, capture_output=True)
+    # The second run called "first" takes the place of the one before.
+    command = f"-m bench.studies cards {saved} first both first --devices emulator,emulator --options"
+    subprocess.run([sys.executable, *command.split(), options], cwd=ROOT, check=True, capture_output=True)
     document = json.loads(saved.read_text(encoding="utf-8"))
-    assert [(run["run"], run["results"]) for run in document["runs"]] == [("first", 12), ("both", 12)]
-    assert {cell["both"][0] for cell in document["cells"]} <= {"emulator", "emulator #2"}
-    assert re.fullmatch("measured .* by emulator.*", document["runs"][1]["said"][0])
+    assert [(run["run"], run["results"]) for run in document["runs"]] == [("both", 12), ("first", 12)]
+    cards_of = {name: {cell[name][0] for cell in document["cells"]} for name in ("first", "both")}
+    assert cards_of["first"] == {"emulator"}
+    assert cards_of["both"] <= {"emulator", "emulator #2"}
+    assert re.fullmatch("measured .* by emulator.*", document["runs"][0]["said"][0])
 
 
 # The page's commands
@@ -155,12 +137,8 @@ def test_every_option_of_the_pages_commands_is_there(pytester: pytest.Pytester) 
 
 def test_the_batch_script_is_one_and_its_options_are_rays() -> None:
     subprocess.run(["bash", "-n"], input=SBATCH, text=True, check=True)
-    scripts = pytest.importorskip("ray.scripts.scripts", reason="the extra 'ray' is not installed")
+    scripts: Any = pytest.importorskip("ray.scripts.scripts", reason="the extra 'ray' is not installed")
     own, _, command = SBATCH.partition("ray symmetric-run")[2].partition(" -- ")
-    known = {option for name in ("symmetric-run", "start") for each in _options(scripts, name) for option in each.opts}
-    assert set(re.findall(r"--[a-z-]+", own)) <= known
+    options = [each for name in ("symmetric-run", "start") for each in scripts.cli.commands[name].params]
+    assert set(re.findall(r"--[a-z-]+", own)) <= {name for each in options for name in each.opts}
     assert command.startswith("pytest bench/")
-
-
-def _options(scripts: Any, command: str) -> Any:
-    return scripts.cli.commands[command].params

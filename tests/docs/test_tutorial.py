@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -84,15 +85,37 @@ def test_the_page_ends_with_kernels_that_conform_and_are_measured() -> None:
     assert any(isinstance(step, Command) and "dist/" in step.typed for step in earlier), "installed from a wheel"
 
 
-def test_another_output_and_a_command_that_fails_are_noticed(tmp_path: Path) -> None:
-    def follow(shown: str) -> None:
-        Reader(tmp_path, os.environ, steadied).follow(f"A page.\n\n```console\n{shown}```\n")
+FOLLOWED = """\
+```console
+$ cat list
+bread
+milk
+$ grep beer list
+$ echo $?
+1
+```
+"""
 
-    follow("$ echo acme\nacme\n$ false\n$ echo $?\n1\n")
-    with pytest.raises(AssertionError, match="acme"):
-        follow("$ echo acme\nacne\n")
-    with pytest.raises(AssertionError, match="exits with 1"):
-        follow("$ false\n")
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("", "", ""),
+        ("bread\nmilk\n", "bread\nbeer\n", r"\$ cat list\n(.|\n)*-beer\n\+milk"),
+        ("milk\n", "", r"\+milk"),
+        ("$ echo $?\n1\n", "", "grep beer list\nexits with 1"),
+        ("$ echo $?\n1\n", "$ echo $?\n0\n", r"-0\n\+1"),
+        ("$ cat list", "cat list", "output without a command"),
+        ("console", "sh", "neither a command, nor a file"),
+    ],
+)
+def test_another_output_and_a_command_that_fails_are_noticed(right: str, wrong: str, said: str, tmp_path: Path) -> None:
+    files = "In `list`:\n\n```\nbread\ntea\n```\n\nIn `list`:\n\n```diff\n-tea\n+milk\n```\n"
+    reader = Reader(tmp_path, os.environ, steadied)
+    with pytest.raises(AssertionError, match=said) if said else nullcontext():
+        reader.follow(files + FOLLOWED.replace(right, wrong))
+    with pytest.raises(AssertionError, match="list has the lines to replace 0 times"):
+        reader.follow(files.replace("-tea", "-beer"))
 
 
 SAVED_RUN = "/home/ada/.benchmarks/Linux-CPython-3.12-64bit/0001_unversioned_20261121_103305.json"
@@ -100,29 +123,20 @@ COUNTS = "acme.matmul b16            1        94860    9356     2.43"
 
 
 @pytest.mark.parametrize(
-    ("once", "another_time"),
+    ("once", "another_time", "alike"),
     [
-        ("8 passed in 1.05s", "8 passed in 72.00s (0:01:12)"),
-        ("registers        32 per thread", "registers        40 per thread"),
-        ("registers per thread         64         48", "registers per thread         56         80"),
-        (COUNTS, COUNTS.replace("94860", "124860").replace("    1 ", "0.562 ")),
-        (SAVED_RUN, "/home/ada/.benchmarks/Darwin-CPython-3.13-64bit/0001_unversioned_20270101_000000.json"),
+        ("8 passed in 1.05s", "8 passed in 72.00s (0:01:12)", True),
+        ("registers        32 per thread", "registers        40 per thread", True),
+        ("registers per thread         64         48", "registers per thread         56         80", True),
+        (COUNTS, COUNTS.replace("94860", "124860").replace("    1 ", "0.562 "), True),
+        (SAVED_RUN, "/home/ada/.benchmarks/Darwin-CPython-3.13-64bit/0001_unversioned_20270101_000000.json", True),
+        ("8 passed in 1.05s", "7 passed in 1.05s", False),
+        (COUNTS, COUNTS.replace("b16", "b32"), False),
+        (COUNTS, f"{COUNTS} sampled", False),
+        ("grid             4×1 (4 blocks)", "grid             3×1 (3 blocks)", False),
+        ("accesses   257 to global memory per thread", "accesses   256 to global memory per thread", False),
+        (SAVED_RUN, SAVED_RUN.replace("0001", "0002"), False),
     ],
 )
-def test_what_varies_is_let_pass(once: str, another_time: str) -> None:
-    assert steadied("pytest bench", once) == steadied("pytest bench", another_time)
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    [
-        ("8 passed in 1.05s", "7 passed in 1.05s"),
-        (COUNTS, COUNTS.replace("b16", "b32")),
-        (COUNTS, f"{COUNTS} sampled"),
-        ("grid             4×1 (4 blocks)", "grid             3×1 (3 blocks)"),
-        ("accesses   257 to global memory per thread", "accesses   256 to global memory per thread"),
-        (SAVED_RUN, SAVED_RUN.replace("0001", "0002")),
-    ],
-)
-def test_nothing_else_is(right: str, wrong: str) -> None:
-    assert steadied("pytest bench", right) != steadied("pytest bench", wrong)
+def test_what_varies_and_nothing_else_is_let_pass(once: str, another_time: str, alike: bool) -> None:
+    assert (steadied("pytest bench", once) == steadied("pytest bench", another_time)) is alike

@@ -14,7 +14,7 @@ from zipfile import ZipFile
 import pytest
 
 from bench.studies.public_kernels.corpus import KERNELS
-from mmcore import DeviceProperties, Kernel, Scalar, Unsupported
+from mmcore import DeviceProperties, Kernel, Unsupported
 from mmcore.kernel.arguments import FACTORS, SIZES, Argument, scalar_of
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import plan
@@ -54,16 +54,10 @@ __global__ void sgemmWarptiling(int M, int N, int K, float alpha, float *A, floa
 """
 DRIVER_API = """
 template <int EDGE> __device__ void multiply(float *C, const float *A, const float *B, size_t wA, size_t wB) {
-    extern __shared__ float tiles[];
-    float *a = tiles, *b = tiles + EDGE * EDGE, sum = 0;
-    const int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * EDGE + y, column = blockIdx.x * EDGE + x;
-    for (size_t p = 0; p < wA; p += EDGE) {
-        a[y * EDGE + x] = A[row * wA + p + x], b[y * EDGE + x] = B[(p + y) * wB + column];
-        __syncthreads();
-        for (int q = 0; q < EDGE; ++q)
-            sum += a[y * EDGE + q] * b[q * EDGE + x];
-        __syncthreads();
-    }
+    const int row = blockIdx.y * EDGE + threadIdx.y, column = blockIdx.x * EDGE + threadIdx.x;
+    float sum = 0;
+    for (size_t p = 0; p < wA; ++p)
+        sum += A[row * wA + p] * B[p * wB + column];
     C[row * wB + column] = sum;
 }
 """ + "".join(
@@ -155,22 +149,22 @@ def test_a_declaration_says_what_ours_of_the_same_kernel_says(name: str) -> None
 
 
 @pytest.mark.usefixtures("site")
-@pytest.mark.parametrize("config", [[], ["--config", "BM=64"]])
-def test_the_template_is_instantiated_with_the_values_of_each_config(config: list[str]) -> None:
-    result = mmcore("run", "siboehm.kernel10", "--size", "128x256x16", "--device", "emulator", *config)
-    assert result.exit_code == 0, result.output
-    assert "C=0.5AB+3C, m×n×k = 128×256×16" in result.stdout
-    refused = mmcore("run", "siboehm.kernel10", "--size", "128x256x17", "--device", "emulator", *config)
-    assert "k = 17 is not a multiple of BK = 16" in refused.output
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        *(("siboehm.kernel10", f"128x256x16{config}", "C=0.5AB+3C, m×n×k") for config in ("", " --config BM=64")),
+        *(("cuda_samples.matrixmul_drv", f"64x96x32 --block {n}", f"{2 * n * n * 4} bytes") for n in (8, 16, 32)),
+    ],
+)
+def test_each_config_has_its_own_instance_of_a_template_or_function_of_ptx(name: str, options: str, said: str) -> None:
+    result = mmcore("run", name, "--device", "emulator", "--size", *options.split())
+    assert (result.exit_code, said in result.stdout) == (0, True), result.output
 
 
 @pytest.mark.usefixtures("site")
-@pytest.mark.parametrize("edge", [8, 16, 32])
-def test_the_ptx_is_run_with_its_own_function_for_each_block(edge: int) -> None:
-    sizes = ["--size", "64x96x32", "--block", str(edge)]
-    result = mmcore("run", "cuda_samples.matrixmul_drv", *sizes, "--device", "emulator")
-    assert result.exit_code == 0, result.output
-    assert f"shared memory    {2 * edge * edge * 4} bytes" in result.stdout
+def test_a_size_that_the_template_cannot_take_is_refused() -> None:
+    refused = mmcore("run", "siboehm.kernel10", "--size", "128x256x17", "--device", "emulator")
+    assert "k = 17 is not a multiple of BK = 16" in refused.output
 
 
 @pytest.mark.usefixtures("site")
@@ -199,29 +193,3 @@ def test_what_the_page_says_makes_a_kernel_right_does(
     monkeypatch.chdir(tmp_path)
     assert f"With `{' '.join(said)}` it passes." in PAGE
     assert mmcore("run", name, "--size", "40x50x60", *said, "--device", "emulator").exit_code == 0
-
-
-def test_a_workspace_that_nobody_resets_makes_a_kernel_unrepeatable(cu_file: Path) -> None:
-    cu_file.write_text("""
-__global__ void counted(const float *A, const float *B, float *C, int *counter, int m, int n, int k) {
-    const int row = threadIdx.y, column = threadIdx.x;
-    float sum = 0;
-    for (int p = 0; p < k; ++p)
-        sum += A[row * k + p] * B[p * n + column];
-    C[row * n + column] = *counter ? 0 : sum;
-    __syncthreads();
-    atomicAdd(counter, 1);
-}
-""")
-    from mmcore import Workspace, run
-
-    arguments = ("A", "B", "C", Workspace("counter", content=b"\0" * 4), "m", "n", "k")
-    kernel = Kernel(name="tests.counted", source=cu_file, configs=[{"block": (8, 8)}], arguments=arguments)
-    result = run(kernel, 8, device="emulator")
-    assert not result.verified
-    assert any("unrepeatable" in failure for failure in result.failures())
-
-
-def test_a_scalar_of_the_page_is_passed_as_the_source_takes_it() -> None:
-    problem = KERNELS["cuda_samples.half_simple"].kernel.problem(16, 16, 16)
-    assert passed(("m", "alpha", "C"), problem) == [Scalar("m"), Scalar("alpha", "float32"), "C"]

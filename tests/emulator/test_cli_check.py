@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 import mmcore as api
 import mmcore_emulator
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import registry
 from mmcore_emulator import Check
 from tests.command_line import mmcore
+from tests.wrong_kernels import kernel
 
 FORCED = ("check", "upc.kernel10", "--size", "65", "--block", "32", "--force", "--seed", "1")
 
@@ -16,7 +22,7 @@ FORCED = ("check", "upc.kernel10", "--size", "65", "--block", "32", "--force", "
 def test_nothing_found_passes() -> None:
     result = mmcore("check", "upc.kernel11", "--size", "17", "--block", "8")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.endswith("\n\nnothing found; whether the product is right, mmcore run tells\nCHECK PASS\n")
+    assert result.stdout.endswith("\n\nno hazard found; mmcore run verifies the product\nCHECK PASS\n")
 
 
 def test_findings_are_reported_with_their_lines_and_exit_with_1() -> None:
@@ -44,6 +50,21 @@ def test_json_is_the_check() -> None:
     where = {"source", "line", "column", "callers", "block", "thread", "count"}
     assert violation.keys() == {"kind", "array", "message", "hint", "fatal"} | where
     assert (document["kernel"], violation["kind"]) == ("upc.kernel10", "out-of-bounds-read")
+
+
+def test_without_a_size_every_size_that_the_code_asks_for_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = kernel(tmp_path, ("p < k", "p < k + (k == 1000)"))
+    monkeypatch.setitem(registry().kernels, made.name, Registered(made, Origin("acme", "acme")))
+    result = mmcore("check", made.name)
+    assert result.exit_code == 1
+    assert "×1000: line 8 compares k with 1000\n\n" in result.stdout
+    assert "out-of-bounds-read of A at own.cu:9" in result.stdout
+    rows = json.loads(mmcore("check", made.name, "--json").stdout)["sizes"]
+    assert [row["right"] for row in rows] == [True] * (len(rows) - 1) + [False]
+    asked = mmcore("check", made.name, "--size", "24")
+    assert (asked.exit_code, "sizes" in asked.stdout) == (0, False)
 
 
 def test_elements_are_not_called_threads() -> None:

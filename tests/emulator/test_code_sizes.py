@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem
 from mmcore.api import cell
 from mmcore.executor.choose_device import open_device
+from mmcore_emulator.adapter import check
 from mmcore_emulator.adapter.examination import WORK, Examination, examine
 from tests.kernel_sources import kernel_source
 from tests.wrong_kernels import RIGHT, covering, kernel, rounding_down
@@ -65,7 +67,7 @@ def test_right_kernels_are_examined_without_a_fault(tmp_path: Path, source: str)
 @pytest.mark.parametrize(
     ("source", "fault", "size", "why"),
     [
-        ("guard", "m", "16×48×64", "whole tiles, more along n than along m"),
+        ("guard", "m", "16×48×64", "whole tiles"),
         ("condition", "k > 512", "5×5×515", "a long k"),
         ("condition", "n == 1 && k > 100", "9×1×131", "one column"),
         ("condition", "k % 48 >= 37", "1×1×37", "line 7 compares k with 36"),
@@ -117,3 +119,26 @@ def test_the_time_limit_ends_an_examination(tmp_path: Path) -> None:
     with device.deadline.within(1e-9):
         found = examine(requested, device, WORK, nameless)
     assert (found.tried, found.left_out) == ((), "16×48×64 and further sizes, as the time limit was reached")
+
+
+def test_code_that_was_checked_without_a_violation_is_not_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sanitized = mock.Mock(wraps=check.sanitized_run)
+    monkeypatch.setattr(check, "sanitized_run", sanitized)
+    monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path))
+
+    def count(source: str, word: str = "", *, remember: bool = True, **options: Any) -> int:
+        """Return how many of two checks run the kernel."""
+        sanitized.reset_mock()
+        for _ in range(2):
+            requested, nameless = cell(twin(tmp_path, source, word), 16, device="emulator", **options)
+            check.check_cell(requested, open_device("emulator"), nameless, remember=remember)
+        return sanitized.call_count
+
+    assert count("condition", remember=False) == 2
+    assert count("condition") == 1
+    assert count("condition") == 0
+    assert count("condition", block=(8, 8)) == 1
+    assert count("condition", lda=20) == 0  # the kernel takes no leading dimensions
+    assert count("condition", "A[m * k + 64]") == 2  # a violation

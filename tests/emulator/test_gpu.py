@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mmcore.compile.compiler import compile_plan
-from mmcore.devices.base import BoundLaunch, Device
+from mmcore.devices.base import Device
+from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.executor.choose_device import open_device
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.launch import Launch
@@ -69,29 +69,17 @@ def source_of(opcode: str) -> str:
 def run_on(device: Device, path: Path, source: str, words: Words) -> Words:
     """Return the words of 64 bits, zero before, that the threads of a kernel of (out, in) store."""
     path.write_text(source, encoding="utf-8")
-    launch = Launch(grid=(THREADS // 128,), block=(128,))
+    launch, result = Launch(grid=(THREADS // 128,), block=(128,)), np.zeros(THREADS, np.uint64)
     kernel = Kernel(
-        name="test.f",
-        source=path,
-        entry="f",
-        arguments=("C", "A"),
-        launch=lambda problem, config, device: launch,
-        configs=[{"block": (128, 1)}],
+        name="test.f", source=path, entry="f", arguments=("C", "A"), configs=[{"block": (128, 1)}], dtype="float64"
     )
-    plan = Plan(kernel, kernel.problem(8, 8, 8), kernel.usual_configs[0], (launch,))
-    code = compile_plan(plan, device.architecture)
-    result = np.zeros(THREADS, np.uint64)
-    buffers = (device.allocate("C", result.nbytes), device.allocate("A", words.nbytes))
-    program = device.load(code)
-    try:
-        buffers[0].upload(result)
-        buffers[1].upload(words)
-        assert program.run([BoundLaunch(code.functions["f"], launch, buffers)]) == []
-        buffers[0].download(result)
-    finally:
-        program.close()
-        for buffer in buffers:
-            buffer.close()
+    # C has 4096 elements of 64 bits, and A four times as many.
+    plan = Plan(kernel, kernel.problem(64, 64, 256), kernel.usual_configs[0], (launch,))
+    with LoadedKernel(plan, device) as loaded:
+        loaded.buffers["C"].upload(result)
+        loaded.buffers["A"].upload(words)
+        assert loaded.run() == []
+        loaded.buffers["C"].download(result)
     return result
 
 

@@ -13,12 +13,15 @@ from typing import Any
 
 import pytest
 
+from mmcore import Multiple, Square
 from mmcore.errors import DeviceError
 from mmcore.executor import worker
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import DISTRIBUTION, registry
 from mmcore_cuda.tuned_configs.files import PROPERTIES
+from tests.kernel_sources import kernel_source
+from tests.own_kernel import own
 from tests.tables import cases
 from tests.timed_emulator import TimedEmulator, TimedProvider
 
@@ -144,6 +147,24 @@ def test_a_wrong_product_fails_and_has_no_time(pytester: pytest.Pytester) -> Non
     table = result.stdout.str().rpartition("median,")[2]
     assert "upc.kernel01" in table
     assert "acme.wrong" not in table.partition("short test summary")[0]
+
+
+def test_a_hazard_fails_although_the_product_is_right(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    racing = own(
+        tmp_path / "racing.cu",
+        kernel_source("staged", BARRIER=""),
+        block=(8, 8),
+        grid=(4, 4),
+        constraints=(Square(), Multiple("n", 32)),
+    )
+    monkeypatch.setitem(registry().kernels, racing.name, Registered(racing, Origin("acme", "acme")))
+    chosen = ("--mm-kernel", racing.name, "--mm-size", "32")
+    failed = run(pytester, *chosen, device="emulator")
+    failed.assert_outcomes(failed=1)
+    assert "shared-race: thread" in failed.stdout.str()
+    run(pytester, *chosen, "--mm-allow-hazards", device="emulator").assert_outcomes(passed=1)
 
 
 def test_a_time_faster_than_the_device_fails_and_is_not_saved(pytester: pytest.Pytester, use: Use) -> None:

@@ -113,6 +113,16 @@ def test_a_product_that_steps_along_columns_stores_by_columns() -> None:
     assert (mixed.column_major, mixed.arguments) == ("", ("A", "B", "C", "m", "n", "k"))
 
 
+@cases(__file__, "an_unusual_reading_needs_evidence", "changes, after, evidence")
+def test_an_unusual_reading_needs_evidence(changes: dict[str, str], after: str, evidence: tuple[str, ...]) -> None:
+    text = changed(NAIVE.replace("const ", ""), changes) + after
+    found = inferred(text)
+    assert tuple(each.evidence for each in found.unusual) == evidence
+    for each in found.unusual:
+        assert f"read as {each.reading} instead of {each.usual}" in found.attributes["title"]
+        assert not inferred(text, **each.given).unusual
+
+
 def test_integers_have_their_types_and_factors_make_c_an_operand() -> None:
     sizes = "size_t m, unsigned n, long long k"
     found = kernel(product(by_rows("k", "n"), f"float *A, float *B, float *C, {sizes}, double alpha, float beta"))

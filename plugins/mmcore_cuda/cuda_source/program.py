@@ -231,7 +231,7 @@ def _members(node: Node) -> tuple[Parameter, ...]:
 
 
 def _names_of_structure(node: Node) -> list[str]:
-    """Return the names of a structure: its own, and that of a ``typedef``."""
+    """Return the name of a structure, and the name that a ``typedef`` gives it."""
     above = node.parent
     named = above.child_by_field_name("declarator") if above is not None and above.type == "type_definition" else None
     return [text_of(each) for each in (node.child_by_field_name("name"), named) if each is not None]

@@ -36,7 +36,10 @@ USUAL_SIZE = 128
 @click.option("--with", "tool", metavar="TOOL", help="Check with another tool, on a GPU: compute-sanitizer.")
 @json_option
 def check(kernel: KernelReference, device: str, as_json: bool, tool: str | None, **options: object) -> int:
-    """Look for races, stray accesses and deadlocks."""
+    """Look for races, stray accesses and deadlocks.
+
+    Without a size, products are also verified at the sizes that the kernel's code asks for.
+    """
     registry = loaded_registry()
     declaration = registry.kernel(kernel)
     checker = checked if tool is None else _checker(registry, tool)
@@ -71,7 +74,7 @@ def report(check: Check, kernel: Kernel, sizes: str = "", *, auto: bool) -> list
     for warning in check.warnings:
         heading, *more = _lines(warning, kernel)
         lines += [f"warning: {heading}", *more]
-    lines = lines or ["nothing found; whether the product is right, mmcore run tells"]
+    lines = lines or ["nothing found" if sizes else "no hazard found; mmcore run verifies the product"]
     result = Text("CHECK FAIL", "bold red") if check.violations else Text("CHECK PASS", "bold green")
     return [
         f"{kernel.name}: {kernel.title}\n",

@@ -129,23 +129,27 @@ class CodeSizes:
     def _usual(self) -> Iterator[Size]:
         """Yield tiles with and without remainders, single rows and columns, long ones, and gaps.
 
-        If none of these is allowed, yield a small and a larger square.
+        If only squares of these are allowed, yield squares with and without remainders too.
         """
-        usual = list(self._tiles())
-        squares = (self.kernel.square_problem(least, self.config) for least in (1, max(self.tile) + 1))
-        yield from usual or self._first("a square", ((each.m, each.n, each.k) for each in squares))
+        yield from (usual := list(self._tiles()))
+        if all(each.problem.m == each.problem.n == each.problem.k for each in usual):
+            tile, known = max(self.tile), {each.problem.n for each in usual}
+            sizes = [
+                self.kernel.square_problem(least, self.config).n for least in (2 * tile, 2 * tile + tile // 2 + 3, 1)
+            ]
+            for size in dict.fromkeys(sizes):
+                yield from self._first("a square", [(size, size, size)] if size not in known else [])
 
     def _tiles(self) -> Iterator[Size]:
         rows, columns = self.tile
         depths = (64, 32, 48, 128, 96, 256, 16, 8, 512)
         whole = ((2, 3), (1, 2), (2, 1), (1, 1), (2, 2))
         yield from self._first(
-            "whole tiles, more along n than along m",
-            ((rows * down, columns * along, k) for k in depths for down, along in whole),
+            "whole tiles", ((rows * down, columns * along, k) for k in depths for down, along in whole)
         )
         offsets = [(rows // 2 + 1, columns // 4 + 1, 3), (rows // 2, columns // 4 or 1, 8), (8, 16, 0), (0, 0, 0)]
         yield from self._first(
-            "more tiles along m than along n, with remainders",
+            "tiles with remainders, where these are allowed",
             (
                 (down * rows + more[0], along * columns + more[1], k + more[2])
                 for more in offsets
@@ -164,14 +168,18 @@ class CodeSizes:
             yield from self._gaps()
 
     def _gaps(self) -> Iterator[Size]:
-        """Yield leading dimensions with gaps that are no multiple, and a multiple, of a vector's width."""
+        """Yield leading dimensions that are multiples of a vector's width, with gaps between the rows.
+
+        Kernels that load vectors need aligned rows, so others are no fault of theirs.
+        """
         base = next(iter(self._first("", ((33, 35, 37), (40, 48, 40), *((r, c, 64) for r, c in [self.tile])))), None)
-        for gap in ((3, 5, 7), (8, 8, 8), (16, 16, 16), (64, 64, 64)) if base else ():
+        for width in (8, 16, 64) if base else ():
             assert base is not None
             problem = base.problem
-            other = _gapped(problem, gap)
+            gaps = [width - problem.leading(matrix) % width for matrix in "ABC"]
+            other = _gapped(problem, (gaps[0], gaps[1], gaps[2]))
             if self.planned(other) is not None:
-                yield Size(other, f"gaps of {', '.join(map(str, dict.fromkeys(gap)))} elements between rows")
+                yield Size(other, f"gaps between rows, which begin at multiples of {width} elements")
 
     def _of_conditions(self, tried: Sequence[Problem]) -> Iterator[Size]:
         """Yield sizes on the sides of the comparisons that no tried size has reached."""

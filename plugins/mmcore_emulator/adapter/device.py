@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -73,6 +74,18 @@ class EmulatedBuffer:
         self._memory.free(self.array)
 
 
+@functools.lru_cache(maxsize=8)
+def _parsed(ptx: str) -> Mapping[str, Function]:
+    """Return the functions of a source, which may be loaded many times."""
+    return parse(ptx)
+
+
+@functools.lru_cache(maxsize=8)
+def _translated(ptx: str, symbol: str, capability: tuple[int, int]) -> Translation:
+    """Return the translation of a function without variables in device memory, which many loads share."""
+    return translate(_parsed(ptx)[symbol], capability=capability)
+
+
 class EmulatedModule:
     """Translated functions of one compiled source."""
 
@@ -83,7 +96,8 @@ class EmulatedModule:
         self._properties = properties
         self._deadline = deadline
         with mmcore_errors():
-            self._functions = parse(code.ptx)
+            self._functions = _parsed(code.ptx)
+        self._ptx = code.ptx
         self._module_memory = ModuleMemory(memory)
         self._translations: dict[tuple[str, bool, ShadowDomain | None], Translation] = {}
         self._run_number = 0
@@ -178,7 +192,13 @@ class EmulatedModule:
         if key not in self._translations:
             function = self.function(call)
             addresses = self._module_memory.addresses(function, cooperative=call.launch.cooperative)
-            self._translations[key] = translate(function, addresses, self._properties.compute_capability, domain)
+            capability = self._properties.compute_capability
+            shared = domain is None and not addresses
+            self._translations[key] = (
+                _translated(self._ptx, key[0], capability)
+                if shared
+                else translate(function, addresses, capability, domain)
+            )
         return self._translations[key]
 
     def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> None:

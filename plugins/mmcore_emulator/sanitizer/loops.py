@@ -84,13 +84,19 @@ class Loops:
         number, _ = self._places.get(id(at), (-1, 0))
         return (loop for loop in self._loops if number in loop.body)
 
-    def next_iteration(self, earlier: Instruction, later: Instruction) -> Loop | None:
-        """Return the loop in whose next iteration ``later`` follows ``earlier``; None if no iteration ends between."""
+    def next_iteration(self, earlier: Instruction, later: Instruction) -> int | None:
+        """Return the line of the loop in whose next iteration ``later`` follows ``earlier``.
+
+        It is 0 if the line is not known, and None if no iteration ends between the two.
+        """
         loop = next((loop for loop in self.around(earlier) if loop in self.around(later)), None)
-        if loop is None:
+        if id(earlier) not in self._places or id(later) not in self._places:
             return None
-        (begin, position), (end, later_position) = self._places[id(earlier)], self._places[id(later)]
-        if begin == end and position < later_position:
+        before, after = self._places[id(earlier)], self._places[id(later)]
+        if before < after and any(self._places[id(twin)] < before for twin in self._twins(later)):
+            return loop.line if loop else 0  # The compiler has unrolled the loop.
+        (begin, position), (end, later_position) = before, after
+        if loop is None or (begin == end and position < later_position):
             return None
         reached, rest = set[int](), [begin]
         while rest:
@@ -98,7 +104,13 @@ class Loops:
                 if number in loop.body and number != loop.header and number not in reached:
                     reached.add(number)
                     rest.append(number)
-        return None if end in reached else loop
+        return None if end in reached else loop.line
+
+    def _twins(self, at: Instruction) -> Iterator[Instruction]:
+        """Yield the instructions that do the same at the same place of the source, which must be known."""
+        known = at.line and at.column
+        instructions = (each for block in self._blocks for each in block.instructions if known)
+        return (each for each in instructions if effect(each) == effect(at) and _place(each) == _place(at))
 
     def waiting_reads(self) -> frozenset[int]:
         """Return the polling reads, by identity, whose values decide if a thread leaves a loop around them.

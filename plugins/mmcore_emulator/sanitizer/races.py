@@ -145,8 +145,9 @@ class Races:
 
     def _race(self, accesses: ArrayAccess, last: LastAccess, earlier: Instruction, entry: int) -> str:
         other, own, same_block = self._blocks(accesses, last, entry)
-        loop = self._loops.next_iteration(earlier, accesses.at) if same_block else None
-        around = f" in the next iteration of the loop at line {loop.line}" if loop and loop.line else ""
+        line = self._loops.next_iteration(earlier, accesses.at) if same_block else None
+        loop = f"the loop at line {line}" if line else "their loop"
+        around = "" if line is None else f" in the next iteration of {loop}"
         volatile = any("volatile" in effect(at).order for at in (earlier, accesses.at))
         in_step = _IN_STEP if volatile and same_block and self._in_one_warp(other, own) else ""
         return (

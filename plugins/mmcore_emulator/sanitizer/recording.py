@@ -35,6 +35,8 @@ WARNINGS = (
     "misplaced-array",
     "benign-race",
     "missing-fence",
+    "early-refill",
+    "unfenced-copy",
 )
 """Kinds of violations that are warnings."""
 

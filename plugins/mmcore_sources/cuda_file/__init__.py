@@ -1,7 +1,9 @@
 """Kernels in .cu files that no package declares: ``mmcore run my.cu``.
 
 - ``inference`` declares a kernel from a file's text; ``files`` and ``options`` connect it with the command line.
-- ``hints`` tries other readings of a file. ``excluded_host_code`` lists the host code that was removed.
+- ``syntax`` reports syntax errors first.
+- ``hints`` tries other readings of a wrong kernel, and ``findings`` the usual reading of a right one.
+- ``excluded_host_code`` lists the host code that was removed.
 - ``package`` writes the declaration as a module. ``revisions`` finds another version of a source.
 """
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from mmcore.kernel.declaration import Kernel
     from mmcore.kernel_reference import FileKernel
     from mmcore.result import Result
+    from mmcore.verdict import Findings
 
 
 @hookimpl
@@ -34,6 +37,16 @@ def mmcore_file_options() -> Iterable[click.Option]:
     from mmcore_sources.cuda_file.options import file_options
 
     return file_options()
+
+
+@hookimpl
+def mmcore_findings(result: Result) -> Findings | None:
+    """Return the verdict for the usual reading of a file, and what its host code lacks."""
+    if isinstance(result.cell.kernel, str):
+        return None
+    from mmcore_sources.cuda_file.findings import findings
+
+    return findings(result)
 
 
 @hookimpl

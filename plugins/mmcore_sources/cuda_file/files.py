@@ -17,6 +17,7 @@ from mmcore_cuda.nvrtc.dependencies import dependencies
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import notes_table
 from mmcore_sources.cuda_file.options import normalised, words_of
+from mmcore_sources.cuda_file.syntax import refuse_syntax_errors
 
 
 def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -> FileKernel:
@@ -58,6 +59,7 @@ def inferred_of(reference: Mapping[str, Any]) -> Inferred:
 @functools.lru_cache(maxsize=64)
 def _inferred(path: Path, text: str, headers: tuple[tuple[Path, str], ...], given: str) -> Inferred:
     options = {name: value for name, value in json.loads(given).items() if name != "name"}
+    refuse_syntax_errors(path, text, options)
     try:
         return infer(path, text, options, [(each.name, content) for each, content in headers])
     except RecursionError:

@@ -12,11 +12,18 @@ from mmcore.errors import MmcoreError
 from mmcore.executor import measure_cell
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
+from mmcore.messages import quoted
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 
+_HALF, _BFLOAT = r"(?:__half|half)2?", r"(?:__)?nv_bfloat162?"
+_SIGNS = {
+    "tf32": (r"\bwmma::precision::tf32\b", r"\.tf32\b", r"\w*tf32\w*"),
+    "float16": (rf"accumulator\b[^;>]*\b{_HALF}\b", r"\.f16\.f16\b", rf"\b{_HALF}\s+\w+(?:\[\w*\])*\s*="),
+    "bfloat16": (r"__hfma\w*", rf"\b{_BFLOAT}\s+\w+(?:\[\w*\])*\s*="),
+}
 _SMALL = 64
 _SECONDS = 10.0
 
@@ -31,16 +38,19 @@ def hints(result: Result) -> Iterator[str]:
     guessed = [note for note in inferred_of(file.reference).notes if note.guessed]
     if guessed:
         yield f"guessed: {'; '.join(f'{note.what} {note.value} ({note.option})' for note in guessed)}"
-    small = _small(result.cell, file.kernel)
-    if _right(small) is not False:
+    small = small_cell(result.cell, file.kernel)
+    usual = measured(small)
+    if usual is None or usual.verified:
         return
     for option, values in _others(file.kernel):
-        if _right(replace(small, kernel={**file.reference, **values})):
-            yield f"hint: with {option} the product is right at {small.m}×{small.n}×{small.k}"
+        other = measured(replace(small, kernel={**file.reference, **values}))
+        if other is not None and other.verified:
+            says = _says(file.kernel.source_text(), values)
+            yield f"hint: with {option} the product is right at {small.m}×{small.n}×{small.k}{says}"
             return
 
 
-def _small(cell: Cell, kernel: Kernel) -> Cell:
+def small_cell(cell: Cell, kernel: Kernel) -> Cell:
     """Return the launch for a small product with the same remainders, and sizes in the same order."""
     asked = (cell.m, cell.n, cell.k)
     ranks = [sum(size > other for other in asked) for size in asked]
@@ -67,17 +77,31 @@ def _leading(asked: Problem, other: Problem, matrix: str) -> int:
     return least + (asked.leading(matrix) - least) % _SMALL if asked.leading(matrix) > length else 0
 
 
-def _right(cell: Cell) -> bool | None:
-    """Return whether the product is right; None without a product."""
+def measured(cell: Cell) -> Result | None:
+    """Return the result of a cell; None if it cannot be run, or not within its time limit."""
     try:
         result = measure_cell(cell)
     except MmcoreError:
         return None
-    return None if result.timed_out else result.verified
+    return None if result.timed_out else result
+
+
+def _says(text: str, values: Mapping[str, Any]) -> str:
+    """Return the first line of the source that names a type, and its words; empty without one."""
+    for sign in _SIGNS.get(str(next(iter(values.values()))), ()):
+        if match := re.search(sign, text):
+            line = text.count("\n", 0, match.start()) + 1
+            return f"; line {line} says {quoted(match[0])}"
+    return ""
 
 
 def _others(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield other readings, likely ones first, each with its options."""
+    narrow = kernel.dtype in ("float16", "bfloat16") and kernel.accumulator == "float32"
+    if narrow:
+        yield f"--accumulator {kernel.dtype}", {"accumulator": kernel.dtype}
+    if kernel.dtype == "float32":
+        yield "--dtype tf32", {"dtype": "tf32"}
     swapped = _swapped(kernel)
     layouts = [each for each in ("B", "ABC", "A", "AB", "C", "AC", "BC", "") if each != kernel.column_major]
     if swapped:

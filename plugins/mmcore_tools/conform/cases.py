@@ -3,7 +3,7 @@
 The search only asks whether the constraints allow a product, so it works for a third party's constraints too. It tries
 the usual sizes first, with whole tiles, whose extent follows from the grid. Then it tries the sizes next to an allowed
 one, axis by axis, for the nearest allowed and violating sizes on either side. A product that violates a constraint
-becomes a case that must be refused.
+becomes a case that must be refused. Random products follow. A few of the others are thorough cases.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,12 +21,14 @@ from mmcore.cell import Cell
 from mmcore.errors import InvalidBlock, InvalidConfig, InvalidKernel
 from mmcore.kernel.configs import BLOCK, Config
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.geometry import Dim3, dim3
+from mmcore.kernel.geometry import dim3
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore_tools.conform.outcome import Case, Cases
+from mmcore_tools.conform.random_sizes import MOST_WORK, affordable, random_sizes, work
+from mmcore_tools.conform.usual_sizes import usual_sizes
 
-MOST_PER_CONFIG = 48
+MOST_PER_CONFIG = 96
 """Products tested in each config."""
 
 USUAL_WORK = 1 << 21
@@ -42,13 +45,31 @@ _STEPS_AWAY = 128
 _LONG, _THIN = 257, 5
 _GAPS = {"lda": 3, "ldb": 5, "ldc": 7}
 _THREADS, _LARGEST_INT = 1024, 2**31 - 1
+_GAP_STEPS, _MOST_GAP = (1, 4, 8, 16), 9  # leading dimensions of random products are multiples of these
+# Thorough cases in each config: so many of them, these first.
+_THOROUGH = 16
+_TELLING = (
+    "the smallest m = n = k allowed",
+    "k smaller than the tile",
+    "prime sizes",
+    "blocks and a rest",
+    "one row",
+    "one column",
+    "a wide and tall grid of tiles",
+    "a deep grid of tiles",
+    "whole tiles",
+    "whole tiles and a rest",
+    "a long k",
+    "a whole block",
+    "three different sizes",
+)
 
 _Products: TypeAlias = Iterator[tuple[str, Problem]]
 """Pairs of a reason and the product to test for it."""
 
 
-def find_cases(kernel: Kernel, device: DeviceProperties) -> Cases:
-    """Return the test cases of a kernel, in each of its usual configs.
+def find_cases(kernel: Kernel, device: DeviceProperties, seed: int = 0) -> Cases:
+    """Return the test cases of a kernel, in each of its usual configs; ``seed`` draws the random products.
 
     Raises:
         InvalidKernel: its constraints fail, or allow no product in one of its configs.
@@ -58,22 +79,37 @@ def find_cases(kernel: Kernel, device: DeviceProperties) -> Cases:
     left_out, violated = 0, set[str]()
     for config in kernel.usual_configs:
         found: dict[tuple[Problem, Config], str] = {}
-        for why, problem, other in _Search(kernel, config, device).candidates():
+        search = _Search(kernel, config, device)
+        for why, problem, other in search.candidates():
             found.setdefault((problem, other), why)
+        usual = len(found)
+        for why, problem in search.random_products(random.Random(f"{seed} {config.id}")):
+            found.setdefault((problem, config), why)
         runs: list[Case] = []
-        for (problem, other), why in found.items():
+        for number, ((problem, other), why) in enumerate(found.items()):
             gaps = {} if problem == problem.packed else {name: getattr(problem, name) for name in _GAPS}
             cell = Cell(kernel.name, problem.m, problem.n, problem.k, config=other.to_json(), **gaps)
-            (violating if kernel.violations(problem, other) else runs).append(Case(cell, other.id, why))
-        small = [case for case in runs if case.work <= USUAL_WORK]
-        chosen = (small or sorted(runs, key=lambda case: case.work)[:2])[:MOST_PER_CONFIG]
-        allowed += chosen
+            case = Case(cell, other.id, why, thorough=number < usual)
+            (violating if kernel.violations(problem, other) else runs).append(case)
+        small = [case for case in runs if case.work <= USUAL_WORK or not case.thorough]
+        least = sorted((case for case in runs if case.thorough), key=lambda case: case.work)[:2]
+        chosen = ([] if any(case.thorough for case in small) else least) + small
+        chosen = chosen[:MOST_PER_CONFIG]
+        allowed += _few_thorough(chosen)
         left_out += len(runs) - len(chosen)
         violated |= {each.description for each in kernel.constraints if any(each.violation(*pair) for pair in found)}
     not_found = [("constraints", each.description) for each in kernel.constraints if each.description not in violated]
     if kernel.strided and not any(case.cell.lda for case in allowed):
         not_found.append(("product", "gaps between rows"))
     return Cases(tuple(allowed), tuple(violating), tuple(not_found), left_out)
+
+
+def _few_thorough(cases: list[Case]) -> list[Case]:
+    """Return the cases with only a few thorough ones, the telling ones and those with gaps between rows first."""
+    usual = [case for case in cases if case.thorough]
+    order = sorted(usual, key=lambda case: not (case.why in _TELLING or case.cell.lda))
+    looked = {id(case) for case in order[:_THOROUGH]}
+    return [replace(case, thorough=id(case) in looked) for case in cases]
 
 
 @dataclass(frozen=True)
@@ -99,6 +135,28 @@ class _Search:
             # The pair that violates the fewest other constraints shows this one best.
             for pair in sorted(violating, key=lambda pair: len(self.kernel.violations(*pair)))[:1]:
                 yield f"violates: {constraint.description}", *pair
+
+    def random_products(self, rng: random.Random) -> _Products:
+        """Yield allowed products of random sizes, half of them with gaps between rows if the kernel allows gaps."""
+        rows, columns = map(self._tile, "mn")
+        further = _varied(self._base, "k", ((1, step) for step in range(1, _STEPS_AWAY + 1)))
+        step = next((each.k - self._base.k for each in self._allowed(further)), self._base.k)
+        done = 0
+        for why, sizes in random_sizes(rows, columns, step, rng):
+            if done > MOST_WORK:
+                return
+            possible = self._sized(each for each in sizes if affordable(each, why, rows, columns))
+            for problem in itertools.islice(self._allowed(possible), 1):
+                done += work((problem.m, problem.n, problem.k), rows, columns)
+                gapped = self._randomly_gapped(problem, rng) if self.kernel.strided and rng.random() < 0.5 else problem
+                yield why, next(self._allowed((gapped, problem)))
+
+    def _randomly_gapped(self, problem: Problem, rng: random.Random) -> Problem:
+        leading = {}
+        for axis in _GAPS:
+            step = rng.choice(_GAP_STEPS)
+            leading[axis] = -(-(getattr(problem, axis) + rng.randint(1, _MOST_GAP)) // step) * step
+        return replace(problem, **leading)
 
     def _allowed(self, problems: Iterable[Problem]) -> Iterator[Problem]:
         return (problem for problem in problems if not self.kernel.violations(problem, self.config))
@@ -127,7 +185,7 @@ class _Search:
             yield "a small m = n = k" if number else "the smallest m = n = k allowed", problem
         yield "a whole block", self._base
         rows, columns = map(self._tile, "mn")
-        for why, sizes in _usual_sizes(self.config.block, rows, columns):
+        for why, sizes in usual_sizes(self.config.block, rows, columns, USUAL_WORK):
             yield why, self.kernel.problem(*sizes)
         # Some mistakes need many tiles each way.
         counts = ((count * rows, count * columns) for count in (9, 5, 3))
@@ -220,39 +278,3 @@ def _varied(base: Problem, axes: Iterable[str], changes: Iterable[tuple[int, int
         sizes = {axis: factor * getattr(base, axis) + number for axis in axes}
         if all(1 <= size <= _LARGEST_INT for size in sizes.values()):
             yield replace(base, **{"lda": 0, "ldb": 0, "ldc": 0, **sizes})
-
-
-def _usual_sizes(block: Dim3, rows: int, columns: int) -> Iterator[tuple[str, tuple[int, int, int]]]:
-    """Yield size 1, primes, sizes around the block, products with one long axis, and whole tiles.
-
-    A kernel may have special code for tiles without a remainder, in m, in n and in k. The depth of its tiles is
-    unknown; most depths divide a power of two, 96 or 120.
-    """
-    x, y = block.x, block.y
-    yield "size 1", (1, 1, 1)
-    yield "k smaller than the tile", (y + 1, x + 1, max(1, min(x, 32) // 2 - 1))
-    m = _prime(y + 1)
-    n = _prime(x + 1, m)
-    yield "prime sizes", (m, n, _prime(min(x, 32) + 1, m, n))
-    yield "blocks and a rest", (2 * y + 1, 2 * x + 1, 2 * x + 1)
-    yield "one row", (1, x + 2, y + 1)
-    yield "one column", (y + 2, 1, x + 1)
-    yield "k = 1", (y + 1, x + 2, 1)
-    yield "one less than a block", (max(1, y - 1), max(1, x - 1), max(1, x - 1))
-    yield "one more than a block", (y + 1, x + 1, x + 1)
-    yield "wide", (y, 3 * x, 2 * x)
-    yield "tall", (3 * y, x, 2 * x)
-    yield "deep", (y, 2 * x, 3 * x)
-    depths = (k for k in (8, 16, 32, 64, 96, 120, 128) if k == 8 or rows * columns * k <= USUAL_WORK)
-    yield from ((f"a whole tile, k = {k}", (rows, columns, k)) for k in depths)
-    size = max(rows, columns)
-    yield "a whole tile, m = n = k", (size, size, size)
-    yield "whole tiles and a rest", (rows + 1, columns + 1, 33)
-    yield "whole tiles", (2 * rows, 2 * columns, 32)
-    yield "whole tiles but for a row and a column", (2 * rows - 1, 2 * columns - 1, 31)
-
-
-def _prime(least: int, *others: int) -> int:
-    """Return the first prime from ``least`` on, without the others."""
-    numbers = (number for number in itertools.count(max(least, 2)) if number not in others)
-    return next(number for number in numbers if all(number % divisor for divisor in range(2, number)))

@@ -31,11 +31,12 @@ _DIVISORS = sorted(factor << shift for factor in (1, 3, 5, 7, 15) for shift in r
 
 @dataclass(frozen=True)
 class Case:
-    """A test case: the cell, the config's id, and the reason for the test."""
+    """A test case: the cell, the config's id and the reason; a thorough one runs twice, and under the sanitizer."""
 
     cell: Cell
     config: str
     why: str
+    thorough: bool = True
 
     def __str__(self) -> str:
         cell = self.cell

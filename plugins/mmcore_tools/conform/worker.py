@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, TypeAlias
 
 from mmcore import errors
@@ -48,14 +48,20 @@ Findings: TypeAlias = list[tuple[str, str, str]]
 """Triples of a property, its outcome and the reason."""
 
 
-def found_cases(device: Device, phases: Phases, reference: KernelReference) -> dict[str, Any]:
-    """Return the test cases of a kernel. Raises ConstraintViolation if it needs another device."""
+def found_cases(
+    device: Device, phases: Phases, reference: KernelReference, seed: int, config: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the test cases of a kernel, in one config if it is given.
+
+    Raises ConstraintViolation if the kernel needs another device.
+    """
     kernel, capability = referenced_kernel(reference), device.properties.compute_capability
     if capability < kernel.min_compute_capability:
         needed, has = (".".join(map(str, pair)) for pair in (kernel.min_compute_capability, capability))
         raise ConstraintViolation(kernel.name, [f"it needs compute capability {needed}; {device.name} has {has}"])
     with phases("plan"):
-        return asdict(find_cases(kernel, device.properties))
+        kernel = replace(kernel, configs=[kernel.config(**config).to_json()]) if config else kernel
+        return asdict(find_cases(kernel, device.properties, seed))
 
 
 def code_cases(device: Device, phases: Phases, values: CellJson, config: str) -> list[dict[str, Any]]:
@@ -75,8 +81,13 @@ def refuse_case(device: Device, phases: Phases, values: CellJson) -> Findings:
     return [("constraints", FAILED, "it is not refused")]
 
 
-def run_case(device: Device, phases: Phases, values: CellJson) -> Findings:
-    """Run a cell twice on the same inputs and verify both products.
+def run_once(device: Device, phases: Phases, values: CellJson) -> Findings:
+    """Run a cell and verify its product. Raises as :func:`run_case` does."""
+    return run_case(device, phases, values, again=False)
+
+
+def run_case(device: Device, phases: Phases, values: CellJson, *, again: bool = True) -> Findings:
+    """Run a cell, twice on the same inputs unless ``again`` is False, and verify both products.
 
     Raises TimeLimit, or another MmcoreError if the cell cannot run on this machine.
     """
@@ -85,7 +96,7 @@ def run_case(device: Device, phases: Phases, values: CellJson) -> Findings:
         with phases("compile"):
             module = compile_plan(planned, device.architecture)
         with phases("verify"), LoadedKernel(planned, device, module) as loaded:
-            return _verified(loaded, cell)
+            return _verified(loaded, cell, again=again)
     except SharedMemoryExceeded as error:
         return [("product", SKIPPED, str(error))]
     except ConstraintViolation as error:
@@ -176,8 +187,8 @@ def _planned(device: Device, phases: Phases, values: CellJson) -> tuple[Cell, Pl
         return cell, plan_cell(cell, device.properties)
 
 
-def _verified(loaded: LoadedKernel, cell: Cell) -> Findings:
-    """Run a loaded kernel, and once more if its product is right."""
+def _verified(loaded: LoadedKernel, cell: Cell, *, again: bool) -> Findings:
+    """Run a loaded kernel, and once more if its product is right and ``again`` is set."""
     problem, seed = cell.problem(loaded.plan.kernel), cell.seed or 0
     matrices = mixed_inputs(loaded, problem, seed)
     verified = verify_launches(loaded, problem, matrices)
@@ -185,10 +196,10 @@ def _verified(loaded: LoadedKernel, cell: Cell) -> Findings:
     if (found := verified.verification) is None:
         return _findings((), failures)
     tested = ["product", "written", "bounds", "inputs"]
-    if found.verified:
+    if found.verified and again:
         others, more = _second_run(loaded, problem, seed, matrices)
         tested, failures = tested + others, failures + more
-    else:
+    elif not found.verified:
         wrong = "; ".join(filter(None, (str(found.mismatch), found.extent, found.reduced)))
         failures.append(("written" if found.mismatch and found.mismatch.unwritten else "product", wrong))
     return _findings(tested, failures)

@@ -11,7 +11,7 @@ import pytest
 
 from mmcore_emulator import CompileError, LaunchError, PtxError, launch
 from mmcore_emulator.api import nvrtc
-from mmcore_emulator.api.source import parameter_names, plain_name
+from mmcore_emulator.api.source import parameter_names
 from tests.emulation import ptx_kernel
 from tests.emulator.api.launching import COPY, PTX, one, refusal
 
@@ -121,17 +121,3 @@ def test_ptx_that_cannot_be_read_is_refused(source: str, sentence: str) -> None:
 )
 def test_the_parameters_names_are_read_off_the_source(source: str, names: Sequence[str]) -> None:
     assert parameter_names(source, "f") == tuple(names)
-
-
-@pytest.mark.parametrize(
-    ("symbol", "name"),
-    [
-        ("f", "f"),
-        ("_Z6kernelPf", "kernel"),
-        ("_ZN1a1bEPf", "a::b"),
-        ("_Z5scaleILi2EfEvPT_i", "scale"),
-        ("_ZN34_INTERNAL_c09f3fda_9_source_cu_fx_4kernEPi", "kern"),
-    ],
-)
-def test_a_symbol_has_the_name_that_the_source_gives_it(symbol: str, name: str) -> None:
-    assert plain_name(symbol) == name

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from mmcore.verify.elements import POISON_HALFWORD
 from mmcore_emulator.isa.asynchronous import mbarriers
-from mmcore_emulator.machine.memory.arrays import CopiedMemory, StrayAccess, copied_base
-from mmcore_emulator.machine.memory.operations import atomic, load
 from tests.tables import table, words_of
 
 Words = NDArray[Any]
@@ -96,35 +94,6 @@ def test_invalid_and_random_words_are_no_objects() -> None:
     assert not clauses("mbarrier.inval.shared::cta.b64", after("init 1"))
     words = np.random.default_rng(0).integers(2**64, size=100_000, dtype=np.uint64)
     assert mbarriers.initialised(words).mean() < 1 / 500
-
-
-def test_threads_that_arrive_together_come_one_after_the_other() -> None:
-    def unexpected(access: StrayAccess) -> None:
-        pytest.fail(access.kind)
-
-    shared = CopiedMemory("shared", [(copied_base(0), 64)], np.zeros((1,) * 6, np.int64))
-    shape = (1, 1, 1, 1, 1, 8)
-    address, every = np.full(shape, copied_base(0) + 8, np.uint64), np.ones(shape, np.bool_)
-    first = every & (np.arange(8) == 0)
-
-    def run(opcode: str, operand: int, lanes: Words) -> Words:
-        kind = mbarriers.parse(("mbarrier", *opcode.split("."), "shared::cta", "b64"))
-        combine = kind and mbarriers.combine(kind)
-        assert combine
-        operands = [np.full(shape, operand, np.uint32)]
-        return atomic(shared, address, operands, np.dtype(np.uint64), lanes, unexpected, combine)[0].reshape(-1)
-
-    def word() -> Words:
-        return load(shared, address, np.dtype(np.uint64), None, unexpected).reshape(-1)
-
-    run("init", 9, first)
-    run("arrive.expect_tx", 64, first)
-    states = run("arrive", 1, every)
-    assert mbarriers.pending_count(states).tolist() == list(range(8, 0, -1))
-    assert not mbarriers.completed_of_state(word(), states).any()
-    run("complete_tx", 64, first)
-    assert mbarriers.completed_of_state(word(), states).all()
-    assert mbarriers.contents(word()).pending.tolist() == [9] * 8
 
 
 @table(

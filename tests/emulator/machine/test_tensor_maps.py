@@ -92,20 +92,6 @@ def test_boxes_of_many_blocks_at_once() -> None:
             assert (whole[place] == part).all()
 
 
-@pytest.mark.parametrize("first", [(64, 8), (96, 30), (-64, 0)])
-def test_an_element_of_16_bytes_moves_the_same_bytes(first: Numbers) -> None:
-    layout, content, memories = layout_of((40, 128), (16, 64), 128), np.arange(1 << 13, dtype=np.uint16), []
-    wide, wide_coordinates = boxes.widened(layout, np.array(first, np.int32))
-    assert (wide.itemsize, wide.nbytes) == (16, layout.nbytes)
-    for each, coordinates in ((layout, np.array(first, np.int32)), (wide, wide_coordinates)):
-        offsets, inside, shared = boxes.box_elements(each, coordinates, 1024)
-        dtype, memory = np.dtype(each.kind), np.zeros(layout.nbytes, np.uint8)
-        source = content.view(dtype)[np.where(inside, offsets, 0) // each.itemsize]
-        memory.view(dtype)[shared // each.itemsize] = np.where(inside, source, np.zeros(1, dtype))
-        memories.append(memory)
-    assert (memories[0] == memories[1]).all()
-
-
 @pytest.mark.parametrize(("columns", "first"), [(100, 0), (128, 3)])
 def test_elements_stay_single_where_16_bytes_are_not_whole(columns: int, first: int) -> None:
     layout = layout_of((40, columns), (16, 64))

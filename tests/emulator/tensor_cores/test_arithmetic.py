@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from mmcore_emulator.errors import UnsupportedInstruction
 from mmcore_emulator.tensor_cores.arithmetic import NEVER, Arithmetic, arithmetic_of
 from mmcore_emulator.tensor_cores.elements import BITS, values
 from mmcore_emulator.tensor_cores.summation import multiply_add
+from tests.narrowing import wide
 from tests.tables import table
 
 Terms = list[tuple[float, float]]
@@ -30,6 +32,7 @@ DOT_PRODUCTS = 12  # of each kind of numbers
 EARLIER = """70 f16 f32 4; 70 f16 f16 4; 75 f16 f32 8; 80 f16 f32 16; 80 f16 f16 16; 80 bf16 f32 16; 86 tf32 f32 8;
 86 tf32 f32 4; 89 e4m3 f32 32; 89 e5m2 f16 32"""
 INF, NAN = math.inf, math.nan
+NARROW = {"e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "bf16": "bfloat16"}
 
 
 def arithmetic_for(capability: str, kind: str, result: str, k: int, instruction: str = "mma", **how: Any) -> Arithmetic:
@@ -56,59 +59,37 @@ def every_arithmetic() -> list[tuple[Case, Arithmetic]]:
 # The reference
 
 
-@dataclass(frozen=True)
-class Number:
-    """significand · 2^unit, and the exponent that it counts with; or a NaN or an infinity, by ``special``."""
-
-    significand: int = 0
-    unit: int = 0
-    exponent: int = 0
-    special: float = 0.0
-
-
-def number(bits: int, kind: str, zero: int | None) -> Number:
-    exponent_bits, fraction_bits = FORMATS[kind]
-    bits = bits >> 13 << 13 if kind == "tf32" else bits
-    sign = -1 if bits >> (exponent_bits + fraction_bits) else 1
-    top = (1 << exponent_bits) - 1
-    biased, fraction = bits >> fraction_bits & top, bits & ((1 << fraction_bits) - 1)
-    if kind == "e4m3" and (biased, fraction) == (15, 7):
-        return Number(special=NAN)
-    if kind != "e4m3" and biased == top:
-        return Number(special=NAN if fraction else sign * INF)
-    significand = fraction if biased == 0 else fraction + (1 << fraction_bits)
-    exponent = max(biased, 1) - (top >> 1)
-    if significand == 0 and zero is not None:
-        return Number(exponent=zero)
-    return Number(sign * significand, exponent - fraction_bits, exponent)
+def numbers(bits: Sequence[int], kind: str) -> list[float]:
+    """Return the numbers with these bits; the decoder of 8 and 16 bits is independent of the emulator's."""
+    stored = np.array(bits, f"u{BITS[kind] // 8}")
+    stored = stored >> 13 << 13 if kind == "tf32" else stored
+    with np.errstate(invalid="ignore"):
+        if kind in NARROW:
+            return [float(each) for each in wide(stored, NARROW[kind])]
+        return [float(each) for each in stored.view(f"f{stored.itemsize}")]
 
 
-def truncated(significand: int, by: int) -> int:
-    """Return significand / 2^by without its fraction."""
-    if by <= 0:
-        return significand << -by
-    return (abs(significand) >> by) * (1 if significand >= 0 else -1)
+def exponent(number: float, kind: str, zero: int | None) -> int:
+    """Return the exponent that a number counts with."""
+    if number == 0 and zero is not None:
+        return zero
+    return max(math.frexp(number)[1] - 1 if number else -999, 2 - (1 << FORMATS[kind][0] - 1))
 
 
-def step(a: Sequence[Number], b: Sequence[Number], c: Number, arithmetic: Arithmetic) -> int:
+def step(case: Case, pairs: list[tuple[float, float]], c: float, kinds: Sequence[str], arithmetic: Arithmetic) -> int:
     """Return the bit pattern of one step's result."""
-    pairs = list(zip(a, b, strict=True))
-    special = [c.special] if c.special else []
-    special += [
-        math.prod(each.special or float(each.significand) for each in pair)
-        for pair in pairs
-        if any(each.special for each in pair)
-    ]
-    if special:
-        return pattern(sum(special), arithmetic.result)
-    last = max(arithmetic.floor, c.exponent, *(x.exponent + y.exponent for x, y in pairs)) - arithmetic.kept
-    total = truncated(c.significand, last - c.unit)
-    total += sum(truncated(x.significand * y.significand, last - x.unit - y.unit) for x, y in pairs)
+    if not all(map(math.isfinite, (c, *itertools.chain(*pairs)))):
+        return pattern(sum(a * b for a, b in pairs) + c, arithmetic.result)
+    zero = arithmetic.zero
+    exponents = [sum(exponent(x, kind, zero) for x, kind in zip(pair, kinds, strict=True)) for pair in pairs]
+    last = max(arithmetic.floor, exponent(c, case.result, arithmetic.zero_of_c), *exponents) - arithmetic.kept
+    terms = [Fraction(c), *(Fraction(x) * Fraction(y) for x, y in pairs)]
+    total = sum(math.trunc(term / Fraction(2) ** last) for term in terms)
     if arithmetic.result == "f16":
-        return pattern(nearest_half(Fraction(total) * Fraction(2) ** last), "f16")
+        return pattern(nearest_half(total * Fraction(2) ** last), "f16")
     fraction = 23 if arithmetic.result == "f32" else 13
     unit = max(last + abs(total).bit_length() - 1, -126) - fraction
-    value = math.ldexp(truncated(total, unit - last) if unit > last else total << (last - unit), unit)
+    value = math.ldexp(math.trunc(total * Fraction(2) ** (last - unit)), unit)
     if arithmetic.result == "f16 of float22":
         return pattern(nearest_half(Fraction(value)), "f16")
     value = math.copysign(value, total if arithmetic.signed_zeros else 1) if value == 0 else value
@@ -134,23 +115,19 @@ def pattern(value: float, result: str) -> int:
 
 def expected(case: Case, a: Sequence[int], b: Sequence[int], c: int, arithmetic: Arithmetic) -> int:
     """Return the bit pattern of a dot product and C."""
-    kinds, order, start = (case.a, case.b), list(range(case.k)), c
+    order, start = list(range(case.k)), 0 if arithmetic.unpacked else c
+    kinds = ("f16", "f16") if arithmetic.unpacked else (case.a, case.b)
     if arithmetic.unpacked:
-        a, b = (
-            [int(each) for each in values(np.array(x, np.uint8), kind).astype(np.float16).view(np.uint16)]
-            for x, kind in zip((a, b), kinds, strict=True)
-        )
-        kinds, start, order = ("f16", "f16"), 0, sorted(order, key=lambda k: k % 4 > 1)
-    left, right = ([number(x[k], kind, arithmetic.zero) for k in order] for x, kind in zip((a, b), kinds, strict=True))
+        order.sort(key=lambda k: k % 4 > 1)
+    pairs = list(zip(numbers(a, case.a), numbers(b, case.b), strict=True))
     for first in range(0, case.k, arithmetic.at_once):
-        ks = slice(first, first + arithmetic.at_once)
-        start = step(left[ks], right[ks], number(start, case.result, arithmetic.zero_of_c), arithmetic)
+        terms = [pairs[k] for k in order[first : first + arithmetic.at_once]]
+        start = step(case, terms, numbers([start], case.result)[0], kinds, arithmetic)
     if not arithmetic.unpacked:
         return start
-    bits, float_type = (np.uint16, np.float16) if case.result == "f16" else (np.uint32, np.float32)
+    total, own = np.array(numbers([start, c], case.result), np.float16 if case.result == "f16" else np.float32)
     with np.errstate(all="ignore"):
-        sums = np.array([start, c], bits).view(float_type)
-        return pattern(float(sums[0] + sums[1]), case.result)
+        return pattern(float(total + own), case.result)
 
 
 @pytest.mark.parametrize(("case", "arithmetic"), every_arithmetic())

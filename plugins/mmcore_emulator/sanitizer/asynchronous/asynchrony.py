@@ -20,6 +20,7 @@ from mmcore_emulator.sanitizer.happens_before.mbarrier_clocks import MbarrierClo
 from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers, LaneNumbers
 from mmcore_emulator.sanitizer.recording import SharedReport
 
+_UNORDERED = "missing-proxy-fence"
 _UNFENCED = "reads {} asynchronously, which threads have written before: fence.proxy.async between is missing"
 _UNFENCED_MBARRIER = (
     "begins a bulk copy that completes the mbarrier {}, which was initialised with neither fence.mbarrier_init nor "
@@ -63,7 +64,7 @@ class Proxies:
 
     def check_reads(self, transfer: Transfer) -> None:
         """Check that fences order writes by threads before asynchronous reads of the words."""
-        self._check("missing-proxy-fence", _UNFENCED, transfer, transfer.words)
+        self._check(_UNORDERED, _UNFENCED, transfer, transfer.words)
 
     def check_mbarriers(self, transfer: Transfer, mbarriers: Integers) -> None:
         """Check that fences order the initialisation of mbarriers before copies that complete them."""
@@ -76,6 +77,8 @@ class Proxies:
         if unfenced.any():
             word = int(words[unfenced][0])
             lanes, writer = transfer.lanes[unfenced.any(axis=1), 0], self._instructions[int(self._written_by[word])]
+            # Compilers and libraries let wgmma read what cp.async has written after its wait and a barrier alone.
+            kind = "unfenced-copy" if kind == _UNORDERED and effect(writer).kind == "copy" else kind
             self._report.add(kind, transfer.at, lanes, text.format(self._report.name(word)), writer)
 
     def _unfenced(self, words: Integers) -> Flags:

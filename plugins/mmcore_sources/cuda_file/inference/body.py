@@ -18,6 +18,7 @@ BUILT_IN = re.compile(r"\b(blockIdx|threadIdx|blockDim|gridDim)\s*\.\s*([xyz])\b
 _READ = re.compile(r"\*[^[]*")  # through a pointer without an index
 _MOST_TERMS = _MOST_FACTORS = 64
 _MOST_EXPRESSIONS = 200_000
+_ZERO = re.compile(r"0*(?:0\.?|\.0)0*[fF]?")
 _CASTS = ("static_cast", "int", "unsigned", "size_t")
 
 
@@ -70,7 +71,7 @@ class Body:
         return parameters
 
     def _members(self, which: Callable[[Parameter], bool]) -> set[str]:
-        """Return the members of structures passed by value for which ``which`` is true, such as "A.width"."""
+        """Return the members of structures passed by value that ``which`` selects, such as "A.width"."""
         parameters = self.function.parameters
         return {f"{each.name}.{member.name}" for each in parameters for member in each.members if which(member)}
 
@@ -90,12 +91,38 @@ class Body:
             if node.type == "assignment_expression" and node.children[0].type != "identifier":
                 pointer = self._pointer_in(node.children[0])
                 if pointer is not None:
-                    read = any(self.pointers.get(word) == pointer for word in identifiers(node.children[2]))
+                    read = self._reads(node.children[2], pointer)
                     stored.append((pointer, read or text_of(node.children[1]) == "+="))
             elif node.type == "call_expression" and text_of(node.children[0]).startswith("atomicAdd"):
                 pointer = self._pointer_in(node.children[1])
                 stored += [(pointer, True)] if pointer is not None else []
         return stored
+
+    @property
+    def adds_atomically(self) -> bool:
+        """True if the kernel calls ``atomicAdd``."""
+        calls = (each for each in self._nodes if each.type == "call_expression")
+        return any(text_of(each.children[0]).startswith("atomicAdd") for each in calls)
+
+    def factors_of_stores(self, pointer: str, sizes: set[str]) -> Iterator[str]:
+        """Yield the factors of sizes in the indexes of the stores to a matrix."""
+        for node in self._nodes:
+            if node.type == "assignment_expression" and self._pointer_in(node.children[0]) == pointer:
+                for product in (each for each in walk(node.children[0]) if each.type == "binary_expression"):
+                    left, sign, right = map(text_of, product.children)
+                    if sign == "*" and {left, right} & sizes:
+                        yield left if right in sizes else right
+
+    def _reads(self, node: Node, pointer: str) -> bool:
+        """Return whether an expression depends on the old value of a matrix; a factor of 0 hides it."""
+        if node.type == "parenthesized_expression":
+            return any(self._reads(each, pointer) for each in node.named_children)
+        if node.type == "binary_expression":
+            sides = node.children[0], node.children[2]
+            if text_of(node.children[1]) == "*" and any(_ZERO.fullmatch(text_of(each)) for each in sides):
+                return False
+            return any(self._reads(each, pointer) for each in sides)
+        return any(self.pointers.get(word) == pointer for word in identifiers(node))
 
     def indexes(self, pointer: str) -> Iterator[list[Term]]:
         """Yield the index of each access through a pointer parameter, including offsets added to the pointer before."""

@@ -90,7 +90,7 @@ def _covered(axis: str, layout: Layout | None) -> str:
 
 
 def _host_constant(reader: Reader, launch: HostLaunch, position: int, role: str, body: Body) -> tuple[str, ast.expr]:
-    """Return the host's constant that stands for a size in an axis of the grid, and the extent with that size.
+    """Return the host's constant that is a size in an axis of the grid, and the extent with that size.
 
     Raises :class:`Unreadable` if the axis depends on no constant.
     """

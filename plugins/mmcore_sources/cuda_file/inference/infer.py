@@ -49,6 +49,7 @@ from mmcore_sources.cuda_file.inference.roles import (
     roles_of,
     with_arguments,
 )
+from mmcore_sources.cuda_file.inference.unusual import Unusual, unusual_readings
 
 _DYNAMIC = re.compile(r"\bextern\b[^;]*\b__shared__\b|\b__shared__\b[^;]*\[\s*\]\s*;")
 _NARROW = {f"{name}{width}" for name in ("__hfma", "__hadd", "__hmul", "hfma", "hadd") for width in ("", "2")}
@@ -60,6 +61,7 @@ class Inferred:
 
     attributes: Mapping[str, Any]  # those of :class:`mmcore.Kernel` by name; the launch rule is a :class:`LaunchText`
     notes: tuple[Note, ...]  # the inferred values, in the order in which they are printed
+    unusual: tuple[Unusual, ...] = ()  # the unusual readings of the source
 
 
 def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tuple[str, str]] = ()) -> Inferred:
@@ -88,17 +90,19 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     roles, role_notes, constraints = _roles(source, body, launch, given)
     types, type_notes = _types(source, function, roles, chosen, given)
     beta = float(given.get("beta", adds_to_c(body, roles)))
-    if beta and "beta" not in given:
+    adds = bool(beta) and "beta" not in given
+    if adds:
         role_notes.append(Note("operation", "C = C + A·B", "what C held is added", "--alpha, --beta"))
     by_columns = roles.by_columns and "column_major" not in given
     if by_columns:
         role_notes.append(Note("storage", "by columns", "as the source steps over A, B and C", "--column-major ''"))
+    unusual = tuple(unusual_readings(text, launch, body, roles, adds=adds, by_columns=by_columns))
     block, grid, shared, launch_notes = _geometry(source, body, roles, launch, chosen, given)
     # Blocks that wait for each other must all be resident.
     rule = LaunchText(grid, str(shared), cooperative=source.cooperative)
     values = {name: value for name, value in chosen.values.items() if name not in defines}
     attributes = {
-        "title": f"{function.name} of {path.name}",
+        "title": f"{function.name} of {path.name}" + "".join(f", read as {each}" for each in unusual),
         "entry": chosen.entry,
         "arguments": roles.arguments,
         "configs": [{"block": block, **values}],
@@ -116,7 +120,7 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     if fixed := sorted(others.keys() & (source.declared - source.macros.keys())):
         raise InvalidKernel(f"{path.name} declares {fixed[0]}, so that --config has no effect on it")
     overrides["defines"] = {**defines, **others}
-    return Inferred({**attributes, **overrides}, (*notes, *role_notes, *type_notes, *launch_notes))
+    return Inferred({**attributes, **overrides}, (*notes, *role_notes, *type_notes, *launch_notes), unusual)
 
 
 def _roles(
@@ -128,7 +132,8 @@ def _roles(
         roles = with_arguments(given_arguments(list(given["args"]), function), function)
         notes = []
     else:
-        roles = roles_of(function, body, launched_numbers(source, function, launch))
+        by_rows = "A" not in given.get("column_major", "A")
+        roles = roles_of(function, body, launched_numbers(source, function, launch), by_rows=by_rows)
         shown = ", ".join(map(_shown, roles.arguments, function.parameters))
         notes = [Note("arguments", shown, roles.why, "--args", roles.guessed)]
     constraints: tuple[Constraint, ...] = (Square(),) if roles.square else ()

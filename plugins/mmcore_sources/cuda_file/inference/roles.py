@@ -80,10 +80,12 @@ def matrices_of(function: Function, body: Body) -> dict[str, str]:
     return {"A": inputs[0].name, "B": inputs[1].name, "C": output.name}
 
 
-def sizes_of(names: list[str], body: Body, matrices: Mapping[str, str]) -> tuple[dict[str, str], str, bool]:
+def sizes_of(
+    names: list[str], body: Body, matrices: Mapping[str, str], *, by_rows: bool
+) -> tuple[dict[str, str], str, bool]:
     """Return the role of each size, the reason, and whether the matrices are stored by columns."""
     sure = {name: role for name in names if (role := _sure(name))}
-    by_columns = stored_by_columns(body, matrices, set(names))
+    by_columns = not by_rows and stored_by_columns(body, matrices, set(names))
     if len(names) == 1:
         return {names[0]: "n"}, "one size is that of square matrices", by_columns
     if len(sure) == len(names):
@@ -119,10 +121,11 @@ def _sure(name: str) -> str:
     return _OF_SIDE[match[1] or match[3], "r" if match[2][0] in "rh" else "c"]
 
 
-def roles_of(function: Function, body: Body, launched: Mapping[str, int]) -> Roles:
+def roles_of(function: Function, body: Body, launched: Mapping[str, int], *, by_rows: bool = False) -> Roles:
     """Return the roles of a function's parameters.
 
-    ``launched`` contains the numbers that a launch passes, by parameter. Raises InvalidKernel for an unknown role.
+    ``launched`` contains the numbers that a launch passes, by parameter. ``by_rows`` says that no matrix is stored by
+    columns. Raises InvalidKernel for an unknown role.
     """
     for parameter in function.parameters:
         if not parameter.pointer and not parameter.members and not scalar_type(parameter.type):
@@ -130,7 +133,7 @@ def roles_of(function: Function, body: Body, launched: Mapping[str, int]) -> Rol
     matrices = matrices_of(function, body)
     numbers = [each for each in function.parameters if not each.pointer and not each.members]
     integers = [each.name for each in numbers if "int" in scalar_type(each.type)]
-    sizes, why, by_columns = sizes_of(integers, body, matrices)
+    sizes, why, by_columns = sizes_of(integers, body, matrices, by_rows=by_rows)
     guessed = False
     unknown = [name for name in integers if name not in sizes]
     free = [role for role in ("m", "n", "k") if role not in sizes.values()]

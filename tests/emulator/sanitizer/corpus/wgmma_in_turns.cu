@@ -7,6 +7,9 @@
 // no wgmma.wait_group: drop #last ==> wgmma-order*128 #stored #product "wgmma.wait_group"
 // zeros for rows that are not copied, at A's own address: `COPY_A;` -> `COPY_SIZED(own + t / 16 * 128 + t % 2 * 64 + t
 //     / 2 % 8 * 8, t < 80 ? A + t * 8 : A, t < 80 ? 16 : 0); ASM("cp.async.wait_all;");` ==> nothing
+// copies without a fence of proxies: `COPY_A;` -> `COPY_SIZED(own + t / 16 * 128 + t % 2 * 64 + t / 2 % 8 * 8, A + t * 8,
+//     16); ASM("cp.async.wait_all;");`, drop #proxy ==> unfenced-copy*1 shared #product #a; missing-proxy-fence*1 shared
+//     #product #b
 // a sum changed without wgmma.fence: `ASM("wgmma.fence.sync.aligned;");` -> `if (tile == 0)
 //     ASM("wgmma.fence.sync.aligned;"); if (tile == 5) d[0] *= 2;` ==> wgmma-order*128 #fence #product; wgmma-order*128
 //     #product #fence

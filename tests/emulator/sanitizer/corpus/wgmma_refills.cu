@@ -1,13 +1,13 @@
 // The four warps of a warpgroup multiply a tile, which one thread refills.
 // launch: block=160 m=64 n=8 k=16 dtype=float16 output=float32
 // right
-// a refill after the wait of one warp: drop #all ==> overwritten-in-flight*1 shared #refill #product "another one of its
+// a refill after the wait of one warp: drop #all ==> early-refill*1 shared #refill #product "another one of its
 //     warpgroup"
-// a refill by another warp: drop #all, `FILLER 0` -> `FILLER 96` ==> overwritten-in-flight*1 shared #refill #product
+// a refill by another warp: drop #all, `FILLER 0` -> `FILLER 96` ==> early-refill*1 shared #refill #product
 // a barrier of two warps: `__syncthreads(); // #all` -> `if (t < 64) ASM("bar.sync 1, 64;");` ==>
-//     overwritten-in-flight*1 shared #refill #product
+//     early-refill*1 shared #refill #product
 // a barrier of the warpgroup: `__syncthreads(); // #all` -> `if (t < 128) ASM("bar.sync 1, 128;");` ==> nothing
-// no wait by the other warps: `WGMMA_WAIT(d, "0")` -> `if (t < 32) WGMMA_WAIT(d, "0")` ==> overwritten-in-flight*1
+// no wait by the other warps: `WGMMA_WAIT(d, "0")` -> `if (t < 32) WGMMA_WAIT(d, "0")` ==> early-refill*1
 //     shared #refill #product; wgmma-order #stored #product
 // a thread arrives for its warpgroup: `__syncthreads(); // #all` -> `if (t == 64) ARRIVE(&empty);`, `FILLER 0` -> `FILLER
 //     128`, `; // #await` -> `WAIT(&empty, step % 2);` ==> nothing

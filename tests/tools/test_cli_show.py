@@ -29,7 +29,7 @@ from mmcore.registry import Registry
 from mmcore_tools import hookspecs
 from mmcore_tools.show import examples
 from tests.command_line import install, kernel_module, mmcore
-from tests.core.test_cli_list_kernels import ENTRIES
+from tests.tools.test_cli_list_kernels import ENTRIES
 
 
 def shown(kernel: str) -> dict[str, Any]:

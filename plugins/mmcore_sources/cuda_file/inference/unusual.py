@@ -1,0 +1,128 @@
+"""Unusual readings of a source, with the usual one and the evidence in the file for the unusual one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mmcore.kernel.arguments import Scalar
+from mmcore_cuda.cuda_source.program import HostLaunch
+from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of, walk
+from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.roles import Roles
+
+_FILLS = re.compile(r"memset|memcpy|fill|zero|init|rand", re.IGNORECASE)
+_ADDS = re.compile(r"\bbeta\b|\bC\b[^;\n]{0,20}\+=|=\s*C\b[^;\n]{0,20}\+|\badd(?:s|ed)? to C\b", re.IGNORECASE)
+_BY_COLUMNS = re.compile(r"col(?:umn)?s?[-_ ]?major|by columns|column[- ]wise|fortran|cublas|IDX2[CF]", re.IGNORECASE)
+_COLUMN = re.compile(r"(?:\w*_)?(?:j|c|x|tx|cols?|columns?|\w*col(?:umn)?)", re.IGNORECASE)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Unusual:
+    """A reading that few kernels mean.
+
+    Attributes:
+        reading, usual: the reading and the usual one, as "C = C + A·B" and "C = A·B".
+        given: the options that ask for the usual reading.
+        option: the option that asks for the unusual one.
+        evidence: the words of the file that support the unusual one; empty if none do.
+        lacks: a sentence on what the unusual one needs and the file lacks; empty if it lacks nothing.
+    """
+
+    reading: str
+    usual: str
+    given: Mapping[str, Any]
+    option: str
+    evidence: str
+    lacks: str = ""
+
+    def __str__(self) -> str:
+        why = f"because of {self.evidence}" if self.evidence else "although nothing in the file supports it"
+        return f"{self.reading} instead of {self.usual}, {why}"
+
+
+def unusual_readings(
+    text: str, launch: HostLaunch | None, body: Body, roles: Roles, *, adds: bool, by_columns: bool
+) -> Iterator[Unusual]:
+    """Yield the unusual readings: C is added to, the matrices are stored by columns, or A or B is the product."""
+    comments = " ".join(_COMMENT.findall(text))
+    parameters = body.function.parameters
+    letters = {each.name.upper() for each in parameters if each.pointer}
+    if letters == {"A", "B", "C"} and (written := roles.pointers["C"]).upper() != "C":
+        pairs = zip(parameters, roles.arguments, strict=True)
+        words = [each.name.upper() if each.pointer else str(getattr(role, "value", role)) for each, role in pairs]
+        yield Unusual(f"a product stored in {written}", "C = A·B", {"args": words}, "--args", "")
+        return
+    if adds and not any(isinstance(each, Scalar) and each.value == "beta" for each in roles.arguments):
+        filled = "" if launch is None else _fill_of_c(launch, body, roles)
+        match = _ADDS.search(comments)
+        evidence = filled or (f'the comment "{match[0]}"' if match else "")
+        if not evidence and body.adds_atomically:
+            evidence = "its atomic additions"
+        lacks = f"nothing zeroes C before the launch in line {launch.line}" if launch and not filled else ""
+        yield Unusual("C = C + A·B", "C = A·B", {"beta": 0.0}, "--beta 1", evidence, lacks)
+    if by_columns:
+        match = _BY_COLUMNS.search(text)
+        evidence = f'the word "{match[0]}"' if match else _names_of_columns(body, roles)
+        usual: dict[str, Any] = {"column_major": ""}
+        yield Unusual("matrices stored by columns", "matrices stored by rows", usual, "--column-major ABC", evidence)
+
+
+def _fill_of_c(launch: HostLaunch, body: Body, roles: Roles) -> str:
+    """Return the host's line that fills C, in words; empty if there is none."""
+    position = [each.name for each in body.function.parameters].index(roles.pointers["C"])
+    if position >= len(launch.arguments):
+        return ""
+    names, root = {*identifiers(launch.arguments[position])}, launch.scope
+    while root.parent is not None:
+        root = root.parent
+    nodes = [each for each in walk(root) if each.type in ("call_expression", "assignment_expression")]
+    for node in nodes:
+        names |= _passed_as(node, launch.scope, names) if node.type == "call_expression" else set()
+    filling = (node for node in nodes if names & _filled(node) and not _of_device(node))
+    return next((f"line {node.start_point.row + 1}, which fills {roles.pointers['C']}" for node in filling), "")
+
+
+def _filled(node: Node) -> set[str]:
+    """Return the names of the arrays that a call or an assignment may fill."""
+    if node.type == "assignment_expression":
+        return set() if node.children[0].type == "identifier" else {*identifiers(node.children[0])}
+    name, arguments = text_of(node.children[0]), node.child_by_field_name("arguments")
+    if arguments is None or not _FILLS.search(name):
+        return set()
+    return {*identifiers(arguments.named_children[0] if "memcpy" in name.lower() else arguments)}
+
+
+def _passed_as(call: Node, scope: Node, names: set[str]) -> set[str]:
+    """Return the names of C in a call of the function that launches the kernel."""
+    declarator, arguments = scope.child_by_field_name("declarator"), call.child_by_field_name("arguments")
+    parameters = None if declarator is None else declarator.child_by_field_name("parameters")
+    if declarator is None or parameters is None or arguments is None:
+        return set()
+    if text_of(call.children[0]) != text_of(declarator).partition("(")[0].strip("*& "):
+        return set()
+    pairs = zip(parameters.named_children, arguments.named_children, strict=False)
+    passed = (identifiers(argument) for parameter, argument in pairs if names & {*identifiers(parameter)})
+    return set[str]().union(*passed)
+
+
+def _of_device(node: Node) -> bool:
+    above: Node | None = node
+    while above is not None and above.type != "function_definition":
+        above = above.parent
+    return above is not None and any(child.type in ("__global__", "__device__") for child in above.children)
+
+
+def _names_of_columns(body: Body, roles: Roles) -> str:
+    """Return the names that say that matrices are stored by columns, in words; empty if none do."""
+    lengths = [name for name, role in roles.sizes.items() if role.startswith("ld")]
+    named = [name for name, role in roles.sizes.items() if name.casefold() == role]
+    if lengths or (len(roles.sizes) > 1 and len(named) == len(roles.sizes)):
+        return f"the names {', '.join(lengths or named)}"
+    for factor in body.factors_of_stores(roles.pointers["C"], set(roles.sizes)):
+        if _COLUMN.fullmatch(factor):
+            return f"the name {factor}"
+    return ""

@@ -1,0 +1,59 @@
+"""A hazard names the calls that lead to its line, and what to try."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mmcore_emulator import launch
+
+WAITING = """
+__device__ void wait(unsigned long long* bar, int parity)
+{
+    asm volatile("{ .reg .pred p; again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra again; }"
+                 :: "r"((unsigned)__cvta_generic_to_shared(bar)), "r"(parity) : "memory");
+}
+extern "C" __global__ void f(float* out)
+{
+    __shared__ unsigned long long full, empty;
+    if (threadIdx.x == 0)
+        for (auto bar : {&full, &empty})
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 32;" :: "r"((unsigned)__cvta_generic_to_shared(bar)));
+    __syncthreads();
+    if (threadIdx.x < 32)
+        wait(&empty, 0);
+    else
+        wait(&full, 0);
+}
+"""
+RACE = """
+__device__ void store(float* to, float x) { *to = x; }
+extern "C" __global__ void f(float* out)
+{
+    __shared__ QUALIFIER float tile[64];
+    store((float*)tile + threadIdx.x, threadIdx.x);
+    out[threadIdx.x] = tile[threadIdx.x ^ OTHER];
+}
+"""
+
+
+def test_each_mbarrier_that_is_waited_for_is_reported_with_its_call() -> None:
+    report = launch(WAITING, "f", grid=1, block=64, args=(np.zeros(64, np.float32),))
+    lines = WAITING.splitlines()
+    waits = {each.message.split()[12]: lines[each.callers[0][1] - 1].strip() for each in report.hazards}
+    assert waits == {"empty": "wait(&empty, 0);", "full": "wait(&full, 0);"}
+    assert all("a first wait for parity 1" in each.hint for each in report.hazards)
+
+
+@pytest.mark.parametrize(
+    ("qualifier", "other", "block", "hint"),
+    [
+        ("", 32, 64, "__syncthreads() before line 7"),
+        ("", 1, 32, "__syncwarp() before line 7"),
+        ("volatile", 1, 64, "__syncwarp() before line 7"),
+    ],
+)
+def test_a_race_within_a_block_suggests_a_barrier(qualifier: str, other: int, block: int, hint: str) -> None:
+    source = RACE.replace("QUALIFIER", qualifier).replace("OTHER", str(other))
+    report = launch(source, "f", grid=1, block=block, args=(np.zeros(64, np.float32),))
+    assert [each.hint for each in report.hazards] == [hint]
