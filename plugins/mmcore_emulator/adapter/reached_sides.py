@@ -55,7 +55,7 @@ class ReachedSides:
         if self._reached is None:
             return
         rare = np.argsort(self._reached.sum(axis=0), kind="stable")[: _MOST_RARE.get(together)]
-        several = np.array(list(itertools.combinations(rare, together))).reshape(-1, together)
+        several = np.array(list(itertools.combinations(rare, together)), np.intp).reshape(-1, together)
         reached = np.asarray(self._reached[:, several].all(axis=2))
         missing = np.asarray(reached.any(axis=0) & ~reached[chosen].any(axis=0))
         while missing.any():
