@@ -342,7 +342,7 @@ def test_a_file_without_host_code_has_no_note(name: str, monkeypatch: pytest.Mon
 
 
 def test_host_code_of_a_file_that_does_not_compile_is_unknown(folder: Path) -> None:
-    (folder / "broken.cu").write_text(RIGHT.replace("sum +=", "sum + =") + "int main() {}\n")
+    (folder / "broken.cu").write_text(RIGHT.replace("sum +=", "total +=") + "int main() {}\n")
     said = "the host code in broken.cu is unknown: file.broken: broken.cu does not"
     assert said in command("show", "broken.cu").stderr
     ran = command("run", "broken.cu", "--size", "32")

@@ -20,7 +20,8 @@ from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import Plan
 from mmcore_emulator.adapter.reached_sides import ReachedSides
 from mmcore_emulator.conditions.expressions import Condition, conditions, leaves
-from mmcore_emulator.ptx.instructions import Function
+from mmcore_emulator.isa.table import effect
+from mmcore_emulator.ptx.instructions import Function, Instruction
 from mmcore_emulator.ptx.types import Constant
 
 _LARGE = 1 << 16
@@ -67,7 +68,8 @@ class CodeSizes:
     def __iter__(self) -> Iterator[Size]:
         """Yield the sizes, those that find the most first."""
         yield from (usual := list(self._usual()))
-        yield from self._of_conditions([size.problem for size in usual])
+        yield from (halves := list(self._halves(usual)))
+        yield from self._of_conditions([size.problem for size in (*usual, *halves)])
 
     def planned(self, problem: Problem) -> Plan | None:
         """Return the plan of a product; None if it is not allowed, or would take too long."""
@@ -167,6 +169,16 @@ class CodeSizes:
         if self.kernel.strided:
             yield from self._gaps()
 
+    def _halves(self, usual: Sequence[Size]) -> Iterator[Size]:
+        """Yield sizes that end in the middle of a vector, if the code loads, stores or copies vectors."""
+        rows, columns = self.tile
+        planned = self.planned(usual[0].problem) if usual else None
+        functions = () if planned is None else self.functions(planned).values()
+        if any(_moves_vectors(at) for function in functions for at in function.body):
+            for half in (2, 4):
+                sizes = itertools.product((3 * half, rows), (5 * half, columns), (32 + half,))
+                yield from self._first("half a vector at the end of each row", sizes)
+
     def _gaps(self) -> Iterator[Size]:
         """Yield leading dimensions that are multiples of a vector's width, with gaps between the rows.
 
@@ -240,6 +252,11 @@ class CodeSizes:
             made += filter(None, map(self.planned, gapped))
         squares = (self.kernel.problem(value, value, k) for k in (1, 8, 64) for value in values)
         return made + list(itertools.islice(filter(None, map(self.planned, squares)), _MOST_CANDIDATES // 4))
+
+
+def _moves_vectors(at: Instruction) -> bool:
+    kind = effect(at).kind
+    return kind == "copy" or (kind in ("load", "store") and any(isinstance(each, tuple) for each in at.operands))
 
 
 def _gapped(problem: Problem, gaps: tuple[int, int, int]) -> Problem:

@@ -214,11 +214,13 @@ def _geometry(
         grid = Geometry(usual, "the source does not give it", guessed=True)
     if not text and grid is not None:
         notes.append(Note("grid", (text := grid.text), grid.why, "--grid", grid.guessed))
-    if launch is None and "shared" not in given and _DYNAMIC.search(text_of(function.body)):
+    alone = len(source.functions) == 1
+    extern = "shared" not in given and _DYNAMIC.search(source.text if alone else text_of(function.body))
+    if extern and launch is None:
         unknown = f"the shared memory of {function.name} is unknown, as its extern array has no size"
         raise InvalidKernel(f"{unknown}; --shared gives it in bytes, as in --shared '4*bx*by'")
     dynamic = str(given.get("shared", ast.unparse(shared) if shared is not None else 0))
-    if "shared" not in given and shared is not None:
+    if extern or ("shared" not in given and shared is not None):
         notes.append(Note("dynamic shared bytes", dynamic, "as launched", "--shared"))
     for each, what in ((text, "the grid"), (dynamic, "the shared memory")):
         _check_names(each, what, chosen)
