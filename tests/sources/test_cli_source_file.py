@@ -211,6 +211,12 @@ def test_a_name_that_nvrtc_lacks_can_be_defined_and_one_of_cudas_need_not(folder
 def test_blocks_that_wait_for_the_whole_grid_are_launched_together(folder: Path) -> None:
     (folder / "grid.cu").write_text(COOPERATIVE)
     assert [emulated(f"{tool} grid.cu --size 24").exit_code for tool in ("run", "check")] == [0, 0]
+    (folder / "plain.cu").write_text(
+        COOPERATIVE + "int main() { mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, m, n, k); }"
+    )
+    result = emulated("run plain.cu --size 24")
+    assert (result.exit_code, "cudaLaunchCooperativeKernel)" in result.stderr) == (1, True)
+    assert "trap: " in result.stdout
     (folder / "said.cu").write_text(RIGHT.replace("    float sum", "    // no this_grid() here\n    float sum"))
     assert not referenced_kernel("said.cu").launch.cooperative  # type: ignore[union-attr]
     assert referenced_kernel("grid.cu").launch.cooperative  # type: ignore[union-attr]
