@@ -83,8 +83,8 @@ def test_right_kernels_are_examined_without_a_fault(tmp_path: Path, source: str)
         (
             "gaps",
             "lda % 8 == 0 && lda >= k + 8",
-            "16×48×64, lda = 72, ldb = 56, ldc = 56",
-            "line 3 compares k, lda and line 3 compares lda with 0",
+            "33×35×37, lda = 48, ldb = 48, ldc = 48",
+            "gaps between rows, which begin at multiples of 16 elements",
         ),
         ("template", "small", "1×1×1", "another function is launched"),
         ("ring", "min(step / 2, 1)", "32×48×128", "so deep that each stage in shared memory is refilled twice"),
