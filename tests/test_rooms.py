@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,26 @@ def test_a_room_imports_only_rooms_below_it(room: str) -> None:
         if other not in allowed
     ]
     assert upward == []
+
+
+def running_imports(node: ast.AST, modules: Collection[str]) -> Iterator[str]:
+    """Yield what code imports when it runs, deferred imports included, those for annotations not."""
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        names = {f"{node.module}.{alias.name}": node.module or "" for alias in node.names}
+        yield from (name if name in modules else module for name, module in names.items())
+    for child in ast.iter_child_nodes(node):
+        yield from running_imports(child, modules)
+
+
+def test_no_module_of_the_core_imports_itself_through_others() -> None:
+    paths = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in FOLDERS["mmcore"].rglob("*.py")}
+    modules = {name.removesuffix(".__init__"): ast.parse(path.read_text("utf-8")) for name, path in paths.items()}
+    graph = {name: {*running_imports(tree, modules)} & modules.keys() for name, tree in modules.items()}
+    TopologicalSorter(graph).prepare()  # raises CycleError, which has the modules
 
 
 @pytest.mark.parametrize("room", ROOMS)

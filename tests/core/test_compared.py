@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -87,17 +88,16 @@ def test_a_kernel_is_as_many_times_as_fast_as_the_other_takes_times_as_long() ->
 def test_a_comparison_in_words() -> None:
     assert str(compared([1.0] * 3, [0.75] * 3)) == "75.0 % of upc.kernel10 (74.9–75.1 %)"
     assert str(compared([1.0] * 3, [2.0] * 3, title="cuBLAS")) == "200.0 % of cuBLAS (199.8–200.2 %)"
-    assert (
-        str(BaselineComparison("acme.fast", "Fast and wide", reason="it is lost"))
-        == "not compared with acme.fast: it is lost"
-    )
+    lost = BaselineComparison("acme.fast", "Fast and wide", reason="it is lost")
+    assert str(lost) == "not compared with acme.fast: it is lost"
 
 
 # Measured.
 
 
-def timed(**asked: Any) -> Any:
-    return measure(Cell(KERNEL, 16, 16, 16, timings=BRIEF, **asked), TimedEmulator(SECONDS.__getitem__, flops=1e12))
+def timed(size: int = 16, **asked: Any) -> Any:
+    cell = Cell(KERNEL, size, size, size, **{"timings": BRIEF, **asked})
+    return measure(cell, TimedEmulator(SECONDS.__getitem__, flops=1e12))
 
 
 def test_the_fastest_of_several_baselines_is_the_one_that_a_result_names() -> None:
@@ -111,9 +111,7 @@ def test_the_fastest_of_several_baselines_is_the_one_that_a_result_names() -> No
 
 
 def test_what_cannot_be_compared_has_a_reason_and_costs_no_result() -> None:
-    result = measure(
-        Cell(KERNEL, 17, 17, 17, timings=BRIEF, baseline="upc.kernel?0"), TimedEmulator(SECONDS.__getitem__, flops=1e12)
-    )
+    result = timed(17, baseline="upc.kernel?0")
     assert result.verified
     assert result.kernel_seconds == pytest.approx(2e-3)
     assert [each.time for each in result.compared] == [None, None]
@@ -133,8 +131,7 @@ def test_another_version_is_no_baseline(tmp_path: Path) -> None:
 def test_the_first_kernel_time_alone_is_compared() -> None:
     ways = [("end-to-end", "pinned"), ("kernel", "cold"), ("kernel", "warm")]
     timings = tuple(Timing(*way, max_seconds=0.05, min_rounds=3) for way in ways)
-    cell = Cell(KERNEL, 16, 16, 16, timings=timings, baseline="upc.kernel10")
-    result = measure(cell, TimedEmulator(SECONDS.__getitem__, flops=1e12))
+    result = timed(timings=timings, baseline="upc.kernel10")
     (found,) = result.compared
     assert found.time is not None
     assert str(found.time.timing) == "kernel-cold"
@@ -163,11 +160,4 @@ def test_a_command_says_how_fast_it_is_beside_others(tmp_path: Path, words: tupl
     options = [word.format(tmp_path) for word in words]
     result = mmcore("run", KERNEL, "--size", "16", "--device", "timed", "--timeout", "60", *options)
     assert result.exit_code == 0, result.output
-    lines = result.stdout.splitlines()
-    begin = [number for number, line in enumerate(lines) if line.startswith("speed")]
-    shown = (
-        [line.removeprefix("speed").strip().partition(" (")[0] for line in lines[begin[0] :][: len(said)]]
-        if begin
-        else []
-    )
-    assert shown == said
+    assert re.findall(r"^(?:speed)? +(\S+ % of \S+) \(", result.stdout, re.MULTILINE) == said

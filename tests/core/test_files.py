@@ -108,13 +108,6 @@ def test_results_of_an_experiment_are_not_read_from_anything_else(tmp_path: Path
             Journal(tmp_path / "b.unfinished.jsonl", {})
 
 
-def test_a_file_is_named_in_a_sentence_on_the_command_line(tmp_path: Path) -> None:
-    a_pipe(tmp_path / "kernel.cu")
-    result = mmcore("run", str(tmp_path / "kernel.cu"), "--block", "8", "--device", "emulator")
-    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
-    assert "kernel.cu cannot be read: it is not a regular file" in result.stderr
-
-
 def test_results_of_more_lists_than_memory_has_room_for_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     path.write_text(f'{{"machine_info": {{"mmcore": {{}}}}, "benchmarks": [{"[]," * (1 << 20)}[]]}}')

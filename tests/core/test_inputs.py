@@ -20,22 +20,18 @@ DTYPES = ("float16", "bfloat16", "float32", "float64")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_magnitudes_are_spread_evenly_from_a_half_to_one_and_signs_too(dtype: str) -> None:
-    matrices = draw(Problem(300, 70, 300, dtype, beta=1), seed=2)
+def test_a_seed_draws_magnitudes_spread_evenly_from_a_half_to_one_and_signs_too(dtype: str) -> None:
+    problem = Problem(300, 70, 300, dtype, beta=1)
+    matrices = draw(problem, seed=2)
     for matrix in (matrices.a, matrices.b, matrices.c):
         magnitudes = np.abs(widen(matrix, dtype))
         assert magnitudes.min() >= 0.5
         assert magnitudes.max() < 1
+    for first, second in zip(*(vars(each).values() for each in (matrices, draw(problem, seed=2))), strict=True):
+        assert np.array_equal(first, second)
     values = widen(matrices.a, dtype)
     assert abs(np.sign(values).mean()) < 0.02
     assert np.histogram(np.abs(values), bins=8, range=(0.5, 1))[0] == pytest.approx(300 * 300 / 8, rel=0.05)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_one_seed_draws_one_set_of_matrices(dtype: str) -> None:
-    problem = Problem(5, 6, 7, dtype, beta=1)
-    for first, second in zip(*(vars(draw(problem, seed=3)).values() for _ in range(2)), strict=True):
-        assert np.array_equal(first, second)
 
 
 def test_each_seed_draws_other_matrices_and_no_matrix_repeats_another_or_itself() -> None:

@@ -19,7 +19,7 @@ from mmcore import Dim3, KernelError, Launch, Multiple, kernels
 from mmcore.baseline_comparison import BaselineComparison
 from mmcore.cell import Cell, Timing
 from mmcore.compile.compiled_module import CompiledModule
-from mmcore.devices.base import BoundLaunch, Call, Refresh
+from mmcore.devices.base import BoundLaunch, Call
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.executor.choose_device import open_device
@@ -429,40 +429,28 @@ def test_a_device_is_opened_once_in_a_process() -> None:
 # Another version of the source.
 
 
-class ByBlock(TimedModule):
-    """A module with launches that take as many milliseconds as a block is wide."""
-
-    def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> Any:
-        return MadeUpTimer(
-            lambda: sum(1e-3 * each.launch.block_dim.x for each in calls if isinstance(each, BoundLaunch))
-        )
-
-
-class TimedByBlock(TimedEmulator):
-    def load(self, code: CompiledModule) -> TimedModule:
-        return ByBlock(self._memory, code, self.deadline, self._seconds)
-
-
-def test_another_version_is_timed_in_the_config_that_is_asked_for(tmp_path: Path) -> None:
-    other = shutil.copy(kernels()["upc.kernel01"].source, tmp_path)
-    timing = Timing(max_seconds=0.5)
-    cell = Cell("upc.kernel01", 64, 64, 64, config={"block": [8, 8, 1]}, timings=(timing,), against=str(other))
-    (found,) = measure(cell, TimedByBlock(lambda source: 1e-3)).compared
-    assert found.label == "before"
-    assert found.faster == pytest.approx(1, rel=0.02)
-
-
-def test_what_is_compared_takes_turns_in_the_kernels_own_memory(tmp_path: Path) -> None:
-    class Counting(TimedEmulator):
+def test_another_version_is_timed_in_the_config_that_is_asked_for_and_in_the_kernels_own_memory(tmp_path: Path) -> None:
+    class Noting(TimedEmulator):
         def allocate(self, label: str, nbytes: int, over_read_bytes: int = 0) -> Any:
             allocated.append(label)
             return super().allocate(label, nbytes, over_read_bytes)
 
+        def load(self, code: CompiledModule) -> TimedModule:
+            module = super().load(code)
+            timer = module.timer
+            module.timer = lambda calls, **how: blocks.update(blocks_of(calls)) or timer(calls, **how)  # type: ignore
+            return module
+
+    def blocks_of(calls: Sequence[Call]) -> set[tuple[int, ...]]:
+        return {each.launch.block_dim for each in calls if isinstance(each, BoundLaunch)}
+
     allocated: list[str] = []
-    other = shutil.copy(kernels()["upc.kernel01"].source, tmp_path)
-    result = measure(Cell("upc.kernel01", 8, 8, 8, timings=BRIEF, against=str(other)), Counting(lambda source: 1e-3))
-    assert [each.label for each in result.compared] == ["before"]
+    blocks: set[tuple[int, ...]] = set()
+    other = str(shutil.copy(kernels()["upc.kernel01"].source, tmp_path))
+    cell = Cell("upc.kernel01", 8, 8, 8, config={"block": [4, 8, 1]}, timings=BRIEF, against=other)
+    assert [each.label for each in measure(cell, Noting(lambda source: 1e-3)).compared] == ["before"]
     assert [label for label in allocated if len(label) == 1] == ["A", "B", "C"]
+    assert blocks == {(4, 8, 1)}
 
 
 # Conditions.

@@ -27,6 +27,13 @@ def whole_tiles(problem: Problem, config: Config, device: DeviceProperties) -> L
     return Launch(grid=(problem.n // 16, problem.m // 16), block=config.block)
 
 
+VECTORS = """int q = 0;
+    for (; k % FAULT == 0 && q < k; q += 4) {
+        const float4 a = *(const float4*)&A[row * k + q];
+        const float *b = &B[q * n + column];
+        sum += a.x * b[0] + a.y * b[n] + a.z * b[2 * n] + a.w * b[3 * n];
+    }
+    for (int p = q; """
 CONDITION = RIGHT.replace("sum = 0.0f", "sum = (FAULT) ? 1 : 0")  # on line 7
 SOURCES = {
     "condition": CONDITION,
@@ -35,6 +42,7 @@ SOURCES = {
         "sum = 0", "sum = FAULT"
     ),
     "template": CONDITION.replace('extern "C"', "template <bool small>"),
+    "vectors": RIGHT.replace("for (int p = 0; ", VECTORS),
     "ring": kernel_source("ring_of_mbarriers", PARITY="FAULT"),
 }
 DECLARED: dict[str, dict[str, Any]] = {
@@ -42,7 +50,14 @@ DECLARED: dict[str, dict[str, Any]] = {
     "template": {"launch": by_template, "arguments": ("A", "B", "C", "m", "n", "k")},
     "ring": {"launch": whole_tiles, "configs": [{"block": (16, 16)}], "constraints": [Multiple(("m", "n", "k"), 16)]},
 }
-RIGHT_WORDS = {"condition": "k < 0", "guard": "n", "gaps": "0", "template": "k < 0", "ring": "step / 2 % 2"}
+RIGHT_WORDS = {
+    "condition": "k < 0",
+    "guard": "n",
+    "gaps": "0",
+    "template": "k < 0",
+    "vectors": "4",
+    "ring": "step / 2 % 2",
+}
 
 
 def twin(folder: Path, source: str, word: str = "", **declared: Any) -> Kernel:
@@ -86,6 +101,7 @@ def test_right_kernels_are_examined_without_a_fault(tmp_path: Path, source: str)
             "33×35×37, lda = 48, ldb = 48, ldc = 48",
             "gaps between rows, which begin at multiples of 16 elements",
         ),
+        ("vectors", "2", "6×10×34", "half a vector at the end of each row"),
         ("template", "small", "1×1×1", "another function is launched"),
         ("ring", "min(step / 2, 1)", "32×48×128", "so deep that each stage in shared memory is refilled twice"),
     ],

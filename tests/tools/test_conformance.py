@@ -28,6 +28,7 @@ from mmcore_tools.conform.outcome import PASSED, PROPERTIES, SKIPPED, groups
 from tests import wrong_kernels
 from tests.command_line import mmcore
 from tests.emulator.modern import SPLIT_K
+from tests.kernel_sources import kernel_source
 from tests.lectures import lecture_kernels
 from tests.wrong_kernels import BROADCAST, ROW_BY_ROW, SIXTY_FOUR_ROWS, covering_by, reading_past, rounding_down
 
@@ -496,6 +497,30 @@ def test_the_command_shows_a_summary_first_and_every_case_when_verbose() -> None
     first = simple["cases"][0]
     assert {*first} == {"property", "case", "outcome", "reason", "reproduce", "problem", "config"}
     assert (first["problem"], first["config"]) == ({"m": 1, "n": 1, "k": 1, "lda": 0, "ldb": 0, "ldc": 0}, "b16")
+
+
+@pytest.mark.usefixtures("few")
+def test_options_select_one_config_which_the_command_to_repeat_names() -> None:
+    result = mmcore("conform", "upc.kernel11", "--block", "8", *COMMAND, "--json")
+    assert result.exit_code == 0
+    cases = json.loads(result.stdout)[0]["cases"]
+    assert {each["config"] for each in cases if each["property"] == "product"} == {"b8-TILE8"}
+    assert any("conform upc.kernel11 --block 8x8" in each["reproduce"] for each in cases)
+
+
+@pytest.mark.usefixtures("few")
+def test_a_file_conforms_in_its_usual_reading_and_for_the_capability_that_an_option_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CAPABILITIES", ("7.5",))
+    monkeypatch.chdir(tmp_path)
+    text = kernel_source("guarded")
+    (tmp_path / "adds.cu").write_text(text.replace("] = sum", "] += sum"))
+    wrong = mmcore("conform", "adds.cu", *COMMAND)
+    assert (wrong.exit_code, "right only if read as C = C + A·B" in wrong.stdout) == (1, True)
+    (tmp_path / "new.cu").write_text(text.replace("float sum", 'asm volatile("cp.async.wait_all;"); float sum'))
+    assert mmcore("conform", "new.cu", *COMMAND).exit_code == 1
+    assert mmcore("conform", "new.cu", "--arch", "8.0", *COMMAND).exit_code == 0
 
 
 @pytest.mark.usefixtures("varied")

@@ -46,7 +46,9 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
     if entry.module is None:
         if not kernel.architecture and (names := lacking(entry.failure)):
             what = f"{source.name} uses {', '.join(names)}, which sm_{architecture} lacks"
-            raise LackingArchitecture(f"{kernel.name}: {what}; min_compute_capability= of its declaration can say so")
+            raise LackingArchitecture(
+                f"{kernel.name}: {what}; min_compute_capability= of its declaration, or --arch of a file, says so"
+            )
         raise SourceRejected(kernel.name, entry.failure)
     return entry.module
 

@@ -123,7 +123,7 @@ def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:
 
     Reading the area behind a matrix is no hazard if the values have no effect.
     """
-    if not kinds.isdisjoint(("out-of-bounds-read", "uninitialized-read")):
+    if not kinds.isdisjoint(("out-of-bounds-read", "uninitialized-read", "unfinished-copy")):
         return []
     problem = loaded.plan.problem
     flat = np.empty(problem.span("C"), dtype_named(problem.output).storage)

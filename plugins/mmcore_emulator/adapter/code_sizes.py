@@ -25,9 +25,10 @@ from mmcore.planning.plan import Plan
 from mmcore_emulator.conditions.expressions import Argument as Parameter
 from mmcore_emulator.conditions.expressions import Condition, Special, conditions, leaves
 from mmcore_emulator.conditions.outcomes import LaunchValues, UnknownValue, outcomes
+from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine import limits
 from mmcore_emulator.numerics.types import Flags
-from mmcore_emulator.ptx.instructions import Function
+from mmcore_emulator.ptx.instructions import Function, Instruction
 from mmcore_emulator.ptx.types import Constant
 
 _LARGE = 1 << 16
@@ -74,7 +75,8 @@ class CodeSizes:
     def __iter__(self) -> Iterator[Size]:
         """Yield the sizes, those that find the most first."""
         yield from (usual := list(self._usual()))
-        yield from self._of_conditions([size.problem for size in usual])
+        yield from (halves := list(self._halves(usual)))
+        yield from self._of_conditions([size.problem for size in (*usual, *halves)])
 
     def planned(self, problem: Problem) -> Plan | None:
         """Return the plan of a product; None if it is not allowed, or would take too long."""
@@ -173,6 +175,16 @@ class CodeSizes:
         )
         if self.kernel.strided:
             yield from self._gaps()
+
+    def _halves(self, usual: Sequence[Size]) -> Iterator[Size]:
+        """Yield sizes that end in the middle of a vector, if the code loads, stores or copies vectors."""
+        rows, columns = self.tile
+        planned = self.planned(usual[0].problem) if usual else None
+        functions = () if planned is None else self.functions(planned).values()
+        if any(_moves_vectors(at) for function in functions for at in function.body):
+            for half in (2, 4):
+                sizes = itertools.product((3 * half, rows), (5 * half, columns), (32 + half,))
+                yield from self._first("half a vector at the end of each row", sizes)
 
     def _gaps(self) -> Iterator[Size]:
         """Yield leading dimensions that are multiples of a vector's width, with gaps between the rows.
@@ -293,6 +305,11 @@ class _Table:
             index = int(np.argmin(np.where(both, self._costs, np.inf)))
             yield index, " and ".join(dict.fromkeys((self._items[one], self._items[other])))
             chosen.append(index)
+
+
+def _moves_vectors(at: Instruction) -> bool:
+    kind = effect(at).kind
+    return kind == "copy" or (kind in ("load", "store") and any(isinstance(each, tuple) for each in at.operands))
 
 
 def _gapped(problem: Problem, gaps: tuple[int, int, int]) -> Problem:

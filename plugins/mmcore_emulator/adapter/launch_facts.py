@@ -12,6 +12,7 @@ from mmcore.cli import source_quote
 from mmcore.cli.output import in_turn, parameters
 from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
+from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.measure import launch_records
@@ -102,18 +103,22 @@ def launch_command(command: str, cell: Cell) -> str:
     sizes = {f"-{name}": getattr(cell, name) for name in "mnk"}
     gaps = {f"--{name}": getattr(cell, name) for name in ("lda", "ldb", "ldc") if getattr(cell, name)}
     seed = {} if cell.seed is None else {"--seed": cell.seed}
-    config: dict[str, str] = {}
-    if cell.config:
-        parameters = referenced_kernel(cell.kernel).config(**cell.config)
-        names = [name for name in parameters if name not in parameters.derived]
-        if "block" in names:
-            config["--block"] = parameters.block.spec
-        if others := [f"{name}={parameters[name]}" for name in names if name != "block"]:
-            config["--config"] = ",".join(others)
+    config = config_options(referenced_kernel(cell.kernel).config(**cell.config)) if cell.config else {}
     inputs = {} if cell.inputs == "usual" else {"--inputs": cell.inputs}
     options = sizes | gaps | config | {"--device": cell.device} | seed | inputs
     words = [str(word) for option in options.items() for word in option]
     return shlex.join(["mmcore", command, *reference_words(cell.kernel), *words, *["--force"] * cell.force])
+
+
+def config_options(config: Config) -> dict[str, str]:
+    """Return the options of a command line that select a config, without what follows from other parameters."""
+    options: dict[str, str] = {}
+    names = [name for name in config if name not in config.derived]
+    if "block" in names:
+        options["--block"] = config.block.spec
+    if others := [f"{name}={config[name]}" for name in names if name != "block"]:
+        options["--config"] = ",".join(others)
+    return options
 
 
 def reference_words(reference: KernelReference) -> tuple[str, ...]:

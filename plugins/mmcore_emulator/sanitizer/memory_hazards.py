@@ -8,7 +8,7 @@ import numpy as np
 
 from mmcore_emulator.executor.translation.layout import Layout
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.asynchronous.events import Event, GridAwaited, ProxyFenced
+from mmcore_emulator.machine.asynchronous.events import Arrived, Event, GridAwaited, ProxyFenced, Waited
 from mmcore_emulator.machine.lanes import THREAD_AXES, Batch, Mask
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.machine.observer import Access, BulkTransfer, LaneViolation, Observer, always
@@ -82,6 +82,7 @@ class MemoryHazards(Observer):
         self._shared: dict[int, Shadow] = {}
         # The times at which bulk copies to global memory were issued.
         self._issued: dict[BulkTransfer, int] = {}
+        self._landed: list[ArrayAccess] = []  # the copies of cp.async that the current instruction completes
         self._checks = {
             "load": self._load,
             "store": self._store,
@@ -91,7 +92,13 @@ class MemoryHazards(Observer):
         }
 
     def event(self, event: Event) -> None:
-        if isinstance(event, GridAwaited) and self._early is not None:
+        if isinstance(event, Waited) and event.kind == "copy":
+            # Only a barrier after that wait orders the copies before other threads.
+            for landed in self._landed:
+                landed.shadow.stores.note(landed.index, landed.threads, self._instructions.number(landed.at))
+        if isinstance(event, Waited | Arrived):
+            self._landed.clear()
+        elif isinstance(event, GridAwaited) and self._early is not None:
             self._early.wait(event)
         elif isinstance(event, ProxyFenced) and event.whole and self._numbers.lanes(event.mask).size:
             self._order.proxies_fenced = self._order.tick()
@@ -181,6 +188,8 @@ class MemoryHazards(Observer):
             # It lands now; :meth:`_copy` has checked it when it was issued.
             if atomic:
                 races.check(accesses, *shadow.stores)
+            elif does.kind == "copy":
+                self._landed.append(accesses)
             return
         strong, number = atomic or does.strong, self._instructions.number(accesses.at)
         if atomic:

@@ -162,7 +162,8 @@ class Races:
         before = f" before line {line}" if line else " between them"
         if same_block:
             volatile = any("volatile" in effect(at).order for at in (earlier, accesses.at))
-            of_warp = self._batch.block.size <= WARP or (volatile and self._in_one_warp(other, own))
+            apart = volatile or self._in_part_of_warp(accesses, own)
+            of_warp = self._batch.block.size <= WARP or (apart and self._in_one_warp(other, own))
             return f"{'__syncwarp()' if of_warp else '__syncthreads()'}{before}"
         if self._ordered_by_fence(accesses, last, np.arange(len(accesses.index)) == entry, "read").any():
             return f"__threadfence(){before}"
@@ -173,6 +174,14 @@ class Races:
     def _in_one_warp(self, one: int, other: int) -> bool:
         size = self._batch.block.size
         return (one - 1) % size // WARP == (other - 1) % size // WARP
+
+    def _in_part_of_warp(self, accesses: ArrayAccess, thread: int) -> bool:
+        """Return True if not all lanes of a thread's warp execute an access: a block's barrier there would hang."""
+        size = self._batch.block.size
+        begin = (thread - 1) // size * size + (thread - 1) % size // WARP * WARP
+        end = min(begin + WARP, (thread - 1) // size * size + size)
+        lanes = np.unique(accesses.threads.thread) - 1
+        return int(((begin <= lanes) & (lanes < end)).sum()) < end - begin
 
     def _unfenced(self, accesses: ArrayAccess, last: LastAccess, earlier: Instruction, entry: int) -> str:
         return (

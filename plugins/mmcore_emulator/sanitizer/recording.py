@@ -41,6 +41,9 @@ WARNINGS = (
 """Kinds of violations that are warnings."""
 
 
+_UNFINISHED = ("unawaited-copy", "unawaited-store", "unwritten-output")  # kinds that follow from a deadlock
+
+
 class Recorder:
     """The violations of all launches and batches: of each key the first one, and the number of threads."""
 
@@ -143,7 +146,7 @@ def hazards_and_warnings(violations: Iterable[V]) -> tuple[tuple[V, ...], tuple[
     """
     ordered = sorted(violations, key=lambda each: (each.kind == "deadlock", each.source or "~", each.line or 0))
     if any(each.kind == "deadlock" for each in ordered):
-        ordered = [each for each in ordered if each.kind != "unawaited-copy"]
+        ordered = [each for each in ordered if each.kind not in _UNFINISHED]
     hazards = tuple(each for each in ordered if each.kind not in WARNINGS)
     # Racing writes of equal values are no news where others differ.
     races = {(each.array, each.source, each.line) for each in hazards if each.kind.endswith("-race")}

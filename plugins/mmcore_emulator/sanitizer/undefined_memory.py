@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.executor.translation.shadow_code import ExecuteRule, Operands, Shadow, Shadows
-from mmcore_emulator.isa.entries import MemoryAccess
+from mmcore_emulator.isa.entries import Execute, MemoryAccess
+from mmcore_emulator.isa.table import decode
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory import operations
@@ -18,10 +19,12 @@ from mmcore_emulator.machine.memory.arrays import UNWRITTEN_HALFWORD, Array, Spa
 from mmcore_emulator.machine.observer import LaneViolation, always
 from mmcore_emulator.numerics.types import DType, Values
 from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.sanitizer.recording import at_line
 
 _BRANCHES = "branches by a value that depends on one that was never set"
 _STORES = "stores to {} a value that depends on one that was never set"
-_STORES_LATER = "reads a value that was never set, and stores to {}{} one that depends on it"
+_READS = "reads a value that was never set"
+_SHUFFLES = "gets the value of a lane that does not take part in the shuffle"
 
 
 def bits_of(dtype: DType) -> DType:
@@ -54,6 +57,11 @@ class _BatchState:
     origins: list[Instruction] = field(default_factory=list)  # instructions that have read undefined values
     latest: Values | None = None  # number of the instruction that each lane executed last among them, plus one
     from_host: set[int] = field(default_factory=set)  # numbers of the instructions that read memory of the host
+
+    def reads(self, origin: Instruction) -> str:
+        """Return a clause on an instruction that has read an undefined value."""
+        semantics = decode(origin)
+        return _SHUFFLES if isinstance(semantics, Execute) and semantics.shuffle else _READS
 
 
 class _ShadowSpace:
@@ -106,8 +114,10 @@ class UndefinedMemory:
         state = self._state(machine)
         for origin, here in self._by_origin(machine, lanes):
             if origin is None or origin not in state.from_host:
-                what = at if origin is None else state.origins[origin]
-                text = _BRANCHES if what is at else _BRANCHES.replace("branches by", "reads what was never set, and")
+                what, text = at, _BRANCHES
+                if origin is not None:
+                    what = state.origins[origin]
+                    text = f"{state.reads(what)}, and branches{at_line(at)} by one that depends on it"
                 machine.observers.violation(LaneViolation("uninitialized-read", None, what, here, always(text)))
 
     def _state(self, machine: Machine) -> _BatchState:
@@ -139,7 +149,7 @@ class UndefinedMemory:
                 for name, space, places, lanes in machine.memory.resolved(memory.space, address, mask):
                     part = self._loaded_from(machine, name, space, places, lanes, bits, value, unwritten)
                     if part is not None:
-                        self._note(machine, at, part, lanes, from_host=name in ("global", "const"))
+                        self.note(machine, at, part, lanes, from_host=name in ("global", "const"))
                         every = np.ones((1,) * 6, np.bool_) if lanes is None else lanes.lanes
                         shadow = _merged(every, part, shadow)
                 loaded_shadows.append(shadow)
@@ -186,7 +196,9 @@ class UndefinedMemory:
 
         return stored
 
-    def _note(self, machine: Machine, at: Instruction, shadow: Values, lanes: Mask | None, *, from_host: bool) -> None:
+    def note(
+        self, machine: Machine, at: Instruction, shadow: Values, lanes: Mask | None, *, from_host: bool = False
+    ) -> None:
         """Note that lanes have read an undefined value."""
         state = self._state(machine)
         if state.latest is None:
@@ -233,9 +245,10 @@ class UndefinedMemory:
                 here = here & _is_nan(value)
                 if not here.any():
                     continue
-            what = at if origin is None else state.origins[origin]
-            where = f" at {at.source}:{at.line}" if at.line else ""
-            text = _STORES.format(array) if what is at else _STORES_LATER.format(array, where)
+            what, text = at, _STORES.format(array)
+            if origin is not None:
+                what = state.origins[origin]
+                text = f"{state.reads(what)}, and stores to {array}{at_line(at)} one that depends on it"
             machine.observers.violation(LaneViolation("uninitialized-read", array.label, what, here, always(text)))
 
 

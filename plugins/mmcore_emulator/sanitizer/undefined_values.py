@@ -13,6 +13,7 @@ import numpy as np
 from mmcore_emulator.executor.translation.shadow_code import ComputeRule, ExecuteRule, Operands, Shadow, Shadows
 from mmcore_emulator.isa.entries import Compute, Execute
 from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.numerics.types import NUMPY, DType, Values
@@ -111,10 +112,19 @@ class UndefinedValues:
         shuffle = semantics.shuffle
 
         def shuffled(execution: Execution, operands: Operands, shadows: Shadows, results: object) -> Sequence[Shadow]:
-            if shadows[0][0] is None:
-                return [None, None]
-            sources = [shadows[0][0], *(each[0] for each in operands[1:])]
-            return [known(execution.machine.warps.together(shuffle, sources, execution.mask)[0]), None]
+            machine, mask, at = execution
+            by = [each[0] for each in operands[1:]]
+            given = None if shadows[0][0] is None else machine.warps.together(shuffle, [shadows[0][0], *by], mask)[0]
+            if mask is None and not machine.batch.block.size % WARP:
+                return [given if given is None else known(given), None]
+            # An undefined value comes from a lane that takes no part.
+            zeros = np.zeros((1,) * 6, np.uint32)
+            absent = machine.warps.together(shuffle, [zeros, *by], mask)[0] != 0
+            if absent.any():
+                missing = all_bits(absent, zeros.dtype)
+                self._memory.note(machine, at, missing, mask)
+                given = missing if given is None else np.where(absent, missing, given)
+            return [given if given is None else known(given), None]
 
         return shuffled
 

@@ -36,7 +36,7 @@ def findings(result: Result) -> Findings | None:
 
 
 def _fault(result: Result, file: FileKernel, unusual: Unusual) -> str:
-    """Return what is wrong under the usual reading, as a clause; empty if nothing is."""
+    """Return the fault of the usual reading, as a clause; empty without one."""
     cell = small_cell(result.cell, file.kernel)
     reference = {**file.reference, **unusual.given, "name": f"{file.kernel.name}.usual"}
     usual = measured(replace(cell, kernel=reference))
@@ -47,7 +47,7 @@ def _fault(result: Result, file: FileKernel, unusual: Unusual) -> str:
 
 
 def _lacking(result: Result, file: FileKernel) -> Iterator[str]:
-    """Yield a sentence if the host code launches more shared memory than it has asked for."""
+    """Yield a sentence if the host code launches too much shared memory without an attribute that allows it."""
     source = file.kernel.source_text()
     launches = [each.line for each in read_program(source).launches]
     raised = "MaxDynamicSharedMemorySize" in source or "MAX_DYNAMIC_SHARED_SIZE" in source

@@ -24,6 +24,7 @@ _OPTIONS = {
     "column-major": ("ABC", "the matrices that are stored by columns."),
     "alpha": ("X", "the factor of the product."),
     "beta": ("X", "the factor of C's old value."),
+    "arch": ("CC", "the compute capability that it needs, such as 8.0; 9.0a compiles for that alone."),
     "define": ("NAME=VALUE", "a macro; repeatable."),
     "option": ("OPTION", "an option of NVRTC, such as --option=-Iinclude; repeatable."),
 }
@@ -39,6 +40,17 @@ def file_options() -> Iterator[click.Option]:
         kind = number_type(-_LARGEST_FACTOR, _LARGEST_FACTOR, float) if name in _REAL else click.STRING
         several = name in _SEVERAL
         yield click.Option([f"--{name}"], metavar=metavar, help=f"Of a .cu file: {text}", multiple=several, type=kind)
+
+
+def _needed(text: str) -> dict[str, Any]:
+    """Return the attributes of a kernel that needs a compute capability. Raises InvalidKernel."""
+    form = re.fullmatch(r"(?:sm_)?([0-9]{1,2})\.?([0-9])([af]?)", text)
+    if form is None:
+        raise InvalidKernel(f"--arch {text!r} is not a compute capability such as 8.0 or 9.0a")
+    major, minor, family = form.groups()
+    return {"min_compute_capability": (int(major), int(minor))} | (
+        {"architecture": f"{major}{minor}{family}"} if family else {}
+    )
 
 
 def words_of(reference: Mapping[str, Any]) -> list[str]:
@@ -64,6 +76,8 @@ def normalised(reference: Mapping[str, Any]) -> dict[str, Any]:
         if not name.isidentifier():
             raise InvalidKernel(f"--define {text!r} is not NAME=VALUE")
         defines[name] = value if equals else "1"
+    if "arch" in given:
+        given |= _needed(str(given.pop("arch")))
     arguments = given.pop("args", None)
     if arguments is not None:
         given["args"] = (

@@ -16,7 +16,8 @@ from mmcore_sources.cuda_file.inference.expressions import Derived, LaunchText, 
 from mmcore_sources.cuda_file.inference.infer import Inferred
 from mmcore_sources.cuda_file.inference.parameters import FixedSizes
 
-_OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", "defines", "options")
+_OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", "defines", "options",
+             "min_compute_capability", "architecture")  # fmt: skip
 _USUAL = {"dtype": "float32", "output": "float32", "alpha": 1.0}
 _WHY = {"beta": "operation", "column_major": "storage", "accumulator": "sums in"}
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mmcore.cli.kernel_param import KernelParam
-from mmcore.cli.options import device_option, seed_type, timeout_option
+from mmcore.cli.options import block_option, config_option, device_option, requested_config, seed_type, timeout_option
 from mmcore.cli.output import console, fields, json_option, loaded_registry, render, write_json
 from mmcore.errors import UnknownKernel
 from mmcore.kernel_reference import KernelReference
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("kernel", type=KernelParam(), metavar="KERNEL...", nargs=-1, required=True)
+@block_option
+@config_option
 @device_option()
 @click.option("--seed", type=seed_type, metavar="S", help="Seed of the random inputs; fresh by default.")
 @timeout_option("each case")
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 @json_option
 def conform(
     kernel: tuple[KernelReference, ...],
+    block: str | None,
+    configs: Sequence[Mapping[str, Any]],
     device: str,
     seed: int | None,
     timeout: float,
@@ -43,7 +47,8 @@ def conform(
 ) -> int:
     """Test whether kernels do what they declare.
 
-    A KERNEL is a name, a .cu file, or a pattern such as 'acme.*', which leaves out kernels with known bugs.
+    A KERNEL is a name, a .cu file, or a pattern such as 'acme.*', which leaves out kernels with known bugs. --block and
+    --config select one config.
     """
     found, buggy = loaded_registry().matching(kernel)
     if buggy:
@@ -54,7 +59,8 @@ def conform(
     for each in found:
         with _progress(each.name, shown=not quiet and sys.stderr.isatty()) as progress:
             reference = registry().reference(each)
-            made.append(conform_kernel(reference, device, seed=seed, timeout=timeout, progress=progress))
+            config = requested_config(each, {"block": block, "configs": configs})
+            made.append(conform_kernel(reference, device, config, seed=seed, timeout=timeout, progress=progress))
         if not as_json:
             render(*([""] if len(made) > 1 and not quiet else []), *report(made[-1], quiet=quiet, verbose=verbose))
     if as_json:

@@ -6,20 +6,22 @@ import contextlib
 import itertools
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.deadline import USUAL_SECONDS
 from mmcore.errors import CompilerMissing, ConstraintViolation, DeviceLost, InvalidKernel, MmcoreError, TimeLimit
-from mmcore.executor import run
+from mmcore.executor import measure_cell, run
 from mmcore.executor.choose_device import device_name
+from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.registry import referenced_kernel
+from mmcore.verdict import judged
 from mmcore.verify.inputs import fresh_seed
-from mmcore_emulator.adapter.launch_facts import launch_command, reference_words
+from mmcore_emulator.adapter.launch_facts import config_options, launch_command, reference_words
 from mmcore_tools.conform.cases import USUAL_WORK
 from mmcore_tools.conform.outcome import FAILED, PASSED, PROPERTIES, SKIPPED, Case, Cases, Outcome
 
@@ -90,6 +92,7 @@ class Conformance:
 def conform_kernel(
     reference: KernelReference,
     device: str = "auto",
+    config: Config | None = None,
     *,
     seed: int | None = None,
     timeout: float = USUAL_SECONDS,
@@ -100,6 +103,7 @@ def conform_kernel(
     Args:
         reference: the kernel's name or file.
         device: the device's name, or "auto".
+        config: the only config to test; all usual ones if None.
         seed: the seed of all inputs; fresh if None.
         timeout: the most seconds of each case; the first that takes longer ends the tests.
         progress: a function that is called with the next test, the number of finished tests, and that of all tests.
@@ -108,8 +112,9 @@ def conform_kernel(
         MmcoreError: the kernel, the device or the compiler does not exist.
     """
     kernel, device = referenced_kernel(reference), device_name(device)
+    kernel = replace(kernel, configs=[config.to_json()]) if config else kernel
     seed = fresh_seed() if seed is None else seed
-    tests = _Tests(kernel, reference, device, SANITIZER, seed, timeout)
+    tests = _Tests(kernel, reference, device, SANITIZER, seed, timeout, config.to_json() if config else {})
     outcomes: list[Outcome] = []
     cases, begun, stopped, what = Cases(), 0, "", "the search for test cases"
     progress(what, 0, 1)
@@ -127,8 +132,9 @@ def conform_kernel(
         stopped = str(error)
         outcomes.append(Outcome("product", what, SKIPPED if isinstance(error, TimeLimit) else FAILED, stopped))
     limit = [] if timeout == USUAL_SECONDS else ["--timeout", f"{timeout:g}"]
+    chosen = [word for option in config_options(config).items() for word in option] if config else []
     again = shlex.join(
-        ["mmcore", "conform", *reference_words(reference), "--device", device, "--seed", str(seed), *limit]
+        ["mmcore", "conform", *reference_words(reference), *chosen, "--device", device, "--seed", str(seed), *limit]
     )
     reproducible = tuple(each if each.reproduce else replace(each, reproduce=again) for each in outcomes)
     left_out = cases.left_out + max(0, len(cases.allowed) - begun)
@@ -145,11 +151,12 @@ class _Tests:
     sanitizer: str
     seed: int
     timeout: float
+    config: Mapping[str, Any]
 
     def find_cases(self) -> Cases:
         """Return the test cases. Raises InvalidKernel or ConstraintViolation if there are none."""
         common = {"kernel": self.reference, "device": self.device, "timings": ()}
-        found = self._ask(self.device, "found_cases", self.reference, self.seed)
+        found = self._ask(self.device, "found_cases", self.reference, self.seed, self.config)
         for name in ("allowed", "violating"):
             # Each case has other inputs.
             seeds = ((self.seed + 2 * number) % 2**32 for number in itertools.count())
@@ -180,6 +187,7 @@ class _Tests:
         for config, capability in itertools.product(dict.fromkeys(case.config for case in cases.allowed), CAPABILITIES):
             what = f"compute capability {capability}, {config}"
             yield what, self._fit(what, [case for case in cases.allowed if case.config == config], capability)
+        yield "the usual reading", self._usual_reading(cases)
         yield "the declared bugs", self._known_bugs(cases.violating, outcomes)
 
     def _ask(self, device: str, function: str, *arguments: Any) -> Any:
@@ -247,6 +255,16 @@ class _Tests:
         outcome, reason = self._ask(self.device, "fit", [cell.to_json() for cell in cells], capability)
         again = launch_command("occupancy", cells[-1]).replace("--device ''", f"--cc {capability}")
         yield Outcome("geometry", what, outcome, reason, again)
+
+    def _usual_reading(self, cases: Cases) -> Iterator[Outcome]:
+        """Yield a failure for a file's kernel that is right only in an unusual reading of its source."""
+        if isinstance(self.reference, str) or not cases.allowed:
+            return
+        smallest = min(cases.allowed, key=lambda case: case.work)
+        with contextlib.suppress(MmcoreError):  # the case itself shows why it cannot run
+            for each in judged(measure_cell(smallest.cell), self.kernel, "hazards").violations:
+                if each.kind == "unusual-reading":
+                    yield Outcome("product", str(smallest), FAILED, each.message, launch_command("run", smallest.cell))
 
     def _known_bugs(self, violating: Sequence[Case], outcomes: Sequence[Outcome]) -> Iterator[Outcome]:
         """Yield failures for a kernel with known bugs: the symptoms found, or a declaration that no test confirms.

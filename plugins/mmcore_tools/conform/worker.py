@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, TypeAlias
 
 from mmcore import errors
@@ -48,13 +48,19 @@ Findings: TypeAlias = list[tuple[str, str, str]]
 """Triples of a property, its outcome and the reason."""
 
 
-def found_cases(device: Device, phases: Phases, reference: KernelReference, seed: int) -> dict[str, Any]:
-    """Return the test cases of a kernel. Raises ConstraintViolation if it needs another device."""
+def found_cases(
+    device: Device, phases: Phases, reference: KernelReference, seed: int, config: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the test cases of a kernel, in one config if it is given.
+
+    Raises ConstraintViolation if the kernel needs another device.
+    """
     kernel, capability = referenced_kernel(reference), device.properties.compute_capability
     if capability < kernel.min_compute_capability:
         needed, has = (".".join(map(str, pair)) for pair in (kernel.min_compute_capability, capability))
         raise ConstraintViolation(kernel.name, [f"it needs compute capability {needed}; {device.name} has {has}"])
     with phases("plan"):
+        kernel = replace(kernel, configs=[kernel.config(**config).to_json()]) if config else kernel
         return asdict(find_cases(kernel, device.properties, seed))
 
 

@@ -32,7 +32,7 @@ extern "C" __global__ void f(float* out)
 {
     __shared__ QUALIFIER float tile[64];
     store((float*)tile + threadIdx.x, threadIdx.x);
-    out[threadIdx.x] = tile[threadIdx.x ^ OTHER];
+    GUARD out[threadIdx.x] = tile[threadIdx.x ^ OTHER];
 }
 """
 
@@ -46,14 +46,18 @@ def test_each_mbarrier_that_is_waited_for_is_reported_with_its_call() -> None:
 
 
 @pytest.mark.parametrize(
-    ("qualifier", "other", "block", "hint"),
+    ("qualifier", "guard", "other", "block", "hint"),
     [
-        ("", 32, 64, "__syncthreads() before line 7"),
-        ("", 1, 32, "__syncwarp() before line 7"),
-        ("volatile", 1, 64, "__syncwarp() before line 7"),
+        ("", "", 32, 64, "__syncthreads() before line 7"),
+        ("", "", 1, 32, "__syncwarp() before line 7"),
+        ("", "if (threadIdx.x % 2)", 1, 64, "__syncwarp() before line 7"),
+        ("", "if (threadIdx.x % 2)", 32, 64, "__syncthreads() before line 7"),
+        ("volatile", "", 1, 64, "__syncwarp() before line 7"),
     ],
 )
-def test_a_race_within_a_block_suggests_a_barrier(qualifier: str, other: int, block: int, hint: str) -> None:
-    source = RACE.replace("QUALIFIER", qualifier).replace("OTHER", str(other))
+def test_a_race_within_a_block_suggests_a_barrier(
+    qualifier: str, guard: str, other: int, block: int, hint: str
+) -> None:
+    source = RACE.replace("QUALIFIER", qualifier).replace("GUARD", guard).replace("OTHER", str(other))
     report = launch(source, "f", grid=1, block=block, args=(np.zeros(64, np.float32),))
     assert [each.hint for each in report.hazards] == [hint]

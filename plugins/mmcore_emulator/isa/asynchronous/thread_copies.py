@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from mmcore_emulator.isa.entries import CACHE_HINT, CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
-from mmcore_emulator.machine.asynchronous.events import Issued, Transfer, words_of
+from mmcore_emulator.machine.asynchronous.events import Issued, Transfer, Waited, words_of
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.observer import Access
@@ -45,12 +45,14 @@ def _commit(execution: Execution) -> None:
 
 def _wait_for_all(execution: Execution) -> None:
     execution.machine.thread_copies.land(np.full((1,) * 6, np.iinfo(np.int64).max), execution.mask)
+    execution.machine.observers.event(Waited("copy", 0, execution.mask))
 
 
 def _wait_for_groups(execution: Execution, most: list[Values]) -> None:
     """Wait until at most ``most`` of the latest groups are under way."""
     copies = execution.machine.thread_copies
     copies.land(copies.committed - most[0], execution.mask)
+    execution.machine.observers.event(Waited("copy", int(most[0].item()), execution.mask))
 
 
 def _copy(

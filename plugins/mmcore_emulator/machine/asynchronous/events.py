@@ -60,9 +60,9 @@ class Committed:
 
 @dataclass(frozen=True)
 class Waited:
-    """The end of a wait: all but ``most`` of the lanes' latest groups have finished reading."""
+    """The end of a wait: all but ``most`` of the lanes' latest groups have finished reading, or copying."""
 
-    kind: str
+    kind: str  # "wgmma", "bulk", or "copy" for cp.async
     most: int
     mask: Mask | None
 

@@ -236,7 +236,7 @@ class InFlight:
                 if late.any():
                     block = int(blocks[late][0])
                     reader = self._transfers[int(reads.transfer[block * BLOCK_WORDS + groups[block].argmax()])]
-                    self._report.add("unawaited-copy", reader.at, lanes[late], _UNAWAITED_STORE)
+                    self._report.add("unawaited-store", reader.at, lanes[late], _UNAWAITED_STORE)
 
     def _by_transfer(self, numbers: NDArray[np.int32], words: Integers) -> Iterator[tuple[int, Integers]]:
         """Yield the transfers that words (none where less than 0) belong to, each with the rows of these words."""

@@ -105,7 +105,7 @@ class Body:
         return any(text_of(each.children[0]).startswith("atomicAdd") for each in calls)
 
     def factors_of_stores(self, pointer: str, sizes: set[str]) -> Iterator[str]:
-        """Yield what is multiplied by a size in the indexes of the stores to a matrix."""
+        """Yield the factors of sizes in the indexes of the stores to a matrix."""
         for node in self._nodes:
             if node.type == "assignment_expression" and self._pointer_in(node.children[0]) == pointer:
                 for product in (each for each in walk(node.children[0]) if each.type == "binary_expression"):

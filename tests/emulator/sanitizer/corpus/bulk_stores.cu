@@ -14,7 +14,7 @@
 //     32`, drop #written ==> shared-race*1 shared #store #write
 // a tile overwritten behind the wait for the reading: `i < 0` -> `i < 256`, `wait_group 0;");` -> `wait_group.read
 //     0;"); __syncthreads(); tile[0][t] = tile[1][t] = -1;` ==> nothing
-// no wait at all: `step < 4` -> `step < 1`, drop #wait-all, drop #wait-read ==> unawaited-copy*1 shared #store
+// no wait at all: `step < 4` -> `step < 1`, drop #wait-all, drop #wait-read ==> unawaited-store*1 shared #store
 // blocks that store to the same place [grid=2] ==> global-race*1 C #store #store
 // blocks that add to the same place [grid=2 beta=1.0]: `BULK_STORE` -> `BULK_ADD` ==> nothing
 // blocks that add to what one of them writes [grid=2 beta=1.0]: `BULK_STORE` -> `BULK_ADD`, `float* mine` -> `if

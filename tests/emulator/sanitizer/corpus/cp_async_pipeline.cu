@@ -2,14 +2,15 @@
 // launch: block=32 m=16 n=8 k=64 dtype=float16 output=float32
 // right
 // no wait for a group: drop #wait-all ==> unfinished-copy*32 shared #copy-a #copy-a; unfinished-copy*16 shared #copy-b
-//     #copy-b; unfinished-copy*32 shared #load-a #copy-a "wait_group"; unfinished-copy*16 shared #load-b #copy-b;
-//     uninitialized-read*128 C
+//     #copy-b; unfinished-copy*32 shared #load-a #copy-a "wait_group"; unfinished-copy*16 shared #load-b #copy-b
 // a wait for too few groups: `wait_group 1` -> `wait_group 2` ==> unfinished-copy*32 shared #copy-a #copy-a;
 //     unfinished-copy*16 shared #copy-b #copy-b; unfinished-copy*32 shared #load-a #copy-a; unfinished-copy*16 shared
-//     #load-b #copy-b; uninitialized-read*128 C
+//     #load-b #copy-b
 // a copy over another copy: `b[tile % 2] + t * 8, B` -> `b[0] + t * 8, B` ==> unfinished-copy*16 shared #copy-b
 //     #copy-b; uninitialized-read*16 shared #load-b
 // no barrier behind the wait: drop #copied ==> shared-race*30 shared #load-a #copy-a
+// a barrier before the wait: drop #wait-all, `__syncwarp(); // #copied` -> `__syncwarp(); if (tile < 3)
+//     ASM("cp.async.wait_group 1;"); else ASM("cp.async.wait_all;");` ==> shared-race*30 shared #load-a #copy-a
 #include "ptx.cuh"
 extern "C" __global__ void f(const unsigned short* A, const unsigned short* B, float* C) {
     __shared__ __align__(16) unsigned short a[2][16 * 16], b[2][16 * 8];

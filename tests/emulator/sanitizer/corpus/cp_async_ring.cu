@@ -3,10 +3,10 @@
 // right
 // no wait for the readers of a ring: drop #free ==> shared-race*128 shared #copy #read "reads"
 // no wait for the copies to a ring: drop #written ==> unfinished-copy*128 shared #copy #copy; unfinished-copy*128
-//     shared #read #copy; shared-race*128 shared #read #copy; uninitialized-read*128 C
+//     shared #read #copy; shared-race*128 shared #read #copy
 // an arrival before its copies: `cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];` ->
 //     `mbarrier.arrive.shared::cta.b64 _, [%0];` ==> unfinished-copy*128 shared #copy #copy; unfinished-copy*128 shared
-//     #read #copy; uninitialized-read*128 C
+//     #read #copy
 #include "ptx.cuh"
 extern "C" __global__ void f(const float* A, float* C) {
     __shared__ float tile[2][128];

@@ -36,7 +36,7 @@
 //     #body "adds to"
 // a write and atomics [beta=1.0]: BODY `if (t == 9) C[3] = 0.0f;`, THEN `atomicAdd(C + t % 4, A[t]);` ==> global-race*8
 //     C #then #body
-// a result that another thread stores over: BODY `C[t] = A[0];`, THEN `C[t ^ 1] = A[1];` ==> global-race*32 C #then
+// a result that another thread stores over: BODY `C[t] = 1;`, THEN `C[t ^ 1] = 2;` ==> global-race*32 C #then
 //     #body
 // a result that is stored over unread: BODY `c[t] = A[0];`, THEN `c[t] = A[1];` ==> overwritten-output*32 C #then
 // a sum that grows in its place: BODY `c[t] = A[0];`, THEN `c[t] = c[t] + A[1];` ==> nothing

@@ -2,7 +2,7 @@
 // launch: grid=2 cluster=2 n=8
 // right
 // no wait for what another block sends: drop #wait ==> unfinished-copy*64 shared #read #add; unfinished-copy*64 shared
-//     #read #store; uninitialized-read*64 C; unawaited-copy*64 shared #store; unawaited-copy*64 shared #add
+//     #read #store; unawaited-copy*64 shared #store; unawaited-copy*64 shared #add
 // fewer bytes expected than another block sends: `EXPECT(&got, 256)` -> `EXPECT(&got, 128)` ==> unfinished-copy*64
 //     shared #read #add "reads sum"; unawaited-copy*64 shared #add
 // fewer bytes expected than the lanes of a warp store: `EXPECT(&got, 256)` -> `EXPECT(&got, 64)` ==> mbarrier-misuse*32

@@ -26,6 +26,10 @@
 // a thread that the mask names and that does not come [block=32]: BARRIER `if (t < 8) __syncwarp(0x1ff); // #mask`,
 //     `C[t]` -> `__syncthreads(); C[t]`, DISTANCE `1` ==> deadlock*8 #mask "thread (0, 0) of" "with the mask
 //     0x000001ff, and not all lanes that the mask names arrive"; deadlock*24 #read
+// a shuffle from lanes that take no part: drop #write, drop #read, BARRIER `float x = A[t], y = x; if (t % 32 < 16) y =
+//     __shfl_xor_sync(HALF, x, 16); C[t] = y;` ==> uninitialized-read*32 C #barrier #barrier "gets the value of a lane"
+// a shuffle from such lanes, unused: drop #write, drop #read, BARRIER `float x = A[t], y = x; if (t % 32 < 16) y =
+//     __shfl_down_sync(HALF, x, 8); C[t] = t % 32 < 8 ? y : x;` ==> nothing
 #define HALF t % 32 < 16 ? 0x0000ffffu : 0xffff0000u
 extern "C" __global__ void f(const float* A, float* C) {
     __shared__ float tile[64];
