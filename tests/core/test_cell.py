@@ -129,10 +129,7 @@ SIZES = "-m 2 -n 3 -k 5"
             {"config": {"block": [32, 8, 1], "BM": 64, "BN": 128, "TILE": 32}},
             f"acme.tiled {SIZES} --block 32x8 --config BM=64,BN=128 --device auto",
         ),
-        (
-            {"config": {"block": [4, 4, 2]}},
-            f"acme.tiled {SIZES} --block 4x4x2 --config BM=64,BN=128 --device auto",
-        ),
+        ({"config": {"block": [4, 4, 2]}}, f"acme.tiled {SIZES} --block 4x4x2 --config BM=64,BN=128 --device auto"),
         ({"kernel": "acme.derived", "config": {"BM": 32}}, f"acme.derived {SIZES} --config BM=32 --device auto"),
         ({"kernel": "upc.kernel01", "config": {"block": [8, 8, 1]}}, f"upc.kernel01 {SIZES} --block 8x8 --device auto"),
     ],

@@ -69,8 +69,12 @@ def reasons(planned: Kernel, *sizes: int, device: DeviceProperties = DEVICE, for
             "m = 4 and k = 12 are not a multiple of block.y = 8",
         ),
         (
-            *(Multiple(("m", "n", "k"), of="block.x", times=2), "m, n and k are multiples of 2·block.x"),
-            *((32, 64, 96), (48, 48, 48)),
+            *(
+                Multiple(("m", "n", "k"), of="block.x", times=2),
+                "m, n and k are multiples of 2·block.x",
+                (32, 64, 96),
+                (48,) * 3,
+            ),
             "m = n = k = 48 is not a multiple of 2·block.x = 32",
         ),
         (
@@ -237,9 +241,7 @@ def test_an_argument_that_holds_its_size() -> None:
     ("over_read", "workspaces", "what"),
     [
         ({}, (), "the matrices"),
-        ({"A": 1}, (), "the matrices and what may be read behind them"),
-        ({"B": 1}, (), "the matrices and what may be read behind them"),
-        ({"C": 10**9}, (), "the matrices and what may be read behind them"),
+        *(({label: 1}, (), "the matrices and what may be read behind them") for label in "ABC"),
         ({}, (Workspace("parts", 8),), "the matrices and workspaces"),
         ({"A": 1}, (Workspace("parts", 8),), "the matrices and what may be read behind them and workspaces"),
     ],

@@ -326,21 +326,18 @@ def test_a_constraint_that_can_never_be_tested_is_rejected(sizes: Any, of: Any, 
 @pytest.mark.parametrize(
     ("change", "another"),
     [
-        (lambda package: (package / "kernels" / "own.cu").write_text("// other\n"), True),
-        (lambda package: (package / "helper.py").write_text("TILE = 33\n"), True),
-        (lambda package: (package / "helper.py").rename(package / "helpers.py"), True),
-        (lambda package: (package / "new.cuh").write_text(""), True),
-        (lambda package: (package / "kernels" / "__pycache__").mkdir(), False),
-        (lambda package: (package / "__pycache__" / "helper.pyc").write_text("other"), False),
+        *(("kernels/own.cu", True), ("helper.py", True), ("new.cuh", True), ("renamed.py", True)),
+        *(("kernels/__pycache__/own.pyc", False), ("__pycache__/helper.pyc", False)),
     ],
 )
 def test_a_packages_digest_is_complete(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Any, another: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, another: bool
 ) -> None:
     package = tmp_path / "acme"
-    for path, text in {"kernels/own.cu": "// own\n", "helper.py": "TILE = 32\n", "__pycache__/helper.pyc": ""}.items():
-        (package / path).parent.mkdir(parents=True, exist_ok=True)
-        (package / path).write_text(text)
+    for folder in ("kernels/__pycache__", "__pycache__"):
+        (package / folder).mkdir(parents=True)
+    for path in ("kernels/own.cu", "helper.py", "__pycache__/helper.pyc"):
+        (package / path).write_text("")
 
     def digest() -> str:
         found, module = Registry(), plugin(mmcore_kernels=[])
@@ -351,7 +348,10 @@ def test_a_packages_digest_is_complete(
 
     before = digest()
     assert re.fullmatch("sha256:[0-9a-f]{12}", before)
-    change(package)
+    if change == "renamed.py":
+        (package / "helper.py").rename(package / change)
+    else:
+        (package / change).write_text("" if change == "new.cuh" else "other")
     assert (digest() != before) == another
 
 

@@ -120,10 +120,8 @@ def compared_results(change: Callable[[dict[str, Any]], object]) -> str:
     """Return results for ``--benchmark-compare`` that are damaged by a change."""
     numbers = dict.fromkeys(("min", "max", "mean", "median", "stddev", "iqr", "rounds", "iterations", "ops"), 1.0)
     test = {"name": "test_speed", "fullname": "test_speed.py::test_speed", "group": "g", "param": None, "params": None}
-    saved: dict[str, Any] = {
-        "machine_info": {"mmcore": {"name": "emulator"}},
-        "benchmarks": [{**test, "options": {}, "stats": {**numbers, "outliers": "0;0"}}],
-    }
+    made = {**test, "options": {}, "stats": {**numbers, "outliers": "0;0"}}
+    saved: dict[str, Any] = {"machine_info": {"mmcore": {"name": "emulator"}}, "benchmarks": [made]}
     change(saved)
     assert isinstance(damage(saved), str)
     return json.dumps(saved)

@@ -29,6 +29,7 @@ from mmcore.verify.reference import suspect_rows
 from mmcore.verify.tolerance import hides_a_term, tolerance
 from tests.fuzzing.arithmetics import Multiply, backwards, split, summed_in, tensor_cores
 from tests.narrowing import narrow, rounded, wide
+from tests.tables import table
 
 Array: TypeAlias = NDArray[Any]
 Place: TypeAlias = tuple[int, int]
@@ -683,20 +684,16 @@ def test_more_than_32_rows_may_be_sampled(m: int, flops: float, sampled: bool) -
     assert verification.compared == (32 if sampled else m) * 5
 
 
-@pytest.mark.parametrize(
-    ("accumulator", "output", "algorithm", "hidden"),
-    [
-        ("float32", "bfloat16", "", "bfloat16"),
-        ("bfloat16", "float32", "", "bfloat16"),
-        ("float16", "bfloat16", "", "bfloat16"),
-        ("float32", "float16", "", ""),
-        ("float32", "float32", "", ""),
-        ("float32", "float32", "strassen", "float32"),
-    ],
+@table(
+    "accumulator output algorithm hidden",
+    """
+    float32 bfloat16 plain bfloat16; bfloat16 float32 plain bfloat16; float16 bfloat16 plain bfloat16
+    float32 float16 plain nothing; float32 float32 plain nothing; float32 float32 strassen float32""",
 )
 def test_the_method_names_the_type_that_hides_a_term(
     accumulator: str, output: str, algorithm: str, hidden: str
 ) -> None:
+    algorithm, hidden = algorithm.replace("plain", ""), hidden.replace("nothing", "")
     problem = Problem(4, 5, 4096, "float32", output)
     matrices = draw(problem, seed=1)
     method = verify_product(problem, accumulator, matrices, right(problem, matrices), algorithm=algorithm).method

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -38,6 +39,7 @@ from mmcore.registry import Registry
 from mmcore.result import Result
 from tests.command_line import install, installed
 from tests.kernel_sources import kernel_source
+from tests.tables import table
 
 DESCRIBE = "mmcore.executor.worker:describe"
 RIGHT = kernel_source("one_element_a_thread")
@@ -433,33 +435,19 @@ def test_a_device_is_described_by_its_name_its_facts_and_its_peaks() -> None:
     assert run("emulator", DESCRIBE)["peaks"] is None
 
 
-@pytest.mark.parametrize(
-    ("counts", "name"),
-    [
-        ({"slow": 1, "fast": 2}, "fast:0"),
-        ({"slow": 1, "fast": 0}, "slow"),
-        ({"fast": 1, "slow": 1}, "fast:0"),
-        ({"slow": 1, "theirs": 1}, "slow"),
-        ({"slow": 0, "theirs": 1}, None),
-    ],
+@table(
+    "counts chosen",
+    "slow=1,fast=2 fast:0; slow=1,fast=0 slow; fast=1,slow=1 fast:0; slow=1,own=1 slow; slow=0,own=1 none",
 )
-def test_auto_is_the_highest_priority(
-    monkeypatch: pytest.MonkeyPatch, counts: dict[str, int], name: str | None
-) -> None:
-    found = Registry()
-    for kind, count in counts.items():
-        priority = {"fast": 1, "slow": 0}.get(kind)
-        provider: Any = SimpleNamespace(
-            name=kind, supports_timing=kind != "slow", auto_priority=priority, count=lambda count=count: count
-        )
-        found.providers.enter(kind, provider, Origin(kind, "acme"))
-    monkeypatch.setattr("mmcore.executor.choose_device.registry", lambda: found)
-    if name is None:
-        with pytest.raises(NoDevice, match="no device was found; mmcore doctor says why"):
-            device_name("auto")
-    else:
-        assert device_name("auto") == name
-    assert device_name("slow") == "slow"
-    assert device_name("slow:3") == "slow:3"
-    for kind in set(counts) - {"slow"}:
+def test_auto_is_the_highest_priority(monkeypatch: pytest.MonkeyPatch, counts: str, chosen: str) -> None:
+    providers = Registry()
+    for kind, _, count in (word.partition("=") for word in counts.split(",")):
+        provider: Any = SimpleNamespace(name=kind, supports_timing=kind != "slow", count=lambda count=count: int(count))
+        provider.auto_priority = {"fast": 1, "slow": 0}.get(kind)
+        providers.providers.enter(kind, provider, Origin(kind, "acme"))
+    monkeypatch.setattr("mmcore.executor.choose_device.registry", lambda: providers)
+    with nullcontext() if chosen != "none" else pytest.raises(NoDevice, match="no device was found; mmcore doctor"):
+        assert device_name("auto") == chosen
+    assert (device_name("slow"), device_name("slow:3")) == ("slow", "slow:3")
+    for kind in set(providers.providers) - {"slow"}:
         assert (device_name(kind), device_name(f"{kind}:2")) == (f"{kind}:0", f"{kind}:2")

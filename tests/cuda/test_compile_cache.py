@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -223,28 +222,6 @@ def test_a_key_separates_its_texts() -> None:
     several = [("ab", "c"), ("a", "bc"), ("abc",), ("abc", ""), ("", "abc"), ("c", "ab"), ()]
     assert len({cache.cache_key(*each) for each in several}) == len(several)
     assert cache.cache_key("a", "\udcff") == cache.cache_key("a", "\udcff")
-
-
-def test_concurrent_writers_use_separate_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = cache.Entry({}, None, "it does not compile")
-    unfinished: list[str] = []
-    rename = Path.replace
-
-    def recorded(path: Path, target: Path) -> Path:
-        unfinished.append(str(path))
-        return rename(path, target)
-
-    monkeypatch.setattr(Path, "replace", recorded)
-    for key in (b"one", b"two"):
-        cache.write_entry(key, entry)
-    other = threading.Thread(target=cache.write_entry, args=(b"one", entry))
-    other.start()
-    other.join()
-    monkeypatch.setattr(os, "getpid", lambda: 1)
-    cache.write_entry(b"one", entry)
-    assert len(set(unfinished)) == 4
-    assert cache.read_entry(b"one") == entry
-    assert not any(map(os.path.exists, unfinished))
 
 
 def test_a_header_may_change_while_nvrtc_works(cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

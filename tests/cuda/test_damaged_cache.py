@@ -152,37 +152,27 @@ def write_with_checksum(entry: Path, body: bytes) -> None:
     entry.write_bytes(hashlib.sha256(bytes.fromhex(entry.name) + body).digest() + body)
 
 
-def _with(*path: str, value: object) -> Callable[[dict[str, Any]], object]:
-    """Return a change of a value in an entry, or of all of it."""
-
-    def change(entry: dict[str, Any]) -> object:
-        if not path:
-            return value
-        place: Any = entry
-        for name in path[:-1]:
-            place = next(iter(place.values())) if name == "*" else place[name]
-        place[path[-1]] = value
-        return entry
-
-    return change
+def changed(content: Any, path: tuple[str, ...], value: object) -> Any:
+    """Return an entry with another value at a path of keys."""
+    if not path:
+        return value
+    return content | {path[0]: changed(content[path[0]] if path[1:] else None, path[1:], value)}
 
 
-FOREIGN: tuple[object, ...] = (None, 3, [], {}, "text", {"module": {}})
-PARTS: tuple[object, ...] = (3, [3], {"a": 3})
 FIELDS = ("architecture", "source", "functions", "cubin", "ptx", "excluded_host_code", "strange")
-COUNTS = ("registers", "parameter_bytes", "spill_bytes")
-CHANGES = (
-    *(_with(value=value) for value in FOREIGN),
-    *(_with(name, value=value) for name in ("states", "module", "failure") for value in PARTS),
-    *(_with("module", name, value=3) for name in FIELDS),
-    *(_with("module", "functions", "*", name, value="x") for name in COUNTS),
-)
+FOREIGN: tuple[object, ...] = (None, 3, [], {}, "text", {"module": {}})
+CHANGES: list[tuple[tuple[str, ...], object]] = [
+    *(((), value) for value in FOREIGN),
+    *(((name,), value) for name in ("states", "module", "failure") for value in (3, [3], {"a": 3})),
+    *((("module", name), 3) for name in FIELDS),
+    *((("module", "functions", "f", name), "x") for name in ("registers", "parameter_bytes", "spill_bytes")),
+]
 
 
 def test_foreign_content_is_compiled_again(cu_file: Path, first: CompiledModule, entry: Path) -> None:
     content = entry.read_bytes()
-    for change in CHANGES:
-        body = json.dumps(change(json.loads(content[32:]))).encode()
+    for path, value in CHANGES:
+        body = json.dumps(changed(json.loads(content[32:]), path, value)).encode()
         write_with_checksum(entry, body)
         assert compiled(cu_file) == first, body
         assert entry.read_bytes() == content, body

@@ -257,17 +257,6 @@ def test_bare_numbers_give_the_lectures_table() -> None:
     assert (found["kernel"], found["device"], found["block"], found["config"]) == (None, None, [32, 8, 1], None)
 
 
-def test_claim_8_from_the_command_line() -> None:
-    for version in ("v1", "v5"):
-        row = next(row for row in PUBLISHED if row["version"] == version)
-        resources = ("--registers", row["registers_per_thread"], "--shared", row["shared_bytes_per_block"])
-        found = answered(f"poznan.{version}", "--block", row["block"], "--cc", "1.2", *resources)
-        calculated = found | found["in_grid"]
-        printed = {cell: int(row[cell]) for cell in CELLS if row[cell]}
-        assert {cell: calculated[CELLS[cell]] for cell in printed} == printed
-        assert 100 * calculated["occupancy"] == float(row["occupancy_percent"])
-
-
 def test_a_kernel_has_a_column_for_every_usual_config_the_default_first() -> None:
     found = answered("acme.tiled", "--size", "880", "--device", "emulator")
     assert (found["kernel"], found["device"]) == ("acme.tiled", "emulator")

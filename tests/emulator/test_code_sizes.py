@@ -8,10 +8,11 @@ from unittest import mock
 
 import pytest
 
-from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem
+from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Square
 from mmcore.api import cell
 from mmcore.executor.choose_device import open_device
 from mmcore_emulator.adapter import check
+from mmcore_emulator.adapter.code_sizes import CodeSizes
 from mmcore_emulator.adapter.examination import WORK, Examination, examine
 from tests.kernel_sources import kernel_source
 from tests.wrong_kernels import RIGHT, covering, kernel, rounding_down
@@ -93,7 +94,7 @@ def test_right_kernels_are_examined_without_a_fault(tmp_path: Path, source: str)
             "condition",
             "m == n && m > 30 && k > 40",
             "31×31×64",
-            "line 7 compares k with 40 and line 7 compares m with 30",
+            "line 7 compares k with 40 and line 7 compares m, n and line 7 compares m with 30",
         ),
         (
             "gaps",
@@ -101,6 +102,19 @@ def test_right_kernels_are_examined_without_a_fault(tmp_path: Path, source: str)
             "33×35×37, lda = 48, ldb = 48, ldc = 48",
             "gaps between rows, which begin at multiples of 16 elements",
         ),
+        (
+            "condition",
+            "m % 16 && n % 16 == 0 && k % 16 == 0",
+            "1×16×16",
+            "line 7 compares k with 0 and line 7 compares n with 0 and line 5 compares m, the block's index",
+        ),
+        (
+            "condition",
+            "row * n + column >= 4096 && m * n < 5000",
+            "1×4098×6",
+            "line 7 compares n, the block's index with 4095 and line 7 compares m, n with 5000",
+        ),
+        ("gaps", "ldb % 16 == 0 && ldb == n + 12", "16×36×52, lda = 64, ldb = 48, ldc = 48", "line 3 compares ldb, n"),
         ("vectors", "2", "6×10×34", "half a vector at the end of each row"),
         ("template", "small", "1×1×1", "another function is launched"),
         ("ring", "min(step / 2, 1)", "32×48×128", "so deep that each stage in shared memory is refilled twice"),
@@ -118,9 +132,24 @@ def test_a_fault_under_one_condition_is_found_at_a_size_that_shows_it(
     assert Examination.from_json(found.to_json()) == found
 
 
-def test_a_grid_that_is_rounded_down_is_found_at_remainders(tmp_path: Path) -> None:
-    found = examination(twin(tmp_path, "condition", launch=rounding_down))
+@pytest.mark.parametrize("constraints", [(), (Square(),)])
+def test_a_grid_that_is_rounded_down_is_found_at_remainders(tmp_path: Path, constraints: tuple[Square, ...]) -> None:
+    found = examination(twin(tmp_path, "condition", launch=rounding_down, constraints=constraints))
+    assert not constraints or str(found.wrong) == "43×43×43"
     assert {each.kind for each in found.faults} == {"wrong-product", "unwritten-output"}
+
+
+@pytest.mark.parametrize("part", [0, 1])
+def test_a_tile_follows_from_the_grid(tmp_path: Path, part: int) -> None:
+    """A grid of whole tiles alone, or also of a part of one."""
+
+    def rule(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
+        columns, rows = (problem.n + 63 * part) // 64, (problem.m + 47 * part) // 48
+        return Launch(grid=(columns, rows), block=config.block)
+
+    made = kernel(tmp_path, launch=rule)
+    sizes = CodeSizes(made, made.usual_configs[0], open_device("emulator").properties, lambda planned: {}, most=1.0)
+    assert sizes.tile == (48, 64)
 
 
 def test_sizes_that_take_too_long_are_left_out_by_an_estimate(tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ def test_the_outcomes_of_a_comparison_are_known_before_the_launches(body: str, e
     assert seen(body) == expected
 
 
-def test_a_register_of_the_machine_is_unknown() -> None:
+@pytest.mark.parametrize("operand", ["mov.u32 %r2, %smid;", "ld.param.u32 %r2, [s+12];"])
+def test_the_processors_number_and_what_lies_behind_a_parameter_are_unknown(operand: str) -> None:
     with pytest.raises(UnknownValue):
-        seen("mov.u32 %r2, %smid; setp.lt.u32 %p1, %r2, %r1;")
+        seen(f"{operand} setp.lt.u32 %p1, %r2, %r1;")

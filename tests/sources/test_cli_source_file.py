@@ -211,6 +211,12 @@ def test_a_name_that_nvrtc_lacks_can_be_defined_and_one_of_cudas_need_not(folder
 def test_blocks_that_wait_for_the_whole_grid_are_launched_together(folder: Path) -> None:
     (folder / "grid.cu").write_text(COOPERATIVE)
     assert [emulated(f"{tool} grid.cu --size 24").exit_code for tool in ("run", "check")] == [0, 0]
+    (folder / "plain.cu").write_text(
+        COOPERATIVE + "int main() { mul<<<dim3(2, 2), dim3(16, 16)>>>(a, b, c, m, n, k); }"
+    )
+    result = emulated("run plain.cu --size 24")
+    assert (result.exit_code, "cudaLaunchCooperativeKernel)" in result.stderr) == (1, True)
+    assert "trap: " in result.stdout
     (folder / "said.cu").write_text(RIGHT.replace("    float sum", "    // no this_grid() here\n    float sum"))
     assert not referenced_kernel("said.cu").launch.cooperative  # type: ignore[union-attr]
     assert referenced_kernel("grid.cu").launch.cooperative  # type: ignore[union-attr]
@@ -342,7 +348,7 @@ def test_a_file_without_host_code_has_no_note(name: str, monkeypatch: pytest.Mon
 
 
 def test_host_code_of_a_file_that_does_not_compile_is_unknown(folder: Path) -> None:
-    (folder / "broken.cu").write_text(RIGHT.replace("sum +=", "sum + =") + "int main() {}\n")
+    (folder / "broken.cu").write_text(RIGHT.replace("sum +=", "total +=") + "int main() {}\n")
     said = "the host code in broken.cu is unknown: file.broken: broken.cu does not"
     assert said in command("show", "broken.cu").stderr
     ran = command("run", "broken.cu", "--size", "32")

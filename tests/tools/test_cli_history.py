@@ -444,14 +444,6 @@ def test_a_figure_of_many_series_is_of_the_worst_in_percent(tmp_path: Path) -> N
     assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.usefixtures("without_matplotlib")
-def test_without_matplotlib_a_figure_is_refused(tmp_path: Path) -> None:
-    assert shown(runs(tmp_path, 1.0)).exit_code == 0
-    result = shown(tmp_path, "-o", str(tmp_path / "out.svg"))
-    assert result.exit_code == 2
-    assert "figures are drawn with matplotlib, which is not installed: python -m pip install" in result.stderr
-
-
 def test_the_runs_that_pytest_saves_make_a_history(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     monkeypatch.setitem(registry().providers, "timed", Registered(TimedProvider(), Origin("timed", "tests")))

@@ -256,16 +256,15 @@ EDGES: dict[str, Any] = {
 }
 
 
-def test_the_generated_tests_try_each_config(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    generated_tests(pytester, monkeypatch).assert_outcomes(passed=6)
-
-
-def test_the_generated_tests_try_other_configs(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    generated_tests(pytester, monkeypatch, **EDGES).assert_outcomes(passed=1)
-
-
-def test_the_generated_tests_of_a_wrong_kernel_fail(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    generated_tests(pytester, monkeypatch, ("p < k", "p < k - 1")).assert_outcomes(failed=6)
+@pytest.mark.parametrize(
+    ("change", "declared", "outcomes"),
+    [(None, {}, {"passed": 6}), (None, EDGES, {"passed": 1}), (("p < k", "p < k - 1"), {}, {"failed": 6})],
+    ids=["each config", "other configs", "a wrong kernel"],
+)
+def test_the_generated_tests_try_each_config(
+    change: Any, declared: Any, outcomes: Any, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generated_tests(pytester, monkeypatch, change, **declared).assert_outcomes(**outcomes)
 
 
 def test_a_compile_error_has_no_traceback(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

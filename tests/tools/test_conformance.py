@@ -20,7 +20,6 @@ from mmcore.executor.choose_device import open_device
 from mmcore.planning.plan import plan
 from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import registry
-from mmcore_emulator.adapter.profile import over_read_elements
 from mmcore_tools.conform import conformance as module
 from mmcore_tools.conform.cases import MOST_PER_CONFIG, USUAL_TILE, find_cases
 from mmcore_tools.conform.conformance import Conformance, conform_kernel
@@ -219,21 +218,6 @@ def test_a_failure_is_shown_on_the_device_that_found_it(tmp_path: Path, monkeypa
     assert {each.reproduce.split()[1] for each in found.failures} == {"check"}
     assert all("--device emulator" in each.reproduce for each in found.failures)
     assert all("--device cuda:0" in each.reproduce for each in found.of("product"))
-
-
-@pytest.mark.usefixtures("quick")
-def test_an_over_read_is_measured_until_a_case_needs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    measured = []
-
-    def measure(*asked: Any) -> dict[str, int]:
-        measured.append(over_read_elements(*asked))
-        return measured[-1]
-
-    monkeypatch.setattr("mmcore_tools.conform.worker.over_read_elements", measure)
-    found = conformance(wrong_kernels.kernel(tmp_path, AHEAD, launch=reading_past(A=2)))
-    (needed,) = (each for each in found.of("over-read") if each.case is None)
-    assert (needed.outcome, needed.what) == (PASSED, "over-read of A, declared in 12 cases")
-    assert [each["A"] for each in measured] == [2]
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -24,37 +25,28 @@ PHONE, DESK = 390, 1100
 DARK, LIGHT = 0, 1
 
 
-class Tables(HTMLParser):
-    """The tables of a page by their titles, each a list of rows of texts; and the page's other parts."""
+def tables(text: str) -> dict[str, list[list[str]]]:
+    """Return the tables of a page by their titles, each a list of rows of texts."""
+    found = re.findall(r"<summary>(.*?)</summary>\s*<div class=\"scroll\"><table>(.*?)</table>", text, re.DOTALL)
+    return {
+        unescape(title): [
+            [unescape(cell) for cell in re.findall(r"<t[dh]\b[^>]*>(.*?)</t[dh]>", row)]
+            for row in re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)
+        ]
+        for title, table in found
+    }
+
+
+class Tags(HTMLParser):
+    """The tags of a page, with their attributes."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.tables: dict[str, list[list[str]]] = {}
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self._title = ""
-        self._inside = ""
+        self.found: list[tuple[str, dict[str, str | None]]] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        self._inside = tag
-        if tag == "summary":
-            self._title = ""
-        elif tag == "table":
-            self.tables[self._title] = []
-        elif tag == "tr":
-            self.tables[self._title].append([])
-        elif tag in ("td", "th"):
-            self.tables[self._title][-1].append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._inside = ""
-
-    def handle_data(self, data: str) -> None:
-        if self._inside == "summary":
-            self._title += data
-        elif self._inside in ("td", "th"):
-            self.tables[self._title][-1][-1] += data
+        self.found.append((tag, dict(attrs)))
 
 
 def made(tmp_path: Path, *names: str) -> tuple[str, list[Results]]:
@@ -84,17 +76,17 @@ def agree(shown: list[list[str]], benchmarks: list[dict[str, Any]]) -> None:
 
 
 def test_the_page_shows_the_numbers_of_the_results(everything: tuple[str, list[Results]]) -> None:
-    tables = Tables(everything[0]).tables
+    shown = tables(everything[0])
     for experiment in EXPERIMENTS.values():
         benchmarks = experiment["benchmarks"]
-        agree(tables[f"What was measured: {len(benchmarks)} results"], benchmarks)
+        agree(shown[f"What was measured: {len(benchmarks)} results"], benchmarks)
 
 
 def test_the_machine_and_published_times_are_shown(tmp_path: Path) -> None:
     text, (first,) = made(tmp_path, "poznan-first")
     machine = {"name": DEVICE, "compute capability": "9.0", "date": first.date}
     assert all(f"<dt>{name}</dt><dd>{value}</dd>" in text for name, value in machine.items())
-    shown = Tables(text).tables["What the lecture published, and what was measured"]
+    shown = tables(text)["What the lecture published, and what was measured"]
     assert len(shown) == 1 + 27
     ours = benchmark("poznan.v3", 528, 16)["extra_info"]["median_ms"]
     (row,) = [row for row in shown if row[:3] == ["poznan.v3", "b=16", "528"]]
@@ -102,7 +94,7 @@ def test_the_machine_and_published_times_are_shown(tmp_path: Path) -> None:
 
 
 def test_what_was_skipped_is_listed_with_its_reason(everything: tuple[str, list[Results]]) -> None:
-    shown = Tables(everything[0]).tables["What was skipped, and why"]
+    shown = tables(everything[0])["What was skipped, and why"]
     assert len(shown) == 1 + 10
     assert ["unsa.traditional", "b=50", "500", "a 50×50 block has 2500 threads; the device allows 1024"] in shown
 
@@ -113,7 +105,7 @@ def test_a_cell_that_failed_is_listed_with_its_reason(tmp_path: Path) -> None:
     left_out = ["cold caches: an emulator has none"]
     content["mmcore"] |= {"failed": [failure], "title": "Made up & measured", "left_out": left_out}
     text = page(read([write(tmp_path / "failed.json", content)]))
-    shown = Tables(text).tables["What was run and has no time, and why"]
+    shown = tables(text)["What was run and has no time, and why"]
     assert shown[1:] == [["upc.kernel11", "b=8", "1×2×3", "wrong"]]
     assert "Made up &amp; measured: GFLOP/s at n = 64" in text
     assert "<li>cold caches: an emulator has none</li>" in text
@@ -122,7 +114,7 @@ def test_a_cell_that_failed_is_listed_with_its_reason(tmp_path: Path) -> None:
 def test_a_page_of_emulated_counts_shows_counts_and_says_they_are_no_times(tmp_path: Path) -> None:
     content = EMULATED["lezione9-coalescing"]
     text = page(read([write(tmp_path / "emulated.json", content)]))
-    shown = Tables(text).tables[f"What the emulator counted (no times): {len(content['benchmarks'])} results"]
+    shown = tables(text)[f"What the emulator counted (no times): {len(content['benchmarks'])} results"]
     counted = [each["extra_info"]["figures"] for each in content["benchmarks"]]
     counts = [[number(each["instructions"]), number(each["global_sectors"])] for each in counted]
     assert [row[4:6] for row in shown] == [["instructions", "global sectors"], *counts]
@@ -133,7 +125,7 @@ def test_a_page_of_emulated_counts_shows_counts_and_says_they_are_no_times(tmp_p
 
 def test_the_page_needs_nothing_but_itself(everything: tuple[str, list[Results]]) -> None:
     text, _ = everything
-    tags = Tables(text).tags
+    tags = Tags(text).found
     assert not {"script", "link", "iframe", "object"} & {tag for tag, _ in tags}
     leading = [value for _, found in tags for name, value in found.items() if name in ("href", "src", "srcset")]
     assert leading
@@ -144,7 +136,7 @@ def test_the_page_needs_nothing_but_itself(everything: tuple[str, list[Results]]
 
 def test_each_figure_is_in_the_page_once_with_a_description(everything: tuple[str, list[Results]]) -> None:
     text, found = everything
-    images = [attributes for tag, attributes in Tables(text).tags if tag == "img"]
+    images = [attributes for tag, attributes in Tags(text).found if tag == "img"]
     drawings = [drawing for results in found for drawing in figures(results)]
     assert [image["alt"] for image in images] == [f"{each.title}. {each.text} {each.caption}" for each in drawings]
     sources = [str(image["src"]).partition(",")[2] for image in images]
@@ -181,7 +173,7 @@ def test_a_browser_reads_the_page(
     ).stdout
     pre = re.search(r'<pre id="found">(.*?)</pre>', dumped, re.DOTALL)
     assert pre is not None
-    read_back = json.loads(pre[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+    read_back = json.loads(unescape(pre[1]))
     titles = [title for title in read_back["tables"] if title.startswith("What was measured")]
     for results, title in zip(found, titles, strict=True):
         agree(read_back["tables"][title], EXPERIMENTS[results.experiment]["benchmarks"])

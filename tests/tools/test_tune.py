@@ -161,17 +161,6 @@ def space() -> SearchSpace:
     return SearchSpace(kernel, kernel.problem(16, 16, 16), Emulator().properties)
 
 
-def test_the_first_neighbours_are_one_step_away() -> None:
-    near = {"P6-Q4-R2", "P8-Q4-R2", "P7-Q2-R2", "P7-Q8-R2", "P7-Q4-R1", "P7-Q4-R3"}
-    assert set(itertools.islice(space().neighbours("b8-P7-Q4-R2"), len(near))) == {f"b8-{each}" for each in near}
-
-
-def test_no_config_is_asked_for_twice() -> None:
-    search = search_of(optuna.storages.InMemoryStorage())
-    asked = [search.ask() for _ in range(60)]
-    assert len({id for _, id in filter(None, asked)}) == 60
-
-
 def test_a_config_that_was_right_before_is_wrong_from_then_on() -> None:
     kept = optuna.storages.InMemoryStorage()
     search = search_of(kept, seconds=(1.0, 2.0))

@@ -83,6 +83,7 @@ class Program:
     error_line: int  # the first line that is not C++; 0 if there is none
     cooperative: bool  # True if it synchronises the whole grid
     declared: frozenset[str]  # all names that it declares
+    text: str  # the source without comments
 
     def with_header(self, name: str, text: str) -> Program:
         """Return the program with a header's macros, constants and types; its own definitions win."""
@@ -144,7 +145,7 @@ def read_program(text: str) -> Program:
             case "alias_declaration" if len(words := text_of(node).rstrip(";").split()) == 4:
                 types[words[1]] = words[3]
     content = tuple(functions.values()), tuple(launches), macros, constants, types, structures
-    return Program(*content, error_line, cooperative, frozenset(declared))
+    return Program(*content, error_line, cooperative, frozenset(declared), without_comments(text.encode()).decode())
 
 
 def _declared(node: Node) -> list[Node]:

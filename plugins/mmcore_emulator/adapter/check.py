@@ -98,7 +98,7 @@ def sanitized_run(loaded: LoadedKernel, undefined: UndefinedValues | None = None
     shadows = GlobalShadows(min(dtype_named(problem.output).itemsize, *accesses), output.array, inputs)
     recorder = Recorder()
     never_written = [each.name for each in loaded.plan.workspaces.values() if each.content]
-    domain = undefined or undefined_values()
+    domain = undefined or undefined_values(problem)
     runs = emulated_runs(loaded, lambda translation: Checking(shadows, recorder, translation), domain)
     for number, (call, run) in enumerate(zip(loaded.launches, runs, strict=True)):
         (checking,) = run.observers
@@ -113,9 +113,12 @@ def sanitized_run(loaded: LoadedKernel, undefined: UndefinedValues | None = None
     return mmcore_violations(recorder.violations) + _unwritten(problem, shadows.of(output.array))
 
 
-def undefined_values() -> UndefinedValues:
-    """Return the domain that finds values in C that were never set."""
-    return UndefinedValues(lambda array: array.label == "C", marked=True)
+def undefined_values(problem: Problem) -> UndefinedValues:
+    """Return the domain that finds values in C that were never set.
+
+    The marks of unwritten memory are NaN. Among integers, they are numbers like any other.
+    """
+    return UndefinedValues(lambda array: array.label == "C", marked=not dtype_named(problem.output).is_integer)
 
 
 def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:

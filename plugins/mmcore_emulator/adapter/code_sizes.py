@@ -6,41 +6,33 @@ import bisect
 import contextlib
 import itertools
 import math
+import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-import numpy as np
-
 from mmcore.cell import Cell
-from mmcore.devices.loaded_kernel import laid_out
 from mmcore.errors import MmcoreError
-from mmcore.kernel.arguments import SIZES, Argument, Scalar, Struct, TensorMap, Workspace, scalar_of, scalar_value
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.geometry import Dim3
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.plan import Plan
-from mmcore_emulator.conditions.expressions import Argument as Parameter
-from mmcore_emulator.conditions.expressions import Condition, Special, conditions, leaves
-from mmcore_emulator.conditions.outcomes import LaunchValues, UnknownValue, outcomes
+from mmcore_emulator.adapter.reached_sides import ReachedSides
+from mmcore_emulator.conditions.expressions import Condition, conditions, leaves
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine import limits
-from mmcore_emulator.numerics.types import Flags
 from mmcore_emulator.ptx.instructions import Function, Instruction
 from mmcore_emulator.ptx.types import Constant
 
 _LARGE = 1 << 16
 _LARGEST_TILE = 1024
 _LONG_K, _FEW = 515, 5
-_MOST_CANDIDATES = 600
+_MOST_CANDIDATES = 900
+_RANDOM = 200  # candidates of random sizes
 _PER_LINE = 6  # comparisons of a line that are followed
-_MOST_PAIRS = 40
 _ROUND = 0.3  # share of the cost that is added for each size that is a multiple of 8: remainders show more
 # Seconds of a product of two elements, by whether tensor cores compute it.
 _RATES = {False: 3e-7, True: 3e-8}
-_POINTER = (1 << 40).to_bytes(8, "little")
 
 
 @dataclass(frozen=True)
@@ -49,6 +41,7 @@ class Size:
 
     problem: Problem
     why: str
+    is_extra: bool = False  # true if it is only tried where work is left
 
     def cell(self, like: Cell) -> Cell:
         """Return a cell of this product that is otherwise like another."""
@@ -226,9 +219,10 @@ class CodeSizes:
                 launched.add(others)
                 yield Size(planned.problem, "another function is launched")
         costs = [self._cost(planned) * (1 + _ROUND * _round_sizes(planned.problem)) for planned in plans]
-        table = _Table(comparisons, plans, costs, [functions[entry] for entry in entries])
-        for index, item in table.cover(chosen):
-            yield Size(plans[index].problem, item)
+        sides = ReachedSides(comparisons, plans, costs, [functions[entry] for entry in entries])
+        for together in (1, 2, 3):
+            for index, reason in sides.cover(chosen, together):
+                yield Size(plans[index].problem, reason, is_extra=together == 3)
 
     def _candidates(self, base: Problem, literals: Sequence[int]) -> list[Plan]:
         """Return allowed products around the numbers that the code compares with."""
@@ -245,66 +239,19 @@ class CodeSizes:
             sizes += [(value, value, value), (value, value, _FEW), (1, _FEW, value), (_FEW, 1, value)]
         few = values[:12]
         sizes += [(m, n, k) for m, n in itertools.product(few, repeat=2) for k in (1, 8)]
+        rows, columns = self.tile
+        sizes += itertools.product((3, rows, rows + 3), (3, columns, columns + 3), (*few, 16, 19, 32, base.k))
+        sizes += zip(*(random.Random(axis).choices(values, k=_RANDOM) for axis in "mnk"), strict=True)
         sizes += [(one, other, value) for value in values for one, other in ((1, 1), (1, base.n), (base.m, 1))]
         products = [self.kernel.problem(*size) for size in sorted(dict.fromkeys(sizes), key=math.prod)]
         made = list(itertools.islice(filter(None, map(self.planned, products)), _MOST_CANDIDATES))
         if self.kernel.strided:
             gaps = [each for each in values if each <= 256][:24]
-            gapped = (_gapped(base, (gap, gap, gap)) for gap in gaps)
+            gapped = [_gapped(base, (gap, gap, gap)) for gap in gaps]
+            gapped += [replace(base, n=base.n - gap, k=base.k - gap) for gap in gaps if gap < min(base.n, base.k)]
             made += filter(None, map(self.planned, gapped))
         squares = (self.kernel.problem(value, value, k) for k in (1, 8, 64) for value in values)
         return made + list(itertools.islice(filter(None, map(self.planned, squares)), _MOST_CANDIDATES // 4))
-
-
-class _Table:
-    """The sides of comparisons that each of many products reaches."""
-
-    def __init__(
-        self,
-        comparisons: Sequence[tuple[int, Condition]],
-        plans: Sequence[Plan],
-        costs: Sequence[float],
-        functions: Sequence[Function],  # of each launch
-    ) -> None:
-        self._costs = np.array(costs)
-        values = [_launch_values(planned, functions) for planned in plans]
-        self._items: list[str] = []
-        columns: list[Flags] = []
-        self._by_size: list[int] = []  # items that depend on the size alone
-        for number, condition in comparisons:
-            with contextlib.suppress(UnknownValue):
-                either = outcomes(condition, [each[number] for each in values])
-                alone = not np.logical_and(*either).any()
-                names = _parameter_names(plans[0], number, functions[number])
-                for reached in either:
-                    if alone:
-                        self._by_size.append(len(columns))
-                    self._items.append(_described(condition, names))
-                    columns.append(reached)
-        self._reached = np.stack(columns, axis=1) if columns else np.zeros((len(plans), 0), bool)
-
-    def cover(self, chosen: list[int]) -> Iterator[tuple[int, str]]:
-        """Yield the cheapest products that reach further sides, then pairs of sides, with the reason."""
-        missing = self._reached.any(axis=0) & ~self._reached[chosen].any(axis=0)
-        while missing.any():
-            gains = (self._reached & missing).sum(axis=1)
-            index = int(np.argmax(gains / self._costs))
-            first = int(np.argmax(self._reached[index] & missing))
-            yield index, self._items[first]
-            chosen.append(index)
-            missing &= ~self._reached[index]
-        yield from self._pairs(chosen)
-
-    def _pairs(self, chosen: list[int]) -> Iterator[tuple[int, str]]:
-        """Yield products that reach two sides at once that no chosen product reaches together."""
-        rare = sorted(self._by_size, key=lambda item: int(self._reached[:, item].sum()))[:_MOST_PAIRS]
-        for one, other in itertools.combinations(rare, 2):
-            both = self._reached[:, one] & self._reached[:, other]
-            if not both.any() or both[chosen].any():
-                continue
-            index = int(np.argmin(np.where(both, self._costs, np.inf)))
-            yield index, " and ".join(dict.fromkeys((self._items[one], self._items[other])))
-            chosen.append(index)
 
 
 def _moves_vectors(at: Instruction) -> bool:
@@ -322,28 +269,6 @@ def _round_sizes(problem: Problem) -> int:
     return sum(size % 8 == 0 for size in (problem.m, problem.n, problem.k))
 
 
-def _parameter_names(planned: Plan, number: int, function: Function) -> dict[str, str]:
-    """Return the sizes that a launch passes by value, by the PTX name of the parameter."""
-    arguments = planned.arguments(planned.launches[number])
-    sizes = (each.value if isinstance(each, Scalar) else each for each in arguments)
-    return {each.name: size for each, size in zip(function.parameters, sizes, strict=False) if size in SIZES}
-
-
-def _described(condition: Condition, names: Mapping[str, str]) -> str:
-    """Return what a condition compares, with its line: "line 31 compares k with 1024"."""
-    compared = {}
-    for leaf in leaves(condition.outcome):
-        match leaf:
-            case Parameter(name) if name in names:
-                compared[names[name]] = 0
-            case Special(name) if "ctaid" in name:
-                compared["the grid" if "nctaid" in name else "the block's index"] = 1
-    limit = next((each for each in condition.at.operands[1:3] if isinstance(each, Constant)), None)
-    of = ", ".join(sorted(compared, key=lambda name: (compared[name], name))) or "its arguments"
-    number = "" if limit is None or limit.type != "int" else f" with {limit.bits}"
-    return f"line {condition.at.line} compares {of}{number}"
-
-
 def _distinct(found: Iterable[Condition]) -> list[Condition]:
     """Return the conditions, at most a few of each line."""
     by_line: dict[tuple[str, int], list[Condition]] = {}
@@ -359,39 +284,3 @@ def _numbers(condition: Condition) -> Iterator[int]:
             number = leaf.bits - 2**64 if leaf.bits >= 2**63 else leaf.bits
             if 2 <= abs(number) <= _LARGE:
                 yield abs(number)
-
-
-def _launch_values(planned: Plan, functions: Sequence[Function]) -> list[LaunchValues]:
-    """Return the values that each launch of a plan gives to its function."""
-    made = []
-    for launch, function in zip(planned.launches, functions, strict=True):
-        parameters = function.parameters
-        contents = [_content(argument, planned.problem) for argument in planned.arguments(launch)]
-        by_name = {
-            parameter.name: content.ljust(parameter.nbytes, b"\0")
-            for parameter, content in itertools.zip_longest(parameters, contents, fillvalue=b"")
-            if not isinstance(parameter, bytes)
-        }
-        made.append(LaunchValues(_dim3(launch.grid_dim), _dim3(launch.block_dim), by_name))
-    return made
-
-
-def _content(argument: Argument, problem: Problem) -> bytes:
-    """Return the bytes of an argument; pointers are aligned, and tensor maps are empty."""
-    match argument:
-        case TensorMap():
-            return _POINTER if argument.pointer else bytes(128)
-        case Workspace() | ("A" | "B" | "C"):
-            return _POINTER
-        case bytes():
-            return argument
-        case Struct(members):
-            return laid_out([_content(member, problem) for member in members])
-        case _:
-            scalar = argument if isinstance(argument, Scalar) else scalar_of(argument, problem)
-            number: np.generic = np.dtype(scalar.type).type(scalar_value(scalar, problem))
-            return number.tobytes()
-
-
-def _dim3(extents: Dim3) -> limits.Dim3:
-    return limits.Dim3(*extents)

@@ -18,7 +18,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan, plan_cell
-from mmcore.verify.inputs import fresh_seed
+from mmcore.verify.inputs import fresh_seed, other_seed
 from mmcore.verify.verify_launches import mixed_inputs, verify_launches
 from mmcore_emulator.adapter.check import sanitized_run, undefined_values
 from mmcore_emulator.adapter.code_sizes import CodeSizes, Size
@@ -171,9 +171,9 @@ class _Runs:
     def __init__(self, cell: Cell, planned: Plan, device: Device, work: float) -> None:
         self.left_out = ""
         self._cell, self._kernel, self._device, self._work = cell, planned.kernel, device, work
-        self._config = planned.config
+        self._config, self._seed = planned.config, cell.seed or 0
         self._modules: dict[str, LoadedModule] = {}  # by their PTX
-        self._undefined = undefined_values()
+        self._undefined = undefined_values(planned.problem)
         functions = self._functions(planned).values()
         on_tensor_cores = any(effect(each).kind in _PRODUCTS for function in functions for each in function.body)
         self._sizes = CodeSizes(
@@ -185,6 +185,8 @@ class _Runs:
         left = self._work
         for size in self._in_order():
             seconds = self._sizes.seconds(size.problem)
+            if seconds > left and size.is_extra:
+                return
             if seconds > left:
                 self.left_out = f"{size.problem} and further sizes, for their work"
                 return
@@ -232,10 +234,12 @@ class _Runs:
 
     def tried(self, size: Size) -> Tried:
         """Run one size with every access observed, and verify its product. Raises TimeLimit, and what planning does."""
+        self._seed = other_seed(self._seed)  # with one seed, the last rows and columns are of the same kind each time
+        cell = replace(size.cell(self._cell), seed=self._seed)
         with self._loaded(size.problem) as loaded:
-            matrices = mixed_inputs(loaded, size.problem, self._cell.seed or 0)
+            matrices = mixed_inputs(loaded, size.problem, self._seed)
             run = partial(sanitized_run, loaded, self._undefined)
             verified = verify_launches(loaded, size.problem, matrices, launch=run)
         wrong = verified.verification if verified.verification and not verified.verification.verified else None
         mismatch = f"{wrong.mismatch}; {wrong.extent}" if wrong else ""
-        return Tried(size.cell(self._cell), size.why, *hazards_and_warnings(verified.violations), mismatch)
+        return Tried(cell, size.why, *hazards_and_warnings(verified.violations), mismatch)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
 from mmcore_emulator.executor.translation.layout import Layout
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.asynchronous.events import Arrived, Event, GridAwaited, ProxyFenced, Waited
+from mmcore_emulator.machine.asynchronous.events import Arrived, Event, GridAwaited, Made, ProxyFenced, Waited
 from mmcore_emulator.machine.lanes import THREAD_AXES, Batch, Mask
 from mmcore_emulator.machine.memory.arrays import Array
 from mmcore_emulator.machine.observer import Access, BulkTransfer, LaneViolation, Observer, always
 from mmcore_emulator.numerics.types import Flags, Values
+from mmcore_emulator.ptx.instructions import Block
 from mmcore_emulator.sanitizer.array_access import ArrayAccess
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
 from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers
@@ -91,7 +92,11 @@ class MemoryHazards(Observer):
             "fetch": self._fetch,
         }
 
+    def synchronise(self, left: Sequence[tuple[Block, Mask | None]], number: Values, count: Values) -> None:
+        self._races.counted |= bool(count.any())
+
     def event(self, event: Event) -> None:
+        self._races.counted |= isinstance(event, Made)
         if isinstance(event, Waited) and event.kind == "copy":
             # Only a barrier after that wait orders the copies before other threads.
             for landed in self._landed:

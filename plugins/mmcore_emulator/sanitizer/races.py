@@ -28,10 +28,15 @@ _ONE_WRITER = "an atomic operation, or one thread that writes"
 
 
 class Races:
-    """A check for races of a batch, which reports them apart for each earlier instruction."""
+    """A check for races of a batch, which reports them apart for each earlier instruction.
+
+    Attributes:
+        counted: whether threads have used a barrier that counts some of a block's threads, or an mbarrier.
+    """
 
     def __init__(self, batch: Batch, instructions: InstructionNumbers, loops: Loops, record: Record) -> None:
         self._batch, self._instructions, self._loops, self._record = batch, instructions, loops, record
+        self.counted = False
 
     def check(self, accesses: ArrayAccess, *earlier: LastAccess) -> Flags:
         """Return which accesses race with earlier ones."""
@@ -158,28 +163,40 @@ class Races:
     def _hint(self, accesses: ArrayAccess, last: LastAccess, earlier: Instruction, entry: int) -> str:
         """Return the barrier or fence that may order a race."""
         other, own, same_block = self._blocks(accesses, last, entry)
-        line = accesses.at.callers[-1][1] if accesses.at.callers else accesses.at.line
+        begin, line = (at.callers[-1][1] if at.callers else at.line for at in (earlier, accesses.at))
         before = f" before line {line}" if line else " between them"
+        behind = f" behind line {begin}" if begin else ""
         if same_block:
             volatile = any("volatile" in effect(at).order for at in (earlier, accesses.at))
-            apart = volatile or self._in_part_of_warp(accesses, own)
-            of_warp = self._batch.block.size <= WARP or (apart and self._in_one_warp(other, own))
+            size, one_warp = self._batch.block.size, self._in_one_warp(other, own)
+            apart = volatile or self._in_part(accesses, own, WARP)
+            of_warp = size <= WARP or (apart and one_warp)
+            if self.counted and not one_warp and self._in_part(accesses, own, size):
+                return f"an arrival{behind} at a barrier or mbarrier that is waited for{before}"
             return f"{'__syncwarp()' if of_warp else '__syncthreads()'}{before}"
         if self._ordered_by_fence(accesses, last, np.arange(len(accesses.index)) == entry, "read").any():
             return f"__threadfence(){before}"
         if accesses.access.space == "shared":
             return f"cluster.sync(){before}"
+        if accesses.threads.clocks.order.flags_read:
+            return (
+                f"__threadfence() and __syncthreads(){behind}, before a flag or counter reports it, and both again "
+                f"after that is read,{before}"
+            )
         return "an atomic operation, or a second launch: no barrier orders the blocks of one"
 
     def _in_one_warp(self, one: int, other: int) -> bool:
         size = self._batch.block.size
         return (one - 1) % size // WARP == (other - 1) % size // WARP
 
-    def _in_part_of_warp(self, accesses: ArrayAccess, thread: int) -> bool:
-        """Return True if not all lanes of a thread's warp execute an access: a block's barrier there would hang."""
+    def _in_part(self, accesses: ArrayAccess, thread: int, threads: int) -> bool:
+        """Return True if not all of a thread's group execute an access: a barrier of more threads there would hang.
+
+        A block is divided into groups of so many ``threads``.
+        """
         size = self._batch.block.size
-        begin = (thread - 1) // size * size + (thread - 1) % size // WARP * WARP
-        end = min(begin + WARP, (thread - 1) // size * size + size)
+        begin = (thread - 1) // size * size + (thread - 1) % size // threads * threads
+        end = min(begin + threads, (thread - 1) // size * size + size)
         lanes = np.unique(accesses.threads.thread) - 1
         return int(((begin <= lanes) & (lanes < end)).sum()) < end - begin
 

@@ -17,12 +17,12 @@ _SYNTAX = re.compile(r": error: (?:expected |unrecognized token|missing |extra t
 
 
 def refuse_syntax_errors(path: Path, text: str, given: Mapping[str, Any]) -> None:
-    """Raise InvalidKernel with the compiler's messages if a file with a kernel has a syntax error.
+    """Raise InvalidKernel with the compiler's messages if a file of CUDA C++ has a syntax error.
 
     Only a file that the grammar of CUDA C++ does not accept is compiled for this.
     """
     program = read_program(text)
-    if not program.error_line or not program.functions:
+    if not program.error_line or not (program.functions or path.suffix == ".cu"):
         return
     macros = {**given.get("defines", {}), **given.get("parameters", {})}
     options = (f"-arch=sm_{_ARCHITECTURE}", "-std=c++17", *(f"-D{name}={value}" for name, value in macros.items()))

@@ -52,6 +52,13 @@ def test_each_mbarrier_that_is_waited_for_is_reported_with_its_call() -> None:
         ("", "", 1, 32, "__syncwarp() before line 7"),
         ("", "if (threadIdx.x % 2)", 1, 64, "__syncwarp() before line 7"),
         ("", "if (threadIdx.x % 2)", 32, 64, "__syncthreads() before line 7"),
+        (
+            "",
+            'if (threadIdx.x < 32) asm volatile("bar.sync 1, 32;"); if (threadIdx.x < 32)',
+            32,
+            64,
+            "an arrival behind line 6 at a barrier or mbarrier that is waited for before line 7",
+        ),
         ("volatile", "", 1, 64, "__syncwarp() before line 7"),
     ],
 )

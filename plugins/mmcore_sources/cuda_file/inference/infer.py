@@ -52,6 +52,7 @@ from mmcore_sources.cuda_file.inference.roles import (
 from mmcore_sources.cuda_file.inference.unusual import Unusual, unusual_readings
 
 _DYNAMIC = re.compile(r"\bextern\b[^;]*\b__shared__\b|\b__shared__\b[^;]*\[\s*\]\s*;")
+_COOPERATIVE = re.compile("Launch(Attribute)?Cooperative")
 _NARROW = {f"{name}{width}" for name in ("__hfma", "__hadd", "__hmul", "hfma", "hadd") for width in ("", "2")}
 
 
@@ -98,8 +99,12 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
         role_notes.append(Note("storage", "by columns", "as the source steps over A, B and C", "--column-major ''"))
     unusual = tuple(unusual_readings(text, launch, body, roles, adds=adds, by_columns=by_columns))
     block, grid, shared, launch_notes = _geometry(source, body, roles, launch, chosen, given)
-    # Blocks that wait for each other must all be resident.
-    rule = LaunchText(grid, str(shared), cooperative=source.cooperative)
+    # Blocks that wait for each other must all be resident, which <<<>>> does not ask for.
+    ordinary = launch if source.cooperative and not _COOPERATIVE.search(text) else None
+    if ordinary is not None:
+        why = f"<<<>>> in line {ordinary.line}; this_grid().sync() needs cudaLaunchCooperativeKernel"
+        launch_notes.append(Note("launch", "ordinary", why, "none: it is in the source"))
+    rule = LaunchText(grid, str(shared), cooperative=source.cooperative and ordinary is None)
     values = {name: value for name, value in chosen.values.items() if name not in defines}
     attributes = {
         "title": f"{function.name} of {path.name}" + "".join(f", read as {each}" for each in unusual),
@@ -214,11 +219,13 @@ def _geometry(
         grid = Geometry(usual, "the source does not give it", guessed=True)
     if not text and grid is not None:
         notes.append(Note("grid", (text := grid.text), grid.why, "--grid", grid.guessed))
-    if launch is None and "shared" not in given and _DYNAMIC.search(text_of(function.body)):
+    alone = len(source.functions) == 1
+    extern = "shared" not in given and _DYNAMIC.search(source.text if alone else text_of(function.body))
+    if extern and launch is None:
         unknown = f"the shared memory of {function.name} is unknown, as its extern array has no size"
         raise InvalidKernel(f"{unknown}; --shared gives it in bytes, as in --shared '4*bx*by'")
     dynamic = str(given.get("shared", ast.unparse(shared) if shared is not None else 0))
-    if "shared" not in given and shared is not None:
+    if extern or ("shared" not in given and shared is not None):
         notes.append(Note("dynamic shared bytes", dynamic, "as launched", "--shared"))
     for each, what in ((text, "the grid"), (dynamic, "the shared memory")):
         _check_names(each, what, chosen)

@@ -1,0 +1,125 @@
+"""The sides of a kernel's comparisons that each of many products reaches, and few products that reach them all."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from mmcore.devices.loaded_kernel import laid_out
+from mmcore.kernel.arguments import SIZES, Argument, Scalar, Struct, TensorMap, Workspace, scalar_of, scalar_value
+from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.problem import Problem
+from mmcore.planning.plan import Plan
+from mmcore_emulator.conditions.expressions import Argument as Parameter
+from mmcore_emulator.conditions.expressions import Condition, Special, leaves
+from mmcore_emulator.conditions.outcomes import LaunchValues, UnknownValue, outcomes
+from mmcore_emulator.machine import limits
+from mmcore_emulator.numerics.types import Flags
+from mmcore_emulator.ptx.instructions import Function
+from mmcore_emulator.ptx.types import Constant
+
+_MOST_RARE = {2: 48, 3: 16}  # sides of which pairs, and triples, are reached together
+_POINTER = (1 << 40).to_bytes(8, "little")
+
+
+class ReachedSides:
+    """The sides of comparisons that each of many products reaches."""
+
+    def __init__(
+        self,
+        comparisons: Sequence[tuple[int, Condition]],
+        plans: Sequence[Plan],
+        costs: Sequence[float],
+        functions: Sequence[Function],  # of each launch
+    ) -> None:
+        self._costs = np.array(costs)
+        values = [_launch_values(planned, functions) for planned in plans]
+        columns: dict[bytes, tuple[Flags, str]] = {}
+        for number, condition in comparisons:
+            with contextlib.suppress(UnknownValue):
+                names = _parameter_names(plans[0], number, functions[number])
+                for reached in outcomes(condition, [each[number] for each in values]):
+                    if reached.any():
+                        columns.setdefault(reached.tobytes(), (reached, _described(condition, names)))
+        self._reached = np.stack([reached for reached, _ in columns.values()], axis=1) if columns else None
+        self._reasons = [reason for _, reason in columns.values()]
+
+    def cover(self, chosen: list[int], together: int) -> Iterator[tuple[int, str]]:
+        """Yield the cheapest products that reach sides, ``together`` at once, that no chosen product does.
+
+        They are added to ``chosen``. Of pairs and triples, those of the rarest sides count.
+        """
+        if self._reached is None:
+            return
+        rare = np.argsort(self._reached.sum(axis=0), kind="stable")[: _MOST_RARE.get(together)]
+        several = np.array(list(itertools.combinations(rare, together)), np.intp).reshape(-1, together)
+        reached = np.asarray(self._reached[:, several].all(axis=2))
+        missing = np.asarray(reached.any(axis=0) & ~reached[chosen].any(axis=0))
+        while missing.any():
+            gains = (reached & missing).sum(axis=1)
+            index = int(np.argmax(gains / self._costs))
+            first = several[np.argmax(reached[index] & missing)]
+            yield index, " and ".join(dict.fromkeys(self._reasons[item] for item in first))
+            chosen.append(index)
+            missing &= ~reached[index]
+
+
+def _parameter_names(planned: Plan, number: int, function: Function) -> dict[str, str]:
+    """Return the sizes that a launch passes by value, by the PTX name of the parameter."""
+    arguments = planned.arguments(planned.launches[number])
+    sizes = (each.value if isinstance(each, Scalar) else each for each in arguments)
+    return {each.name: size for each, size in zip(function.parameters, sizes, strict=False) if size in SIZES}
+
+
+def _described(condition: Condition, names: Mapping[str, str]) -> str:
+    """Return what a condition compares, with its line: "line 31 compares k with 1024"."""
+    compared = {}
+    for leaf in leaves(condition.outcome):
+        match leaf:
+            case Parameter(name) if name in names:
+                compared[names[name]] = 0
+            case Special(name) if "ctaid" in name:
+                compared["the grid" if "nctaid" in name else "the block's index"] = 1
+    limit = next((each for each in condition.at.operands[1:3] if isinstance(each, Constant)), None)
+    of = ", ".join(sorted(compared, key=lambda name: (compared[name], name))) or "its arguments"
+    number = "" if limit is None or limit.type != "int" else f" with {limit.bits}"
+    return f"line {condition.at.line} compares {of}{number}"
+
+
+def _launch_values(planned: Plan, functions: Sequence[Function]) -> list[LaunchValues]:
+    """Return the values that each launch of a plan gives to its function."""
+    made = []
+    for launch, function in zip(planned.launches, functions, strict=True):
+        parameters = function.parameters
+        contents = [_content(argument, planned.problem) for argument in planned.arguments(launch)]
+        by_name = {
+            parameter.name: content.ljust(parameter.nbytes, b"\0")
+            for parameter, content in itertools.zip_longest(parameters, contents, fillvalue=b"")
+            if not isinstance(parameter, bytes)
+        }
+        made.append(LaunchValues(_dim3(launch.grid_dim), _dim3(launch.block_dim), by_name))
+    return made
+
+
+def _content(argument: Argument, problem: Problem) -> bytes:
+    """Return the bytes of an argument; pointers are aligned, and tensor maps are empty."""
+    match argument:
+        case TensorMap():
+            return _POINTER if argument.pointer else bytes(128)
+        case Workspace() | ("A" | "B" | "C"):
+            return _POINTER
+        case bytes():
+            return argument
+        case Struct(members):
+            return laid_out([_content(member, problem) for member in members])
+        case _:
+            scalar = argument if isinstance(argument, Scalar) else scalar_of(argument, problem)
+            number: np.generic = np.dtype(scalar.type).type(scalar_value(scalar, problem))
+            return number.tobytes()
+
+
+def _dim3(extents: Dim3) -> limits.Dim3:
+    return limits.Dim3(*extents)
