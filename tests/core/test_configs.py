@@ -113,14 +113,6 @@ def test_a_derived_value_follows_an_undeclared_block_unless_it_is_asked_for() ->
     assert config.id == "b4"
 
 
-def test_a_config_goes_through_json_and_keeps_its_id() -> None:
-    configs = Configs(TILED)
-    for config in (*configs.usual, *configs.matching(block=(20, 20)), *configs.matching(TILE=4)):
-        (again,) = configs.matching(**json.loads(json.dumps(config.to_json())))
-        assert again == config
-        assert again.id == config.id
-
-
 def test_a_space_is_walked_over_under_its_condition_and_measured_in_its_default() -> None:
     space = Space(GEMM, where=lambda config: config.block.size <= 256, default=[{"BM": 128, "BN": 128, "TM": 8}])
     configs = Configs(space)

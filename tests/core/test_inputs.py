@@ -134,10 +134,5 @@ def test_matrices_fit_into_the_hosts_memory(monkeypatch: pytest.MonkeyPatch, dty
             drawn = draw(problem, 1)
             assert sum(each.base.nbytes for each in (drawn.a, drawn.b, drawn.c) if each.base is not None) == needed
         else:
-            with pytest.raises(InvalidProblem, match="the matrices and the gaps between their rows take"):
+            with pytest.raises(InvalidProblem, match=r"the gaps between their rows take 0\.0 GB; the host"):
                 draw(problem, 1)
-
-
-def test_matrices_that_the_host_has_no_memory_for_are_refused() -> None:
-    with pytest.raises(InvalidProblem, match=r"the gaps between their rows take 2\d\d\d\d\d\.\d GB; the host has"):
-        draw(Problem(2**15, 8, 8, ldc=2**31), seed=1)

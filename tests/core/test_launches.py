@@ -7,7 +7,6 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from mmcore import InvalidKernel, Kernel, Launch, Scalar, TensorMap, Workspace
@@ -18,8 +17,7 @@ from mmcore.errors import SharedMemoryExceeded
 from mmcore.executor.choose_device import open_device
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import plan
-from mmcore.verify.inputs import draw
-from mmcore.verify.verify_launches import Verified, host_arrays, mixed_inputs, verify_again, verify_launches
+from mmcore.verify.verify_launches import Verified, mixed_inputs, verify_again, verify_launches
 from mmcore_emulator.adapter.device import Emulator
 from tests.kernel_sources import kernel_source
 from tests.own_kernel import own
@@ -40,14 +38,6 @@ def loaded(path: Path, total: str = "sum", more: str = "", **declared: Any) -> I
 
 def messages(verified: Verified) -> list[str]:
     return [str(violation) for violation in verified.violations]
-
-
-def test_a_right_kernel_is_right_again_and_again(cu_file: Path) -> None:
-    with loaded(cu_file) as (kernel, problem):
-        first = verify_launches(kernel, problem, mixed_inputs(kernel, problem, 1))
-        assert first.right
-        assert first.host_seconds > 0
-        assert verify_again(kernel, problem, 1).right
 
 
 @pytest.mark.parametrize(
@@ -182,18 +172,3 @@ def test_what_launches_get_is_bound_by_matrix_type_and_size(cu_file: Path) -> No
         scalars: list[Any] = [*call.arguments[4:]]
         assert [(str(each.dtype), each) for each in scalars] == [("int64", 16), ("int16", 5), ("float32", 0.5)]
         assert [launch.function for launch in loaded.launches] == [loaded.compiled.functions["f"]]
-
-
-def test_what_is_brought_to_a_device_ends_with_the_last_element(cu_file: Path) -> None:
-    for arguments, spans in ((("A", "B", "C", "ldc"), (27, 59, 49)), (("A", "B", "C", "n"), (15, 35, 21))):
-        kernel = own(cu_file, "C[0] = 0;", arguments=arguments)
-        problem = kernel.problem(3, 7, 5, lda=11, ldb=13, ldc=21) if "ldc" in arguments else kernel.problem(3, 7, 5)
-        planned = plan(kernel, problem, kernel.usual_configs[0], Emulator().properties)
-        matrices = draw(kernel.problem(3, 7, 5, lda=11, ldb=13, ldc=21), 1)
-        host = host_arrays(planned, matrices)
-        assert tuple(len(host[label]) for label in "ABC") == spans
-        assert all(each.flags.c_contiguous for each in host.values())
-        for label, matrix in zip("AB", (matrices.a, matrices.b), strict=True):
-            (rows, columns), row = matrix.shape, getattr(planned.problem, f"ld{label.lower()}")
-            at = [host[label][start * row : start * row + columns] for start in range(rows)]
-            assert np.array_equal(at, matrix)

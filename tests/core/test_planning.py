@@ -190,12 +190,6 @@ def test_a_product_of_other_types_or_another_operation(problem: Problem, said: s
         plan(kernel(), problem, kernel().usual_configs[0], DEVICE)
 
 
-def test_matrices_are_packed_for_a_kernel_without_leading_dimensions() -> None:
-    for arguments, lda in ((("A", "B", "C"), 8), (("A", "B", "C", "lda"), 20)):
-        own = kernel(arguments=arguments)
-        assert plan(own, own.problem(8, 8, 8, lda=20), own.usual_configs[0], DEVICE).problem.lda == lda
-
-
 def rule(*launches: Launch) -> Callable[[Problem, Config, DeviceProperties], tuple[Launch, ...]]:
     return lambda problem, config, device: launches
 

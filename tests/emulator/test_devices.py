@@ -15,7 +15,7 @@ from mmcore.verify.elements import is_poison
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.executor import kernel_launch
 from mmcore_emulator.machine import lanes
-from tests.emulation import Dim3, emulate, function_of, ptx_kernel
+from tests.emulation import emulate, function_of, ptx_kernel
 from tests.emulator.kernels import kernel_source
 from tests.emulator.loaded import Loaded, content
 from tests.emulator.oracles import zeros
@@ -91,18 +91,6 @@ def test_the_lectures_kernels_run_from_every_architectures_ptx(number: int) -> N
 
 
 # Batches of blocks.
-
-
-@pytest.mark.parametrize(
-    ("grid", "block"), [((3, 2, 4), (5, 3, 2)), ((200, 7), (32, 32)), ((1, 100), (1024,))], ids=str
-)
-def test_batches_cover_the_grid_once(grid: tuple[int, ...], block: tuple[int, ...]) -> None:
-    covered = [
-        (box.first.x + x, box.first.y + y, box.first.z + z)
-        for box in lanes.batches(Dim3(*grid), Dim3(*block))
-        for x, y, z in np.ndindex(box.extent.x, box.extent.y, box.extent.z)
-    ]
-    assert len(covered) == len(set(covered)) == int(np.prod(grid))
 
 
 def test_fewer_threads_with_much_local_memory_run_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

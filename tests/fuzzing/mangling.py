@@ -17,15 +17,10 @@ _OPERATIONS = ("add", "sub", "mul", "setp.gt", "setp.le", "mad", "min")
 _NO_PTX = ("", "\0", "{" * 999, "}", ".entry", ".entry f", ".entry f()", "\x7fELF", "{}", "// .entry f() {}")
 
 
-def cut_short(rng: random.Random, text: str, others: Sequence[str]) -> str:
-    """Return the beginning of a text."""
-    return text[: rng.randrange(len(text))]
-
-
 def spliced(rng: random.Random, text: str, others: Sequence[str]) -> str:
-    """Return the beginning of a text and the end of another."""
-    other = rng.choice(others)
-    return text[: rng.randrange(len(text))] + other[rng.randrange(len(other)) :]
+    """Return the beginning of a text and the end of another, or the beginning alone."""
+    other = rng.choice((*others, *[""] * len(others)))
+    return text[: rng.randrange(len(text))] + other[rng.randrange(len(other) + 1) :]
 
 
 def characters_changed(rng: random.Random, text: str, others: Sequence[str]) -> str:
@@ -37,17 +32,11 @@ def characters_changed(rng: random.Random, text: str, others: Sequence[str]) -> 
 
 
 def lines_moved(rng: random.Random, text: str, others: Sequence[str]) -> str:
-    """Remove, repeat or swap a few lines."""
+    """Remove, repeat or replace a few lines."""
     lines = text.split("\n")
     for _ in range(rng.choice((1, 2, 5))):
         one, other = rng.randrange(len(lines)), rng.randrange(len(lines))
-        change = rng.choice(("drop", "double", "swap"))
-        if change == "drop":
-            del lines[one]
-        elif change == "double":
-            lines.insert(other, lines[one])
-        else:
-            lines[one], lines[other] = lines[other], lines[one]
+        lines[one : one + 1] = rng.choice(([], [lines[one]] * 2, [lines[other]]))
     return "\n".join(lines)
 
 
@@ -92,6 +81,6 @@ def no_ptx(rng: random.Random, text: str, others: Sequence[str]) -> str:
 
 
 MANGLES: tuple[Mangle, ...] = (
-    *(cut_short, spliced, characters_changed, lines_moved, words_changed),
+    *(spliced, characters_changed, lines_moved, words_changed),
     *(numbers_changed, instructions_changed, words_at_random, no_ptx),
 )

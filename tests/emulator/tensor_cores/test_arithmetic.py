@@ -328,8 +328,10 @@ def test_leading_axes_are_kept_and_may_be_empty() -> None:
 def test_values_of_bits(type: str, bits: str, wanted: str) -> None:
     stored = {4: np.uint8, 8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}[BITS[type]]
     raw = np.array([int(each, 16) for each in bits.split(",")], stored)
-    found = values(raw.view(np.float64) if type == "f64" else raw, type)
+    raw = raw.view(np.float64) if type == "f64" else raw
+    found = values(raw, type)
     np.testing.assert_array_equal(found.astype(float), eval(wanted))
+    np.testing.assert_array_equal(values(np.asfortranarray([raw, raw]), type), [found, found])
 
 
 @table(

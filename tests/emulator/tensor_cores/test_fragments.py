@@ -207,27 +207,6 @@ def test_fragments_of_wgmma_d(n: int, type: str, width: int) -> None:
     np.testing.assert_array_equal(held.unpack([each.reshape(-1, 4, 32) for each in registers]), held.unpack(registers))
 
 
-# Values
-
-
-@pytest.mark.parametrize("type", ["e4m3", "e5m2"])
-def test_values_of_8_bits_two_at_once(type: str) -> None:
-    bits = np.arange(256, dtype=np.uint8)
-    one_by_one = np.array([elements.values(bits[i : i + 1], type)[0] for i in range(256)])
-    for shape in ((256,), (4, 8, 8)):
-        np.testing.assert_array_equal(elements.values(bits.reshape(shape), type), one_by_one.reshape(shape))
-    np.testing.assert_array_equal(elements.values(bits.reshape(4, 64).T, type), one_by_one.reshape(4, 64).T)
-    assert np.signbit(elements.values(bits[128:130], type)).all()
-
-
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
-def test_bits_of_results(dtype: str) -> None:
-    type = dtype.replace("float", "f").replace("int", "s")
-    numbers, held = RNG.integers(-9, 9, (WARPS, 16, 8)).astype(dtype), fragment("C", (16, 8, 16), type)
-    registers = held.pack(elements.bits_of(numbers, type))
-    np.testing.assert_array_equal(elements.values(held.unpack(registers), type), numbers.astype(np.float64))
-
-
 # Moves between memory and fragments
 
 

@@ -51,7 +51,7 @@ from mmcore_sources.cuda_file.inference.roles import (
 )
 from mmcore_sources.cuda_file.inference.unusual import Unusual, unusual_readings
 
-_DYNAMIC = re.compile(r"\bextern\b[^;]*\b__shared__\b|\b__shared__\b[^;]*\[\s*\]\s*;")
+_DYNAMIC = re.compile(r'\bextern\b[^;{"]*\b__shared__\b')
 _COOPERATIVE = re.compile("Launch(Attribute)?Cooperative")
 _NARROW = {f"{name}{width}" for name in ("__hfma", "__hadd", "__hmul", "hfma", "hadd") for width in ("", "2")}
 
