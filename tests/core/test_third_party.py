@@ -1,4 +1,4 @@
-"""The package of the plugin reference, outside the repository, adds a kernel by its entry point, and another a figure."""
+"""The package of the plugin reference adds a kernel by its entry point, and another package a figure."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class _BatchState:
     bytes: dict[int, tuple[NDArray[np.uint8], NDArray[np.uint8]]] = field(default_factory=dict)
     origins: list[Instruction] = field(default_factory=list)  # instructions that have read undefined values
     latest: Values | None = None  # number of the instruction that each lane executed last among them, plus one
-    from_host: set[int] = field(default_factory=set)  # numbers of the instructions that read memory of the host
+    marked: set[int] = field(default_factory=set)  # numbers of the instructions whose undefined values are NaN
 
     def reads(self, origin: Instruction) -> str:
         """Return a clause on an instruction that has read an undefined value."""
@@ -113,7 +113,7 @@ class UndefinedMemory:
         lanes = machine.batch.spread(mask) & (shadow != 0)
         state = self._state(machine)
         for origin, here in self._by_origin(machine, lanes):
-            if origin is None or origin not in state.from_host:
+            if origin is None or origin not in state.marked:
                 what, text = at, _BRANCHES
                 if origin is not None:
                     what = state.origins[origin]
@@ -149,7 +149,7 @@ class UndefinedMemory:
                 for name, space, places, lanes in machine.memory.resolved(memory.space, address, mask):
                     part = self._loaded_from(machine, name, space, places, lanes, bits, value, unwritten)
                     if part is not None:
-                        self.note(machine, at, part, lanes, from_host=name in ("global", "const"))
+                        self.note(machine, at, part, lanes, marked=name in ("global", "const"))
                         every = np.ones((1,) * 6, np.bool_) if lanes is None else lanes.lanes
                         shadow = _merged(every, part, shadow)
                 loaded_shadows.append(shadow)
@@ -196,9 +196,7 @@ class UndefinedMemory:
 
         return stored
 
-    def note(
-        self, machine: Machine, at: Instruction, shadow: Values, lanes: Mask | None, *, from_host: bool = False
-    ) -> None:
+    def note(self, machine: Machine, at: Instruction, shadow: Values, lanes: Mask | None, *, marked: bool) -> None:
         """Note that lanes have read an undefined value."""
         state = self._state(machine)
         if state.latest is None:
@@ -206,8 +204,8 @@ class UndefinedMemory:
         if at not in state.origins:
             state.origins.append(at)
         number = state.origins.index(at)
-        if from_host:
-            state.from_host.add(number)
+        if marked:
+            state.marked.add(number)
         state.latest[machine.batch.spread(lanes) & (shadow != 0)] = number + 1
 
     def _by_origin(self, machine: Machine, lanes: Values) -> list[tuple[int | None, Values]]:
@@ -230,7 +228,7 @@ class UndefinedMemory:
     ) -> None:
         """Report lanes that store an undefined value to an output.
 
-        What the host has marked may be read and used as long as it has no effect: it is NaN, and so is what it affects.
+        A marked value may be read and used as long as it has no effect: it is NaN, and so is what it affects.
         """
         lanes = machine.batch.spread(mask) & (shadow != 0)
         if not lanes.any():
@@ -241,7 +239,7 @@ class UndefinedMemory:
             return
         state = self._state(machine)
         for origin, here in self._by_origin(machine, lanes):
-            if origin in state.from_host:
+            if origin in state.marked:
                 here = here & _is_nan(value)
                 if not here.any():
                     continue

@@ -122,7 +122,8 @@ class UndefinedValues:
             absent = machine.warps.together(shuffle, [zeros, *by], mask)[0] != 0
             if absent.any():
                 missing = all_bits(absent, zeros.dtype)
-                self._memory.note(machine, at, missing, mask)
+                # The machine marks it as it marks the host's memory without data.
+                self._memory.note(machine, at, missing, mask, marked=True)
                 given = missing if given is None else np.where(absent, missing, given)
             return [given if given is None else known(given), None]
 

@@ -30,7 +30,7 @@
 //     global-race*1 C #then #body "thread (0, 0) of block (0, 0) writes" "which thread (1, 0) of block (0, 0) reads"
 // an atomic behind a read [beta=1.0]: BODY `float x = c[t ^ 1];`, THEN `atomicAdd(C + t, x);` ==> global-race*32 C
 //     #then #body "adds to element 0 of C, which thread (1, 0) of block (0, 0) reads"
-// stores to one element: BODY `C[t / 2] = A[t];` ==> global-race*32 C #body "as other threads do at once"
+// stores to one element: BODY `C[t / 2] = t;` ==> global-race*32 C #body "as other threads do at once"
 // atomics of three blocks [grid=3 beta=1.0]: BODY `atomicAdd(C + t % 4, A[t]);` ==> nothing
 // atomics and a read [beta=1.0]: BODY `atomicAdd(C + t % 4, A[t]);`, THEN `C[t + 4] = C[0];` ==> global-race*32 C #then
 //     #body "adds to"
