@@ -19,6 +19,7 @@ from mmcore_tools.experiments.preset import presets
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+REFERENCE = (ROOT / "docs" / "plugin-reference.md").read_text(encoding="utf-8")
 SHOWN = ("your-file.md", "wrapping.md", "why.md", "lectures.md", "emulator.md")
 PAGES = README + "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in SHOWN)
 EXAMPLES = re.findall(r"^```console\n\$ mmcore ([^\n]*)\n(.*?)^```", PAGES, re.MULTILINE | re.DOTALL)
@@ -88,12 +89,9 @@ def test_the_experiments_page_lists_every_preset() -> None:
 
 
 def test_the_plugin_reference_says_what_each_of_a_kernels_fields_is() -> None:
-    reference = (ROOT / "docs" / "plugin-reference.md").read_text(encoding="utf-8")
-    _, _, section = reference.partition("\n## What a kernel declares\n")
-    table, _, _ = section.partition("\n## ")
-    rows = re.findall(r"^\| `(.+?)` \|", table, re.MULTILINE)
-    told = [name for row in rows for name in row.split("`, `")]
-    assert told == [field.name for field in dataclasses.fields(Kernel)]
+    _, _, section = REFERENCE.partition("\n## What a kernel declares\n")
+    rows = re.findall(r"^\| `(.+?)` \|", section.partition("\n## ")[0], re.MULTILINE)
+    assert [name for row in rows for name in row.split("`, `")] == [field.name for field in dataclasses.fields(Kernel)]
 
 
 @pytest.mark.parametrize(

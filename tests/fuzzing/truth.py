@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,8 +103,3 @@ def truth_of(problem: Problem, accumulator: str, matrices: Matrices) -> Truth:
     close[overflowing] = bound[overflowing] = math.inf
     # The roundings of a float64 product are a large part of the bound of a float64 kernel.
     return Truth(product, bound, close, 0.4 if accumulator == "float64" else 1e-6)
-
-
-def widened(problem: Problem, c: NDArray[Any]) -> NDArray[np.float64]:
-    """Return C as float64 numbers."""
-    return wide(c, problem.output)

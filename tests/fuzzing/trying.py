@@ -22,7 +22,8 @@ from mmcore.verify.mixture import draw_mixed
 from mmcore.verify.outcome import Verification
 from tests.fuzzing.damage import DAMAGES, HARMLESS, Launched, Poke, damaged
 from tests.fuzzing.drawing import FORCED, PLAIN, Case
-from tests.fuzzing.truth import truth_of, widened
+from tests.fuzzing.truth import truth_of
+from tests.narrowing import wide
 
 # A constraint violation's words for each breach.
 _WORDS = {
@@ -33,15 +34,6 @@ _WORDS = {
     "threads": r"threads( along \w)?; the device allows",
 }
 
-# The outcomes of a case. The outcome of rejected damage has its own name.
-VERIFIED, REFUSED = "verified", "refused"
-FORCED_VERIFIED, FORCED_REJECTED, FORCED_REFUSED = "forced: verified", "forced: rejected", "forced: refused"
-UNSAFE = "forced: faulty on the emulator, not launched"
-ACCEPTED = "moved within the bound: verified"
-HIDDEN = "damage within the bound of a 16-bit C: verified"
-NO_ROOM = "no room for damage: verified"
-DAMAGED = "damaged: "
-
 
 class Disagreement(AssertionError):
     """A verdict of mmcore that contradicts the known outcome of a case."""
@@ -51,7 +43,7 @@ class Disagreement(AssertionError):
 
 
 def try_case(case: Case, device: Device, folder: Path, rehearsal: Device | None = None) -> str:
-    """Run a case, and return one of the outcomes above, or :data:`DAMAGED` and the kind of damage.
+    """Run a case, and return its outcome in words, with the kind of damage that was rejected.
 
     Args:
         case: the case.
@@ -76,12 +68,12 @@ def _plain(case: Case, device: Device) -> str:
         result, _, wrong = _run(case, case.subject.kernel, device)
     except ConstraintViolation as refused:
         _check_sentence(case, refused, breaches)
-        return REFUSED
+        return "refused"
     if breaches:
         raise Disagreement(case, f"launched, although {breaches}")
     if not result.verified or wrong:
         raise Disagreement(case, f"a right kernel is not verified: {result.failures()}")
-    return VERIFIED
+    return "verified"
 
 
 def _check_sentence(case: Case, refused: ConstraintViolation, breaches: set[str]) -> None:
@@ -99,19 +91,19 @@ def _forced(case: Case, device: Device, rehearsal: Device | None) -> str:
     breaches = case.subject.rule.breaches(case.problem, case.block)
     try:
         if rehearsal not in (None, device) and _run(case, case.subject.kernel, rehearsal)[0].violations:
-            return UNSAFE
+            return "forced: faulty on the emulator, not launched"
         result, right, wrong = _run(case, case.subject.kernel, device)
     except (ConstraintViolation, CompileError) as error:
         if not breaches:
             raise Disagreement(case, f"nothing forbids this, but: {error}") from None
-        return FORCED_REFUSED
+        return "forced: refused"
     if not breaches and not result.verified:
         raise Disagreement(case, f"a right kernel is not verified: {result.failures()}")
     if result.verified and wrong:
         raise Disagreement(case, "a wrong product is called verified")
     if not result.verified and not result.violations and right:
         raise Disagreement(case, f"a right product is refused: {result.failures()}")
-    return FORCED_VERIFIED if result.verified else FORCED_REJECTED
+    return "forced: verified" if result.verified else "forced: rejected"
 
 
 def _damaged(case: Case, device: Device, folder: Path) -> str:
@@ -126,11 +118,11 @@ def _damaged(case: Case, device: Device, folder: Path) -> str:
     if case.kind in HARMLESS or not pokes:
         if not result.verified:
             raise Disagreement(case, f"a right product is refused: {result.failures()}")
-        return ACCEPTED if pokes else NO_ROOM
+        return "moved within the bound: verified" if pokes else "no room for damage: verified"
     # The product may still be right, if the missing term is zero or less than the rounding errors.
     if result.verified and not right:
         raise Disagreement(case, f"{pokes} went unnoticed")
-    return DAMAGED + case.kind if not result.verified else HIDDEN
+    return f"damaged: {case.kind}" if not result.verified else "damage within the bound of a 16-bit C: verified"
 
 
 def _run(case: Case, kernel: Kernel, device: Device) -> tuple[Result, bool, bool]:
@@ -153,7 +145,7 @@ def _run(case: Case, kernel: Kernel, device: Device) -> tuple[Result, bool, bool
     if not products:
         raise Disagreement(case, f"the device is lost: {result.failures()}")
     (c,) = products
-    product = widened(problem, c)
+    product = wide(c, problem.output)
     truth = truth_of(problem, kernel.accumulator, inputs[0])
     right, wrong = truth.right(product), truth.wrong(product)
     verification = result.verification
