@@ -98,8 +98,15 @@ def report(result: Result, kernel: Kernel, hints: Sequence[str] = (), *, auto: b
         ("seed", "" if result.cell.seed is None else str(result.cell.seed)),
         ("verification", _verification(result)),
         ("hazards", result.hazards),
+        ("also tried", "\n".join(map(_size, result.sizes))),
     ]
     return [f"{kernel.name}: {kernel.title}\n", fields(rows), "", *_answer(result, hints, kernel)]
+
+
+def _size(tried: Mapping[str, Any]) -> str:
+    """Return a size that was tried, with its gaps between rows and its reason."""
+    gaps = (f", {name} = {tried[name]}" for name in ("lda", "ldb", "ldc") if tried.get(name))
+    return f"{tried['m']}×{tried['n']}×{tried['k']}{''.join(gaps)}: {tried['why']}"
 
 
 def conditions(values: Mapping[str, Any]) -> str:

@@ -63,13 +63,17 @@ def _has_name(result: Result, kernel: Kernel) -> bool:
 
 def _combined(hazards: Findings, examination: Examination, result: Result, *, sized: bool) -> Findings:
     """Return the findings of both; a fault is a warning if the size was asked for."""
-    looked, faults, warnings = [hazards.looked, examination.text], examination.faults, list(hazards.warnings)
+    looked, faults, warnings = [hazards.looked], examination.faults, list(hazards.warnings)
     if (wrong := examination.wrong) is not None:
         command = launch_command("run", replace(wrong.cell, seed=None, config=result.cell.config))
         if sized:
             warnings.append(f"{faults[0]}\n  {command}")
         else:
-            looked.append(command)
+            looked.append(f"found at {wrong} on the emulator\n{command}")
+    elif not sized:
+        looked.append("none on the emulator")
+    if examination.left_out:
+        looked.append(f"not tried: {examination.left_out}")
     # A warning about one line is shown once, for all sizes.
     first: dict[object, str] = {}
     for each in (each for tried in examination.tried for each in tried.warnings):

@@ -100,11 +100,12 @@ class BlockBatchExecutor:
         return f"waits for the mbarrier in {where}{initialised}, and nobody is left to end its {described(word)}"
 
     def _parity_hint(self, asked: tuple[Values, Values] | None, lane: tuple[int, ...]) -> str:
-        """Return a hint for a lane that waits for an mbarrier at which nothing has happened yet."""
+        """Return a hint for a lane that waits for an mbarrier at which nothing has arrived yet."""
         if asked is None:
             return ""
-        word = np.broadcast_to(asked[1], self._batch.shape)[lane]
-        return _PARITY if untouched(word) else ""
+        address, word = (np.broadcast_to(values, self._batch.shape)[lane] for values in asked)
+        arrived = int(address) & (BLOCK_BYTES - 1) in self.machine.mbarriers.arrived
+        return _PARITY if untouched(word) and not arrived else ""
 
     def end(self) -> int:
         """Report the batch's end to the observers; return the number of its blocks."""

@@ -25,6 +25,8 @@ class MbarrierLog:
     asked: dict[int, tuple[Values, Values]] = field(default_factory=dict)
     # The instruction that initialised an object, by the object's offset in its block's shared memory.
     initialised_at: dict[int, Instruction] = field(default_factory=dict)
+    # The objects that a thread has arrived at, by the same offsets.
+    arrived: set[int] = field(default_factory=set)
 
 
 class Machine(Protocol):

@@ -45,6 +45,15 @@ def test_each_mbarrier_that_is_waited_for_is_reported_with_its_call() -> None:
     assert all("a first wait for parity 1" in each.hint for each in report.hazards)
 
 
+def test_parity_is_no_cause_where_more_threads_arrive_than_an_mbarrier_counts() -> None:
+    arrival = (
+        'asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"((unsigned)__cvta_generic_to_shared(&full)));'
+    )
+    source = WAITING.replace("    if (threadIdx.x < 32)", f"    {arrival}\n    if (threadIdx.x < 32)")
+    report = launch(source, "f", grid=1, block=64, args=(np.zeros(64, np.float32),))
+    assert {each.message.split()[12]: bool(each.hint) for each in report.hazards} == {"empty": True, "full": False}
+
+
 @pytest.mark.parametrize(
     ("qualifier", "guard", "other", "block", "hint"),
     [

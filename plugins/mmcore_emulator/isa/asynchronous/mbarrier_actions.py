@@ -56,11 +56,16 @@ def _init(kind: MbarrierKind, execution: Execution, address: list[Values], numbe
     machine, mask, at = execution
     space, nothing = _SPACES[kind.space], np.zeros(number[0].shape, _OBJECT)
     _report_misuse(kind, execution, machine.memory.peek(space, address[0], _OBJECT, mask), number[0])
-    for place in np.unique(np.broadcast_to(address[0], machine.batch.shape)[machine.batch.spread(mask)]).tolist():
-        machine.mbarriers.initialised_at[place & (BLOCK_BYTES - 1)] = at
+    machine.mbarriers.initialised_at |= dict.fromkeys(_offsets(execution, address[0]), at)
     machine.memory.store(space, address[0], [mbarriers.init(nothing, number[0])], _OBJECT, mask, at)
     if machine.observers:
         machine.observers.event(Made(machine.memory.places(address[0]), mask))
+
+
+def _offsets(execution: Execution, address: Values) -> set[int]:
+    """Return the offsets in shared memory of the objects that lanes access."""
+    places = np.broadcast_to(address, execution.machine.batch.shape)[execution.machine.batch.spread(execution.mask)]
+    return {place & (BLOCK_BYTES - 1) for place in np.unique(places).tolist()}
 
 
 def change(kind: MbarrierKind, execution: Execution, address: list[Values], *number: list[Values]) -> Sequence[Values]:
@@ -76,6 +81,7 @@ def change(kind: MbarrierKind, execution: Execution, address: list[Values], *num
     before = machine.memory.atomic(_SPACES[kind.space], address[0], operands, _OBJECT, of, mask, at)
     _report_misuse(kind, execution, before, operand)
     if machine.observers and kind.action in ("arrive", "arrive_drop"):
+        machine.mbarriers.arrived |= _offsets(execution, address[0])
         relaxed = _fenced(kind) if kind.semantics == "relaxed" else ""
         sent = ArrivalSent(machine.memory.places(address[0]), mask, at, relaxed)
         machine.observers.event(sent)
