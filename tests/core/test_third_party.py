@@ -1,4 +1,4 @@
-"""A package outside the repository, that of the plugin reference, adds kernels and a figure by entry points alone."""
+"""The package of the plugin reference adds a kernel by its entry point, and another package a figure."""
 
 from __future__ import annotations
 

@@ -55,7 +55,8 @@ def test_the_pages_engine_loses_nothing_when_one_of_its_processes_is_killed(
     pytester.makepyfile("def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
     pytester.makeconftest(KILLING)
     # Both workers have cells left when the first is measured: any free worker takes the next cell.
-    selection = ("--mm-kernel", "upc.*", "--mm-size", "64,96", "--mm-spread")
+    # The search for hazards would delay the first report until the workers are done.
+    selection = ("--mm-kernel", "upc.*", "--mm-size", "64,96", "--mm-spread", "--mm-allow-hazards")
     result = pytester.runpytest_subprocess("--mm-engine", "pools", "--mm-device", "emulator,emulator", *selection)
     result.assert_outcomes(passed=24)
     printed = result.stdout.str()

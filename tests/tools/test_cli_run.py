@@ -73,7 +73,7 @@ def test_a_race_fails_although_the_product_is_right(tmp_path: Path, monkeypatch:
     result = mmcore("run", name, "--size", "192", *EMULATOR)
     assert result.exit_code == 1
     assert "largest error" in facts(result.stdout)["verification"]
-    assert facts(result.stdout)["hazards"] == "found at 64×64×64 on the emulator"
+    assert facts(result.stdout)["hazards"] == "found at 32×32×32 on the emulator"
     assert re.search(r"^shared-race: .* at staged.cu:7; try .* before line 7$", result.stdout, re.MULTILINE)
     assert result.stdout.endswith("\nTEST FAIL\n")
     document = json.loads(mmcore("run", name, "--size", "192", "--json", *EMULATOR).stdout)
@@ -103,7 +103,7 @@ def test_every_plugins_hazards_are_reported(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("step", "size", "looked"),
     [
-        (8, 192, "none at 64×64×64 on the emulator"),
+        (8, 192, "none at 32×32×32 on the emulator"),
         (20, 320, "none at 40×40×40 on the emulator"),
         (264, 264, "not looked for: the constraints allow no small product"),  # 264³ is more than 2²⁴
     ],
