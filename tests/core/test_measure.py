@@ -247,7 +247,7 @@ def loaded() -> Iterator[LoadedKernel]:
 
 @pytest.fixture
 def products(monkeypatch: pytest.MonkeyPatch) -> list[SimpleNamespace]:
-    """Return the products that are verified from now on: their inputs, what is said of their code, and the method."""
+    """Return the products that are verified from now on: their inputs, the options for their code, and the method."""
     products: list[SimpleNamespace] = []
 
     def noted(problem: Any, accumulator: str, inputs: Any, *others: Any, **code: Any) -> Verification:

@@ -141,7 +141,7 @@ def test_a_fault_under_one_condition_is_found_at_a_size_that_shows_it(
 @pytest.mark.parametrize("constraints", [(), (Square(),)])
 def test_a_grid_that_is_rounded_down_is_found_at_remainders(tmp_path: Path, constraints: tuple[Square, ...]) -> None:
     found = examination(twin(tmp_path, "condition", launch=rounding_down, constraints=constraints))
-    assert not constraints or str(found.wrong) == "43×43×43"
+    assert not constraints or str(found.wrong) == "62×62×62"
     assert {each.kind for each in found.faults} == {"wrong-product", "unwritten-output"}
 
 
