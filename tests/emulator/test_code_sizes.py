@@ -86,9 +86,9 @@ def test_right_kernels_are_examined_without_a_fault(tmp_path: Path, source: str)
         ("guard", "m", "16×48×64", "whole tiles"),
         ("condition", "k > 512", "5×5×515", "a long k"),
         ("condition", "n == 1 && k > 100", "9×1×131", "one column"),
-        ("condition", "k % 48 >= 37", "1×1×37", "line 7 compares k with 36"),
-        ("condition", "m > 300 && k < 4", "301×2×1", "line 7 compares m with 300"),
-        ("condition", "k == 1000", "1×1×1000", "line 7 compares k with 1000"),
+        ("condition", "k % 48 >= 37", "11×19×37", "line 7 compares k with 36"),
+        ("condition", "m > 300 && k < 4", "301×25×1", "line 7 compares m with 300"),
+        ("condition", "k == 1000", "11×19×1000", "line 7 compares k with 1000"),
         ("condition", "gridDim.x > 16 && gridDim.y > 16", "257×257×1", "line 7 compares the grid with 16"),
         (
             "condition",
@@ -105,9 +105,10 @@ def test_right_kernels_are_examined_without_a_fault(tmp_path: Path, source: str)
         (
             "condition",
             "m % 16 && n % 16 == 0 && k % 16 == 0",
-            "1×16×16",
+            "11×16×16",
             "line 7 compares k with 0 and line 7 compares n with 0 and line 5 compares m, the block's index",
         ),
+        ("condition", "n % 4 == 3 && row % 8 == 7", "31×31×1", "line 7 compares n with 3"),
         (
             "condition",
             "blockIdx.y * gridDim.x + blockIdx.x == 100",

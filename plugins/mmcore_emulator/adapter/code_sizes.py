@@ -30,6 +30,7 @@ _LONG_K, _FEW = 515, 5
 _MOST_CANDIDATES = 900
 _RANDOM = 200  # candidates of random sizes
 _PER_LINE = 6  # comparisons of a line that are followed
+_NARROW = 0.3  # share of the cost that is added for rows, and for columns, of less than a tile: threads exit early
 _ROUND = 0.3  # share of the cost that is added for each size that is a multiple of 8: remainders show more
 # Seconds of a product of two elements, by whether tensor cores compute it.
 _RATES = {False: 3e-7, True: 3e-8}
@@ -66,7 +67,7 @@ class CodeSizes:
     _named: dict[str | None, str] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Size]:
-        """Yield the sizes, those that find the most first."""
+        """Yield the sizes, the most revealing ones first."""
         yield from (usual := list(self._usual()))
         yield from (halves := list(self._halves(usual)))
         yield from self._of_conditions([size.problem for size in (*usual, *halves)])
@@ -218,11 +219,17 @@ class CodeSizes:
             elif others not in launched:
                 launched.add(others)
                 yield Size(planned.problem, "another function is launched")
-        costs = [self._cost(planned) * (1 + _ROUND * _round_sizes(planned.problem)) for planned in plans]
+        costs = [self._cost(planned) * self._weight(planned.problem) for planned in plans]
         sides = ReachedSides(comparisons, plans, costs, [functions[entry] for entry in entries])
         for together in (1, 2, 3):
             for index, reason in sides.cover(chosen, together):
                 yield Size(plans[index].problem, reason, is_extra=together == 3)
+
+    def _weight(self, problem: Problem) -> float:
+        """Return a factor of a product's cost; it is small for products that show more."""
+        narrow = sum(size < extent for size, extent in zip((problem.m, problem.n), self.tile, strict=True))
+        round_sizes = sum(size % 8 == 0 for size in (problem.m, problem.n, problem.k))
+        return 1 + _NARROW * narrow + _ROUND * round_sizes
 
     def _candidates(self, base: Problem, literals: Sequence[int]) -> list[Plan]:
         """Return allowed products around the numbers that the code compares with."""
@@ -263,10 +270,6 @@ def _gapped(problem: Problem, gaps: tuple[int, int, int]) -> Problem:
     """Return a product with gaps of so many elements between the rows (or columns) of A, B and C."""
     lda, ldb, ldc = (problem.leading(matrix) + gap for matrix, gap in zip("ABC", gaps, strict=True))
     return replace(problem, lda=lda, ldb=ldb, ldc=ldc)
-
-
-def _round_sizes(problem: Problem) -> int:
-    return sum(size % 8 == 0 for size in (problem.m, problem.n, problem.k))
 
 
 def _distinct(found: Iterable[Condition]) -> list[Condition]:

@@ -21,7 +21,7 @@ from mmcore_emulator.numerics.types import Flags
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.ptx.types import Constant
 
-_MOST_RARE = {2: 48, 3: 16}  # sides of which pairs, and triples, are reached together
+_MOST_RARE = {2: 48, 3: 16}  # sides whose pairs, and triples, are reached together
 _POINTER = (1 << 40).to_bytes(8, "little")
 
 
