@@ -228,7 +228,7 @@ class CodeSizes:
         """Return allowed products around the numbers that the code compares with."""
         tiles = (1, *self.tile)
         near = [number + step for number in literals for step in (0, 1, -1, 3, number // 2 | 1)]
-        scaled = [number * tile + step for number in literals if number <= 64 for tile in tiles[1:] for step in (1, 0)]
+        scaled = [number * tile + step for number in literals if number <= 256 for tile in tiles[1:] for step in (1, 0)]
         values = [each for each in dict.fromkeys((*near, *scaled, 1, 2, 3, 4, 5, 6, 7, 8)) if 1 <= each <= _LARGE]
         small = [_FEW, 8, 16, 64, *tiles[1:]]
         sizes: list[tuple[int, ...]] = []
