@@ -11,6 +11,7 @@ from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.asynchronous import events
 from mmcore_emulator.machine.asynchronous.events import BLOCK_WORDS, Transfer
 from mmcore_emulator.machine.lanes import Batch, Mask
+from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.observer import Access, LaneViolation, Observer
 from mmcore_emulator.numerics.types import Flags, Integers, Values
 from mmcore_emulator.ptx.instructions import Block, Instruction
@@ -36,13 +37,14 @@ class Proxies:
     """The latest write by threads to each word of the shared memory of a batch's blocks, and the fences after it."""
 
     def __init__(self, numbers: LaneNumbers, report: SharedReport) -> None:
-        self._block_in_batch, self._report = numbers.block_in_batch, report
-        lanes, blocks = numbers.batch.lanes, numbers.batch.extent.size
+        self._block_in_batch, self._blocks, self._report = numbers.block_in_batch, numbers.batch.extent.size, report
+        lanes, blocks = numbers.batch.lanes, self._blocks
         # The lane, time and instruction of each word's latest write.
         self._writer, self._written, self._written_by = (np.zeros(blocks * BLOCK_WORDS, np.int32) for _ in range(3))
         self._instructions = InstructionNumbers()
         self._fenced, self._synchronised = (np.zeros(lanes, np.int32) for _ in range(2))
-        self._fenced_until = np.zeros(blocks, np.int32)
+        # The time until which fences after barriers order the writes of a lane's block before what that lane does.
+        self._fenced_until = np.zeros(lanes, np.int32)
 
     def write(self, words: Integers, lanes: Integers, at: Instruction, now: int) -> None:
         """Note that lanes write words, a row for each lane."""
@@ -56,11 +58,18 @@ class Proxies:
     def synchronise(self, lanes: Integers, now: int) -> None:
         """Note that lanes leave a barrier: their next fences order what other threads wrote before it."""
         self._synchronised[lanes] = now
+        self.meet(lanes)
+
+    def meet(self, lanes: Integers) -> None:
+        """Note that lanes leave a barrier of any kind: fences of their blocks' lanes count for all of them."""
+        of_block = np.zeros(self._blocks, np.int32)
+        np.maximum.at(of_block, self._block_in_batch, self._fenced_until)
+        self._fenced_until[lanes] = of_block[self._block_in_batch[lanes]]
 
     def fence(self, lanes: Integers, now: int) -> None:
         """Note that lanes execute a fence between the proxies."""
         self._fenced[lanes] = now
-        np.maximum.at(self._fenced_until, self._block_in_batch[lanes], self._synchronised[lanes])
+        self._fenced_until[lanes] = self._synchronised[lanes]
 
     def check_reads(self, transfer: Transfer) -> None:
         """Check that fences order writes by threads before asynchronous reads of the words."""
@@ -73,7 +82,7 @@ class Proxies:
         self.forget(words)
 
     def _check(self, kind: str, text: str, transfer: Transfer, words: Integers) -> None:
-        unfenced = self._unfenced(words)
+        unfenced = self._unfenced(words, transfer.lanes)
         if unfenced.any():
             word = int(words[unfenced][0])
             lanes, writer = transfer.lanes[unfenced.any(axis=1), 0], self._instructions[int(self._written_by[word])]
@@ -81,10 +90,12 @@ class Proxies:
             kind = "unfenced-copy" if kind == _UNORDERED and effect(writer).kind == "copy" else kind
             self._report.add(kind, transfer.at, lanes, text.format(self._report.name(word)), writer)
 
-    def _unfenced(self, words: Integers) -> Flags:
-        """Return which words (none where less than 0) threads have written with no fence after."""
+    def _unfenced(self, words: Integers, lanes: Integers) -> Flags:
+        """Return which words (none where less than 0) threads have written with no fence before lanes of a row."""
         written = np.where(words >= 0, self._written[words], 0)
-        ordered = np.maximum(self._fenced[self._writer[words]], self._fenced_until[words // BLOCK_WORDS])
+        # One lane of each warp may fence.
+        until = self._fenced_until[lanes].reshape(len(lanes), -1, min(WARP, lanes.shape[1])).max(axis=2).min(axis=1)
+        ordered = np.maximum(self._fenced[self._writer[words]], until[:, np.newaxis])
         return np.asarray((written > 0) & (ordered < written))
 
 
@@ -151,6 +162,9 @@ class Asynchrony(Observer):
         now = self._order.tick()
         for _, mask in left:
             self._proxies.synchronise(self._numbers.lanes(mask), now)
+
+    def meet(self, lanes: Values, named: Values) -> None:
+        self._proxies.meet(np.flatnonzero(lanes))
 
     def fence(self, scope: str, mask: Mask | None) -> None:
         self._mbarriers.fence(self._numbers.lanes(mask))

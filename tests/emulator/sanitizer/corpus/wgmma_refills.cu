@@ -13,6 +13,9 @@
 //     128`, `; // #await` -> `WAIT(&empty, step % 2);` ==> nothing
 // a thread arrives before its wait: `WGMMA_WAIT(d, "0")` -> `if (t == 64) ARRIVE(&empty); WGMMA_WAIT(d, "0")`, drop #all,
 //     `FILLER 0` -> `FILLER 128`, `; // #await` -> `WAIT(&empty, step % 2);` ==> overwritten-in-flight*1 shared #refill #product
+// a fence of one warp behind the barrier: drop #fence, `; // #written` -> `; if (t == 0) FENCE_PROXY;` ==>
+//     missing-proxy-fence shared #product "reads a "; missing-proxy-fence shared #product "reads b "
+// a fence of each warp behind the barrier: drop #fence, `; // #written` -> `; if (t % 32 == 0) FENCE_PROXY;` ==> nothing
 #include "ptx.cuh"
 #define FILLER 0
 extern "C" __global__ void f(const unsigned short* A, const unsigned short* B, float* C) {
@@ -24,8 +27,8 @@ extern "C" __global__ void f(const unsigned short* A, const unsigned short* B, f
     for (int i = t; i < 1024; i += 160) a[i / 128 * 128 + i % 16 / 8 * 64 + i / 16 % 8 * 8 + i % 8] = A[i];
     if (t < 128) b[t % 16 / 8 * 64 + t / 16 * 8 + t % 8] = B[t];
     for (int step = 0; step < 3; ++step) {
-        FENCE_PROXY;
-        __syncthreads();
+        FENCE_PROXY; // #fence
+        __syncthreads(); // #written
         if (t < 128) {
             ASM("wgmma.fence.sync.aligned;");
             WGMMA(d, a, b, 1, "1"); // #product
