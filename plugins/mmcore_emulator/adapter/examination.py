@@ -209,7 +209,7 @@ class _Runs:
     def _deep(self, first: Size) -> Iterator[Size]:
         """Yield a product so deep that each stage in shared memory is refilled twice, if the first one is not."""
         m, n, k = first.problem.m, first.problem.n, first.problem.k
-        while k <= _LONGEST_K:
+        while k <= _LONGEST_K and self._sizes.seconds(self._kernel.problem(m, n, k)) <= self._work:
             most = self._refills(self._kernel.problem(m, n, k))
             if not most or most >= _TURNS:
                 break
