@@ -86,12 +86,12 @@ def test_a_worker_process_prints_the_kernels_output_on_stderr() -> None:
     run = ("run", "my.cu", "--size", "20x30x40", "--device", "emulator", "--json")
     ran = process(*run, MMCORE_IN_PROCESS="0")
     assert json.loads(ran.stdout)["verified"] is True
-    # Once for each launch of the verification, and of the search for hazards.
-    assert elements(ran.stderr) == 4 * PRINTED
+    # Once for each launch of the verification; the search for hazards is quiet.
+    assert elements(ran.stderr) == 3 * PRINTED
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(("name", "launches"), [("run", 4), ("check", 1), ("profile", 1)])
+@pytest.mark.parametrize(("name", "launches"), [("run", 3), ("check", 1), ("profile", 1)])
 def test_a_command_prints_the_kernels_output_on_stderr(name: str, launches: int) -> None:
     result = command(name, "my.cu", "--size", "20x30x40", "--device", "emulator", "--json")
     assert result.exit_code == 0, result.output

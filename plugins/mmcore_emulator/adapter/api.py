@@ -39,12 +39,13 @@ def profile(kernel: str | Kernel, size: SupportsIndex | None = None, **launch: A
     return profiled(*cell(kernel, size, **launch))
 
 
-def checked(requested: Cell, nameless: Kernel | None = None, *, remember: bool = False) -> Check:
+def checked(requested: Cell, nameless: Kernel | None = None, *, remember: bool = False, quiet: bool = False) -> Check:
     """Return the check of a cell, made in its device's worker process, or in this one for a kernel without a name.
 
-    With ``remember``, code that was checked before without a violation is not run again.
+    With ``remember``, code that was checked before without a violation is not run again. With ``quiet``, what the
+    kernel prints is dropped.
     """
-    return Check.from_json(_run("check:check_json", requested, nameless, remember))
+    return Check.from_json(_run("check:check_json", requested, nameless, remember, quiet))
 
 
 def profiled(requested: Cell, nameless: Kernel | None = None) -> Profile:

@@ -49,18 +49,25 @@ class Check:
 
 
 def check_json(
-    device: Device, phases: Phases, cell: Mapping[str, Any], remember: bool, kernel: Kernel | None = None
+    device: Device, phases: Phases, cell: Mapping[str, Any], remember: bool, quiet: bool, kernel: Kernel | None = None
 ) -> dict[str, Any]:
     """Return the check of a cell, both as JSON."""
-    return check_cell(Cell.from_json(cell), device, kernel, phases, remember=remember).to_json()
+    return check_cell(Cell.from_json(cell), device, kernel, phases, remember=remember, quiet=quiet).to_json()
 
 
 def check_cell(
-    cell: Cell, device: Device, kernel: Kernel | None = None, phases: Phases | None = None, *, remember: bool = False
+    cell: Cell,
+    device: Device,
+    kernel: Kernel | None = None,
+    phases: Phases | None = None,
+    *,
+    remember: bool = False,
+    quiet: bool = False,
 ) -> Check:
     """Run a kernel on fresh inputs and look for every hazard. Its product is not verified.
 
-    With ``remember``, the same launches of the same code are not run again after a check without a violation.
+    With ``remember``, the same launches of the same code are not run again after a check without a violation. With
+    ``quiet``, what the kernel prints is dropped.
 
     Memory counts as written if the host has uploaded something there, or a launch has stored something. A kernel may
     also read the declared over-read area behind a matrix. Arguments are those of :func:`mmcore.measure.measure`.
@@ -76,7 +83,7 @@ def check_cell(
         memory = CheckedCode(loaded) if remember else None
         if memory and memory.known:
             return Check(Launched.of(loaded, device), ())
-        violations = sanitized_run(loaded)
+        violations = sanitized_run(loaded, quiet=quiet)
         violations += _poisoned_output(loaded, {violation.kind for violation in violations})
     check = Check(Launched.of(loaded, device), *hazards_and_warnings(violations))
     if memory and not check.violations:
@@ -84,11 +91,14 @@ def check_cell(
     return check
 
 
-def sanitized_run(loaded: LoadedKernel, undefined: UndefinedValues | None = None) -> list[Violation]:
+def sanitized_run(
+    loaded: LoadedKernel, undefined: UndefinedValues | None = None, *, quiet: bool = False
+) -> list[Violation]:
     """Make a kernel's launches on the emulator with every access observed, and return what they did wrong.
 
     There is one violation for each kind, array and line, with the number of threads or elements of C. ``undefined`` is
     a domain of :func:`undefined_values` that several runs of the same code share, so that it is translated once.
+    With ``quiet``, what the kernel prints is dropped.
     """
     module, output, problem = loaded.module, loaded.buffers["C"], loaded.plan.problem
     assert isinstance(module, EmulatedModule)
@@ -109,6 +119,8 @@ def sanitized_run(loaded: LoadedKernel, undefined: UndefinedValues | None = None
             checking.early_reads = [each.array for each in readable if isinstance(each, EmulatedBuffer)]
         # Blocks that others wait for run late, so that missing waits show.
         run.alone = checking.reads_flags
+        if quiet:
+            run.write = len
         execute(run)
     return mmcore_violations(recorder.violations) + _unwritten(problem, shadows.of(output.array))
 

@@ -222,6 +222,7 @@ class _Runs:
         refills = Refills()
         with contextlib.suppress(MmcoreError), self._loaded(problem) as loaded:
             for launch in emulated_runs(loaded, lambda translation: refills):
+                launch.write = len
                 execute(launch)
         return refills.most
 
@@ -238,7 +239,7 @@ class _Runs:
         cell = replace(size.cell(self._cell), seed=self._seed)
         with self._loaded(size.problem) as loaded:
             matrices = mixed_inputs(loaded, size.problem, self._seed)
-            run = partial(sanitized_run, loaded, self._undefined)
+            run = partial(sanitized_run, loaded, self._undefined, quiet=True)
             verified = verify_launches(loaded, size.problem, matrices, launch=run)
         wrong = verified.verification if verified.verification and not verified.verification.verified else None
         mismatch = f"{wrong.mismatch}; {wrong.extent}" if wrong else ""

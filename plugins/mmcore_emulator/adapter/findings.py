@@ -90,7 +90,7 @@ def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, *, remembe
         return Findings("not looked for: the constraints allow no small product")
     size = f"{cell.m}×{cell.n}×{cell.k}"
     try:
-        check = checked(cell, nameless, remember=remember)
+        check = checked(cell, nameless, remember=remember, quiet=True)
     except TimeLimit:
         return Findings(f"not looked for: {size} takes more than {cell.timeout:.0f} s on the emulator")
     except MmcoreError as error:
