@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Findings:
-    """What a plugin found out about a kernel that was measured.
+    """The findings of a plugin about a measured kernel.
 
     Attributes:
         looked: where it looked, or why it did not, in words.
         violations: faults, which make the kernel wrong.
-        warnings: faults at sizes that were not asked for, and signs of a mistake, a sentence each.
+        warnings: faults at sizes that the user did not name, and signs of a mistake, a sentence each.
         sizes: the further products that were run, as JSON-ready values: "m", "n", "k", "why" and "right".
     """
 

@@ -73,7 +73,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Examination:
-    """The sizes that were tried, and what was left out."""
+    """The tried sizes, and the reason why others are missing."""
 
     tried: tuple[Tried, ...]
     left_out: str = ""  # the reason why further sizes were not tried; "" if all were

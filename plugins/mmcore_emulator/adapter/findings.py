@@ -62,7 +62,7 @@ def _has_name(result: Result, kernel: Kernel) -> bool:
 
 
 def _combined(hazards: Findings, examination: Examination, result: Result, *, sized: bool) -> Findings:
-    """Return the findings of both; a fault is a warning if the size was asked for."""
+    """Return the findings of both; a fault is a warning if the user named the size."""
     looked, faults, warnings = [hazards.looked], examination.faults, list(hazards.warnings)
     if (wrong := examination.wrong) is not None:
         command = launch_command("run", replace(wrong.cell, seed=None, config=result.cell.config))

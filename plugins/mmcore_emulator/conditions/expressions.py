@@ -109,7 +109,7 @@ def _varies(leaf: Argument | Special | Constant) -> bool:
 
 @dataclass
 class _Slices:
-    """The expressions of a function's registers, made when they are asked for."""
+    """The expressions of a function's registers, made at their first use."""
 
     function: Function
     known: dict[Register, Expression | None] = field(default_factory=dict)

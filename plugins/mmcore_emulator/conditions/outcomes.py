@@ -41,7 +41,7 @@ class UnknownValue(Exception):
 def outcomes(condition: Condition, launches: Sequence[LaunchValues]) -> tuple[Flags, Flags]:
     """Return for each launch whether the condition may be true for some thread, and whether it may be false.
 
-    Only the threads and blocks at the ends of each axis are looked at, and those that the condition names.
+    It looks at the threads and blocks at the ends of each axis, and at the numbers in the condition.
 
     Raises:
         UnknownValue: an operand cannot be computed.
