@@ -125,7 +125,7 @@ def test_a_plugin_whose_import_never_ends_blocks_every_command(tmp_path: Path) -
 def test_nothing_prevents_a_plugins_python_from_patching_mmcore(tmp_path: Path) -> None:
     site = install(tmp_path, ("patches_mmcore", "patches_benchmark"))
     try:
-        result = mmcore("run", "zoo.patches_mmcore", "--size", "8", "-q", "--no-hazards", "--device", "emulator", site=site)
+        result = mmcore("run", "zoo.patches_mmcore", "--size", "8", "-q", "--device", "emulator", site=site)
         assert result.stdout == "TEST PASS\n"
         assert Stats.update.__name__ == "note_a_thousandth"
     finally:
