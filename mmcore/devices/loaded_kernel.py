@@ -26,9 +26,9 @@ from mmcore.devices.base import (
 )
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidKernel
-from mmcore.kernel.arguments import MATRICES, Argument, Struct, TensorMap, Workspace, scalar_of, scalar_value
+from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Struct, TensorMap, Workspace, scalar_of, scalar_value
 from mmcore.kernel.launch import Launch, asking
-from mmcore.kernel.problem import dtype_named
+from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.planning.plan import Plan, resource_violations, violation
 
 
@@ -162,9 +162,7 @@ class LoadedKernel:
             case Struct(members):
                 return np.void(laid_out([_content(self._bound_argument(member)) for member in members]))
             case _:
-                scalar = scalar_of(argument, problem)
-                number: np.generic = np.dtype(scalar.type).type(scalar_value(scalar, problem))
-                return number
+                return bound_number(argument, problem)
 
     def _bound_map(self, map: TensorMap, name: str) -> MatrixMap:
         """Return a tensor map with its buffer."""
@@ -179,6 +177,13 @@ class LoadedKernel:
             there = f"workspace {name!r} has {workspace.nbytes}" if workspace else f"no launch has a workspace {name!r}"
             raise InvalidKernel(f"{self.plan.kernel.name}: a tensor map is over {needed} bytes, but {there}")
         return MatrixMap(map, self.buffers[name], map.extents, map.strides, map.dtype)
+
+
+def bound_number(argument: str | Scalar, problem: Problem) -> np.generic:
+    """Return the number of a scalar argument in its type."""
+    scalar = scalar_of(argument, problem)
+    number: np.generic = np.dtype(scalar.type).type(scalar_value(scalar, problem))
+    return number
 
 
 def laid_out(members: Sequence[bytes]) -> bytes:

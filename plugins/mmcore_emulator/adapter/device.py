@@ -75,7 +75,7 @@ class EmulatedBuffer:
 
 
 @functools.lru_cache(maxsize=8)
-def _parsed(ptx: str) -> Mapping[str, Function]:
+def parsed(ptx: str) -> Mapping[str, Function]:
     """Return the functions of a source, which may be loaded many times."""
     return parse(ptx)
 
@@ -83,7 +83,7 @@ def _parsed(ptx: str) -> Mapping[str, Function]:
 @functools.lru_cache(maxsize=8)
 def _translated(ptx: str, symbol: str, capability: tuple[int, int]) -> Translation:
     """Return the translation of a function without variables in device memory, which many loads share."""
-    return translate(_parsed(ptx)[symbol], capability=capability)
+    return translate(parsed(ptx)[symbol], capability=capability)
 
 
 class EmulatedModule:
@@ -96,7 +96,7 @@ class EmulatedModule:
         self._properties = properties
         self._deadline = deadline
         with mmcore_errors():
-            self._functions = _parsed(code.ptx)
+            self._functions = parsed(code.ptx)
         self._ptx = code.ptx
         self._module_memory = ModuleMemory(memory)
         self._translations: dict[tuple[str, bool, ShadowDomain | None], Translation] = {}

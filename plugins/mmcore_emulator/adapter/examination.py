@@ -14,6 +14,7 @@ from mmcore.devices.base import Device, LoadedModule
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.errors import ConstraintViolation, MmcoreError, TimeLimit
+from mmcore.kernel.arguments import SIZES
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases
@@ -23,17 +24,15 @@ from mmcore.verify.verify_launches import mixed_inputs, verify_launches
 from mmcore_emulator.adapter.check import sanitized_run, undefined_values
 from mmcore_emulator.adapter.code_sizes import CodeSizes, Size
 from mmcore_emulator.adapter.conversions import execute
-from mmcore_emulator.adapter.device import check_emulates, emulated_runs
+from mmcore_emulator.adapter.device import check_emulates, emulated_runs, parsed
 from mmcore_emulator.conditions.refills import Refills
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.ptx.instructions import Function
-from mmcore_emulator.ptx.reader import parse
 from mmcore_emulator.sanitizer.recording import hazards_and_warnings
 
 WORK = 4.0
 """The estimated seconds of an examination's runs by default; with an estimate, verdicts do not depend on the host."""
 
-_SIZES = ("m", "n", "k", "lda", "ldb", "ldc")
 _TURNS = 4  # a word of shared memory is written so often before a ring of stages has been refilled twice
 _LONGEST_K = 1 << 14
 _PRODUCTS = ("product", "warpgroup")
@@ -95,7 +94,7 @@ class Examination:
     @property
     def sizes(self) -> list[dict[str, Any]]:
         """The sizes as JSON-ready values: "m", "n", "k", "lda", "ldb", "ldc", "why" and "right"."""
-        rows = ({name: getattr(each.cell, name) for name in _SIZES} for each in self.tried)
+        rows = ({name: getattr(each.cell, name) for name in SIZES} for each in self.tried)
         return [row | {"why": each.why, "right": each.is_right} for row, each in zip(rows, self.tried, strict=True)]
 
     @property
@@ -142,10 +141,9 @@ def examine(
     with phases("plan"):
         planned = plan_cell(cell, device.properties, kernel)
         cell = replace(cell, seed=fresh_seed() if cell.seed is None else cell.seed)
-        runs = _Runs(cell, planned, device, work)
     tried: list[Tried] = []
     left_out = ""
-    with phases("check"):
+    with phases("check"), _Runs(cell, planned, device, work) as runs:
         for size in runs.sizes():
             try:
                 tried.append(runs.tried(size))
@@ -162,11 +160,15 @@ def examine(
 def sizes_of_code(cell: Cell, device: Device, work: float = WORK) -> list[Size]:
     """Return the products that a cell's kernel asks for by its code; arguments and errors are those of examine()."""
     check_emulates(device, "see what sizes a kernel asks for")
-    return list(_Runs(cell, plan_cell(cell, device.properties), device, work).sizes())
+    with _Runs(cell, plan_cell(cell, device.properties), device, work) as runs:
+        return list(runs.sizes())
 
 
 class _Runs:
-    """The runs of a kernel in one config on the emulator, until their estimated time is used up."""
+    """The runs of a kernel in one config on the emulator, until their estimated time is used up.
+
+    A context manager that closes the modules, which stay loaded from one run to the next.
+    """
 
     def __init__(self, cell: Cell, planned: Plan, device: Device, work: float) -> None:
         self.left_out = ""
@@ -180,15 +182,21 @@ class _Runs:
             self._kernel, self._config, device.properties, self._functions, work / 2, on_tensor_cores=on_tensor_cores
         )
 
+    def __enter__(self) -> _Runs:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for module in self._modules.values():
+            module.close()
+
     def sizes(self) -> Iterator[Size]:
         """Yield the sizes to try; a size that turns the kernel's ring of stages follows the first ones."""
         left = self._work
         for size in self._in_order():
             seconds = self._sizes.seconds(size.problem)
-            if seconds > left and size.is_extra:
-                return
             if seconds > left:
-                self.left_out = f"{size.problem} and further sizes, for their work"
+                if not size.is_extra:
+                    self.left_out = f"{size.problem} and further sizes, for their work"
                 return
             left -= seconds
             yield size
@@ -203,7 +211,7 @@ class _Runs:
 
     def _functions(self, planned: Plan) -> dict[str, Function]:
         module = compile_plan(planned, self._device.architecture)
-        functions = parse(module.ptx)
+        functions = parsed(module.ptx)
         return {name: functions[compiled.symbol] for name, compiled in module.functions.items()}
 
     def _deep(self, first: Size) -> Iterator[Size]:

@@ -8,15 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from mmcore.devices.loaded_kernel import laid_out
-from mmcore.kernel.arguments import SIZES, Argument, Scalar, Struct, TensorMap, Workspace, scalar_of, scalar_value
-from mmcore.kernel.geometry import Dim3
+from mmcore.devices.loaded_kernel import bound_number, laid_out
+from mmcore.kernel.arguments import SIZES, Argument, Scalar, Struct, TensorMap, Workspace
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import Plan
 from mmcore_emulator.conditions.expressions import Argument as Parameter
 from mmcore_emulator.conditions.expressions import Condition, Special, leaves
 from mmcore_emulator.conditions.outcomes import LaunchValues, UnknownValue, outcomes
-from mmcore_emulator.machine import limits
+from mmcore_emulator.machine.limits import Dim3
 from mmcore_emulator.numerics.types import Flags
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.ptx.types import Constant
@@ -100,7 +99,7 @@ def _launch_values(planned: Plan, functions: Sequence[Function]) -> list[LaunchV
             for parameter, content in itertools.zip_longest(parameters, contents, fillvalue=b"")
             if not isinstance(parameter, bytes)
         }
-        made.append(LaunchValues(_dim3(launch.grid_dim), _dim3(launch.block_dim), by_name))
+        made.append(LaunchValues(Dim3(*launch.grid_dim), Dim3(*launch.block_dim), by_name))
     return made
 
 
@@ -116,10 +115,4 @@ def _content(argument: Argument, problem: Problem) -> bytes:
         case Struct(members):
             return laid_out([_content(member, problem) for member in members])
         case _:
-            scalar = argument if isinstance(argument, Scalar) else scalar_of(argument, problem)
-            number: np.generic = np.dtype(scalar.type).type(scalar_value(scalar, problem))
-            return number.tobytes()
-
-
-def _dim3(extents: Dim3) -> limits.Dim3:
-    return limits.Dim3(*extents)
+            return bound_number(argument, problem).tobytes()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mmcore.cell import Cell
+from mmcore.kernel.arguments import SIZES
 
 PROPERTIES = {
     "product": "every element that is written is within its tolerance",
@@ -46,7 +47,7 @@ class Case:
     @property
     def size(self) -> tuple[int, ...]:
         """The sizes and leading dimensions."""
-        return tuple(getattr(self.cell, name) for name in ("m", "n", "k", "lda", "ldb", "ldc"))
+        return tuple(getattr(self.cell, name) for name in SIZES)
 
     @property
     def work(self) -> int:
@@ -92,7 +93,7 @@ class Outcome:
 
     def to_json(self) -> dict[str, Any]:
         """Return the outcome as JSON-ready values."""
-        sizes = self.case and {name: getattr(self.case.cell, name) for name in ("m", "n", "k", "lda", "ldb", "ldc")}
+        sizes = self.case and {name: getattr(self.case.cell, name) for name in SIZES}
         values = {name: getattr(self, name) for name in ("property", "outcome", "reason", "reproduce")}
         return {**values, "case": self.what, "problem": sizes, "config": self.case and self.case.config}
 

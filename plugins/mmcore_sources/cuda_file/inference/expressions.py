@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from mmcore.errors import InvalidKernel
+from mmcore.kernel.arguments import SIZES
 from mmcore.kernel.configs import Config
 from mmcore.kernel.geometry import ceil_div
 from mmcore.kernel.launch import Launch
@@ -18,7 +19,6 @@ from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.messages import quoted
 
-SIZES = ("m", "n", "k", "lda", "ldb", "ldc")
 EXTENTS = {"bx": "x", "by": "y", "bz": "z"}
 _LONGEST = 500
 _LARGEST = 1 << 63

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mmcore.errors import InvalidKernel
+from mmcore.kernel.arguments import SIZES
 from mmcore.messages import quoted
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import identifiers, initializers, text_of, walk
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body, Layout
-from mmcore_sources.cuda_file.inference.expressions import EXTENTS, SIZES, evaluate, names_in
+from mmcore_sources.cuda_file.inference.expressions import EXTENTS, evaluate, names_in
 from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, constant, parse_expression
 from mmcore_sources.cuda_file.inference.roles import Roles
 

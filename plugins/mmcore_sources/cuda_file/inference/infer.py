@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mmcore.errors import InvalidKernel
-from mmcore.kernel.arguments import Struct
+from mmcore.kernel.arguments import SIZES, Struct
 from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint, Square
 from mmcore.kernel.geometry import dim3, parse_shape
@@ -23,7 +23,6 @@ from mmcore_sources.cuda_file.inference import geometry
 from mmcore_sources.cuda_file.inference.body import Body, layout_of
 from mmcore_sources.cuda_file.inference.expressions import (
     EXTENTS,
-    SIZES,
     Derived,
     LaunchText,
     evaluate,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mmcore.errors import InvalidKernel
-from mmcore.kernel.arguments import Argument, Scalar, Struct
+from mmcore.kernel.arguments import FACTORS, MATRICES, SIZES, Argument, Scalar, Struct
 from mmcore.kernel.signature import Parameter as Typed
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
 from mmcore_sources.cuda_file.inference.body import Body, stored_by_columns, strides_of
@@ -29,8 +29,7 @@ _OF_SIDE = {
     ("a", "r"): "m", ("a", "c"): "k", ("b", "r"): "k", ("b", "c"): "n", ("c", "r"): "m", ("c", "c"): "n",
 }  # fmt: skip
 _COUNT = re.compile(r"split|slice|stage|step|tile|chunk|batch|block", re.IGNORECASE)  # no size of a matrix
-_SIZES = ("m", "n", "k", "lda", "ldb", "ldc")
-_NAMES = ("A", "B", "C", *_SIZES, "alpha", "beta")
+_NAMES = (*MATRICES, *SIZES, *FACTORS)
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ def sizes_of(
             by_stride, why = {of_a: "m", of_b: "k"}, "by the lengths of the columns that the source steps by"
         elif not by_columns and c <= b:
             by_stride, why = {of_a: "k", of_b: "n"}, "by the lengths of the rows that the source steps by"
-    usual = {name: name.casefold() for name in names if name.casefold() in _SIZES}
+    usual = {name: name.casefold() for name in names if name.casefold() in SIZES}
     if by_stride != sure:
         free = [role for role in ("m", "n", "k") if role not in by_stride.values()]
         rest = [name for name in names if name not in by_stride]
@@ -203,7 +202,7 @@ def _given(word: str, parameter: Parameter) -> Argument:
     if (role := usual.get(name.casefold())) is not None:
         if (role in ("A", "B", "C")) != parameter.pointer:
             raise InvalidKernel(f"--args passes {role} as the parameter {str(parameter)!r}, which cannot hold it")
-        return role if parameter.pointer or (role in _SIZES and dtype == "int32") else Scalar(role, dtype or "float32")
+        return role if parameter.pointer or (role in SIZES and dtype == "int32") else Scalar(role, dtype or "float32")
     try:
         return Scalar(float(name) if "float" in dtype else int(name), dtype or "int32")
     except ValueError:
@@ -215,7 +214,7 @@ def with_arguments(arguments: tuple[Argument, ...], function: Function) -> Roles
     """Return the roles according to given arguments."""
     names = [each.value if isinstance(each, Scalar) else str(each) for each in arguments]
     pairs = list(zip(function.parameters, names, strict=True))
-    sizes = {parameter.name: str(role) for parameter, role in pairs if role in _SIZES}
+    sizes = {parameter.name: str(role) for parameter, role in pairs if role in SIZES}
     pointers = {str(role): parameter.name for parameter, role in pairs if parameter.pointer}
     for parameter, argument in zip(function.parameters, arguments, strict=True):
         if isinstance(argument, Struct):
