@@ -41,9 +41,9 @@ def common(found: Conformance, name: str) -> list[str]:
 @pytest.mark.parametrize(
     ("right", "wrong", "said"),
     [
-        ("C[row * ldc", "C[blockIdx.y * blockDim.y * n + threadIdx.y * ldc", "gaps between C's rows"),
-        ("A[row * lda", "A[blockIdx.y * blockDim.y * k + threadIdx.y * lda", "gaps between A's rows"),
-        ("B[p * ldb", "B[p / 64 * 64 * n + p % 64 * ldb", ""),
+        ("C[row * ldc", "C[blockIdx.y * blockDim.y * n + threadIdx.y * ldc", "only with gaps between C's rows"),
+        ("A[row * lda", "A[blockIdx.y * blockDim.y * k + threadIdx.y * lda", "only with gaps between A's rows"),
+        ("B[p * ldb", "B[p / 64 * 64 * n + p % 64 * ldb", "only with k from 240 on"),
     ],
 )
 def test_a_forgotten_leading_dimension_is_found(tmp_path: Path, right: str, wrong: str, said: str) -> None:

@@ -27,6 +27,7 @@ PROPERTIES = {
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
+_FEW = 0.25  # the share of the passing cases that may share the condition of all failures
 _DIVISORS = sorted(factor << shift for factor in (1, 3, 5, 7, 15) for shift in range(9) if 1 < factor << shift <= 256)
 
 
@@ -102,7 +103,9 @@ def groups(outcomes: Sequence[Outcome]) -> list[tuple[str, list[Outcome]]]:
     """Return the failures of one property in groups, each with its common condition: "k not a multiple of 4".
 
     The condition that holds for most failures and no passing case makes the first group; the rest is grouped the same
-    way. Failures without a case are grouped by their reason. In a group, the failure of least work comes first.
+    way. If none holds for all failures, but one holds for them and only few passing cases, they make one group: "only
+    with gaps between C's rows". Failures without a case are grouped by their reason. In a group, the failure of least
+    work comes first.
     """
     failing = [each for each in outcomes if each.outcome == FAILED]
     reasons = dict.fromkeys(each.reason for each in failing if each.case is None)
@@ -110,9 +113,13 @@ def groups(outcomes: Sequence[Outcome]) -> list[tuple[str, list[Outcome]]]:
     passing = [each.case for each in outcomes if each.case and each.outcome == PASSED]
     cases = sorted(((each, each.case) for each in failing if each.case), key=lambda pair: pair[1].work)
     limits = sorted({getattr(case.cell, axis) for _, case in cases for axis in "mnk"})
-    excluded = {condition for case in passing for condition in _conditions(case, limits)}
+    passed = Counter(condition for case in passing for condition in _conditions(case, limits))
     # Conditions on sizes come before those on a config, and simple ones before others.
-    left = [(each, [text for text in _conditions(case, limits) if text not in excluded]) for each, case in cases]
+    held = [list(_conditions(case, limits)) for _, case in cases]
+    rarest = min((text for text in held[0] if all(text in each for each in held)), key=passed.__getitem__) if held else ""
+    if 0 < passed[rarest] <= _FEW * len(passing):
+        return [*found, (f"only with {rarest}", [each for each, _ in cases])]
+    left = [(each, [text for text in texts if not passed[text]]) for (each, _), texts in zip(cases, held, strict=True)]
     while left:
         counts = Counter(text for _, held in left for text in held)
         common, count = max(counts.items(), key=lambda each: each[1], default=("", 0))
