@@ -137,7 +137,7 @@ class _Runs:
 
         One size grows at a time, or all of them where the kernel needs that.
         """
-        self._left = min(self._left, self._work / _GROWTH)
+        self._left = 0 if self.left_out else min(self._left, self._work / _GROWTH)
         for axes in ("k", "m", "n") if self._larger("k") else ("mnk",):
             before = -1
             while before < (before := self._coverage().executed) and self.not_executed():
