@@ -74,7 +74,7 @@ def test_a_race_fails_although_the_product_is_right(tmp_path: Path, monkeypatch:
     assert result.exit_code == 1
     assert "largest error" in facts(result.stdout)["verification"]
     assert facts(result.stdout)["hazards"] == "found at 32×32×32 on the emulator"
-    assert re.search(r"^shared-race: .* at staged.cu:7; try .* before line 7$", result.stdout, re.MULTILINE)
+    assert re.search(r"^shared-race at staged.cu:7: .*; try .* before line 7$", result.stdout, re.MULTILINE)
     assert result.stdout.endswith("\nTEST FAIL\n")
     document = json.loads(mmcore("run", name, "--size", "192", "--json", *EMULATOR).stdout)
     assert (document["verified"], document["wrong_elements"], document["kernel_ms"]) == (False, 0, None)

@@ -115,19 +115,19 @@ class KernelLaunch:
         """End the launch at its time limit; ``lanes`` of the running batch would have executed ``at`` next.
 
         Raises:
-            TimeLimit: always, with the message of the last violation.
+            TimeLimit: always, with the last violation.
         """
         text = f"was still running after {self.deadline.limit or 0:g} s"
         output = self.device_memory.labelled("C")
         estimate = self.progress.estimate(batch.lanes, output)
         self.report(LaneViolation("timeout", None, at, lanes, lambda lane: text), batch, f"; {estimate}")
-        raise TimeLimit([*self.violations.values()][-1].message)
+        raise TimeLimit(str([*self.violations.values()][-1]))
 
     def report(self, violation: LaneViolation, batch: Batch, further: str = "") -> None:
         """Record the first violation of its kind, array and line in a batch; ``further`` is appended to the message."""
         key = key_of(violation)
         if key not in self.violations:
-            self.violations[key] = violation_of(violation, batch, further, named=True)
+            self.violations[key] = violation_of(violation, batch, further)
 
 
 def place_in_source(at: Instruction | None) -> tuple[str | None, int | None]:
@@ -142,15 +142,14 @@ def key_of(violation: LaneViolation) -> Key:
     return violation.kind, violation.array, place_in_source(at), callers
 
 
-def violation_of(violation: LaneViolation, batch: Batch, further: str = "", *, named: bool = False) -> Violation:
-    """Return the violation of the first of some lanes; its message has the line if it is ``named`` there."""
+def violation_of(violation: LaneViolation, batch: Batch, further: str = "") -> Violation:
+    """Return the violation of the first of some lanes; ``further`` is appended to its message."""
     source, line = place_in_source(violation.at)
     first = batch.first_of(violation.lanes)
     block, thread = batch.position(first)
-    where = f" at {source}:{line}" if named and line else ""
     return Violation(
         violation.kind,
-        f"{place(block, thread)} {violation.text(first)}{where}{further}",
+        f"{place(block, thread)} {violation.text(first)}{further}",
         violation.array,
         source,
         line,

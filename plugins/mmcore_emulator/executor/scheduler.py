@@ -25,7 +25,7 @@ from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import EXIT, Block, Register
 
 _PARITY = "a first wait for parity 1, if it is for an empty buffer: on a new mbarrier that ends at once"
-_POLLS = "waits here for a value in memory that nobody is left to write"
+_POLLS = "waits for a value in memory that no thread is left to write"
 
 
 class BlockBatchExecutor:
@@ -97,7 +97,7 @@ class BlockBatchExecutor:
         where = f"{array} (byte {(address & (SHARED_WINDOW - 1)) - array.base})" if array else f"address {address:#x}"
         by = self.machine.mbarriers.initialised_at.get(address & (BLOCK_BYTES - 1))
         initialised = f" (initialised at {by.source}:{by.line})" if by is not None and by.line else ""
-        return f"waits for the mbarrier in {where}{initialised}, and nobody is left to end its {described(word)}"
+        return f"waits for the mbarrier in {where}{initialised}, and no thread is left to end its {described(word)}"
 
     def _parity_hint(self, asked: tuple[Values, Values] | None, lane: tuple[int, ...]) -> str:
         """Return a hint for a lane that waits for an mbarrier at which nothing has arrived yet."""

@@ -220,7 +220,7 @@ def _failures(planned: Plan, violations: Sequence[Violation]) -> list[tuple[str,
     failures = []
     for each in violations:
         if each.kind == "timeout":
-            raise TimeLimit(each.message)
+            raise TimeLimit(str(each))
         name = next((name for name, kinds in _KINDS.items() if each.kind in kinds), "product")
         if each.kind == "out-of-bounds-read" and each.array in MATRICES and planned.over_read(each.array):
             name = "over-read"
