@@ -55,6 +55,7 @@ RESULT = Result(
     hazards="none at 2×3×4",
     warnings=("a fault at 7×7×7",),
     sizes=({"m": 7, "n": 7, "k": 7, "why": "n % 8", "right": False},),
+    not_executed=({"source": "fast.cu", "line": 9, "branch": True},),
 )
 WRONG = replace(
     RESULT,

@@ -13,7 +13,8 @@ from mmcore.api import cell
 from mmcore.executor.choose_device import open_device
 from mmcore_emulator.adapter import check
 from mmcore_emulator.adapter.code_sizes import CodeSizes
-from mmcore_emulator.adapter.examination import WORK, Examination, examine
+from mmcore_emulator.adapter.examination import WORK, Examination
+from mmcore_emulator.adapter.examine import examine
 from tests.kernel_sources import kernel_source
 from tests.wrong_kernels import RIGHT, covering, kernel, rounding_down
 
@@ -137,6 +138,36 @@ def test_a_fault_under_one_condition_is_found_at_a_size_that_shows_it(
     assert [row["right"] for row in found.sizes] == [True] * (len(found.tried) - 1) + [False]
     assert found.text.endswith(f"{size}: {why}")
     assert Examination.from_json(found.to_json()) == found
+
+
+CALLED = RIGHT.replace('extern "C"', '__device__ void add(float &sum, int k)\n{\n    BODY\n}\nextern "C"').replace(
+    "sum += A[", "add(sum, k), sum += A["
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "body", "places"),
+    [
+        ("begin", "", []),
+        ("begin", "if (k > 100000)\n        C[0] = 1;", [(8, False)]),
+        ("begin", "if (k > 100000 && row == 3)\n        C[0] = 1;", [(8, False)]),
+        ("begin", "if (k > 0)\n        C[row * n + column] = 1;", [(7, True)]),
+        ("begin", "if (k > 100000) C[0] = 1;", [(7, True)]),
+        ("begin", "if (k > 600)\n        C[row * n + column] = 1;", []),
+        ("begin", "for (int p = 0; p < k / 700; ++p)\n        if (p == 1)\n            __syncthreads();", []),
+        ("called", "if (k > 100000)\n        __trap();", [(4, False)]),
+    ],
+)
+def test_code_that_no_size_executes_is_listed_by_line(
+    tmp_path: Path, source: str, body: str, places: list[tuple[int, bool]]
+) -> None:
+    text = CALLED if source == "called" else RIGHT.replace("    float sum", "    BODY\n    float sum")
+    made = kernel(tmp_path, source=text.replace("BODY", body), configs=[{"block": (4, 4)}])
+    found = examination(made)
+    assert (found.faults, found.left_out) == ((), "")
+    assert [(each["source"], each["line"], each["branch"]) for each in found.not_executed] == [
+        ("own.cu", *place) for place in places
+    ]
 
 
 @pytest.mark.parametrize("constraints", [(), (Square(),)])

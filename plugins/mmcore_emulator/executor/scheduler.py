@@ -120,6 +120,7 @@ class BlockBatchExecutor:
     def _step(self, step: CompiledBlock, index: int, mask: Mask | None) -> None:
         block = step.block
         self.machine.observers.enter(block, mask)
+        self._launch.entered.add(index)
         if time.monotonic() > self._launch.deadline.end:
             lanes = np.array(True) if mask is None else mask.lanes
             self._launch.stop(next(iter(block.body), block.end), self._batch, lanes)
@@ -143,9 +144,7 @@ class BlockBatchExecutor:
             self._enter(block.following if block.taken is None else block.taken, mask)
         else:
             assert block.end is not None
-            assert block.taken is not None
-            taken = ~result if block.end.negated else result
-            self._branch(taken, mask, block.taken, block.following)
+            self._branch(index, block, ~result if block.end.negated else result, mask)
 
     def _arrive(self, step: CompiledBlock, index: int, mask: Mask | None, arrival: Arrival) -> None:
         """Let lanes arrive at a barrier of their block."""
@@ -168,12 +167,20 @@ class BlockBatchExecutor:
         waiting += [self._steps[index].block.live_out for index in self._waits.lanes]
         return any(not defined.isdisjoint(needed) for needed in waiting)
 
-    def _branch(self, taken: Values, mask: Mask | None, target: int, following: int) -> None:
-        if taken.size == 1:
-            self._enter(target if taken.item() else following, mask)
-            return
-        self._enter(target, self._batch.narrow(mask, taken))
-        self._enter(following, self._batch.narrow(mask, ~taken))
+    def _branch(self, index: int, block: Block, taken: Values, mask: Mask | None) -> None:
+        """Let lanes continue where a conditional branch leads them."""
+        assert block.taken is not None
+        ways = ((block.taken, taken), (block.following, ~taken))
+        for target, lanes in ways:
+            if taken.size > 1:
+                narrowed = self._batch.narrow(mask, lanes)
+            elif lanes.item():
+                narrowed = mask
+            else:
+                continue
+            if narrowed is None or narrowed.count:
+                self._launch.branched.add((index, target))
+                self._enter(target, narrowed)
 
     def _branch_by_index(self, index: Values, mask: Mask | None, block: Block) -> None:
         """Execute ``brx.idx``: each lane continues at the target of its index; a lane without a target ends."""
