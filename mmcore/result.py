@@ -272,11 +272,7 @@ _PLAIN = (
 )
 
 # Attributes that contain values by name, and the types of these values.
-_BY_NAME = {
-    "config": (bool, int, float, str, list),
-    "figures": (int, float, type(None)),
-    "phases": (int, float),
-}
+_BY_NAME = {"config": (bool, int, float, str, list), "figures": (int, float, type(None)), "phases": (int, float)}
 
 
 def _check_by_name(name: str, values: Any, kinds: tuple[type, ...]) -> None:
