@@ -103,7 +103,7 @@ class EmulatedModule:
         self._translations: dict[tuple[str, bool, ShadowDomain | None], Translation] = {}
         self._run_number = 0
         self._maps: dict[bytes, Array] = {}  # tensor maps that are passed by pointer, by their content
-        # Of the last :meth:`run`, counted once per thread: PTX instructions, and results with unspecified bits.
+        # Of the last :meth:`run`: PTX instructions and results with unspecified bits, counted once per thread.
         self.thread_instructions = self.approximate_operations = 0
         self.figures = Figures()  # the observer that counted the last :meth:`run`
         self.coverage = Coverage()  # of all launches

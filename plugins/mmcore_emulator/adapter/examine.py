@@ -33,7 +33,8 @@ from mmcore_emulator.sanitizer.recording import hazards_and_warnings
 
 _TURNS = 4  # a word of shared memory is written so often before a ring of stages has been refilled twice
 _LONGEST_K = 1 << 14
-_GROWTH = 4  # the part of an examination's work that may be spent on larger sizes for code that was not executed
+_GROWTH = 4  # larger sizes for code that was not executed have 1/4 of an examination's work
+_SECONDS = 1e-7  # seconds of a unit of a launch's work
 _PRODUCTS = ("product", "warpgroup")
 
 
@@ -99,7 +100,7 @@ class _Runs:
         self.left_out = ""
         self._cell, self._kernel, self._device, self._work = cell, planned.kernel, device, work
         self._config, self._seed = planned.config, cell.seed or 0
-        self._left = work
+        self._estimated, self._budget = 0.0, work  # estimated seconds of the runs so far, and the most
         self._run: list[Problem] = []
         self._modules: dict[str, EmulatedModule] = {}  # by their PTX
         self._undefined = undefined_values(planned.problem)
@@ -118,18 +119,26 @@ class _Runs:
 
     def sizes(self) -> Iterator[Size]:
         """Yield the sizes to try; a size that turns the kernel's ring of stages follows the first ones."""
+        missing: list[Size] = []
         for size in self._in_order():
-            if not self._affords(size):
-                if not size.is_extra:
-                    self.left_out = f"{size.problem} and further sizes, for their work"
-                return
-            yield size
+            if self._affords(size):
+                yield size
+            elif not size.is_extra:
+                missing.append(size)
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            self.left_out = f"{missing[0].problem}{more}, for their work"
 
     def _affords(self, size: Size) -> bool:
-        """Subtract a size's estimated seconds from the rest; return False if the rest is less."""
+        """Return whether the work that is left suffices for a size, and count on its run.
+
+        Estimates are corrected by the work of the earlier runs, which is counted in instructions.
+        """
         seconds = self._sizes.seconds(size.problem)
-        if affordable := seconds <= self._left:
-            self._left -= seconds
+        counted = sum(module.coverage.work for module in self._modules.values()) * _SECONDS
+        slower = max(1, counted / self._estimated) if self._estimated else 1
+        if affordable := slower * (self._estimated + seconds) <= self._budget:
+            self._estimated += seconds
         return affordable
 
     def grown(self) -> Iterator[Size]:
@@ -137,7 +146,7 @@ class _Runs:
 
         One size grows at a time, or all of them where the kernel needs that.
         """
-        self._left = 0 if self.left_out else min(self._left, self._work / _GROWTH)
+        self._budget = 0 if self.left_out else min(self._budget, self._estimated + self._work / _GROWTH)
         for axes in ("k", "m", "n") if self._larger("k") else ("mnk",):
             before = -1
             while before < (before := self._coverage().executed) and self.not_executed():
