@@ -163,7 +163,7 @@ def test_a_hazard_fails_although_the_product_is_right(
     chosen = ("--mm-kernel", racing.name, "--mm-size", "32")
     failed = run(pytester, *chosen, device="emulator")
     failed.assert_outcomes(failed=1)
-    assert "shared-race: thread" in failed.stdout.str()
+    assert "shared-race at " in failed.stdout.str()
     run(pytester, *chosen, "--mm-allow-hazards", device="emulator").assert_outcomes(passed=1)
 
 

@@ -208,7 +208,7 @@ def test_a_time_limit_reached_is_neither_right_nor_wrong() -> None:
     assert (result.exit_code, result.stderr) == (2, "")
     *_, violation, answer = result.stdout.splitlines()
     assert answer == "NOT FINISHED: --timeout sets the limit"
-    assert re.match(r"timeout: .* 0\.2 s", violation)
+    assert re.match(r"timeout at .* 0\.2 s", violation)
     assert facts(result.stdout)["verification"] == "none: the time limit was reached"
 
 
