@@ -25,6 +25,7 @@ from mmcore_emulator.adapter import conversions
 from mmcore_emulator.adapter.conversions import capability_properties, execute, mmcore_errors, mmcore_violations
 from mmcore_emulator.api.geometry import check_launch_bounds
 from mmcore_emulator.errors import LaunchError, PtxError
+from mmcore_emulator.executor.coverage import Coverage
 from mmcore_emulator.executor.kernel_launch import KernelLaunch, ModuleMemory, Progress, parameter_bytes
 from mmcore_emulator.executor.translation.shadow_code import ShadowDomain
 from mmcore_emulator.executor.translation.translate import Translation, translate
@@ -106,11 +107,11 @@ class EmulatedModule:
         self._ptx = code.ptx
         self._module_memory = ModuleMemory(memory)
         self._run_number = 0
-        # Tensor maps that are passed by pointer, by their content.
-        self._maps: dict[bytes, Array] = {}
-        # Of the last :meth:`run`, counted once per thread: PTX instructions, and results with unspecified bits.
+        self._maps: dict[bytes, Array] = {}  # tensor maps that are passed by pointer, by their content
+        # Of the last :meth:`run`: PTX instructions and results with unspecified bits, counted once per thread.
         self.thread_instructions = self.approximate_operations = 0
         self.figures = Figures()  # the observer that counted the last :meth:`run`
+        self.coverage = Coverage()  # of all launches
 
     def run(self, calls: Sequence[Call]) -> list[Violation]:
         violations: list[Violation] = []
@@ -144,6 +145,7 @@ class EmulatedModule:
                 translation = self._translation(call, domain)
                 launch = self._launch(call, translation, observer(translation), progress)
             yield launch
+            self.coverage.add(launch)
 
     def _launch(
         self, call: BoundLaunch, translation: Translation, observer: Observer, progress: Progress
