@@ -53,6 +53,7 @@ class Result:
         hazards: the place where hazards were looked for, or why they were not; empty if not requested.
         warnings: faults at sizes that were not asked for, and signs of a mistake, a sentence each.
         sizes: the further products that were run: "m", "n", "k", "why" and "right" of each.
+        not_executed: the lines that none of these executed: "source", "line", and "branch" if it went one way alone.
         times: in the order of the cell's timings; none of an unverified product, or without device time.
         compared: what took turns with the first kernel time: baselines, and another version.
         conditions: clocks, power, temperature and throttle reasons of the device while it was timed.
@@ -88,6 +89,7 @@ class Result:
     hazards: str = ""
     warnings: tuple[str, ...] = ()
     sizes: tuple[Mapping[str, Any], ...] = ()
+    not_executed: tuple[Mapping[str, Any], ...] = ()
     times: tuple[Time, ...] = ()
     compared: tuple[BaselineComparison, ...] = ()
     conditions: Mapping[str, Any] = field(default_factory=dict)
@@ -213,6 +215,7 @@ class Result:
             "violations": [violation.to_json() for violation in self.violations],
             "warnings": list(self.warnings),
             "sizes": list(self.sizes),
+            "not_executed": list(self.not_executed),
             "kernel_ms": _milliseconds(self.kernel_seconds),
             "end_to_end_ms": _milliseconds(self.end_to_end_seconds),
             "kernel_gflops": self.kernel_gflops,
@@ -249,6 +252,7 @@ class Result:
             violations=tuple(map(Violation.from_json, values["violations"])),
             warnings=tuple(values.get("warnings", ())),
             sizes=tuple(values.get("sizes", ())),
+            not_executed=tuple(values.get("not_executed", ())),
             times=tuple(map(Time.from_json, values["times"])),
             compared=tuple(map(BaselineComparison.from_json, values.get("compared", ()))),
         )

@@ -19,7 +19,7 @@ from mmcore.kernel_reference import KernelReference
 from mmcore.planning.plan import DEFAULT
 from mmcore.registry import registry
 from mmcore.result import Result
-from mmcore.verdict import judged
+from mmcore.verdict import judged, places
 from mmcore_tools.hookspecs import texts
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def report(result: Result, kernel: Kernel, hints: Sequence[str] = (), *, auto: b
         ("verification", _verification(result)),
         ("hazards", result.hazards),
         ("also tried", "\n".join(map(_size, result.sizes))),
+        ("not executed", places(result.not_executed)),
     ]
     return [f"{kernel.name}: {kernel.title}\n", fields(rows), "", *_answer(result, hints, kernel)]
 

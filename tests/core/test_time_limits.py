@@ -31,7 +31,7 @@ TREE = (
     "template <long M> struct Tree<0, M> { static const int value = 1; };"
 )
 LOOP = "for (;;) {\n    __syncthreads();\n}"
-WHERE = "thread (0, 0) of block (0, 0) was still running after 0.3 s at kernel.cu:4"
+WHERE = "timeout at kernel.cu:4: thread (0, 0) of block (0, 0) was still running after 0.3 s"
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_the_violation_says_which_thread_was_where_and_the_limit_is_for_one_cell
     assert (result.verification, result.timed_out, violation.kind) == (None, True, "timeout")
     assert (violation.source, violation.block, violation.thread) == ("kernel.cu", (0, 0, 0), (0, 0, 0))
     assert violation.line == FIRST_LINE + 1
-    assert violation.message.startswith(WHERE)
+    assert str(violation).startswith(WHERE)
     assert measure_cell(Cell("upc.kernel01", 8, 8, 8, config={"block": [4, 4, 1]}, device="emulator")).verified
 
 

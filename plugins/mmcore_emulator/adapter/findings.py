@@ -80,9 +80,9 @@ def _combined(hazards: Findings, examination: Examination, result: Result, *, si
     first: dict[object, str] = {}
     for each in (each for tried in examination.tried for each in tried.warnings):
         first.setdefault((each.kind, each.array, each.source, each.line), str(each))
-    warnings += first.values()
+    warnings = list(dict.fromkeys((*warnings, *first.values())))
     text = "\n".join(filter(None, looked))
-    return Findings(text, () if sized else faults, tuple(warnings), tuple(examination.sizes))
+    return Findings(text, () if sized else faults, tuple(warnings), tuple(examination.sizes), examination.not_executed)
 
 
 def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, *, remember: bool) -> Findings:
