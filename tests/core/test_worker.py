@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -19,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from mmcore import DeviceError, Kernel, MmcoreError, NoDevice
+from mmcore import DeviceError, Kernel, MmcoreError, NoDevice, executor
 from mmcore.cell import Cell, Timing
 from mmcore.errors import (
     CompileError,
@@ -421,6 +422,20 @@ def test_the_path_of_a_worker_is_the_commands_own(tmp_path: Path, monkeypatch: p
         assert run("fragile:0", "here:describe")["name"] == "fragile:0"
     finally:
         end_workers()
+
+
+def test_calls_at_the_same_time_have_a_process_each(tmp_path: Path) -> None:
+    first, results = worker(), list[Result]()
+    busy = threading.Thread(target=lambda: results.append(measured(tmp_path, "hangs", timeout=3)))
+    busy.start()
+    while executor._idle["fragile:0"]:
+        time.sleep(0.01)
+    second = worker()
+    assert second != first
+    assert worker() == second
+    busy.join()
+    assert [result.timed_out for result in results] == [True]
+    assert worker() == second
 
 
 def test_a_forked_process_neither_has_nor_ends_its_parents_workers() -> None:

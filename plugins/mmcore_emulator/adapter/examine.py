@@ -20,7 +20,7 @@ from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan, plan_cell
 from mmcore.verify.inputs import fresh_seed, other_seed
 from mmcore.verify.verify_launches import mixed_inputs, verify_launches
-from mmcore_emulator.adapter.check import sanitized_run, undefined_values
+from mmcore_emulator.adapter.check import sanitized_run
 from mmcore_emulator.adapter.code_sizes import CodeSizes, Size
 from mmcore_emulator.adapter.conversions import execute
 from mmcore_emulator.adapter.device import EmulatedModule, check_emulates, emulated_runs, parsed
@@ -33,7 +33,8 @@ from mmcore_emulator.sanitizer.recording import hazards_and_warnings
 
 _TURNS = 4  # a word of shared memory is written so often before a ring of stages has been refilled twice
 _LONGEST_K = 1 << 14
-_GROWTH = 4  # the part of an examination's work that may be spent on larger sizes for code that was not executed
+_GROWTH = 4  # larger sizes for code that was not executed have 1/4 of an examination's work
+_SECONDS = 1e-7  # seconds of a unit of a launch's work
 _PRODUCTS = ("product", "warpgroup")
 
 
@@ -99,10 +100,9 @@ class _Runs:
         self.left_out = ""
         self._cell, self._kernel, self._device, self._work = cell, planned.kernel, device, work
         self._config, self._seed = planned.config, cell.seed or 0
-        self._left = work
+        self._estimated, self._budget = 0.0, work  # estimated seconds of the runs so far, and the most
         self._run: list[Problem] = []
         self._modules: dict[str, EmulatedModule] = {}  # by their PTX
-        self._undefined = undefined_values(planned.problem)
         functions = self._functions(planned).values()
         on_tensor_cores = any(effect(each).kind in _PRODUCTS for function in functions for each in function.body)
         self._sizes = CodeSizes(
@@ -118,18 +118,26 @@ class _Runs:
 
     def sizes(self) -> Iterator[Size]:
         """Yield the sizes to try; a size that turns the kernel's ring of stages follows the first ones."""
+        missing: list[Size] = []
         for size in self._in_order():
-            if not self._affords(size):
-                if not size.is_extra:
-                    self.left_out = f"{size.problem} and further sizes, for their work"
-                return
-            yield size
+            if self._affords(size):
+                yield size
+            elif not size.is_extra:
+                missing.append(size)
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            self.left_out = f"{missing[0].problem}{more}, for their work"
 
     def _affords(self, size: Size) -> bool:
-        """Subtract a size's estimated seconds from the rest; return False if the rest is less."""
+        """Return whether the work that is left suffices for a size, and count on its run.
+
+        Estimates are corrected by the work of the earlier runs, which is counted in instructions.
+        """
         seconds = self._sizes.seconds(size.problem)
-        if affordable := seconds <= self._left:
-            self._left -= seconds
+        counted = sum(module.coverage.work for module in self._modules.values()) * _SECONDS
+        slower = max(1, counted / self._estimated) if self._estimated else 1
+        if affordable := slower * (self._estimated + seconds) <= self._budget:
+            self._estimated += seconds
         return affordable
 
     def grown(self) -> Iterator[Size]:
@@ -137,7 +145,7 @@ class _Runs:
 
         One size grows at a time, or all of them where the kernel needs that.
         """
-        self._left = 0 if self.left_out else min(self._left, self._work / _GROWTH)
+        self._budget = 0 if self.left_out else min(self._budget, self._estimated + self._work / _GROWTH)
         for axes in ("k", "m", "n") if self._larger("k") else ("mnk",):
             before = -1
             while before < (before := self._coverage().executed) and self.not_executed():
@@ -216,7 +224,7 @@ class _Runs:
         with self._loaded(size.problem) as loaded:
             self._run.append(size.problem)
             matrices = mixed_inputs(loaded, size.problem, self._seed)
-            run = partial(sanitized_run, loaded, self._undefined, quiet=True)
+            run = partial(sanitized_run, loaded, quiet=True)
             verified = verify_launches(loaded, size.problem, matrices, launch=run)
         wrong = verified.verification if verified.verification and not verified.verification.verified else None
         mismatch = f"{wrong.mismatch}; {wrong.extent}" if wrong else ""

@@ -29,13 +29,16 @@ class Coverage:
     Attributes:
         lines: for each line, whether an instruction of it was executed.
         branches: for each conditional branch, by its place and its number there, both directions.
+        work: the work of the launches.
     """
 
     lines: dict[Place, bool] = field(default_factory=dict)
     branches: dict[tuple[Place, int], tuple[Direction, Direction]] = field(default_factory=dict)
+    work: float = 0
 
     def add(self, launch: KernelLaunch) -> None:
         """Add what a launch has executed."""
+        self.work += launch.work
         blocks = launch.translation.blocks
         numbers: Counter[Place] = Counter()
         for index, block in enumerate(blocks):

@@ -98,6 +98,8 @@ class KernelLaunch:
     # First occurrence of each violation, by kind, array and place.
     violations: dict[Key, Violation] = field(default_factory=dict)
     thread_instructions: int = 0  # executed PTX instructions, counted once per thread
+    # An estimate of the time it took: instructions, counted once per thread, and as much for what each costs besides.
+    work: float = 0
     entered: set[int] = field(default_factory=set)  # numbers of the basic blocks that were executed
     branched: set[tuple[int, int]] = field(default_factory=set)  # branches: the block, and the one that followed it
     approximate_operations: int = 0  # results whose bits are not specified, counted once per thread

@@ -26,6 +26,9 @@ from mmcore_emulator.ptx.instructions import EXIT, Block, Register
 
 _PARITY = "a first wait for parity 1, if it is for an empty buffer: on a new mbarrier that ends at once"
 _POLLS = "waits for a value in memory that no thread is left to write"
+# The work of running an instruction for any number of threads, and that of a change to memory, in instructions of a
+# thread.
+_DISPATCH, _CHANGE = 1500, 6000
 
 
 class BlockBatchExecutor:
@@ -114,6 +117,7 @@ class BlockBatchExecutor:
         for observer, watcher in self._watching:
             observer.ran(self._batch, self.machine.thread_instructions, watcher)
         self._launch.thread_instructions += self.machine.thread_instructions
+        self._launch.work += self.machine.memory.changes * _CHANGE
         self._launch.progress.done += self._batch.lanes
         return self._batch.extent.size
 
@@ -124,7 +128,9 @@ class BlockBatchExecutor:
         if time.monotonic() > self._launch.deadline.end:
             lanes = np.array(True) if mask is None else mask.lanes
             self._launch.stop(next(iter(block.body), block.end), self._batch, lanes)
-        self.machine.thread_instructions += step.instructions * (self._batch.lanes if mask is None else mask.count)
+        threads = self._batch.lanes if mask is None else mask.count
+        self.machine.thread_instructions += step.instructions * threads
+        self._launch.work += step.weight * (threads + _DISPATCH)
         keep = mask is not None and self._others_need(block.defines)
         if step.polling_at is not None:
             self._polled.add(index)
