@@ -12,6 +12,7 @@ from mmcore.cell import Cell
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.geometry import Dim3
+from mmcore.messages import quoted
 from mmcore.timing import Time
 from mmcore.verify.outcome import Verification
 
@@ -53,6 +54,7 @@ class Result:
         hazards: the place where hazards were looked for, or why they were not; empty if not requested.
         warnings: faults at sizes that were not asked for, and signs of a mistake, a sentence each.
         sizes: the further products that were run: "m", "n", "k", "why" and "right" of each.
+        not_executed: the lines that none of these executed: "source", "line", and "branch" if it went one way alone.
         times: in the order of the cell's timings; none of an unverified product, or without device time.
         compared: what took turns with the first kernel time: baselines, and another version.
         conditions: clocks, power, temperature and throttle reasons of the device while it was timed.
@@ -88,6 +90,7 @@ class Result:
     hazards: str = ""
     warnings: tuple[str, ...] = ()
     sizes: tuple[Mapping[str, Any], ...] = ()
+    not_executed: tuple[Mapping[str, Any], ...] = ()
     times: tuple[Time, ...] = ()
     compared: tuple[BaselineComparison, ...] = ()
     conditions: Mapping[str, Any] = field(default_factory=dict)
@@ -213,6 +216,7 @@ class Result:
             "violations": [violation.to_json() for violation in self.violations],
             "warnings": list(self.warnings),
             "sizes": list(self.sizes),
+            "not_executed": list(self.not_executed),
             "kernel_ms": _milliseconds(self.kernel_seconds),
             "end_to_end_ms": _milliseconds(self.end_to_end_seconds),
             "kernel_gflops": self.kernel_gflops,
@@ -236,9 +240,14 @@ class Result:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Result:
-        """Return the result that :meth:`to_json` wrote. Raises InvalidProblem if its version is another."""
+        """Return the result that :meth:`to_json` wrote.
+
+        Raises InvalidProblem if its version is another, or values by name are of another type.
+        """
         if values.get("schema") != SCHEMA:
             raise InvalidProblem(f"the result is of version {values.get('schema')}; this mmcore reads version {SCHEMA}")
+        for name, kinds in _BY_NAME.items():
+            _check_by_name(name, values.get(name, {}), kinds)
         return cls(
             cell=Cell.from_json(values["cell"]),
             **{name: values[name] for name in _PLAIN if name in values or name not in _NEW},
@@ -249,6 +258,7 @@ class Result:
             violations=tuple(map(Violation.from_json, values["violations"])),
             warnings=tuple(values.get("warnings", ())),
             sizes=tuple(values.get("sizes", ())),
+            not_executed=tuple(values.get("not_executed", ())),
             times=tuple(map(Time.from_json, values["times"])),
             compared=tuple(map(BaselineComparison.from_json, values.get("compared", ()))),
         )
@@ -260,6 +270,17 @@ _PLAIN = (
     *("strided", "host_seconds", "supports_timing", "peak_flops", "figures", "phases"),
     *(_NEW := ("column_major", "alpha", "beta", "config_origin", "hazards", "place", "distributions", "conditions")),
 )
+
+# Attributes that contain values by name, and the types of these values.
+_BY_NAME = {"config": (bool, int, float, str, list), "figures": (int, float, type(None)), "phases": (int, float)}
+
+
+def _check_by_name(name: str, values: Any, kinds: tuple[type, ...]) -> None:
+    if not isinstance(values, Mapping):
+        raise InvalidProblem(f"the result's {name} must be an object, not {quoted(str(values))}")
+    for key, value in values.items():
+        if type(value) not in kinds:
+            raise InvalidProblem(f"the result's {name} cannot have the value {quoted(str(value))} of {key!r}")
 
 
 def _milliseconds(seconds: float | None) -> float | None:

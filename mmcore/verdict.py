@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from mmcore.kernel.declaration import Kernel
     from mmcore.result import Result
 
+_MOST_PLACES = 4  # lines that a report names
+
 
 @dataclass(frozen=True)
 class Findings:
@@ -24,17 +26,27 @@ class Findings:
         violations: faults, which make the kernel wrong.
         warnings: faults at sizes that the user did not name, and signs of a mistake, a sentence each.
         sizes: the further products that were run, as JSON-ready values: "m", "n", "k", "why" and "right".
+        not_executed: the lines that none of these executed, as JSON-ready values: "source", "line", and "branch", which
+            is true if the line's branch went one way alone.
     """
 
     looked: str
     violations: tuple[Violation, ...] = ()
     warnings: tuple[str, ...] = ()
     sizes: tuple[Mapping[str, Any], ...] = ()
+    not_executed: tuple[Mapping[str, Any], ...] = ()
 
 
 EXTENTS = ("all", "size", "hazards")
 """How much a verdict covers: all sizes that the code asks for; the measured size, with warnings about others; or the
 hazards of the code alone, which are remembered."""
+
+
+def places(not_executed: Sequence[Mapping[str, Any]]) -> str:
+    """Return the first of :attr:`Findings.not_executed` in words, and the number of the others."""
+    named = [f"{'the other branch of ' * each['branch']}line {each['line']}" for each in not_executed]
+    more = [f"{len(named) - _MOST_PLACES} more"] if len(named) > _MOST_PLACES else []
+    return ", ".join([*named[:_MOST_PLACES], *more])
 
 
 def judged(result: Result, kernel: Kernel, extent: str) -> Result:
@@ -52,5 +64,6 @@ def judged(result: Result, kernel: Kernel, extent: str) -> Result:
             violations=(*result.violations, *findings.violations),
             warnings=(*result.warnings, *findings.warnings),
             sizes=(*result.sizes, *findings.sizes),
+            not_executed=(*result.not_executed, *findings.not_executed),
         )
     return replace(result, times=(), compared=()) if result.violations else result

@@ -156,7 +156,7 @@ def _planned(kernel: Kernel, problem: Problem, parameters: Mapping[str, Any], de
 def _launch(loaded: LoadedKernel) -> None:
     violations = loaded.run()
     if violations:
-        raise KernelError(f"{loaded.plan.kernel.name}: {violations[0].message}")
+        raise KernelError(f"{loaded.plan.kernel.name}: {violations[0]}")
 
 
 def _matmul_numpy(kernel: Kernel, a: Any, b: Any, out: Any, parameters: Mapping[str, Any], device: Device) -> Any:

@@ -42,12 +42,11 @@ class Violation:
     hint: str = ""
 
     def __str__(self) -> str:
-        """Return the violation on one line, with its place in the source."""
-        place = f"{self.source}:{self.line}"
-        known = self.source is None or self.line is None or place in self.message
+        """Return the violation on one line: kind, place in the source, message and hint."""
+        place = f" at {self.source}:{self.line}" if self.source and self.line else ""
         called = "".join(f", called at {source}:{line}" for source, line in self.callers)
         hint = f"; try {self.hint}" if self.hint else ""
-        return f"{self.kind}: {self.message}" + ("" if known else f" at {place}") + called + hint
+        return f"{self.kind}{place}{called}: {self.message}{hint}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the violation as JSON-ready values, indices as [x, y, z]."""

@@ -42,7 +42,7 @@ _COLUMNS = {
 _CERTAIN = 0.8
 # How often a row or column of an integer type is of the numbers of greatest magnitude.
 _EXTREME = 0.3
-# How often numbers next to each other along k are zero in all rows of A, or columns of B, or in half of them.
+# How often numbers next to each other along k are zero in about half of the rows of A, or of the columns of B.
 _STRIPE = 0.4
 
 
@@ -94,8 +94,8 @@ def draw_mixed(problem: Problem, accumulator: str, seed: int, *, flushes: bool =
             matrices.b[:, at[0] : at[-1] + 1] = drawn.T
         if kind == Kind.WHOLE and problem.accumulate:
             matrices.c[:, at] = whole_numbers.added(scales[:, np.newaxis] + column_scales[at])
-    for lines in (matrices.a, matrices.b.T):
-        _zero_stripe(rng, lines)
+    for lines, kinds in ((matrices.a, rows), (matrices.b.T, columns)):
+        _zero_stripe(rng, lines, kinds)
     return replace(matrices, rows=rows, columns=columns)
 
 
@@ -144,15 +144,18 @@ def _half(rng: np.random.Generator, count: int) -> NDArray[np.int64]:
     return rng.integers(2, size=count)
 
 
-def _zero_stripe(rng: np.random.Generator, lines: NDArray[Any]) -> None:
-    """Make some columns of ``lines`` zero, for all lines or half of them, as tiles of zeros are; or leave it."""
-    count, width = lines.shape
-    shift = int(rng.integers(2, 7, endpoint=True))
-    if rng.random() >= _STRIPE or width < 2 << shift:
+def _zero_stripe(rng: np.random.Generator, lines: NDArray[Any], kinds: NDArray[np.intp]) -> None:
+    """Make some columns of ``lines`` zero in the first or the last lines, as tiles of zeros are; or leave them.
+
+    About half of the lines of whole numbers keep them, so that no term of the sums is zero everywhere.
+    """
+    width, shift = lines.shape[1], int(rng.integers(2, 7, endpoint=True))
+    whole = np.flatnonzero(kinds == Kind.WHOLE)
+    if rng.random() >= _STRIPE or width < 2 << shift or len(whole) < 2:
         return
-    start = int(rng.integers(width >> shift)) << shift
-    first, last = [(0, count), (0, count), (0, count // 2), (count // 2, count)][int(rng.integers(4))]
-    lines[first:last, start : start + (1 << shift)] = 0
+    start, middle = int(rng.integers(width >> shift)) << shift, int(whole[len(whole) // 2])
+    half = slice(middle) if rng.random() < 0.5 else slice(middle, None)
+    lines[half, start : start + (1 << shift)] = 0
 
 
 def _assigned(rng: np.random.Generator, kinds: dict[Kind, float], count: int) -> NDArray[np.intp]:

@@ -121,6 +121,14 @@ def test_other_arithmetic_than_declared_is_found_at_any_k(wrong: str, k: int) ->
     assert not any(is_verified(multiply, types, k, seed) for seed in range(1, 5))
 
 
+@pytest.mark.parametrize("k", [8, 64])
+def test_a_missing_last_term_is_found_with_every_seed(k: int) -> None:
+    def without_the_last(a: Values, b: Values) -> Values:
+        return a[:, :-1] @ b[:-1]
+
+    assert not any(is_verified(without_the_last, TYPES[0], k, seed) for seed in range(200))
+
+
 def test_small_products_are_distinguished_from_zeros() -> None:
     """One row and one column are of one kind each; some kinds are zero."""
     types = ("bfloat16", "bfloat16", "bfloat16")

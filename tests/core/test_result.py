@@ -15,6 +15,7 @@ from mmcore.devices.violations import Violation
 from mmcore.result import LaunchRecord
 from mmcore.timing import Time
 from mmcore.verify.outcome import Mismatch, Verification
+from mmcore_emulator.machine.violations import Violation as EmulatedViolation
 
 RIGHT = Verification(verified=True, max_error=2e-6, mismatch=None, method="made up", wrong=0, compared=6)
 COLD = Timing("kernel", "cold", max_seconds=0.5, min_rounds=2, min_round_seconds=1e-3, max_rounds=9, resolutions=20)
@@ -54,6 +55,7 @@ RESULT = Result(
     hazards="none at 2×3×4",
     warnings=("a fault at 7×7×7",),
     sizes=({"m": 7, "n": 7, "k": 7, "why": "n % 8", "right": False},),
+    not_executed=({"source": "fast.cu", "line": 9, "branch": True},),
 )
 WRONG = replace(
     RESULT,
@@ -173,12 +175,46 @@ def test_a_right_product_with_a_violation_or_a_wrong_one_without_is_not_verified
     assert not replace(RESULT, violations=WRONG.violations).verified
 
 
-def test_a_violation_says_where_only_if_that_is_known() -> None:
-    known = {"source": "fast.cu", "line": 3}
-    for message in ("it is", "it is at fast.cu:3"):
-        assert str(Violation("misaligned", message, **known)) == "misaligned: it is at fast.cu:3"  # type: ignore[arg-type]
-    for name in known:
-        assert str(Violation("misaligned", "it is", **{**known, name: None})) == "misaligned: it is"  # type: ignore[arg-type]
+KNOWN: dict[str, Any] = {"source": "x.cu", "line": 9}
+SENTENCES: list[tuple[str, str, dict[str, Any], str]] = [
+    ("misaligned", "it is", {}, "misaligned: it is"),
+    ("misaligned", "it is", {"source": "x.cu"}, "misaligned: it is"),
+    ("misaligned", "it is", {"line": 9}, "misaligned: it is"),
+    (
+        "out-of-bounds-read",
+        "a thread reads the first byte past the end of A",
+        KNOWN,
+        "out-of-bounds-read at x.cu:9: a thread reads the first byte past the end of A",
+    ),
+    (
+        "deadlock",
+        "a thread waits at barrier 1; on a GPU the launch would not end",
+        KNOWN,
+        "deadlock at x.cu:9: a thread waits at barrier 1; on a GPU the launch would not end",
+    ),
+    (
+        "uninitialized-read",
+        "a thread reads element 0 of C, where nothing has been written: its value may be anything",
+        KNOWN,
+        "uninitialized-read at x.cu:9: "
+        "a thread reads element 0 of C, where nothing has been written: its value may be anything",
+    ),
+    (
+        "unfinished-copy",
+        "a thread writes a, into which a copy may still be copying (at x.cu:9)",
+        {**KNOWN, "callers": (("x.cu", 20), ("x.cu", 30)), "hint": "__syncthreads() before line 9"},
+        "unfinished-copy at x.cu:9, called at x.cu:20, called at x.cu:30: a thread writes a, "
+        "into which a copy may still be copying (at x.cu:9); try __syncthreads() before line 9",
+    ),
+]
+
+
+@pytest.mark.parametrize("violation", [Violation, EmulatedViolation])
+@pytest.mark.parametrize(("kind", "message", "known", "sentence"), SENTENCES)
+def test_a_violations_place_follows_its_kind(
+    violation: type[Violation | EmulatedViolation], kind: str, message: str, known: dict[str, Any], sentence: str
+) -> None:
+    assert str(violation(kind, message, **known)) == sentence
 
 
 def test_the_first_time_is_the_measure_and_the_first_of_a_kind_is_named() -> None:
@@ -203,6 +239,22 @@ def test_a_result_may_lack_what_brought_it_and_a_launch_may_say_more() -> None:
     assert Result.from_json(document) == RESULT
     named = replace(RESULT, distributions={"kernel": "acme 1.0", "device": "mmcore-cuda 0.2"})
     assert Result.from_json(named.to_json()).distributions == named.distributions
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("config", [1], "the result's config must be an object, not '[1]'"),
+        ("config", {"TILE": {}}, "the result's config cannot have the value '{}' of 'TILE'"),
+        ("figures", "much", "the result's figures must be an object, not 'much'"),
+        ("figures", {"occupancy": "1"}, "the result's figures cannot have the value '1' of 'occupancy'"),
+        ("phases", {"compiling": True}, "the result's phases cannot have the value 'True' of 'compiling'"),
+    ],
+)
+def test_values_of_the_wrong_type_are_refused(name: str, values: object, message: str) -> None:
+    with pytest.raises(MmcoreError) as refused:
+        Result.from_json({**RESULT.to_json(), name: values})
+    assert str(refused.value) == message
 
 
 def test_of_several_launches_the_most_that_one_takes_counts() -> None:

@@ -112,7 +112,7 @@ def test_what_a_build_rule_makes_is_launched_with_its_shared_memory_and_null_poi
     trailing, begin = ", float* scratch, float* profile", "scratch == nullptr && profile == nullptr ? 0 : 1"
     module = made(device.architecture, trailing, begin)
     kernel = built(Binary(module.cubin, module.ptx, shared_bytes=1024, null_pointers=2))
-    result = mmcore.run(kernel, 33, device=device.name)
+    result = mmcore.run(kernel, 33, device=device.name, hazards=False)
     assert result.verified
     assert result.launched[0].entry == "product"
     assert (result.shared_bytes, result.registers) == (1024, module.functions["product"].registers)
@@ -254,4 +254,5 @@ def test_the_references_example_is_right(device: Device, monkeypatch: pytest.Mon
     monkeypatch.syspath_prepend(tmp_path)
     import acme_generated  # type: ignore[import-not-found]
 
-    assert mmcore.run(acme_generated.mmcore_kernels(), m=17, n=33, k=9, device=device.name).verified
+    kernel = acme_generated.mmcore_kernels()
+    assert mmcore.run(kernel, m=17, n=33, k=9, device=device.name, hazards=False).verified

@@ -146,6 +146,14 @@ def test_nothing_is_left_out_of_a_function_of_the_device(tmp_path: Path, headers
         device_half(text + MAIN, tmp_path / "kernel.cu")
 
 
+@cases(__file__, "kept", "headers, text")
+def test_functions_of_the_device_in_headers_are_kept(tmp_path: Path, headers: dict[str, str], text: str) -> None:
+    for name, content in headers.items():
+        (tmp_path / name).write_text(content)
+    excluded = device_half(text + MAIN, tmp_path / "kernel.cu").excluded
+    assert {each.name for each in excluded} <= {"host", "main"}
+
+
 def test_a_header_in_a_function_of_the_host_is_left_out_with_it(tmp_path: Path) -> None:
     (tmp_path / "body.inc").write_text("std::vector<float> v;\ncudaMalloc(&v, 1);\n")
     text = f'#include <vector>\nint main() {{\n#include "body.inc"\n}}\n{KERNEL}'

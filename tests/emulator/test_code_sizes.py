@@ -13,7 +13,8 @@ from mmcore.api import cell
 from mmcore.executor.choose_device import open_device
 from mmcore_emulator.adapter import check
 from mmcore_emulator.adapter.code_sizes import CodeSizes
-from mmcore_emulator.adapter.examination import WORK, Examination, examine
+from mmcore_emulator.adapter.examination import WORK, Examination
+from mmcore_emulator.adapter.examine import examine
 from tests.kernel_sources import kernel_source
 from tests.wrong_kernels import RIGHT, covering, kernel, rounding_down
 
@@ -139,6 +140,36 @@ def test_a_fault_under_one_condition_is_found_at_a_size_that_shows_it(
     assert Examination.from_json(found.to_json()) == found
 
 
+CALLED = RIGHT.replace('extern "C"', '__device__ void add(float &sum, int k)\n{\n    BODY\n}\nextern "C"').replace(
+    "sum += A[", "add(sum, k), sum += A["
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "body", "places"),
+    [
+        ("begin", "", []),
+        ("begin", "if (k > 100000)\n        C[0] = 1;", [(8, False)]),
+        ("begin", "if (k > 100000 && row == 3)\n        C[0] = 1;", [(8, False)]),
+        ("begin", "if (k > 0)\n        C[row * n + column] = 1;", [(7, True)]),
+        ("begin", "if (k > 100000) C[0] = 1;", [(7, True)]),
+        ("begin", "if (k > 600)\n        C[row * n + column] = 1;", []),
+        ("begin", "for (int p = 0; p < k / 700; ++p)\n        if (p == 1)\n            __syncthreads();", []),
+        ("called", "if (k > 100000)\n        __trap();", [(4, False)]),
+    ],
+)
+def test_code_that_no_size_executes_is_listed_by_line(
+    tmp_path: Path, source: str, body: str, places: list[tuple[int, bool]]
+) -> None:
+    text = CALLED if source == "called" else RIGHT.replace("    float sum", "    BODY\n    float sum")
+    made = kernel(tmp_path, source=text.replace("BODY", body), configs=[{"block": (4, 4)}])
+    found = examination(made)
+    assert (found.faults, found.left_out) == ((), "")
+    assert [(each["source"], each["line"], each["branch"]) for each in found.not_executed] == [
+        ("own.cu", *place) for place in places
+    ]
+
+
 @pytest.mark.parametrize("constraints", [(), (Square(),)])
 def test_a_grid_that_is_rounded_down_is_found_at_remainders(tmp_path: Path, constraints: tuple[Square, ...]) -> None:
     found = examination(twin(tmp_path, "condition", launch=rounding_down, constraints=constraints))
@@ -162,7 +193,7 @@ def test_a_tile_follows_from_the_grid(tmp_path: Path, part: int) -> None:
 def test_sizes_that_take_too_long_are_left_out_by_an_estimate(tmp_path: Path) -> None:
     made = twin(tmp_path, "condition", "k == 1000")
     found = examination(made, WORK / 16)
-    assert (found.wrong, found.left_out) == (None, "1×16×131 and further sizes, for their work")
+    assert (found.wrong, found.left_out) == (None, "1×16×131 and 2 more, for their work")
 
 
 def test_the_time_limit_ends_an_examination(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_a_block_may_wait_for_a_later_one_as_long_as_both_are_resident(monkeypat
     assert run.violations == []
     assert run.arrays[0].reshape(4, 512)[:, 0].tolist() == [10, 9, 8, 7]
     run = emulate(WAITING, zeros(2048), **launch, resident_blocks=3)
-    found = [violation for violation in run.violations if "nobody is left to write" in violation.message]
+    found = [violation for violation in run.violations if "no thread is left to write" in violation.message]
     assert {violation.kind for violation in run.violations} == {"deadlock"}
     assert [(violation.line, violation.thread) for violation in found] == [(5, (0, 0, 0))]
 

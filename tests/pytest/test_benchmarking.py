@@ -163,7 +163,7 @@ def test_a_hazard_fails_although_the_product_is_right(
     chosen = ("--mm-kernel", racing.name, "--mm-size", "32")
     failed = run(pytester, *chosen, device="emulator")
     failed.assert_outcomes(failed=1)
-    assert "shared-race: thread" in failed.stdout.str()
+    assert "shared-race at " in failed.stdout.str()
     run(pytester, *chosen, "--mm-allow-hazards", device="emulator").assert_outcomes(passed=1)
 
 
@@ -544,6 +544,6 @@ def test_a_time_limit_reached_is_no_wrong_product(pytester: pytest.Pytester) -> 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([
         "upc.kernel01 256×256×256 was not finished on emulator: the limit of 0.05 s was reached, which *",
-        "timeout: thread * was still running after 0.05 s at kernel01.cu:*",
+        "timeout at kernel01.cu:*: thread * was still running after 0.05 s*",
     ])  # fmt: skip
     assert "is wrong" not in result.stdout.str()

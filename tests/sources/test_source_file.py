@@ -222,6 +222,28 @@ def test_launch_bounds_may_imply_the_block(
     assert kernel(launched).usual_configs[0].block == (64, 1, 1)
 
 
+WARP = kernel_source("sum_of_a_warp")
+
+
+@cases(__file__, "exchanges_within_warps_imply_whole_warps", "changes, block")
+def test_exchanges_within_warps_imply_whole_warps(changes: dict[str, str], block: str) -> None:
+    text = changed(WARP, changes)
+    assert block_and_grid(kernel(text))[0] == block
+    assert guesses(text) == ("block",)
+    assert kernel(f"{text}void h(int w) {{ gemm<<<w, 512>>>(a, b, c, w, w, w); }}").usual_configs[0].block == (
+        512,
+        1,
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "block"), [(WARP, (96, 1, 1)), (NAIVE, (96, 96, 1)), (NAIVE.replace("threadIdx.y", "0"), (96, 1, 1))]
+)
+def test_a_block_of_one_number_is_square_unless_the_source_uses_only_x(text: str, block: tuple[int, ...]) -> None:
+    assert kernel(text, block="96").usual_configs[0].block == block
+
+
 def test_blocks_that_go_over_the_tiles_of_c_in_a_loop_are_read() -> None:
     loop = "int per = (N + 15) / 16; for (int it = blockIdx.x; it < per * per; it += gridDim.x) { int tile = it;"
     rows = {"blockIdx.y * blockDim.y": "tile / per * 16", "blockIdx.x * blockDim.x": "tile % per * 16"}

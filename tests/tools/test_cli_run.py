@@ -74,7 +74,7 @@ def test_a_race_fails_although_the_product_is_right(tmp_path: Path, monkeypatch:
     assert result.exit_code == 1
     assert "largest error" in facts(result.stdout)["verification"]
     assert facts(result.stdout)["hazards"] == "found at 32×32×32 on the emulator"
-    assert re.search(r"^shared-race: .* at staged.cu:7; try .* before line 7$", result.stdout, re.MULTILINE)
+    assert re.search(r"^shared-race at staged.cu:7: .*; try .* before line 7$", result.stdout, re.MULTILINE)
     assert result.stdout.endswith("\nTEST FAIL\n")
     document = json.loads(mmcore("run", name, "--size", "192", "--json", *EMULATOR).stdout)
     assert (document["verified"], document["wrong_elements"], document["kernel_ms"]) == (False, 0, None)
@@ -208,7 +208,7 @@ def test_a_time_limit_reached_is_neither_right_nor_wrong() -> None:
     assert (result.exit_code, result.stderr) == (2, "")
     *_, violation, answer = result.stdout.splitlines()
     assert answer == "NOT FINISHED: --timeout sets the limit"
-    assert re.match(r"timeout: .* 0\.2 s", violation)
+    assert re.match(r"timeout at .* 0\.2 s", violation)
     assert facts(result.stdout)["verification"] == "none: the time limit was reached"
 
 

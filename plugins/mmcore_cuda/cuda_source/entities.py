@@ -51,6 +51,11 @@ class Entity:
         return "__global__" in words(self.text)
 
     @property
+    def declared_for_device(self) -> bool:
+        """True if it is a function that is annotated for the device."""
+        return self.function >= 0 and of_device(self._head)
+
+    @property
     def of_both(self) -> bool:
         """True if it is a ``constexpr`` function, which device and host can call."""
         head = self._head.lower()  # a macro may contain the word: CUTLASS_CONSTEXPR_IF_CXX17
@@ -103,6 +108,10 @@ class EditableSource:
             node = node.parent
         return node is None
 
+    def in_body(self, place: int) -> bool:
+        """Return whether a position is in a function's body."""
+        return in_body(self._readable_code, place)
+
     def entity(self, line: int, column: int) -> Entity | None:
         """Return the innermost entity at a position; lines count from 1, and column -1 is the line's first word."""
         lines = self.content.split(b"\n")
@@ -121,6 +130,14 @@ class EditableSource:
         # After code that it does not know, the grammar may mistake statements for declarations.
         outside = candidate is not None and not in_body(self._readable_code, candidate.start_byte)
         return self._made(candidate, head) if candidate is not None and outside else None
+
+    def entity_from_line(self, line: int, column: int) -> Entity | None:
+        """Return the innermost entity at a position, read as if the source began with its line.
+
+        Before it, macros in place of parameters or a body may make the grammar read two entities as one.
+        """
+        before = sum(len(text) + 1 for text in self.content.split(b"\n")[: line - 1])
+        return EditableSource(blank(self.content[:before]) + self.content[before:]).entity(line, column)
 
     @cached_property
     def entities(self) -> list[Entity]:

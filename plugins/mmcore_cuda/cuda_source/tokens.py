@@ -65,10 +65,10 @@ def directives(content: bytes) -> Iterator[Directive]:
             yield Directive(token["word"].decode(), text, token.start("sign"), token.start("text"))
 
 
-def macros(content: bytes) -> dict[str, bytes]:
-    """Return the text of each macro that a source defines, by name."""
+def macros(content: bytes) -> list[tuple[str, bytes]]:
+    """Return the name and text of each definition of a macro in a source."""
     definitions = (_MACRO.match(each.text) for each in directives(content) if each.word == "define")
-    return {macro["name"].decode(): code(macro["value"]) for macro in definitions if macro}
+    return [(macro["name"].decode(), code(macro["value"])) for macro in definitions if macro]
 
 
 def is_renumbered(content: bytes) -> bool:

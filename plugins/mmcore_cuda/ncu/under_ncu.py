@@ -39,7 +39,7 @@ def launch(cell: Cell, device: Device) -> dict[str, Any]:
         driver.cuProfilerStop()
         launched = Launched.of(loaded, device)
     if violations:
-        raise KernelError(f"{launched.kernel}: {violations[0].message}")
+        raise KernelError(f"{launched.kernel}: {violations[0]}")
     return {**launched.to_json(), "device_description": f"{device.description}, counted by ncu"}
 
 

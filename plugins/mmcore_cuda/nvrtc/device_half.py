@@ -157,6 +157,8 @@ class DeviceHalfSearch:
         chosen: dict[tuple[int, int], tuple[Entity, Diagnostic]] = {}
         for error in errors:
             entity = source.entity(error.line, error.column)
+            if error.of_host and entity is not None and entity.declared_for_device:
+                entity = source.entity_from_line(error.line, error.column)
             if entity is not None and (entity.begin, entity.end) not in chosen and self._is_host(entity, error):
                 chosen[entity.begin, entity.end] = entity, error
         for begin, end in sorted(chosen, reverse=True):
@@ -173,6 +175,8 @@ class DeviceHalfSearch:
         if not entity.parsed:
             return False
         if error.of_host:
+            if self._project.in_body(error.path):
+                return False  # a member of a class in a kernel
             return entity.head and not entity.of_kernel and (entity.function >= 0 or not entity.of_device)
         if not self._project.at_file_scope(error.path):
             return False
@@ -182,17 +186,15 @@ class DeviceHalfSearch:
             kernel = entity.of_kernel or not any(each.of_kernel for each in namesakes)
             needed = kernel and (entity.name in self._entries or (entity.of_kernel and not self._entries))
             return not needed and not self._is_used(entity, others)
-        by_macro = any(b"{" in text for name, text in self._project.macros().items() if name in words(entity.text))
+        by_macro = not words(entity.text).isdisjoint(self._project.macros_with(lambda text: b"{" in text))
         # Without these, another overload or the primary template would be used silently.
         replaceable = entity.specialised or namesakes
         return not entity.of_device and not by_macro and not (replaceable and self._is_used(entity, others))
 
     def _is_used(self, entity: Entity, others: Sequence[Entity]) -> bool:
         """Return whether device code may use an entity; an operator, for example, is used without its name."""
-        meant = {name: words(text) for name, text in self._project.macros().items()}
-        annotations = {name for name, text in self._project.macros().items() if of_device(text)}
-        while more := {name for name, text in meant.items() if name not in annotations and annotations & text}:
-            annotations |= more
+        meant = {name: set[str]().union(*map(words, texts)) for name, texts in self._project.macros().items()}
+        annotations = self._project.macros_with(of_device)
         named = {each.name for each in (entity, *others) if each.of_device or annotations & words(each.text)}
         if not entity.name.isidentifier():
             return entity.name in named

@@ -8,7 +8,7 @@ files itself, and finds headers beside an edited one as it would beside the orig
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from mmcore.files import TEXT_BYTES, read_bytes, read_text
@@ -62,15 +62,43 @@ class Project:
     def files(self) -> Iterator[EditableSource]:
         yield from filter(None, map(self._file, self._reached()))
 
-    def macros(self) -> dict[str, bytes]:
-        return {name: text for file in self.files() for name, text in macros(file.content).items()}
+    def macros(self) -> dict[str, list[bytes]]:
+        """Return the texts of each macro that the files define, by name."""
+        texts: dict[str, list[bytes]] = {}
+        for name, text in (macro for file in self.files() for macro in macros(file.content)):
+            texts.setdefault(name, []).append(text)
+        return texts
+
+    def macros_with(self, has: Callable[[bytes], bool]) -> set[str]:
+        """Return the macros whose text, or the text of a macro that it names, ``has`` something."""
+        texts = self.macros()
+        found = {name for name, each in texts.items() if any(map(has, each))}
+        named = {name: set[str]().union(*map(words, each)) for name, each in texts.items()}
+        while more := {name for name, each in named.items() if name not in found and not found.isdisjoint(each)}:
+            found |= more
+        return found
+
+    def in_body(self, path: str) -> bool:
+        """Return whether the body of a function includes a file, directly or not."""
+        within = {
+            target
+            for each in self._reached()
+            for directive, target in self._targets(each)
+            if (file := self._file(each)) is not None and file.in_body(directive.begin)
+        }
+        pending = [*within]
+        while pending:
+            new = {target for _, target in self._targets(pending.pop())} - within
+            within |= new
+            pending += new
+        return self._path(path) in within
 
     def at_file_scope(self, path: str) -> bool:
         """Return whether the declarations of a file are at file scope in the program, too.
 
         They are not if the file is included in a body, or if a header or a macro begins a body.
         """
-        openers = {name for name, text in self.macros().items() if opens(text)}
+        openers = self.macros_with(opens)
         files = {path: file for path in self._reached() if (file := self._file(path)) is not None}
         targets = {path: self._targets(path) for path in files}
         begun = {path for path, file in files.items() if file.opens}

@@ -60,7 +60,7 @@ def explained(requested: Cell, nameless: Kernel | None = None) -> Explanation:
 
 def examined(requested: Cell, nameless: Kernel | None = None, work: float = WORK) -> Examination:
     """Return the examination of a cell, made as :func:`checked` makes its check; ``work`` is in estimated seconds."""
-    return Examination.from_json(_run("examination:examination_json", requested, nameless, work))
+    return Examination.from_json(_run("examine:examination_json", requested, nameless, work))
 
 
 def _run(function: str, requested: Cell, nameless: Kernel | None, *further: object) -> Json:

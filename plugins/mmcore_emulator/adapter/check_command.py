@@ -20,12 +20,15 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.plugins import imported, named_target
 from mmcore.registry import Registry
+from mmcore.verdict import places
 from mmcore_emulator.adapter.api import checked, examined
 from mmcore_emulator.adapter.check import Check
 from mmcore_emulator.adapter.examination import Examination
 
 USUAL_SIZE = 128
 """Large enough for several blocks along each axis; what goes wrong at 640 goes wrong here."""
+
+_NONE = Examination(())
 
 
 @click.command()
@@ -45,14 +48,15 @@ def check(kernel: KernelReference, device: str, as_json: bool, tool: str | None,
     checker = checked if tool is None else _checker(registry, tool)
     cell = requested_cell(declaration, device, options, USUAL_SIZE)
     result = checker(cell)
-    examination = Examination(())
+    examination = _NONE
     if tool is None and not sized(options) and not result.violations and not cell.force:
         examination = examined(cell)
         result = replace(result, violations=examination.faults)
     if as_json:
-        write_json({**result.to_json(), "sizes": examination.sizes})
+        further = {"sizes": examination.sizes, "not_executed": list(examination.not_executed)}
+        write_json(result.to_json() | further)
     else:
-        render(*report(result, declaration, examination.text, auto=device == "auto"))
+        render(*report(result, declaration, examination, auto=device == "auto"))
     return 1 if result.violations else 0
 
 
@@ -65,20 +69,21 @@ def _checker(registry: Registry, tool: str) -> Callable[[Cell], Check]:
     return checker
 
 
-def report(check: Check, kernel: Kernel, sizes: str = "", *, auto: bool) -> list[RenderableType]:
+def report(check: Check, kernel: Kernel, examination: Examination = _NONE, *, auto: bool) -> list[RenderableType]:
     """Return the launches, the violations with their source lines, and the result in two words.
 
-    ``sizes`` are the further products that were run; ``auto`` says that mmcore chose the device.
+    The examination has the further products that were run; ``auto`` says that mmcore chose the device.
     """
     lines = [line for violation in check.violations for line in _lines(violation, kernel)]
     for warning in check.warnings:
         heading, *more = _lines(warning, kernel)
         lines += [f"warning: {heading}", *more]
-    lines = lines or ["nothing found" if sizes else "no hazard found; mmcore run verifies the product"]
+    lines = lines or ["nothing found" if examination.tried else "no hazard found; mmcore run verifies the product"]
+    missing = places(examination.not_executed)
     result = Text("CHECK FAIL", "bold red") if check.violations else Text("CHECK PASS", "bold green")
     return [
         f"{kernel.name}: {kernel.title}\n",
-        fields([*check.launched.facts(auto), ("sizes", sizes)]),
+        fields([*check.launched.facts(auto), ("sizes", examination.text), ("not executed", missing)]),
         "",
         *lines,
         result,

@@ -68,7 +68,7 @@ class CodeSizes:
 
     def __iter__(self) -> Iterator[Size]:
         """Yield the sizes, the most revealing ones first."""
-        yield from (usual := list(self._usual()))
+        yield from (usual := list({size.problem: size for size in reversed([*self._usual()])}.values())[::-1])
         yield from (halves := list(self._halves(usual)))
         yield from self._of_conditions([size.problem for size in (*usual, *halves)])
 

@@ -108,5 +108,5 @@ def _described(violation: Violation, prefix: str = "") -> list[str]:
     where = f"{violation.source}:{violation.line}: " if violation.line else ""
     called = "".join(f", called at {source}:{line}" for source, line in violation.callers)
     hint = f"; try {violation.hint}" if violation.hint else ""
-    text = f"{where}{prefix}{violation.kind}{threads}: {violation.message}{called}{hint}"
+    text = f"{where}{prefix}{violation.kind}{threads}{called}: {violation.message}{hint}"
     return textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)

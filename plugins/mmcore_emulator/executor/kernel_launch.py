@@ -98,6 +98,10 @@ class KernelLaunch:
     # First occurrence of each violation, by kind, array and place.
     violations: dict[Key, Violation] = field(default_factory=dict)
     thread_instructions: int = 0  # executed PTX instructions, counted once per thread
+    # An estimate of the time it took: instructions, counted once per thread, and as much for what each costs besides.
+    work: float = 0
+    entered: set[int] = field(default_factory=set)  # numbers of the basic blocks that were executed
+    branched: set[tuple[int, int]] = field(default_factory=set)  # branches: the block, and the one that followed it
     approximate_operations: int = 0  # results whose bits are not specified, counted once per thread
     printed: PrintBuffer = field(default_factory=PrintBuffer)  # output of its threads
     write: Callable[[str], object] = to_stderr  # receives the output at the end of the launch
@@ -113,19 +117,19 @@ class KernelLaunch:
         """End the launch at its time limit; ``lanes`` of the running batch would have executed ``at`` next.
 
         Raises:
-            TimeLimit: always, with the message of the last violation.
+            TimeLimit: always, with the last violation.
         """
         text = f"was still running after {self.deadline.limit or 0:g} s"
         output = self.device_memory.labelled("C")
         estimate = self.progress.estimate(batch.lanes, output)
         self.report(LaneViolation("timeout", None, at, lanes, lambda lane: text), batch, f"; {estimate}")
-        raise TimeLimit([*self.violations.values()][-1].message)
+        raise TimeLimit(str([*self.violations.values()][-1]))
 
     def report(self, violation: LaneViolation, batch: Batch, further: str = "") -> None:
         """Record the first violation of its kind, array and line in a batch; ``further`` is appended to the message."""
         key = key_of(violation)
         if key not in self.violations:
-            self.violations[key] = violation_of(violation, batch, further, named=True)
+            self.violations[key] = violation_of(violation, batch, further)
 
 
 def place_in_source(at: Instruction | None) -> tuple[str | None, int | None]:
@@ -140,15 +144,14 @@ def key_of(violation: LaneViolation) -> Key:
     return violation.kind, violation.array, place_in_source(at), callers
 
 
-def violation_of(violation: LaneViolation, batch: Batch, further: str = "", *, named: bool = False) -> Violation:
-    """Return the violation of the first of some lanes; its message has the line if it is ``named`` there."""
+def violation_of(violation: LaneViolation, batch: Batch, further: str = "") -> Violation:
+    """Return the violation of the first of some lanes; ``further`` is appended to its message."""
     source, line = place_in_source(violation.at)
     first = batch.first_of(violation.lanes)
     block, thread = batch.position(first)
-    where = f" at {source}:{line}" if named and line else ""
     return Violation(
         violation.kind,
-        f"{place(block, thread)} {violation.text(first)}{where}{further}",
+        f"{place(block, thread)} {violation.text(first)}{further}",
         violation.array,
         source,
         line,

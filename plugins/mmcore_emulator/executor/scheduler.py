@@ -25,7 +25,10 @@ from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import EXIT, Block, Register
 
 _PARITY = "a first wait for parity 1, if it is for an empty buffer: on a new mbarrier that ends at once"
-_POLLS = "waits here for a value in memory that nobody is left to write"
+_POLLS = "waits for a value in memory that no thread is left to write"
+# The work of running an instruction for any number of threads, and that of a change to memory, in instructions of a
+# thread.
+_DISPATCH, _CHANGE = 1500, 6000
 
 
 class BlockBatchExecutor:
@@ -97,7 +100,7 @@ class BlockBatchExecutor:
         where = f"{array} (byte {(address & (SHARED_WINDOW - 1)) - array.base})" if array else f"address {address:#x}"
         by = self.machine.mbarriers.initialised_at.get(address & (BLOCK_BYTES - 1))
         initialised = f" (initialised at {by.source}:{by.line})" if by is not None and by.line else ""
-        return f"waits for the mbarrier in {where}{initialised}, and nobody is left to end its {described(word)}"
+        return f"waits for the mbarrier in {where}{initialised}, and no thread is left to end its {described(word)}"
 
     def _parity_hint(self, asked: tuple[Values, Values] | None, lane: tuple[int, ...]) -> str:
         """Return a hint for a lane that waits for an mbarrier at which nothing has arrived yet."""
@@ -114,16 +117,20 @@ class BlockBatchExecutor:
         for observer, watcher in self._watching:
             observer.ran(self._batch, self.machine.thread_instructions, watcher)
         self._launch.thread_instructions += self.machine.thread_instructions
+        self._launch.work += self.machine.memory.changes * _CHANGE
         self._launch.progress.done += self._batch.lanes
         return self._batch.extent.size
 
     def _step(self, step: CompiledBlock, index: int, mask: Mask | None) -> None:
         block = step.block
         self.machine.observers.enter(block, mask)
+        self._launch.entered.add(index)
         if time.monotonic() > self._launch.deadline.end:
             lanes = np.array(True) if mask is None else mask.lanes
             self._launch.stop(next(iter(block.body), block.end), self._batch, lanes)
-        self.machine.thread_instructions += step.instructions * (self._batch.lanes if mask is None else mask.count)
+        threads = self._batch.lanes if mask is None else mask.count
+        self.machine.thread_instructions += step.instructions * threads
+        self._launch.work += step.weight * (threads + _DISPATCH)
         keep = mask is not None and self._others_need(block.defines)
         if step.polling_at is not None:
             self._polled.add(index)
@@ -143,9 +150,7 @@ class BlockBatchExecutor:
             self._enter(block.following if block.taken is None else block.taken, mask)
         else:
             assert block.end is not None
-            assert block.taken is not None
-            taken = ~result if block.end.negated else result
-            self._branch(taken, mask, block.taken, block.following)
+            self._branch(index, block, ~result if block.end.negated else result, mask)
 
     def _arrive(self, step: CompiledBlock, index: int, mask: Mask | None, arrival: Arrival) -> None:
         """Let lanes arrive at a barrier of their block."""
@@ -168,12 +173,20 @@ class BlockBatchExecutor:
         waiting += [self._steps[index].block.live_out for index in self._waits.lanes]
         return any(not defined.isdisjoint(needed) for needed in waiting)
 
-    def _branch(self, taken: Values, mask: Mask | None, target: int, following: int) -> None:
-        if taken.size == 1:
-            self._enter(target if taken.item() else following, mask)
-            return
-        self._enter(target, self._batch.narrow(mask, taken))
-        self._enter(following, self._batch.narrow(mask, ~taken))
+    def _branch(self, index: int, block: Block, taken: Values, mask: Mask | None) -> None:
+        """Let lanes continue where a conditional branch leads them."""
+        assert block.taken is not None
+        ways = ((block.taken, taken), (block.following, ~taken))
+        for target, lanes in ways:
+            if taken.size > 1:
+                narrowed = self._batch.narrow(mask, lanes)
+            elif lanes.item():
+                narrowed = mask
+            else:
+                continue
+            if narrowed is None or narrowed.count:
+                self._launch.branched.add((index, target))
+                self._enter(target, narrowed)
 
     def _branch_by_index(self, index: Values, mask: Mask | None, block: Block) -> None:
         """Execute ``brx.idx``: each lane continues at the target of its index; a lane without a target ends."""

@@ -7,7 +7,6 @@ emulator therefore equals the GPU's bit for bit.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,13 +86,14 @@ def _mend(result: Values, sound: Values, a: Values, b: Values, c: Values) -> Val
 
 
 def _fma_of_numbers(a: float, b: float, c: float) -> float:
-    """Return a·b + c of finite numbers by exact fractions."""
-    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    """Return a·b + c of finite numbers by exact integers, whose quotient Python rounds correctly."""
+    (a_top, a_low), (b_top, b_low), (c_top, c_low) = (each.as_integer_ratio() for each in (a, b, c))
+    top = a_top * b_top * c_low + c_top * a_low * b_low
     try:
         # A sum of zero takes its sign from the plain arithmetic.
-        return float(exact) if exact else a * b + c
+        return top / (a_low * b_low * c_low) if top else a * b + c
     except OverflowError:
-        return math.inf if exact > 0 else -math.inf
+        return math.inf if top > 0 else -math.inf
 
 
 def _two_product(a: Values, b: Values) -> tuple[Values, Values]:

@@ -18,6 +18,7 @@ from mmcore_emulator.machine.observer import LaneViolation, Observer, Observers,
 from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import Block
+from mmcore_emulator.sanitizer.accumulations import accumulating_stores
 from mmcore_emulator.sanitizer.asynchronous.asynchrony import Asynchrony
 from mmcore_emulator.sanitizer.asynchronous.wgmma_registers import RegisterUse, WgmmaHazards
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
@@ -61,7 +62,8 @@ class Checking(Observer):
         loops = Loops(translation.blocks)
         flag_reads = FlagReads(translation.blocks, loops.waiting_reads())
         self._recorder, self._order, self._layout = recorder, HappensBefore(), translation.layout
-        self._memory_hazards = partial(MemoryHazards, shadows, self._layout, flag_reads, loops, InstructionNumbers())
+        numbers, accumulating = InstructionNumbers(), accumulating_stores(translation.blocks)
+        self._memory_hazards = partial(MemoryHazards, shadows, self._layout, flag_reads, loops, numbers, accumulating)
         self._asynchronous = any(effect(at).kind in _ASYNCHRONOUS for at in instructions)
         self._registers = RegisterUse(translation.blocks)
         self.reads_flags = flag_reads.any

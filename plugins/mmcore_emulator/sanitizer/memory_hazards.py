@@ -61,8 +61,9 @@ class EarlyAccesses:
 class MemoryHazards(Observer):
     """An observer of a batch of blocks.
 
-    ``instructions`` numbers the instructions that have accessed memory in the launch. ``early`` checks accesses before
-    the previous launch is over; it is None in a launch that begins after that.
+    ``instructions`` numbers the instructions that have accessed memory in the launch. ``accumulating`` stores, by
+    identity, add to an element in place. ``early`` checks accesses before the previous launch is over; it is None in
+    a launch that begins after that.
     """
 
     def __init__(
@@ -72,12 +73,13 @@ class MemoryHazards(Observer):
         flag_reads: FlagReads,
         loops: Loops,
         instructions: InstructionNumbers,
+        accumulating: frozenset[int],
         clocks: BatchClocks,
         early: EarlyAccesses | None,
         record: Record,
     ) -> None:
         self._global, self._layout, self._flag_reads, self._instructions = shadows, layout, flag_reads, instructions
-        self._clocks, self._early, self._record = clocks, early, record
+        self._accumulating, self._clocks, self._early, self._record = accumulating, clocks, early, record
         self._order, self._numbers, self._batch = clocks.order, clocks.numbers, clocks.numbers.batch
         self._races = Races(self._batch, instructions, loops, record)
         self._shared: dict[int, Shadow] = {}
@@ -211,7 +213,7 @@ class MemoryHazards(Observer):
         if accesses.access.space == "global" and self._global.is_input(accesses.array):
             every = np.ones(accesses.index.shape, np.bool_)
             self._report("input-overwritten", accesses, every, ", which the kernel may only read")
-        if accesses.array is self._global.output and not atomic:
+        if accesses.array is self._global.output and not atomic and id(accesses.at) not in self._accumulating:
             lost = shadow.unread[accesses.index] & ~racing
             text = " a second time; what was there has never been read, and is lost"
             self._report("overwritten-output", accesses, lost, text)

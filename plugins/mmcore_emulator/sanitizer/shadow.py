@@ -167,7 +167,9 @@ class LastAccesses:
     def note(self, index: Integers, accesses: Accesses, at: int) -> None:
         """Remember accesses by the instruction of a number; several may be to one piece."""
         for rank, entries, of_rank in accesses.by_rank(index):
-            self._by_rank.setdefault(rank, LastAccess(self._pieces)).note(entries, of_rank, at)
+            if rank not in self._by_rank:
+                self._by_rank[rank] = LastAccess(self._pieces)
+            self._by_rank[rank].note(entries, of_rank, at)
 
 
 class LastStrongStores(LastAccess):

@@ -26,7 +26,7 @@ from mmcore.verify.not_finite import with_not_finite
 from mmcore.verify.verify_launches import mixed_inputs, verify_launches
 from mmcore_cuda.occupancy.compiled import capability_target, compiled_occupancies, target_plan
 from mmcore_emulator.adapter.check import check_cell
-from mmcore_emulator.adapter.examination import sizes_of_code
+from mmcore_emulator.adapter.examine import sizes_of_code
 from mmcore_emulator.adapter.profile import over_read_elements
 from mmcore_tools.conform.cases import find_cases
 from mmcore_tools.conform.outcome import FAILED, PASSED, SKIPPED
@@ -220,7 +220,7 @@ def _failures(planned: Plan, violations: Sequence[Violation]) -> list[tuple[str,
     failures = []
     for each in violations:
         if each.kind == "timeout":
-            raise TimeLimit(each.message)
+            raise TimeLimit(str(each))
         name = next((name for name, kinds in _KINDS.items() if each.kind in kinds), "product")
         if each.kind == "out-of-bounds-read" and each.array in MATRICES and planned.over_read(each.array):
             name = "over-read"

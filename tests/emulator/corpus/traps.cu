@@ -4,7 +4,7 @@
 // launch: architecture="ARCH"
 // P[t] = int(t % 5 != 3)
 // [str(each) for each in run.violations] = [
-//     "trap: thread (3, 0) of block (0, 0) comes to a NAME at test.cu:12"]
+//     "trap at test.cu:12: thread (3, 0) of block (0, 0) comes to a NAME"]
 // expect: trap at line 12
 extern "C" __global__ void f(int* out) {
     const int t = threadIdx.x;

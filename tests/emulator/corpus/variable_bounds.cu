@@ -15,7 +15,7 @@
 //     -> writes 28 bytes past the end of a::x
 // with DECLARED, BODY, KIND, MESSAGE: int; -> static __device__ int x; (&x)[n] = 1; out[0] = x; -> write
 //     -> writes 28 bytes past the end of x
-// expect: out-of-bounds-KIND at line 21: thread (0, 0) of block (0, 0) MESSAGE at test.cu:21
+// expect: out-of-bounds-KIND at line 21: thread (0, 0) of block (0, 0) MESSAGE
 DECLARED
 extern "C" __global__ void f(int* out, int n) {
     BODY

@@ -18,6 +18,8 @@ from mmcore_emulator.numerics.types import NUMPY, joined, parts_of
 from mmcore_emulator.ptx.instructions import Block, Instruction, Operand, Register
 from mmcore_emulator.ptx.types import Constant
 
+_PRODUCTS, _PRODUCT_WEIGHT = ("product", "warpgroup"), 30
+
 
 class CodeGenerator:
     """A compiler of one function's basic blocks.
@@ -86,6 +88,7 @@ class CodeGenerator:
             namespace.pop("run"),
             block,
             len(block.instructions),
+            sum(_PRODUCT_WEIGHT if effect(at).kind in _PRODUCTS else 1 for at in block.instructions),
             wait.barrier if wait else None,
             self._reduction(block.end, wait),
             self._polling_at(block),

@@ -38,6 +38,7 @@ class CompiledBlock:
     run: Translated
     block: Block  # the original block
     instructions: int  # number of instructions that each lane executes in it
+    weight: int  # the same number, with an instruction of tensor cores counted as many
     barrier: BarrierKind | None = None  # the barrier of a block of threads at its end, or None
     reduction: Reduction | None = None  # the reduction at that barrier, or None
     # Its first instruction that polls a value which other threads may write, or None.

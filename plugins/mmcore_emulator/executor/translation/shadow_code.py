@@ -25,6 +25,9 @@ ExecuteRule: TypeAlias = Callable[[Execution, Operands, Shadows, Sequence[Values
 class ShadowDomain(Protocol):
     """The meaning of the second values, chosen when a function is translated; without a domain there are none."""
 
+    def __hash__(self) -> int:
+        """Return a hash: translations are remembered by their domain."""
+
     def unset(self, dtype: DType) -> Shadow:
         """Return the shadow of a register of that type that was never written to."""
 

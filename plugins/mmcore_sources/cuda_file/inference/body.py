@@ -70,6 +70,11 @@ class Body:
                         parameters[name] = made_of[0]
         return parameters
 
+    @functools.cached_property
+    def thread_axes(self) -> set[str]:
+        """The axes of its block by which it distinguishes threads."""
+        return {axis for kind, axis in BUILT_IN.findall(text_of(self.function.body)) if kind == "threadIdx"}
+
     def _members(self, which: Callable[[Parameter], bool]) -> set[str]:
         """Return the members of structures passed by value that ``which`` selects, such as "A.width"."""
         parameters = self.function.parameters

@@ -236,13 +236,17 @@ def by_names(names: Mapping[str, ast.expr]) -> Geometry | None:
 
 def within_bounds(reader: Reader, body: Body, block: Geometry | None, values: Mapping[str, Any]) -> Geometry | None:
     """Return ``__launch_bounds__`` threads along x if the body uses only x and its block is larger; else the block."""
-    axes = {axis for kind, axis in BUILT_IN.findall(text_of(body.function.body)) if kind == "threadIdx"}
     try:
         most = reader.number(parse_expression(body.function.bounds))
     except Unreadable:
         return block
     bounds = Geometry((most,), "its __launch_bounds__", guessed=True)
-    return bounds if axes <= {"x"} and _threads(bounds, values) < _threads(block, values) else block
+    return bounds if body.thread_axes <= {"x"} and _threads(bounds, values) < _threads(block, values) else block
+
+
+def is_unclear(block: Geometry | None, values: Mapping[str, Any]) -> bool:
+    """Return whether a block is unknown or too large, or the source works with any."""
+    return block is None or block.why == _BY_BLOCK or _threads(block, values) > _MOST_THREADS
 
 
 def _threads(block: Geometry | None, values: Mapping[str, Any]) -> float:

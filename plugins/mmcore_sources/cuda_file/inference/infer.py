@@ -49,6 +49,7 @@ from mmcore_sources.cuda_file.inference.roles import (
     with_arguments,
 )
 from mmcore_sources.cuda_file.inference.unusual import Unusual, unusual_readings
+from mmcore_sources.cuda_file.inference.warps import block_of_warps
 
 _DYNAMIC = re.compile(r'\bextern\b[^;{"]*\b__shared__\b')
 _COOPERATIVE = re.compile("Launch(Attribute)?Cooperative")
@@ -206,9 +207,13 @@ def _geometry(
         block_of_body, grid_of_body = geometry.by_body(Reader(source, {**sizes, **names}), body, layout)
         block, grid = block or block_of_body, grid or grid_of_body
     block = block if launched is not None else geometry.by_names(names) or block
-    block = launched or geometry.within_bounds(Reader(source, names), body, block, chosen.values)
+    reader = Reader(source, names)
+    block = launched or geometry.within_bounds(reader, body, block, chosen.values)
+    if launched is None and geometry.is_unclear(block, chosen.values):
+        block = block_of_warps(reader, body) or block
     notes: list[Note] = []
-    shape: Any = parse_block(given["block"], block) if "block" in given else _shape(function, block, chosen)
+    flat = body.thread_axes == {"x"} or (block is not None and len(block.extents) == 1)
+    shape: Any = parse_block(given["block"], flat=flat) if "block" in given else _shape(function, block, chosen)
     if "block" not in given and block is not None:
         extents = shape(Config({"block": (1, 1, 1), **chosen.values})) if callable(shape) else shape
         notes.append(Note("block", str(dim3(extents)), block.why, "--block", block.guessed))
@@ -231,10 +236,9 @@ def _geometry(
     return shape, text, dynamic, notes
 
 
-def parse_block(text: Any, inferred: Geometry | None) -> tuple[int, ...]:
-    """Return a block that a user gives: 32 is 32×32 unless the source's blocks are flat."""
+def parse_block(text: Any, *, flat: bool) -> tuple[int, ...]:
+    """Return a block that a user gives: 32 is 32×32 unless the source's blocks are ``flat``."""
     extents = parse_shape(text) if isinstance(text, str) else tuple(text)
-    flat = inferred is not None and len(inferred.extents) == 1
     return extents * 2 if len(extents) == 1 and isinstance(text, str) and not flat else extents
 
 

@@ -39,6 +39,10 @@
 // a result that another thread stores over: BODY `C[t] = 1;`, THEN `C[t ^ 1] = 2;` ==> global-race*32 C #then
 //     #body
 // a result that is stored over unread: BODY `c[t] = A[0];`, THEN `c[t] = A[1];` ==> overwritten-output*32 C #then
+// a sum of a loop that grows in its place: BODY `C[t] = 0.0f;`, THEN `for (int p = 0; p < n; ++p) C[t] += A[p * n + t];`
+//     ==> nothing
+// a sum of an unrolled loop that grows in its place: BODY `C[t] = 0.0f;`, THEN `for (int p = 0; p < 4; ++p) C[t] =
+//     B[p] * A[p * n + t] + C[t];` ==> nothing
 // a sum that grows in its place: BODY `c[t] = A[0];`, THEN `c[t] = c[t] + A[1];` ==> nothing
 // a misaligned vector: BODY `float2 pair = ((const float2*)(A + 1))[t]; C[t] = pair.x + pair.y;` ==> misaligned*32 A
 //     #body

@@ -86,6 +86,7 @@ def _report_written(
         if run.size:
             address, nbytes = np.full((1,) * 6, target.base + run[0], np.uint64), run.size * itemsize
             memory = sent.machine.memory.spaces["global"]
+            sent.machine.memory.changed()
             sent.machine.observers.access(Access("copy", "global", memory, address, nbytes, mask, sent.at, transfer))
 
 

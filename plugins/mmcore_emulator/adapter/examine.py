@@ -1,0 +1,231 @@
+"""The search for faults of a kernel at the sizes that its code asks for: the runs on the emulator."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from mmcore.cell import Cell
+from mmcore.compile.compiler import compile_plan
+from mmcore.devices.base import Device
+from mmcore.devices.loaded_kernel import LoadedKernel
+from mmcore.errors import ConstraintViolation, MmcoreError, TimeLimit
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.problem import Problem
+from mmcore.measure import Phases
+from mmcore.planning.plan import Plan, plan, plan_cell
+from mmcore.verify.inputs import fresh_seed, other_seed
+from mmcore.verify.verify_launches import mixed_inputs, verify_launches
+from mmcore_emulator.adapter.check import sanitized_run
+from mmcore_emulator.adapter.code_sizes import CodeSizes, Size
+from mmcore_emulator.adapter.conversions import execute
+from mmcore_emulator.adapter.device import EmulatedModule, check_emulates, emulated_runs, parsed
+from mmcore_emulator.adapter.examination import WORK, Examination, Tried
+from mmcore_emulator.conditions.refills import Refills
+from mmcore_emulator.executor.coverage import Coverage
+from mmcore_emulator.isa.table import effect
+from mmcore_emulator.ptx.instructions import Function
+from mmcore_emulator.sanitizer.recording import hazards_and_warnings
+
+_TURNS = 4  # a word of shared memory is written so often before a ring of stages has been refilled twice
+_LONGEST_K = 1 << 14
+_GROWTH = 4  # larger sizes for code that was not executed have 1/4 of an examination's work
+_SECONDS = 1e-7  # seconds of a unit of a launch's work
+_PRODUCTS = ("product", "warpgroup")
+
+
+def examination_json(
+    device: Device, phases: Phases, cell: Mapping[str, Any], work: float, kernel: Kernel | None = None
+) -> dict[str, Any]:
+    """Return the examination of a cell, both as JSON."""
+    return examine(Cell.from_json(cell), device, work, kernel, phases).to_json()
+
+
+def examine(
+    cell: Cell, device: Device, work: float = WORK, kernel: Kernel | None = None, phases: Phases | None = None
+) -> Examination:
+    """Verify a kernel and look for hazards at the sizes that its code asks for, until one shows a fault.
+
+    Args:
+        cell: the kernel, with the config and the seed; its size counts only where the config depends on it.
+        device: the emulator; its deadline is kept.
+        work: the estimated seconds of all runs together.
+        kernel: the kernel itself, if the cell cannot name it.
+        phases: counts where the time goes.
+
+    Raises:
+        NoDevice: the device is no emulator.
+        MmcoreError: the kernel cannot be compiled, or does not run on the emulator.
+    """
+    check_emulates(device, "look for hazards")
+    phases = phases or Phases()
+    with phases("plan"):
+        planned = plan_cell(cell, device.properties, kernel)
+        cell = replace(cell, seed=fresh_seed() if cell.seed is None else cell.seed)
+    tried: list[Tried] = []
+    left_out = ""
+    with phases("check"), _Runs(cell, planned, device, work) as runs:
+        for size in itertools.chain(runs.sizes(), runs.grown()):
+            try:
+                tried.append(runs.tried(size))
+            except ConstraintViolation:
+                continue
+            except TimeLimit:
+                left_out = f"{size.problem} and further sizes, as the time limit was reached"
+                break
+            if not tried[-1].is_right:
+                break
+    right = all(each.is_right for each in tried)
+    return Examination(tuple(tried), left_out or runs.left_out, tuple(runs.not_executed()) if right else ())
+
+
+def sizes_of_code(cell: Cell, device: Device, work: float = WORK) -> list[Size]:
+    """Return the products that a cell's kernel asks for by its code; arguments and errors are those of examine()."""
+    check_emulates(device, "see what sizes a kernel asks for")
+    with _Runs(cell, plan_cell(cell, device.properties), device, work) as runs:
+        return list(runs.sizes())
+
+
+class _Runs:
+    """The runs of a kernel in one config on the emulator, until their estimated time is used up.
+
+    A context manager that closes the modules, which stay loaded from one run to the next.
+    """
+
+    def __init__(self, cell: Cell, planned: Plan, device: Device, work: float) -> None:
+        self.left_out = ""
+        self._cell, self._kernel, self._device, self._work = cell, planned.kernel, device, work
+        self._config, self._seed = planned.config, cell.seed or 0
+        self._estimated, self._budget = 0.0, work  # estimated seconds of the runs so far, and the most
+        self._run: list[Problem] = []
+        self._modules: dict[str, EmulatedModule] = {}  # by their PTX
+        functions = self._functions(planned).values()
+        on_tensor_cores = any(effect(each).kind in _PRODUCTS for function in functions for each in function.body)
+        self._sizes = CodeSizes(
+            self._kernel, self._config, device.properties, self._functions, work / 2, on_tensor_cores=on_tensor_cores
+        )
+
+    def __enter__(self) -> _Runs:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for module in self._modules.values():
+            module.close()
+
+    def sizes(self) -> Iterator[Size]:
+        """Yield the sizes to try; a size that turns the kernel's ring of stages follows the first ones."""
+        missing: list[Size] = []
+        for size in self._in_order():
+            if self._affords(size):
+                yield size
+            elif not size.is_extra:
+                missing.append(size)
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            self.left_out = f"{missing[0].problem}{more}, for their work"
+
+    def _affords(self, size: Size) -> bool:
+        """Return whether the work that is left suffices for a size, and count on its run.
+
+        Estimates are corrected by the work of the earlier runs, which is counted in instructions.
+        """
+        seconds = self._sizes.seconds(size.problem)
+        counted = sum(module.coverage.work for module in self._modules.values()) * _SECONDS
+        slower = max(1, counted / self._estimated) if self._estimated else 1
+        if affordable := slower * (self._estimated + seconds) <= self._budget:
+            self._estimated += seconds
+        return affordable
+
+    def grown(self) -> Iterator[Size]:
+        """Yield larger products while code is missing that some size may execute, until one executes nothing new.
+
+        One size grows at a time, or all of them where the kernel needs that.
+        """
+        self._budget = 0 if self.left_out else min(self._budget, self._estimated + self._work / _GROWTH)
+        for axes in ("k", "m", "n") if self._larger("k") else ("mnk",):
+            before = -1
+            while before < (before := self._coverage().executed) and self.not_executed():
+                size = self._larger(axes)
+                if size is None or not self._affords(size):
+                    break
+                yield size
+
+    def _larger(self, axes: str) -> Size | None:
+        """Return the largest run along some axes, twice as large along them; None if that is not allowed."""
+        if not self._run:
+            return None
+        largest = max(self._run, key=lambda each: (getattr(each, axes[0]), -each.m * each.n * each.k))
+        sizes = {name: getattr(largest, name) * (2 if name in axes else 1) for name in "mnk"}
+        problem = self._kernel.problem(**sizes)
+        why = f"a larger {', '.join(axes)}, because some code was not executed"
+        return Size(problem, why) if self._sizes.planned(problem) else None
+
+    def _coverage(self) -> Coverage:
+        """Return what all launches have executed."""
+        united = Coverage()
+        for module in self._modules.values():
+            united.update(module.coverage)
+        return united
+
+    def not_executed(self) -> list[dict[str, Any]]:
+        """Return the lines and branches of the kernel's file that no launch has executed."""
+        return self._coverage().missing(self._kernel.source.name)
+
+    def _in_order(self) -> Iterator[Size]:
+        first: Size | None = None
+        for number, size in enumerate(self._sizes):
+            first = first or size
+            yield size
+            if number == 1:
+                yield from self._deep(first)
+
+    def _functions(self, planned: Plan) -> dict[str, Function]:
+        module = compile_plan(planned, self._device.architecture)
+        functions = parsed(module.ptx)
+        return {name: functions[compiled.symbol] for name, compiled in module.functions.items()}
+
+    def _deep(self, first: Size) -> Iterator[Size]:
+        """Yield a product so deep that each stage in shared memory is refilled twice, if the first one is not."""
+        m, n, k = first.problem.m, first.problem.n, first.problem.k
+        while k <= _LONGEST_K and self._sizes.seconds(self._kernel.problem(m, n, k)) <= self._work:
+            most = self._refills(self._kernel.problem(m, n, k))
+            if not most or most >= _TURNS:
+                break
+            k *= 2 if most == 1 else -(-_TURNS // most)
+        if first.problem.k < k <= _LONGEST_K:
+            yield Size(self._kernel.problem(m, n, k), "so deep that each stage in shared memory is refilled twice")
+
+    def _refills(self, problem: Problem) -> int:
+        """Return how often a word of shared memory is written; 0 if that cannot be seen."""
+        refills = Refills()
+        with contextlib.suppress(MmcoreError), self._loaded(problem) as loaded:
+            for launch in emulated_runs(loaded, lambda translation: refills):
+                launch.write = len
+                execute(launch)
+        return refills.most
+
+    def _loaded(self, problem: Problem) -> LoadedKernel:
+        planned = plan(self._kernel, problem, self._config, self._device.properties)
+        compiled = compile_plan(planned, self._device.architecture)
+        if compiled.ptx not in self._modules:
+            module = self._device.load(compiled)
+            assert isinstance(module, EmulatedModule)
+            self._modules[compiled.ptx] = module
+        return LoadedKernel(planned, self._device, compiled, module=self._modules[compiled.ptx])
+
+    def tried(self, size: Size) -> Tried:
+        """Run one size with every access observed, and verify its product. Raises TimeLimit, and what planning does."""
+        self._seed = other_seed(self._seed)  # with one seed, the last rows and columns are of the same kind each time
+        cell = replace(size.cell(self._cell), seed=self._seed)
+        with self._loaded(size.problem) as loaded:
+            self._run.append(size.problem)
+            matrices = mixed_inputs(loaded, size.problem, self._seed)
+            run = partial(sanitized_run, loaded, quiet=True)
+            verified = verify_launches(loaded, size.problem, matrices, launch=run)
+        wrong = verified.verification if verified.verification and not verified.verification.verified else None
+        mismatch = f"{wrong.mismatch}; {wrong.extent}" if wrong else ""
+        return Tried(cell, size.why, *hazards_and_warnings(verified.violations), mismatch)

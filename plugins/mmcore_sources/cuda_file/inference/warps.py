@@ -1,0 +1,63 @@
+"""The guessed block of a kernel whose threads exchange values within warps: whole warps along x."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import re
+from collections.abc import Iterator
+
+from mmcore_cuda.cuda_source.tree import text_of, walk
+from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.geometry import Geometry
+from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, constant, parse_expression
+
+_WARP, _WARPGROUP, _MOST_THREADS = 32, 128, 1024
+_EXCHANGES = re.compile(
+    r"\b(?:__(?:shfl|ballot|any|all|match|reduce)\w*|__syncwarp|__activemask|warpSize|wmma::\w+|\w*mma_sync"
+    r"|tiled_partition<32>|(?:mma|wmma|shfl|vote|ldmatrix|redux)\.sync\b.*)"
+)
+_OF_WARPGROUPS = re.compile(r"\bwgmma\b")
+_THREADS = re.compile(r"(?i)threads|block_?(?:size|dim)")
+
+
+def block_of_warps(reader: Reader, body: Body) -> Geometry | None:
+    """Return whole warps along x if a kernel uses only x and exchanges values within warps; None for other kernels.
+
+    Their number is that of the threads that the source names or steps over, else the least one.
+    """
+    text = text_of(body.function.body)
+    of_warpgroups = _OF_WARPGROUPS.search(text) is not None
+    if body.thread_axes != {"x"} or not (of_warpgroups or _EXCHANGES.search(text)):
+        return None
+    least = _WARPGROUP if of_warpgroups else _WARP
+    numbers = [*_named(reader)] or [*_strides(reader, body)]
+    whole = [number for number in numbers if number % least == 0 and least <= number <= _MOST_THREADS]
+    what = "warpgroups" if of_warpgroups else "warps"
+    why = f"threads exchange values within {what} along x"
+    return Geometry((ast.Constant(max(whole, default=least)),), why, guessed=True)
+
+
+def _named(reader: Reader) -> Iterator[int]:
+    """Yield the values of the source's macros and constants that are named as numbers of threads."""
+    source = reader.source
+    names = {name for name, macro in source.macros.items() if macro.parameters is None} | {*source.constants}
+    for name in sorted(names | {*reader.names}):
+        if _THREADS.search(name):
+            with contextlib.suppress(Unreadable):
+                number = constant(reader.number(parse_expression(name)))
+                if number is not None:
+                    yield number
+
+
+def _strides(reader: Reader, body: Body) -> Iterator[int]:
+    """Yield the steps of the loops in which each thread begins at its own index."""
+    for node in walk(body.function.body):
+        if node.type != "assignment_expression" or text_of(node.children[1]) != "+=":
+            continue
+        begin = body.values.get(text_of(node.children[0]), [])[:1]
+        if any("threadIdx.x" in factor for value in begin for term in body.terms(value) for factor in term):
+            with contextlib.suppress(Unreadable):
+                number = constant(reader.number(node.children[2]))
+                if number is not None:
+                    yield number
