@@ -1,8 +1,9 @@
-"""Measuring of cells: in a worker process for each device, or in this process."""
+"""Measuring of cells: in worker processes, or in this process."""
 
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,8 @@ from mmcore.result import Result
 IN_PROCESS = "MMCORE_IN_PROCESS"
 """The environment variable that, set to 1, has everything done in the command's own process, for a debugger's sake."""
 
-_workers: dict[str, WorkerProcess] = {}
+_idle: defaultdict[str, list[WorkerProcess]] = defaultdict(list)  # by device
+_busy: list[WorkerProcess] = []
 
 
 def run(
@@ -29,7 +31,9 @@ def run(
     timeout: float | None = None,
     begun: Callable[[str], None] | None = None,
 ) -> Any:
-    """Call a function in the worker process of a device, and return its result.
+    """Call a function in a worker process of a device, and return its result.
+
+    Calls from several threads at the same time have a process each.
 
     The function "module:function" gets the open device, a :class:`~mmcore.measure.Phases`, and the JSON-ready
     arguments. ``begun`` is called with the name of each phase as it begins. A ``kernel`` that has no name is the last
@@ -40,10 +44,24 @@ def run(
     if kernel is not None or os.environ.get(IN_PROCESS) == "1":
         nameless = [] if kernel is None else [kernel]
         return call(device, target, [*arguments, *nameless], timeout, begun or (lambda phase: None))
-    worker = _workers.get(device)
-    if worker is None or not worker.alive:
-        worker = _workers[device] = WorkerProcess(device)
-    return worker.ask(target, list(arguments), timeout, begun)
+    worker = _taken(device)
+    try:
+        return worker.ask(target, list(arguments), timeout, begun)
+    finally:
+        _busy.remove(worker)
+        if worker.alive:
+            _idle[device].append(worker)
+
+
+def _taken(device: str) -> WorkerProcess:
+    """Return the last used idle worker process of a device, or a new one, as a busy one."""
+    while _idle[device]:
+        if (worker := _idle[device].pop()).alive:
+            break
+    else:
+        worker = WorkerProcess(device)
+    _busy.append(worker)
+    return worker
 
 
 def measure_cell(cell: Cell, begun: Callable[[str], None] | None = None, *, kernel: Kernel | None = None) -> Result:
@@ -70,6 +88,6 @@ def unfinished(cell: Cell, error: TimeLimit | DeviceLost) -> Result:
 
 def end_workers() -> None:
     """End every worker process. Later requests start new ones."""
-    for worker in _workers.values():
+    for worker in (*_busy, *(worker for workers in _idle.values() for worker in workers)):
         worker.end()
-    _workers.clear()
+    _idle.clear()

@@ -11,10 +11,8 @@ import pytest
 
 from mmcore.cell import Cell, Timing
 from mmcore.errors import ConstraintViolation, MmcoreError, Unsupported
-from mmcore.executor import measure_cell
 from mmcore.messages import visible
 from mmcore.result import Result
-from mmcore.verdict import judged
 from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_pytest.collection import Benchmark
 
@@ -49,8 +47,7 @@ class CellBenchmark:
     fixture: Any  # pytest-benchmark's fixture, whose timer is the clock
     clock: DeviceClock
     prefix: str  # of the test's line of progress
-    measure: Callable[[Cell], Result] = measure_cell
-    hazards: bool = True  # True to fail a kernel with a hazard
+    measure: Callable[[Cell], Result]  # returns the result, with hazards if these are looked for
     result: Result | None = None  # None before the call, and if the cell cannot be measured
     recorded: bool = False  # True if pytest-benchmark has the rounds
     duration: float = 0.0  # host seconds of set-up, call and teardown
@@ -59,10 +56,7 @@ class CellBenchmark:
         """Verify, measure and record the cell; fail a wrong one, skip one that the device's limits forbid."""
         __tracebackhide__ = True
         try:
-            result = self.measure(self.cell)
-            if self.hazards and result.verified:
-                result = judged(result, self.benchmark.kernel, "hazards")
-            self.result = result
+            self.result = result = self.measure(self.cell)
         except ConstraintViolation as violation:
             pytest.skip(visible("; ".join(violation.reasons)))
         except Unsupported as error:

@@ -152,16 +152,15 @@ def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
-    """Start the device's worker process before the first cell, or give all cells to the engine."""
+    """Start the device's worker process before the first cell, and prepare to measure all cells."""
     if (ours := _used(session.config)) and not session.config.option.collectonly:
         # The first cell reports any error.
         with contextlib.suppress(MmcoreError):
             ours.hold_device()
-            if ours.engine:
-                items = filter(_is_measured, session.items)
-                pairs = {item.nodeid: (_benchmark_of(item), _marker_of(item)) for item in items}
-                cells = {test: (ours.cell(*pair), pair[0].group) for test, pair in pairs.items()}
-                ours.engine.submit(cells, _journal_folder(ours))
+            items = filter(_is_measured, session.items)
+            pairs = {item.nodeid: (_benchmark_of(item), _marker_of(item)) for item in items}
+            cells = {test: (ours.cell(*pair), pair[0]) for test, pair in pairs.items()}
+            ours.measure_all(cells, _journal_folder(ours) if ours.engine else None)
     try:
         return (yield)
     except KeyboardInterrupt:

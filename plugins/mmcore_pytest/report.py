@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Measured: TypeAlias = tuple[Benchmark, Result]
 
-_PHASES = {"compile": "compiling", "verify": "verifying", "time": "timing"}
+_PHASES = {"compile": "compiling", "verify": "verifying", "time": "timing", "hazards": "looking for hazards"}
 _NAMES_COLUMNS = 34  # at most, of a kernel's name and its config's id on one line
 _LINE_COLUMNS = 30  # at most, of a config's line below the kernel's name
 _CSV_COLUMNS = """
@@ -177,6 +177,8 @@ def time_spent(used: Collection[CellBenchmark], missing: int) -> str:
     if places - {""}:
         workers = "1 worker" if len(places) == 1 else f"{len(places)} workers"
         return f"{cells} in {sum(durations):.1f} s on {workers}, in all {parts}"
+    if min(other) < 0:  # the next cells are measured while hazards are looked for
+        return f"{cells} in {sum(durations):.1f} s in two processes: {parts}"
     rest = f"everything else {sum(other):.1f} s (at most {1e3 * max(other):.0f} ms in a cell)"
     return f"{cells} in {sum(durations):.1f} s: {parts}, {rest}"
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mmcore.cell import Cell
-from mmcore.executor import end_workers, measure_cell, run
+from mmcore.executor import IN_PROCESS, end_workers, measure_cell, run
 from mmcore.executor.choose_device import chosen, device_name, device_properties
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.messages import visible
@@ -23,11 +26,13 @@ from mmcore_pytest.benchmark_internals import measures
 from mmcore_pytest.collection import Benchmark, Collection, find_benchmarks
 from mmcore_pytest.fixture import CellBenchmark, DeviceClock, options_of
 from mmcore_pytest.options import Selection
+from mmcore_pytest.verdicts import AHEAD, Verdicts, with_hazards
 
 if TYPE_CHECKING:
     from mmcore_pytest.measuring import Measuring
 
 _USUAL_SECONDS = 0.7  # device time of all rounds of a cell, without --benchmark-max-time
+_PATIENCE_SECONDS = 2.0  # until a terminal shows the awaited cell
 
 
 @dataclass
@@ -38,6 +43,7 @@ class Session:
     clock: DeviceClock = field(default_factory=DeviceClock)  # pytest-benchmark's timer
     items: int = 0  # number of tests that measure a cell
     benchmarks: dict[str, CellBenchmark] = field(default_factory=dict)  # the fixtures in use, by test
+    verdicts: Verdicts | None = None  # of cells that no engine measures and whose hazards count
     reported: set[str] = field(default_factory=set)  # tests that have finished
     interrupted: bool = False  # by Ctrl-C
     regressed: bool = False  # a cell is slower than --benchmark-compare-fail allows
@@ -133,11 +139,50 @@ class Session:
         begin = "" if last.partition("::")[0] == test.partition("::")[0] else "\n"
         count = len(self.benchmarks) + (test not in self.benchmarks)
         prefix = f"{begin}[{count}/{self.items}]"
-        measure = functools.partial(self.engine.result, test) if self.engine else measure_cell
-        cell = self.cell(benchmark, marker)
-        hazards = not self.selection.allow_hazards
-        self.benchmarks[test] = CellBenchmark(benchmark, cell, fixture, self.clock, prefix, measure, hazards)
+        cell, measure = self.cell(benchmark, marker), self._measure(test, benchmark)
+        self.benchmarks[test] = CellBenchmark(benchmark, cell, fixture, self.clock, prefix, measure)
         return self.benchmarks[test]
+
+    def _measure(self, test: str, benchmark: Benchmark) -> Callable[[Cell], Result]:
+        """Return the function that measures the cell of a test."""
+        if verdicts := self.verdicts:
+            return lambda cell: verdicts.result(test)
+        measure = functools.partial(self.engine.result, test) if self.engine else measure_cell
+        return measure if self.selection.allow_hazards else lambda cell: with_hazards(measure(cell), benchmark.kernel)
+
+    def measure_all(self, cells: Mapping[str, tuple[Cell, Benchmark]], folder: Path | None) -> None:
+        """Prepare to measure all cells, by test, in order; ``folder`` contains the journals of interrupted runs."""
+        if self.engine:
+            self.engine.submit({test: (cell, each.group) for test, (cell, each) in cells.items()}, folder)
+        elif not self.selection.allow_hazards and os.environ.get(IN_PROCESS) != "1":
+            kernels = {test: (cell, each.kernel) for test, (cell, each) in cells.items()}
+            self.verdicts = Verdicts(kernels, 0 if self.supports_timing else AHEAD, self._wait)
+
+    def _wait(self, test: str, future: Future[Result]) -> Result:
+        """Return a future's result; after two seconds, a terminal shows the awaited cell."""
+        if wait([future], _PATIENCE_SECONDS).done:
+            return future.result()
+        with self._shown(f" {self.benchmarks[test].benchmark.id}: verifying it, and looking for hazards"):
+            return future.result()
+
+    @contextlib.contextmanager
+    def _shown(self, text: str) -> Iterator[None]:
+        """Show a text behind the terminal's cursor, which stays where it is, and erase it at the end."""
+        terminal, capture = map(self.config.pluginmanager.get_plugin, ("terminalreporter", "capturemanager"))
+        if terminal is None or not (terminal.isatty and terminal.hasmarkup):
+            yield
+            return
+
+        def write(codes: str) -> None:
+            with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
+                print(end=codes, file=sys.stdout, flush=True)
+
+        # The cursor is saved and restored; between, a long line is cut instead of wrapped.
+        write(f"\x1b7\x1b[?7l{visible(text)}\x1b[?7h\x1b8")
+        try:
+            yield
+        finally:
+            write("\x1b[K")
 
     def hold_device(self) -> None:
         """Lock a device that supports timing until the end of this run; wait while another run uses it."""
@@ -162,6 +207,8 @@ class Session:
     def close(self) -> None:
         if "engine" in vars(self) and self.engine:
             self.engine.close(self.reported)
+        if self.verdicts:
+            self.verdicts.close()
         end_workers()
         if self.lock is not None:
             self.lock.release()

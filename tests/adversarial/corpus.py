@@ -46,6 +46,7 @@ from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, 
 from mmcore.api import cell
 from mmcore.executor.worker import opened
 from mmcore.kernel.arguments import Argument
+from mmcore.verdict import judged
 from mmcore_emulator.adapter.check import check_cell
 from tests.adversarial.launches import DECLARED
 
@@ -205,10 +206,15 @@ def corpus() -> Iterator[Adversary]:
         yield from map(Adversary, sorted((FOLDER / kind).glob("*.cu")))
 
 
-def run_verdict(kernel: Kernel, size: tuple[int, ...], device: str, timeout: float = 60.0) -> str:
-    """Return "verified", "out of time", or "wrong: " and the reason."""
+def run_verdict(one: Adversary, size: tuple[int, ...], device: str, timeout: float = 60.0) -> str:
+    """Return "verified", "out of time", or "wrong: " and the reason.
+
+    It covers the hazards of a wrong kernel; :func:`check_verdict` looks for those of the others.
+    """
     m, n, k = size
-    result = mmcore.run(kernel, m=m, n=n, k=k, device=device, timeout=timeout)
+    result = mmcore.run(one.kernel, m=m, n=n, k=k, device=device, timeout=timeout, hazards=False)
+    if result.verified and one.expected["run"] == "wrong":
+        result = judged(result, one.kernel, "hazards")
     if result.timed_out:
         return "out of time"
     return "verified" if result.verified else f"wrong: {'; '.join(result.failures())}"

@@ -27,7 +27,7 @@ def verdicts(one: Adversary, device: str) -> list[str]:
     found: list[str] = []
     # Inputs are random, so that a rare error may need more than one run.
     for size in one.sizes * (ATTEMPTS if one.expected["run"] == "wrong" else 1):
-        found.append(run_verdict(one.kernel, size, device))
+        found.append(run_verdict(one, size, device))
         if found[-1].startswith("wrong"):
             break
     return found

@@ -35,7 +35,7 @@ def grid(name: str, size: int, block: int, *, force: bool = False) -> Dim3:
 def test_claim_1_kernel00_covers_640_and_leaves_a_last_column_of_one_unwritten() -> None:
     assert grid("upc.kernel00", 640, 32) == Dim3(20, 20)
     assert grid("upc.kernel00", 641, 32, force=True) == Dim3(20, 20)
-    assert mmcore.run("upc.kernel00", 64, block=32, device="emulator").verified
+    assert mmcore.run("upc.kernel00", 64, block=32, device="emulator", hazards=False).verified
     result = mmcore.run("upc.kernel00", 65, block=32, device="emulator", force=True)
     assert result.verification is not None
     assert result.verification.mismatch is not None
@@ -45,7 +45,7 @@ def test_claim_1_kernel00_covers_640_and_leaves_a_last_column_of_one_unwritten()
 
 def test_claim_2_kernel01_takes_641_and_kernel10_leaves_its_memory() -> None:
     assert grid("upc.kernel01", 641, 32) == grid("upc.kernel10", 641, 32, force=True) == Dim3(21, 21)
-    assert mmcore.run("upc.kernel01", 65, block=32, device="emulator").verified
+    assert mmcore.run("upc.kernel01", 65, block=32, device="emulator", hazards=False).verified
     result = mmcore.run("upc.kernel10", 65, block=32, device="emulator", force=True)
     assert {(violation.kind, violation.array) for violation in result.violations} == {
         ("out-of-bounds-read", "A"),
@@ -59,7 +59,7 @@ def test_claim_3_kernel11s_first_try_drops_the_remainder_of_k() -> None:
     assert not result.verified
     counters = mmcore_emulator.profile("upc.kernel11_naive_guard", m=64, n=64, k=65, block=32, force=True).counters
     assert counters.fmas == 64 * 64 * 64, "one of 65 products of each element is left out"
-    assert mmcore.run("upc.kernel11", m=64, n=64, k=65, block=32, device="emulator").verified
+    assert mmcore.run("upc.kernel11", m=64, n=64, k=65, block=32, device="emulator", hazards=False).verified
 
 
 def test_claim_3_kernel11s_first_try_has_its_barrier_in_a_divergent_branch() -> None:
@@ -95,7 +95,7 @@ def test_claim_5_loads_and_operations_of_a_tile_step(block: int, loads: int, ope
         found = profile("hpsee.tiled", steps * block, block)
         assert found.counters.global_loads == loads * steps * found.blocks
         assert found.counters.flops == operations * steps * found.blocks
-    assert mmcore.run("hpsee.tiled", block, block=block, device="emulator").shared_bytes == shared
+    assert mmcore.run("hpsee.tiled", block, block=block, device="emulator", hazards=False).shared_bytes == shared
 
 
 @pytest.mark.parametrize("name", ["unsa.traditional", "unsa.tiled"])
@@ -109,7 +109,7 @@ def test_claim_6_a_block_of_2500_threads_is_refused_and_the_four_that_ran_are_ri
             assert (refused.exit_code, refused.stdout) == (2, "")
             assert f"{threads} threads" in refused.stderr
     for edge in (5, 10, 20, 25):
-        assert mmcore.run(name, 100, block=edge, device="emulator").verified
+        assert mmcore.run(name, 100, block=edge, device="emulator", hazards=False).verified
 
 
 def test_claim_7_kernel1_makes_2k_global_accesses_for_2k_flops_and_kernel2_a_32nd_of_them() -> None:

@@ -23,7 +23,7 @@ EVERY_COMMAND = (
     ("run", "upc.kernel00", *SMALL),
     ("bench-history", str(RESULTS.parent / "experiments")),
     ("check", "upc.kernel00", *SMALL),
-    ("conform", "hpsee.simple", "--device", "emulator"),
+    ("conform", "hpsee.simple", "--block", "16", "--device", "emulator"),
     ("doctor",),
     ("experiment", "--list"),
     ("explain", "upc.kernel10", "--size", "8", "--block", "8"),

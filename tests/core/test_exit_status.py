@@ -108,7 +108,7 @@ ANSWERS = (
     "return [object()]",
     "yield 1; raise KeyError('x')",
 )
-RUN = ("run", "upc.kernel11", *SMALL)
+RUN = ("run", "upc.kernel11", "--no-hazards", *SMALL)
 HOOKS = {
     "mmcore_kernels()": RUN,
     "mmcore_devices()": RUN,
@@ -118,7 +118,7 @@ HOOKS = {
     "mmcore_file_options()": RUN,
     "mmcore_notes(kernel)": ("show", "upc.kernel11"),
     "mmcore_hints(result)": RUN,
-    "mmcore_kernel_of_file(reference, taken)": ("run", "kernel.cu", *SMALL),
+    "mmcore_kernel_of_file(reference, taken)": ("run", "kernel.cu", "--no-hazards", *SMALL),
     "mmcore_presets()": ("experiment", "--list"),
 }
 

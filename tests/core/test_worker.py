@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -18,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from mmcore import DeviceError, Kernel, MmcoreError, NoDevice
+from mmcore import DeviceError, Kernel, MmcoreError, NoDevice, executor
 from mmcore.cell import Cell, Timing
 from mmcore.errors import (
     CompileError,
@@ -250,10 +252,13 @@ def test_an_answer_may_arrive_in_several_parts(tmp_path: Path) -> None:
 
 
 def test_the_time_limit_of_a_cell_that_failed_ends_no_later_one(tmp_path: Path) -> None:
-    process = worker()
+    process, begin = worker(), time.monotonic()
     with pytest.raises(MmcoreError, match="the driver is confused"):
-        measured(tmp_path, "raises", timeout=0.1)
-    time.sleep(1.3)  # the limit, and the second in which a device may stop a kernel itself
+        measured(tmp_path, "raises")
+    limit = max(0.1, time.monotonic() - begin)  # more than the second takes, which compiles nothing
+    with pytest.raises(MmcoreError, match="the driver is confused"):
+        measured(tmp_path, "raises", timeout=limit)
+    time.sleep(limit + 1.2)  # the limit, and the second in which a device may stop a kernel itself
     assert worker() == process
 
 
@@ -314,6 +319,19 @@ def test_an_interrupted_request_ends_its_worker(tmp_path: Path) -> None:
         measure_cell(cell(tmp_path, "hangs"), interrupt)
     assert eventually_gone(before)
     assert measured(tmp_path, "right").verified
+
+
+@pytest.mark.parametrize("phases", [["verify"], ["plan"], ["open", "plan", "verify"]], ids="-".join)
+def test_a_worker_that_reports_phases_without_end_is_stopped(
+    phases: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_client, "_GRACE_SECONDS", 0.0)
+    talking = object.__new__(WorkerProcess)
+    talking._connection, talking._patience = SimpleNamespace(sendall=len), 0.0  # type: ignore[assignment]
+    talking._lines = (json.dumps({"phase": phase}).encode() for phase in itertools.cycle(phases))
+    talking.end = lambda: None  # type: ignore[assignment]
+    with pytest.raises(TimeLimit, match=r"had not ended after 0\.1 s"):
+        talking.ask(DESCRIBE, [], 0.1)
 
 
 def test_a_worker_that_does_not_report_its_time_limit_is_killed(tmp_path: Path) -> None:
@@ -404,6 +422,20 @@ def test_the_path_of_a_worker_is_the_commands_own(tmp_path: Path, monkeypatch: p
         assert run("fragile:0", "here:describe")["name"] == "fragile:0"
     finally:
         end_workers()
+
+
+def test_calls_at_the_same_time_have_a_process_each(tmp_path: Path) -> None:
+    first, results = worker(), list[Result]()
+    busy = threading.Thread(target=lambda: results.append(measured(tmp_path, "hangs", timeout=3)))
+    busy.start()
+    while executor._idle["fragile:0"]:
+        time.sleep(0.01)
+    second = worker()
+    assert second != first
+    assert worker() == second
+    busy.join()
+    assert [result.timed_out for result in results] == [True]
+    assert worker() == second
 
 
 def test_a_forked_process_neither_has_nor_ends_its_parents_workers() -> None:

@@ -17,7 +17,7 @@ from mmcore.devices.base import Device
 from mmcore.errors import CompileError, InvalidKernel, MmcoreError
 from mmcore.planning.plan import Plan, plan
 from mmcore_cuda.binaries.code import UnreadableCode, machine_code_runs, read_cubin, read_ptx
-from mmcore_cuda.nvrtc.compilation import compile_source
+from mmcore_cuda.nvrtc.source_compilation import compile_source
 from mmcore_emulator.isa.architectures import ptx_runs
 from tests.command_line import install
 from tests.command_line import mmcore as command
@@ -112,7 +112,7 @@ def test_what_a_build_rule_makes_is_launched_with_its_shared_memory_and_null_poi
     trailing, begin = ", float* scratch, float* profile", "scratch == nullptr && profile == nullptr ? 0 : 1"
     module = made(device.architecture, trailing, begin)
     kernel = built(Binary(module.cubin, module.ptx, shared_bytes=1024, null_pointers=2))
-    result = mmcore.run(kernel, 33, device=device.name)
+    result = mmcore.run(kernel, 33, device=device.name, hazards=False)
     assert result.verified
     assert result.launched[0].entry == "product"
     assert (result.shared_bytes, result.registers) == (1024, module.functions["product"].registers)
@@ -254,4 +254,5 @@ def test_the_references_example_is_right(device: Device, monkeypatch: pytest.Mon
     monkeypatch.syspath_prepend(tmp_path)
     import acme_generated  # type: ignore[import-not-found]
 
-    assert mmcore.run(acme_generated.mmcore_kernels(), m=17, n=33, k=9, device=device.name).verified
+    kernel = acme_generated.mmcore_kernels()
+    assert mmcore.run(kernel, m=17, n=33, k=9, device=device.name, hazards=False).verified

@@ -14,11 +14,12 @@ import pytest
 from numpy.typing import NDArray
 
 import mmcore
-from mmcore import Config, DeviceProperties, Kernel, Space
+from mmcore import Config, DeviceProperties, Kernel, Result, Space
 from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import Device
 from mmcore.kernel.configs import resolve
 from mmcore.planning.plan import plan, resource_violations
+from mmcore.verdict import judged
 from mmcore_emulator.adapter.api import check, profile
 from mmcore_ladder import f32, f64
 from mmcore_tools.conform import conformance
@@ -45,11 +46,16 @@ def sizes(kernel: Kernel) -> dict[str, Any]:
     return {"m": n, "n": n, "k": n}
 
 
+def without_hazards(name: str, **launch: Any) -> Result:
+    """Return the result of a product whose code is also checked for hazards at a small size."""
+    return judged(mmcore.run(name, **launch, hazards=False), LADDER[name], "hazards")
+
+
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name in PARTS or "any" in name else ()) for name in RUNGS]
 )
 def test_each_rung_is_right(device: Device, name: str) -> None:
-    result = mmcore.run(name, **sizes(RUNGS[name]), device=device.name, seed=1)
+    result = mmcore.run(name, **sizes(RUNGS[name]), device=device.name, seed=1, hazards=False)
     assert result.verified, result.failures()
 
 
@@ -80,7 +86,7 @@ def test_nothing_is_found_where_c_is_small_and_k_is_split(name: str) -> None:
 def test_each_is_right_in_its_usual_configs(device: Device, name: str) -> None:
     for config in LADDER[name].usual_configs:
         n = LADDER[name].square_problem(65, config).n
-        result = mmcore.run(name, m=n, n=n, k=n, config=config.to_json(), device=device.name)
+        result = without_hazards(name, m=n, n=n, k=n, config=config.to_json(), device=device.name)
         assert result.verified, (config, result.failures())
 
 
@@ -119,7 +125,7 @@ def test_configs_of_a_space_are_right(name: str, place: str) -> None:
     configs = SPACES[name]
     config = configs[{"first": 0, "middle": len(configs) // 2, "last": -1}[place]]
     asked = {**whole_tiles(config), "config": config.to_json(), "device": "emulator", "seed": 1}
-    result = mmcore.run(name, **asked)
+    result = mmcore.run(name, **asked, hazards=False)
     assert result.verified, result.failures()
     found = check(name, **asked)
     assert (found.violations, found.warnings) == ((), ())
@@ -133,7 +139,7 @@ def test_configs_drawn_at_random_are_right_at_ragged_sizes(name: str) -> None:
     """Use sizes where tiles overhang the edges, and a long k with few tiles of C."""
     for config in random.Random(name).sample([resolve(declared) for declared in LADDER[name].configs], 3):
         for m, n, k in ((70, 45, 300), (16, 200, 1100)):
-            result = mmcore.run(name, m=m, n=n, k=k, config=config.to_json(), device="emulator", seed=1)
+            result = without_hazards(name, m=m, n=n, k=k, config=config.to_json(), device="emulator", seed=1)
             assert result.verified, (config.id, m, n, k, result.failures())
 
 
@@ -154,6 +160,7 @@ def test_each_conforms(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In few cases; the command tries all."""
     monkeypatch.setattr(conformance, "CAPABILITIES", ("9.0",))
     monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 5)
+    monkeypatch.setattr("mmcore_tools.conform.worker._CODE_WORK", 2.0)
     found = conform_kernel(name, "emulator", seed=1)
     assert found.conforms, found.failures
 

@@ -407,10 +407,14 @@ def test_the_time_of_a_run_is_split_by_phase() -> None:
         return SimpleNamespace(duration=duration, result=SimpleNamespace(phases=phases, place="") if phases else None)
 
     interrupted = used(0.0, compile=2.0, plan=0.5)
-    cells = [used(10.0, compile=1.0, verify=2.0, time=3.0, plan=1.0), used(1.5), interrupted]
+    cells = [used(10.0, compile=1.0, verify=2.0, time=3.0, plan=1.0, hazards=0.5), used(1.5), interrupted]
     assert time_spent(cells, 0) == (
-        "3 cells in 14.0 s: compiling 3.0 s, verifying 2.0 s, timing 3.0 s, "
-        "everything else 6.0 s (at most 4000 ms in a cell)"
+        "3 cells in 14.0 s: compiling 3.0 s, verifying 2.0 s, timing 3.0 s, looking for hazards 0.5 s, "
+        "everything else 5.5 s (at most 3500 ms in a cell)"
+    )
+    overlapping = [used(1.0, verify=2.0, hazards=0.5), used(3.0, verify=1.0, hazards=1.0)]
+    assert time_spent(overlapping, 0) == (
+        "2 cells in 4.0 s in two processes: compiling 0.0 s, verifying 3.0 s, timing 0.0 s, looking for hazards 1.5 s"
     )
     assert time_spent(cells[1:2], 1).startswith("1 cell, 1 of them not measured, in 1.5 s: compiling 0.0 s")
 

@@ -14,7 +14,7 @@ from click.testing import Result
 import mmcore
 from mmcore.cell import Cell
 from mmcore.registry import referenced_kernel, registry
-from mmcore_cuda.nvrtc.device_half import ExcludedCode
+from mmcore_cuda.nvrtc.device_code import ExcludedCode
 from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_sources.cuda_file.excluded_host_code import in_a_line, in_a_list, may_have_a_host_half
 from tests.command_line import install
@@ -265,7 +265,7 @@ def test_a_cell_of_a_file_is_reproduced_with_its_options() -> None:
 
 
 def test_python_takes_a_files_path() -> None:
-    result = mmcore.run("my.cu", m=5, n=7, k=9, device="emulator")
+    result = mmcore.run("my.cu", m=5, n=7, k=9, device="emulator", hazards=False)
     assert (result.verified, result.kernel) == (True, "file.my")
 
 
@@ -292,7 +292,7 @@ def test_a_package_is_made_of_a_file_with_the_headers_that_it_includes(folder: P
     exec((made / "mine.py").read_text(), declared)
     kernel = declared["mmcore_kernels"]().located(made)  # type: ignore[operator]
     assert (kernel.entry, kernel.arguments) == ("mul", ("A", "B", "C", "n"))
-    assert mmcore.run(kernel, 20, device="emulator").verified
+    assert mmcore.run(kernel, 20, device="emulator", hazards=False).verified
 
 
 def test_declared_kernels_are_inferred_as_they_are_declared() -> None:

@@ -101,14 +101,14 @@ def test_the_product_is_right_on_the_emulator(m: int, n: int, k: int) -> None:
 def test_the_product_is_right_at_any_size(size: int) -> None:
     """Compile for compute capability 8.0, as Triton uses stmatrix for 9.0, which the emulator lacks."""
     kernel = replace(declared(configs=[{**SMALL, "num_warps": 4}]), architecture="80")
-    assert mmcore.run(kernel, size, device="emulator", seed=1).verified
+    assert mmcore.run(kernel, size, device="emulator", seed=1, hazards=False).verified
 
 
 @needs_triton
 def test_leading_dimensions_are_arguments() -> None:
     kernel = registry().kernel("triton.matmul")
     assert kernel.strided
-    assert mmcore.run("triton.matmul", 32, device="emulator", lda=48, ldb=64, ldc=80).verified
+    assert mmcore.run("triton.matmul", 32, device="emulator", lda=48, ldb=64, ldc=80, hazards=False).verified
 
 
 @needs_triton
@@ -132,7 +132,7 @@ def test_only_sizes_that_16_divides_are_compiled_as_such() -> None:
 def test_a_whole_number_is_compiled_in() -> None:
     kernel = declared(arguments=("A", "B", "C", "m", "n", "k", 64, "ldb", "ldc"))
     assert kernel.arguments == ("A", "B", "C", "m", "n", "k", "ldb", "ldc")
-    assert mmcore.run(kernel, 64, device="emulator").verified
+    assert mmcore.run(kernel, 64, device="emulator", hazards=False).verified
 
 
 @needs_triton

@@ -59,6 +59,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CAPABILITIES", ("9.0",))
     monkeypatch.setattr("mmcore_tools.conform.cases.USUAL_WORK", 1 << 14)
     monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 12)
+    monkeypatch.setattr("mmcore_tools.conform.worker._CODE_WORK", 1.0)
 
 
 @pytest.fixture
@@ -108,6 +109,7 @@ def test_a_kernel_is_tested_at_the_sizes_that_its_code_asks_for(tmp_path: Path) 
 @pytest.mark.usefixtures("few")
 def test_a_kernel_with_known_bugs_fails_for_them_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_FORCED", 4)
+    monkeypatch.setattr("mmcore_tools.conform.worker._CODE_WORK", 1.0)
     found = conform_kernel(BUGGY, "emulator", seed=SEED)
     assert {each.property for each in found.failures} == {"known-bugs"}
     declared, *evidence = found.failures

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -91,14 +92,11 @@ def check_cell(
     return check
 
 
-def sanitized_run(
-    loaded: LoadedKernel, undefined: UndefinedValues | None = None, *, quiet: bool = False
-) -> list[Violation]:
+def sanitized_run(loaded: LoadedKernel, *, quiet: bool = False) -> list[Violation]:
     """Make a kernel's launches on the emulator with every access observed, and return what they did wrong.
 
-    There is one violation for each kind, array and line, with the number of threads or elements of C. ``undefined`` is
-    a domain of :func:`undefined_values` that several runs of the same code share, so that it is translated once.
-    With ``quiet``, what the kernel prints is dropped.
+    There is one violation for each kind, array and line, with the number of threads or elements of C. With ``quiet``,
+    what the kernel prints is dropped.
     """
     module, output, problem = loaded.module, loaded.buffers["C"], loaded.plan.problem
     assert isinstance(module, EmulatedModule)
@@ -108,7 +106,8 @@ def sanitized_run(
     shadows = GlobalShadows(min(dtype_named(problem.output).itemsize, *accesses), output.array, inputs)
     recorder = Recorder()
     never_written = [each.name for each in loaded.plan.workspaces.values() if each.content]
-    domain = undefined or undefined_values(problem)
+    # The marks of unwritten memory are NaN. Among integers, they are numbers like any other.
+    domain = _undefined_values(marked=not dtype_named(problem.output).is_integer)
     runs = emulated_runs(loaded, lambda translation: Checking(shadows, recorder, translation), domain)
     for number, (call, run) in enumerate(zip(loaded.launches, runs, strict=True)):
         (checking,) = run.observers
@@ -125,12 +124,10 @@ def sanitized_run(
     return mmcore_violations(recorder.violations) + _unwritten(problem, shadows.of(output.array))
 
 
-def undefined_values(problem: Problem) -> UndefinedValues:
-    """Return the domain that finds values in C that were never set.
-
-    The marks of unwritten memory are NaN. Among integers, they are numbers like any other.
-    """
-    return UndefinedValues(lambda array: array.label == "C", marked=not dtype_named(problem.output).is_integer)
+@functools.cache
+def _undefined_values(*, marked: bool) -> UndefinedValues:
+    """Return the domain that finds values in C that were never set; runs of the same code share its translation."""
+    return UndefinedValues(lambda array: array.label == "C", marked=marked)
 
 
 def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:

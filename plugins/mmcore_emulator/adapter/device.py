@@ -81,10 +81,16 @@ def parsed(ptx: str) -> Mapping[str, Function]:
     return parse(ptx)
 
 
-@functools.lru_cache(maxsize=8)
-def _translated(ptx: str, symbol: str, capability: tuple[int, int]) -> Translation:
-    """Return the translation of a function without variables in device memory, which many loads share."""
-    return translate(parsed(ptx)[symbol], capability=capability)
+@functools.lru_cache(maxsize=16)
+def _translated(
+    ptx: str,
+    symbol: str,
+    addresses: tuple[tuple[str, int], ...],
+    capability: tuple[int, int],
+    domain: ShadowDomain | None,
+) -> Translation:
+    """Return the translation of a function, which many loads share; ``addresses`` has its variables' by symbol."""
+    return translate(parsed(ptx)[symbol], dict(addresses), capability, domain)
 
 
 class EmulatedModule:
@@ -100,7 +106,6 @@ class EmulatedModule:
             self._functions = parsed(code.ptx)
         self._ptx = code.ptx
         self._module_memory = ModuleMemory(memory)
-        self._translations: dict[tuple[str, bool, ShadowDomain | None], Translation] = {}
         self._run_number = 0
         self._maps: dict[bytes, Array] = {}  # tensor maps that are passed by pointer, by their content
         # Of the last :meth:`run`: PTX instructions and results with unspecified bits, counted once per thread.
@@ -190,18 +195,9 @@ class EmulatedModule:
         return self._maps[content].base.to_bytes(8, "little")
 
     def _translation(self, call: BoundLaunch, domain: ShadowDomain | None) -> Translation:
-        key = call.function.symbol, call.launch.cooperative, domain
-        if key not in self._translations:
-            function = self.function(call)
-            addresses = self._module_memory.addresses(function, cooperative=call.launch.cooperative)
-            capability = self._properties.compute_capability
-            shared = domain is None and not addresses
-            self._translations[key] = (
-                _translated(self._ptx, key[0], capability)
-                if shared
-                else translate(function, addresses, capability, domain)
-            )
-        return self._translations[key]
+        addresses = self._module_memory.addresses(self.function(call), cooperative=call.launch.cooperative)
+        capability = self._properties.compute_capability
+        return _translated(self._ptx, call.function.symbol, tuple(addresses.items()), capability, domain)
 
     def timer(self, calls: Sequence[Call], *, cold: bool = False, refresh: Sequence[Refresh] = ()) -> None:
         return None
@@ -217,7 +213,6 @@ class EmulatedModule:
         return None
 
     def close(self) -> None:
-        self._translations.clear()
         for array in self._maps.values():
             self._memory.free(array)
         self._module_memory.close()

@@ -9,6 +9,7 @@ from typing import Any
 from mmcore.cell import Cell
 from mmcore.devices.violations import Violation
 from mmcore.kernel.arguments import SIZES
+from mmcore.kernel.sizes import size_text
 
 WORK = 4.0
 """The estimated seconds of an examination's runs by default; with an estimate, verdicts do not depend on the host."""
@@ -30,9 +31,7 @@ class Tried:
         return not self.violations and not self.mismatch
 
     def __str__(self) -> str:
-        cell = self.cell
-        gaps = [f", {name} = {value}" for name in ("lda", "ldb", "ldc") if (value := getattr(cell, name))]
-        return f"{cell.m}×{cell.n}×{cell.k}{''.join(gaps)}"
+        return size_text(vars(self.cell))
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON-ready values."""

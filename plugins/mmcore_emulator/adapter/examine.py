@@ -20,7 +20,7 @@ from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan, plan_cell
 from mmcore.verify.inputs import fresh_seed, other_seed
 from mmcore.verify.verify_launches import mixed_inputs, verify_launches
-from mmcore_emulator.adapter.check import sanitized_run, undefined_values
+from mmcore_emulator.adapter.check import sanitized_run
 from mmcore_emulator.adapter.code_sizes import CodeSizes, Size
 from mmcore_emulator.adapter.conversions import execute
 from mmcore_emulator.adapter.device import EmulatedModule, check_emulates, emulated_runs, parsed
@@ -103,7 +103,6 @@ class _Runs:
         self._estimated, self._budget = 0.0, work  # estimated seconds of the runs so far, and the most
         self._run: list[Problem] = []
         self._modules: dict[str, EmulatedModule] = {}  # by their PTX
-        self._undefined = undefined_values(planned.problem)
         functions = self._functions(planned).values()
         on_tensor_cores = any(effect(each).kind in _PRODUCTS for function in functions for each in function.body)
         self._sizes = CodeSizes(
@@ -225,7 +224,7 @@ class _Runs:
         with self._loaded(size.problem) as loaded:
             self._run.append(size.problem)
             matrices = mixed_inputs(loaded, size.problem, self._seed)
-            run = partial(sanitized_run, loaded, self._undefined, quiet=True)
+            run = partial(sanitized_run, loaded, quiet=True)
             verified = verify_launches(loaded, size.problem, matrices, launch=run)
         wrong = verified.verification if verified.verification and not verified.verification.verified else None
         mismatch = f"{wrong.mismatch}; {wrong.extent}" if wrong else ""

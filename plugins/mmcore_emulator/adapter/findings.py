@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,6 +12,7 @@ from mmcore.errors import MmcoreError, TimeLimit
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.problem import dtype_named
 from mmcore.planning.plan import plan
 from mmcore.registry import referenced_kernel
 from mmcore.result import Result
@@ -28,6 +28,8 @@ _SECONDS = 30.0
 _BASES = (32, 64, 128, 256, 512)
 # k has several tiles where that is allowed: a race around the loop over tiles needs two, a ring more than its stages.
 _DEPTHS = (4, 2, 1)
+_LEAST_K, _TURNS = 64, 4  # of a k that is deep enough: itself, and how often shared memory is filled
+_MOST_ELEMENTS = 1 << 16  # of a block's tile of C, which is kept in the registers of a multiprocessor
 _WORK, _MOST_WORK = 1 << 22, 1 << 24  # m·n·k of a product that is checked: usually at most, and at most
 
 
@@ -118,7 +120,7 @@ def _small_cell(result: Result, kernel: Kernel) -> Cell | None:
     cell = _emulated(result)
     config = kernel.config(**result.config)
     first = None
-    for smaller in sorted(_smaller(cell, kernel), key=lambda smaller: smaller.m * smaller.n * smaller.k > _WORK):
+    for smaller in _smaller(cell, kernel, _deep(result)):
         blocks = _blocks(smaller, kernel, config)
         if blocks is None:
             continue
@@ -138,27 +140,43 @@ def _blocks(cell: Cell, kernel: Kernel, config: Config) -> Dim3 | None:
     return None
 
 
-def _smaller(cell: Cell, kernel: Kernel) -> Iterator[Cell]:
+def _deep(result: Result) -> float:
+    """Return a k that makes a block fill its whole shared memory with A and B several times, as an estimate."""
+    product = result.cell.m * result.cell.n
+    edges = [2 * math.sqrt(min(product / launch.grid.size, _MOST_ELEMENTS)) for launch in result.launched]
+    row_bytes = [dtype_named(result.dtype).itemsize * edge for edge in edges]  # of the block's parts of A and B
+    held = (launch.shared_bytes / row for launch, row in zip(result.launched, row_bytes, strict=True))
+    return max(_LEAST_K, _TURNS * max(held))
+
+
+def _smaller(cell: Cell, kernel: Kernel, deep: float) -> Iterator[Cell]:
     """Yield the cell itself if its product is small, then smaller products, the smallest of each kind first.
 
-    Sizes keep their order and their remainders, or are divided by a power of two; gaps between rows stay as long.
+    Sizes keep their order and their remainders, or are divided by a power of two; gaps between rows stay as long. k is
+    the least one that is at least ``deep``, if the constraints allow one, and else as deep as they allow.
     """
     sizes = (cell.m, cell.n, cell.k)
     if max(sizes) <= _BASES[1]:
         yield cell
     ranks = [sum(size > other for other in set(sizes)) for size in sizes]
-    candidates = []
-    for base, depth in itertools.product(_BASES, _DEPTHS):
+    candidates: list[tuple[float, list[int]]] = []  # the elements of C, or infinity for the last ones; the sizes
+    for base in _BASES:
         m, n, k = (base * (1 + rank) for rank in ranks)
-        candidates.append([tiles + size % base for tiles, size in zip((m, n, depth * k), sizes, strict=True)])
+        depths = [depth * k for depth in _DEPTHS]
+        halves = (depths[0] >> shift for shift in range(depths[0].bit_length()))
+        enough = sorted(depth for depth in halves if depth >= deep)
+        for depth in dict.fromkeys([*enough, *depths]):
+            small = [tiles + size % base for tiles, size in zip((m, n, depth), sizes, strict=True)]
+            candidates.append((small[0] * small[1], small))
     divisor = math.gcd(*sizes) & -math.gcd(*sizes)  # the largest power of two
     while divisor:
-        candidates.append([size // divisor for size in sizes])
+        small = [size // divisor for size in sizes]
+        candidates.append((small[0] * small[1] if small[2] >= deep else math.inf, small))
         divisor //= 2
     problem = cell.problem(kernel)
     gaps = [problem.leading(matrix) - problem.packed.leading(matrix) for matrix in "ABC"]
-    for m, n, k in candidates:
+    for _, (m, n, k) in sorted(candidates, key=lambda candidate: (math.prod(candidate[1]) > _WORK, candidate[0])):
         if m * n * k <= _MOST_WORK:
-            small = replace(problem, m=m, n=n, k=k, lda=0, ldb=0, ldc=0)
-            lda, ldb, ldc = (small.leading(matrix) + gap if gap else 0 for matrix, gap in zip("ABC", gaps, strict=True))
+            packed = replace(problem, m=m, n=n, k=k, lda=0, ldb=0, ldc=0)
+            lda, ldb, ldc = (packed.leading(label) + gap if gap else 0 for label, gap in zip("ABC", gaps, strict=True))
             yield replace(cell, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc)
