@@ -36,6 +36,7 @@ def persistent(problem: Problem, config: Config, device: DeviceProperties) -> La
 def test_the_least_refused_size_follows_from_the_launch_rule(
     tmp_path: Path, declared: dict[str, Any], expected: str
 ) -> None:
-    made = kernel(tmp_path, **{"launch": covering, "constraints": []} | declared)
+    usual: dict[str, Any] = {"launch": covering, "constraints": []}
+    made = kernel(tmp_path, **usual | declared)
     base = made.problem(32, 32, 32)
     assert refused_size(made, made.usual_configs[0], DeviceProperties(), base) == expected
