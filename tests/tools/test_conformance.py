@@ -59,6 +59,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CAPABILITIES", ("9.0",))
     monkeypatch.setattr("mmcore_tools.conform.cases.USUAL_WORK", 1 << 14)
     monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 12)
+    monkeypatch.setattr("mmcore_tools.conform.cases._THOROUGH", 8)
     monkeypatch.setattr("mmcore_tools.conform.worker._CODE_WORK", 1.0)
 
 
@@ -73,6 +74,7 @@ def tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use products of several tiles, and one compute capability."""
     monkeypatch.setattr(module, "CAPABILITIES", ("9.0",))
     monkeypatch.setattr("mmcore_tools.conform.cases.USUAL_WORK", 1 << 18)
+    monkeypatch.setattr("mmcore_tools.conform.worker._CODE_WORK", 1.0)
 
 
 @pytest.fixture
