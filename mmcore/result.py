@@ -12,6 +12,7 @@ from mmcore.cell import Cell
 from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.geometry import Dim3
+from mmcore.messages import quoted
 from mmcore.timing import Time
 from mmcore.verify.outcome import Verification
 
@@ -239,9 +240,14 @@ class Result:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Result:
-        """Return the result that :meth:`to_json` wrote. Raises InvalidProblem if its version is another."""
+        """Return the result that :meth:`to_json` wrote.
+
+        Raises InvalidProblem if its version is another, or values by name are of another type.
+        """
         if values.get("schema") != SCHEMA:
             raise InvalidProblem(f"the result is of version {values.get('schema')}; this mmcore reads version {SCHEMA}")
+        for name, kinds in _BY_NAME.items():
+            _check_by_name(name, values.get(name, {}), kinds)
         return cls(
             cell=Cell.from_json(values["cell"]),
             **{name: values[name] for name in _PLAIN if name in values or name not in _NEW},
@@ -264,6 +270,17 @@ _PLAIN = (
     *("strided", "host_seconds", "supports_timing", "peak_flops", "figures", "phases"),
     *(_NEW := ("column_major", "alpha", "beta", "config_origin", "hazards", "place", "distributions", "conditions")),
 )
+
+# Attributes that contain values by name, and the types of these values.
+_BY_NAME = {"config": (bool, int, float, str, list), "figures": (int, float, type(None)), "phases": (int, float)}
+
+
+def _check_by_name(name: str, values: Any, kinds: tuple[type, ...]) -> None:
+    if not isinstance(values, Mapping):
+        raise InvalidProblem(f"the result's {name} must be an object, not {quoted(str(values))}")
+    for key, value in values.items():
+        if type(value) not in kinds:
+            raise InvalidProblem(f"the result's {name} cannot have the value {quoted(str(value))} of {key!r}")
 
 
 def _milliseconds(seconds: float | None) -> float | None:

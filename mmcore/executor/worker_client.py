@@ -47,15 +47,15 @@ class WorkerProcess:
         try:
             request = {"target": target, "arguments": arguments, "timeout": timeout}
             self._connection.sendall(json.dumps(request).encode() + b"\n")
-            phase = "start"
+            phase, planned = "start", False
             # Starting, and opening the device, have a time of their own: the limit is for what comes then.
             end = None if timeout is None else time.monotonic() + timeout + self._patience
             while "result" not in answer and "error" not in answer:
                 answer = self._next(end, phase, timeout)
                 if "phase" in answer:
                     phase = answer["phase"]
-                    if timeout is not None and phase == "plan":
-                        end = time.monotonic() + timeout + _GRACE_SECONDS
+                    if timeout is not None and phase == "plan" and not planned:
+                        end, planned = time.monotonic() + timeout + _GRACE_SECONDS, True
                     if begun is not None:
                         begun(phase)
         except OSError:
@@ -73,11 +73,13 @@ class WorkerProcess:
     def _next(self, end: float | None, phase: str, timeout: float | None) -> dict[str, Any]:
         """Return the next message. Raises TimeLimit if there is none in time, DeviceLost if there will be none."""
         for line in self._lines:
-            if line:
-                message: dict[str, Any] = json.loads(line)
+            message: dict[str, Any] = json.loads(line or b"{}")
+            if "result" in message or "error" in message:
                 return message
             if end is not None and time.monotonic() > end:
                 raise TimeLimit(f"the phase {phase!r} had not ended after {timeout:g} s")
+            if line:
+                return message
         raise DeviceLost(self._death())
 
     def _death(self) -> str:

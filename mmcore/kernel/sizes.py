@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from mmcore.errors import InvalidProblem
 from mmcore.messages import quoted
@@ -18,6 +19,12 @@ class Sizes(NamedTuple):
     m: int
     n: int
     k: int
+
+
+def size_text(sizes: Mapping[str, Any]) -> str:
+    """Return the size of a product as "5×7×3", followed by the leading dimensions that are not 0: ", lda = 9"."""
+    gaps = (f", {name} = {sizes[name]}" for name in ("lda", "ldb", "ldc") if sizes.get(name))
+    return f"{sizes['m']}×{sizes['n']}×{sizes['k']}{''.join(gaps)}"
 
 
 def parse_size(text: str) -> Sizes:

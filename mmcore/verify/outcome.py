@@ -61,8 +61,8 @@ class Mismatch:
             return "NaN"
         if abs(value) >= 1e9:
             return f"{value:.6g}"
-        forms = (f".{digits}f" for digits in range(6, 17))
-        exact = ".17g" if value else ".6f"
+        forms = (f"z.{digits}f" for digits in range(6, 17))
+        exact = ".17g" if value else "z.6f"
         return format(value, next((form for form in forms if _differ(form, self.expected, self.got)), exact))
 
     def to_json(self) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from mmcore.cli.source_quote import quoted
 from mmcore.executor import measure_cell
 from mmcore.executor.choose_device import chosen
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.sizes import size_text
 from mmcore.kernel_reference import KernelReference
 from mmcore.planning.plan import DEFAULT
 from mmcore.registry import registry
@@ -98,16 +99,10 @@ def report(result: Result, kernel: Kernel, hints: Sequence[str] = (), *, auto: b
         ("seed", "" if result.cell.seed is None else str(result.cell.seed)),
         ("verification", _verification(result)),
         ("hazards", result.hazards),
-        ("also tried", "\n".join(map(_size, result.sizes))),
+        ("also tried", "\n".join(f"{size_text(tried)}: {tried['why']}" for tried in result.sizes)),
         ("not executed", places(result.not_executed)),
     ]
     return [f"{kernel.name}: {kernel.title}\n", fields(rows), "", *_answer(result, hints, kernel)]
-
-
-def _size(tried: Mapping[str, Any]) -> str:
-    """Return a size that was tried, with its gaps between rows and its reason."""
-    gaps = (f", {name} = {tried[name]}" for name in ("lda", "ldb", "ldc") if tried.get(name))
-    return f"{tried['m']}×{tried['n']}×{tried['k']}{''.join(gaps)}: {tried['why']}"
 
 
 def conditions(values: Mapping[str, Any]) -> str:

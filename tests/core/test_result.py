@@ -241,6 +241,22 @@ def test_a_result_may_lack_what_brought_it_and_a_launch_may_say_more() -> None:
     assert Result.from_json(named.to_json()).distributions == named.distributions
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("config", [1], "the result's config must be an object, not '[1]'"),
+        ("config", {"TILE": {}}, "the result's config cannot have the value '{}' of 'TILE'"),
+        ("figures", "much", "the result's figures must be an object, not 'much'"),
+        ("figures", {"occupancy": "1"}, "the result's figures cannot have the value '1' of 'occupancy'"),
+        ("phases", {"compiling": True}, "the result's phases cannot have the value 'True' of 'compiling'"),
+    ],
+)
+def test_values_of_the_wrong_type_are_refused(name: str, values: object, message: str) -> None:
+    with pytest.raises(MmcoreError) as refused:
+        Result.from_json({**RESULT.to_json(), name: values})
+    assert str(refused.value) == message
+
+
 def test_of_several_launches_the_most_that_one_takes_counts() -> None:
     for launched in (RESULT.launched, RESULT.launched[::-1]):
         result = replace(RESULT, launched=launched)

@@ -21,9 +21,9 @@ from mmcore.kernel.problem import Problem
 from mmcore.verify import comparison, reference
 from mmcore.verify.comparison import sampled_rows, verify_product
 from mmcore.verify.elements import poison, widen
+from mmcore.verify.input_kinds import Kind
 from mmcore.verify.inputs import Matrices, draw
-from mmcore.verify.kinds import Kind
-from mmcore.verify.mixture import draw_mixed, draw_wide
+from mmcore.verify.mixed_inputs import draw_mixed, draw_wide
 from mmcore.verify.outcome import Mismatch, Verification
 from mmcore.verify.reference import suspect_rows
 from mmcore.verify.tolerance import hides_a_term, tolerance
@@ -506,6 +506,8 @@ def test_verifying_says_how_and_leaves_the_matrices_alone(regime: str) -> None:
         (-3e-39, 0.0, {}, "expected -3.0000000000000003e-39 - got 0.000000"),
         (2e-9, -2e-9, {}, "expected 0.000000002 - got -0.000000002"),
         (2.0, -2.0, {}, "expected 2.000000 - got -2.000000"),
+        (2.0, -0.0, {}, "expected 2.000000 - got 0.000000"),
+        (-1e-9, 2.0, {}, "expected 0.000000 - got 2.000000"),
         (1.0, 1e9, {}, "expected 1.000000 - got 1e+09"),
         (-1.5e12, 1.0, {}, "expected -1.5e+12 - got 1.000000"),
         (-999999999.5, 1.0, {}, "expected -999999999.500000 - got 1.000000"),

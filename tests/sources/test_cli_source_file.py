@@ -14,7 +14,7 @@ from click.testing import Result
 import mmcore
 from mmcore.cell import Cell
 from mmcore.registry import referenced_kernel, registry
-from mmcore_cuda.nvrtc.device_half import ExcludedCode
+from mmcore_cuda.nvrtc.device_code import ExcludedCode
 from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_sources.cuda_file.excluded_host_code import in_a_line, in_a_list, may_have_a_host_half
 from tests.command_line import install

@@ -20,6 +20,7 @@ from mmcore_emulator.isa.entries import (
     Entry,
     Execute,
     Family,
+    MemoryAccess,
     Opcode,
     OperandSpec,
 )
@@ -101,7 +102,9 @@ def _instruction(opcode: Opcode) -> Execute | None:
     combine = partial(_combine, operation, space, count)
     accumulate = partial(_accumulate, operation, space, count) if operation.accumulates else combine
     operands = (*result, OperandSpec("address"), *sources, *policy)
-    return Execute(combine if result else accumulate, operands, unread=accumulate)
+    numbers = operation.accumulates and operation.kind in ("f32", "f64", "s32", "u32") and count == 1
+    adds = MemoryAccess("add", space, NUMPY[operation.kind]) if numbers else None
+    return Execute(combine if result else accumulate, operands, unread=accumulate, adds=adds)
 
 
 def _places(atomic: Atomic, space: str, count: int, execution: Execution, address: list[Values]) -> list[Values]:

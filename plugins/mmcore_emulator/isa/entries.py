@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from mmcore_emulator.machine.barriers import BarrierKind
 from mmcore_emulator.numerics.types import DType, Values
+from mmcore_emulator.tensor_cores.arithmetic import Arithmetic
 
 Opcode: TypeAlias = tuple[str, ...]
 """The parts of an opcode, such as ("ld", "global", "f32")."""
@@ -41,6 +42,14 @@ class Compute:
     # Dependence of result bits on source bits: "and", "or", "xor", "not", "shift" (by the second source), "select" (by
     # the third); "" if each may depend on all.
     rule: str = ""
+    # The result as a polynomial of the sources, apart from rounding: "add", "sub", "mul", "fma", "neg", "copy" (a
+    # conversion), "div" (by a number that depends on no matrix), "dot4" (a sum of products of bytes), "pair" (two
+    # sources in the halves of a register, the second in the lower one). "bits" combines or moves bits, "select" is
+    # ``selp``. "" for a result that is no polynomial.
+    algebra: str = ""
+    unit: float = 0.0  # bound of the relative error of rounding the result; 0 if it is exact
+    halves: str = ""  # PTX type of the halves of the result; "" for one number
+    halves_of: str = ""  # PTX type of the halves of the sources, if they differ from the result's
 
     @property
     def operands(self) -> tuple[OperandSpec, ...]:
@@ -52,9 +61,17 @@ class Compute:
 class MemoryAccess:
     """A load or store of registers."""
 
-    kind: str  # "load" or "store"; the address is the first operand, the elements of a store are the second
+    kind: str  # "load", "store" or "add"; the address is the first operand, the elements of a store are the second
     space: str  # the memory, as in :meth:`~mmcore_emulator.machine.memory.address_spaces.AddressSpaces.load`
     dtype: DType  # type of the elements
+
+
+@dataclass(frozen=True)
+class MatrixProduct:
+    """A product of matrices in registers or shared memory."""
+
+    kind: Any  # its shape and types
+    arithmetic: Callable[[Capability], Arithmetic]  # the rounding of its sums
 
 
 @dataclass(frozen=True)
@@ -69,6 +86,11 @@ class Execute:
     memory: MemoryAccess | None = None  # the access, if the instruction does nothing else
     # Moves the first source between the lanes of a warp, if the instruction does nothing else.
     shuffle: Callable[..., Sequence[Values]] | None = None
+    # If it moves bytes as they are, and does nothing else to elements: the numbers of the operands whose bytes move,
+    # among those that are no results. Bytes that it loads move too.
+    moves: tuple[int, ...] | None = None
+    product: MatrixProduct | None = None  # the product of matrices that it computes
+    adds: MemoryAccess | None = None  # the elements in memory that it adds its second operand to
     # Returns ``run`` for a compute capability, for arithmetic that differs by architecture.
     bound: Callable[[Capability], Run] | None = None
 

@@ -84,11 +84,11 @@ def _access(opcode: Opcode) -> Execute | None:
 
     if opcode[0] != "st":
         operands = (OperandSpec("result", kind, count), address, *policy)
-        return Execute(load, operands, memory=MemoryAccess("load", space, dtype))
+        return Execute(load, operands, memory=MemoryAccess("load", space, dtype), moves=())
     if space in ("param", "const"):
         return None
     operands = (address, OperandSpec("source", kind, count), *policy)
-    return Execute(store, operands, memory=MemoryAccess("store", space, dtype))
+    return Execute(store, operands, memory=MemoryAccess("store", space, dtype), moves=(1,))
 
 
 def _move(opcode: Opcode) -> Move | None:

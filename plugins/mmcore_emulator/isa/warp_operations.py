@@ -27,7 +27,7 @@ EVERYBODY = Constant(int(EVERY_LANE))
 
 
 def _shuffle(compute: Callable[..., tuple[PerWarp, ...]]) -> Execute:
-    return replace(_execute(compute, ("b32", "u32", "u32", "u32"), "b32|pred"), shuffle=compute)
+    return replace(_execute(compute, ("b32", "u32", "u32", "u32"), "b32|pred"), shuffle=compute, moves=(0,))
 
 
 def _collective(opcode: Opcode) -> Execute | None:

@@ -37,7 +37,7 @@ class UndefinedValues:
     def merge(self, lanes: Values, new: Shadow, old: Shadow) -> Shadow:
         if new is None and old is None:
             return None
-        dtype = (old if new is None else new).dtype  # type: ignore[union-attr]
+        dtype = (old if new is None else new).dtype
         return known(np.where(lanes, resized(new, dtype), resized(old, dtype)))
 
     def resize(self, shadow: Shadow, dtype: DType) -> Shadow:
@@ -65,7 +65,7 @@ class UndefinedValues:
         parts = (shadow >> shadow.dtype.type(8 * size * number) for number in range(count))
         return [known(part.astype(f"u{size}")) for part in parts]
 
-    def compute(self, semantics: Compute) -> ComputeRule:
+    def compute(self, semantics: Compute, at: Instruction) -> ComputeRule:
         result = NUMPY[semantics.result]
         if result.itemsize > 8:
             return lambda values, shadows: None

@@ -91,6 +91,18 @@ class Fragment:
         lines = split_parts(np.take(held, self._places, axis=1), self.type).reshape(-1, *self._lines)
         return lines if self.along_rows else lines.swapaxes(-1, -2)
 
+    def arranged(self, elements: Values) -> Values:
+        """Return the matrices ``[W, rows, columns]`` of elements of any kind ``[W, registers, threads, parts]``."""
+        held = elements[:, : self.distinct].reshape(len(elements), -1, elements.shape[-1])
+        lines = np.take(held, self._places, axis=1).reshape(-1, *self._lines)
+        return lines if self.along_rows else lines.swapaxes(-1, -2)
+
+    def dealt(self, matrices: Values) -> Values:
+        """Return elements of any kind ``[W, registers, threads, parts]`` of matrices: the inverse of ``arranged``."""
+        lines = matrices if self.along_rows else matrices.swapaxes(-1, -2)
+        words = lines.reshape(-1, len(self._places), self._count(self.parts))
+        return np.take(words, self._words, axis=1)
+
     def pack(self, raw: Values) -> Registers:
         """Return the registers ``[W, threads]`` of raw elements ``[W, rows, columns]``: the inverse of ``unpack``."""
         lines = raw if self.along_rows else raw.swapaxes(-1, -2)

@@ -9,6 +9,7 @@ from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.kernel.arguments import SIZES
+from mmcore.kernel.sizes import size_text
 
 PROPERTIES = {
     "product": "every element that is written is within its tolerance",
@@ -41,9 +42,8 @@ class Case:
     thorough: bool = True
 
     def __str__(self) -> str:
-        cell = self.cell
-        gaps = f", lda {cell.lda}, ldb {cell.ldb}, ldc {cell.ldc}," if cell.lda else ""
-        return f"{cell.m}×{cell.n}×{cell.k}{gaps} with {self.config} ({self.why}){', forced' if cell.force else ''}"
+        forced = ", forced" if self.cell.force else ""
+        return f"{size_text(vars(self.cell))} with {self.config} ({self.why}){forced}"
 
     @property
     def size(self) -> tuple[int, ...]:

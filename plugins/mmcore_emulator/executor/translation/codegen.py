@@ -215,9 +215,14 @@ class CodeGenerator:
             run, results = semantics.unread, []
         at, mask = code.value(instruction), self._mask(instruction)
         code.lines.append(f"execution = Execution(machine, {mask}, {at})")
-        code.lines.append(f"results = {code.value(run)}({', '.join(('execution', *sources_given))})")
+        executed = f"results = {code.value(run)}({', '.join(('execution', *sources_given))})"
+        if results:
+            code.lines.append(executed)
         if self._shadows is not None:
             self._shadows.execute(instruction, semantics, sources_given, results)
+        if not results:
+            # The shadows of what it changes in memory depend on what was there.
+            code.lines.append(executed)
         for position, (register, kind) in enumerate(results):
             code.assign(instruction, register, f"results[{position}]", kind)
             if self._shadows is not None:

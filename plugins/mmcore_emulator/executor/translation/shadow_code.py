@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from mmcore_emulator.executor.translation.operand_code import NOWHERE, OperandCode
 from mmcore_emulator.isa.entries import Compute, Execute, Wait
@@ -12,8 +12,8 @@ from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.numerics.types import NUMPY, DType, Values
 from mmcore_emulator.ptx.instructions import Instruction, Operand, Register
 
-Shadow: TypeAlias = Values | None
-"""The second value of a register, as lanes; None for the default of most registers."""
+Shadow: TypeAlias = Any
+"""The second value of a register, of a type that the domain chooses; None for the default of most registers."""
 Operands: TypeAlias = Sequence[Sequence[Values]]
 Shadows: TypeAlias = Sequence[Sequence[Shadow]]
 ComputeRule: TypeAlias = Callable[[Sequence[Values], Sequence[Shadow]], Shadow]
@@ -31,7 +31,7 @@ class ShadowDomain(Protocol):
     def unset(self, dtype: DType) -> Shadow:
         """Return the shadow of a register of that type that was never written to."""
 
-    def compute(self, semantics: Compute) -> ComputeRule:
+    def compute(self, semantics: Compute, at: Instruction) -> ComputeRule:
         """Return the rule of an instruction that computes from registers alone."""
 
     def execute(self, semantics: Execute) -> ExecuteRule | None:
@@ -73,7 +73,7 @@ class ShadowCode:
             self._code.lines.append("shadow = None")
             return
         defined = " and ".join(f"{shadow} is None" for shadow in registers)
-        rule = self._code.value(self._domain.compute(semantics))
+        rule = self._code.value(self._domain.compute(semantics, instruction))
         call = f"{rule}(({', '.join(sources)},), ({', '.join(shadows)},))"
         self._code.lines.append(f"shadow = None if {defined} else {call}")
 
@@ -94,8 +94,8 @@ class ShadowCode:
             if spec.role in ("source", "both", "address", "tensor"):
                 parts = operand if isinstance(operand, tuple) else (operand,)
                 shadows.append(f"[{', '.join(map(self._code.shadow, parts))}]")
-        inputs = f"[{', '.join(sources)}], [{', '.join(shadows)}]"
-        self._code.lines.append(f"shadows = {self._code.value(rule)}(execution, {inputs}, results)")
+        inputs = f"[{', '.join(sources)}], [{', '.join(shadows)}], {'results' if results else '()'}"
+        self._code.lines.append(f"shadows = {self._code.value(rule)}(execution, {inputs})")
 
     def move(self, instruction: Instruction, target: Operand, source: Operand, kind: str) -> None:
         """Write ``shadows = …`` for ``mov``, before its registers change."""

@@ -212,7 +212,8 @@ def permuted_by_mode(selectors: tuple[int, ...]) -> Function:
 
 def _exact() -> Iterator[tuple[str, Compute]]:
     for opcode, compute, sources, result in _fields():
-        yield opcode, Compute(compute, sources, result)
+        moves = opcode.partition(".")[0] in ("bfe", "bfi", "prmt", "shf", "lop3")
+        yield opcode, Compute(compute, sources, result, algebra="bits" if moves else "")
     yield from _by_table_and_predicate()
 
 

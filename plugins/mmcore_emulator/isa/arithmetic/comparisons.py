@@ -156,13 +156,14 @@ def _as_numbers(truth: Values, kind: str) -> Values:
 def _selections() -> Iterator[tuple[str, Compute]]:
     """Yield ``selp`` and ``slct`` with their opcodes."""
     for kind in _SELECTED:
-        yield (
-            f"selp.{kind}",
-            Compute(lambda a, b, chosen: np.where(chosen, a, b), (kind, kind, "pred"), kind, rule="select"),
-        )
+        yield f"selp.{kind}", Compute(_chosen, (kind, kind, "pred"), kind, rule="select", algebra="select")
         yield f"slct.{kind}.s32", Compute(_of_sign, (kind, kind, "s32"), kind)
         yield f"slct.{kind}.f32", Compute(_of_sign, (kind, kind, "f32"), kind)
         yield f"slct.ftz.{kind}.f32", Compute(lambda a, b, c: _of_sign(a, b, flushed(c)), (kind, kind, "f32"), kind)
+
+
+def _chosen(a: Values, b: Values, chosen: Values) -> Values:
+    return np.where(chosen, a, b)
 
 
 def _of_sign(a: Values, b: Values, c: Values) -> Values:

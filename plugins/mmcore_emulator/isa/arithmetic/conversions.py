@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -17,6 +18,7 @@ from mmcore_emulator.isa.arithmetic.float_operations import (
     joined_halves,
     saturated,
     then,
+    unit_of,
     without_negative,
 )
 from mmcore_emulator.isa.entries import Compute, Effect, Entry, Family, Function
@@ -58,13 +60,28 @@ def conversion(modifiers: tuple[str, ...]) -> Compute | None:
         return None
     if to.endswith("x2") or of.endswith("x2"):
         return _of_pairs(how, to, of)
-    plain = Compute(_plain(how, to, of), (of,), "b32" if to == "tf32" else to)
+    algebra, unit = _polynomial(how, to, of)
+    plain = Compute(_plain(how, to, of), (of,), "b32" if to == "tf32" else to, algebra=algebra, unit=unit)
     if "ftz" in how:
         way = next((part for part in how if part[0] == "r"), "rn")
         flushed = flushing("cvt", plain, nearest=way[:2] == "rn")
         assert flushed is not None
         plain = flushed
     return plain
+
+
+def _polynomial(how: list[str], to: str, of: str) -> tuple[str, float]:
+    """Return the algebra of a conversion, and the bound of its rounding."""
+    way = next((part for part in how if part in ("rna", "rn", "rz", "rm", "rp")), "")
+    if {"sat", "relu", *_WHOLE} & set(how) or (to[0] in "su" and of[0] not in "su"):
+        return "", 0.0
+    if to[0] in "su":
+        return "copy", 0.0
+    if of[0] in "su":
+        exact = int(of[1:]) - (of[0] == "s") <= (53 if to == "f64" else FORMATS[to].precision)
+        return "copy", 0.0 if exact else unit_of(to, way)
+    precisions = {"f64": 53, **{kind: each.precision for kind, each in FORMATS.items()}}
+    return "copy", unit_of(to, way) if precisions[to] < precisions[of] else 0.0
 
 
 def _plain(how: list[str], to: str, of: str) -> Function:
@@ -207,18 +224,20 @@ def _of_pairs(how: list[str], to: str, of: str) -> Compute:
     """Return a conversion of pairs; the first operand is the upper half."""
     if of in ("e4m3x2", "e5m2x2"):
         widened = partial(_from_octets, of.removesuffix("x2"))
-        return Compute(
-            then(partial(in_halves, without_negative, NUMPY["f16"]), widened) if "relu" in how else widened,
-            ("b16",),
-            "b32",
-        )
+        if "relu" in how:
+            return Compute(then(partial(in_halves, without_negative, NUMPY["f16"]), widened), ("b16",), "b32")
+        return Compute(widened, ("b16",), "b32", algebra="copy", halves="f16", halves_of=of.removesuffix("x2"))
+    half, bounded = to.removesuffix("x2"), "relu" not in how
+    unit = unit_of(half, "rz" if "rz" in how else "rn") if bounded else 0.0
+    pair = partial(Compute, algebra="pair" if bounded else "", unit=unit, halves=half)
     if to in ("e4m3x2", "e5m2x2"):
-        narrow = partial(_octet, to.removesuffix("x2"), "relu" in how)
+        narrow = partial(_octet, half, "relu" in how)
         if of == "f32":
-            return Compute(lambda high, low: (narrow(high) << np.uint16(8)) | narrow(low), ("f32", "f32"), "b16")
-        return Compute(lambda pair: _packed_octets(in_halves(narrow, NUMPY["f16"], pair)), ("b32",), "b16")
-    one = _plain(how, to.removesuffix("x2"), of)
-    return Compute(lambda high, low: joined_halves(one(low), one(high)), ("f32", "f32"), "b32")
+            return pair(lambda high, low: (narrow(high) << np.uint16(8)) | narrow(low), ("f32", "f32"), "b16")
+        packed = then(_packed_octets, partial(in_halves, narrow, NUMPY["f16"]))
+        return replace(pair(packed, ("b32",), "b16"), algebra="copy" if bounded else "", halves_of="f16")
+    one = _plain(how, half, of)
+    return pair(lambda high, low: joined_halves(one(low), one(high)), ("f32", "f32"), "b32")
 
 
 def _packed_octets(pair: Values) -> Values:

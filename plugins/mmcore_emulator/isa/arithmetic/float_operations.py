@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -16,7 +17,7 @@ import numpy as np
 from mmcore_emulator.isa.entries import Compute, Entry, Family, Function
 from mmcore_emulator.numerics import floats
 from mmcore_emulator.numerics.floats import LEAST_NORMAL, flushed
-from mmcore_emulator.numerics.rounding import DIRECTIONS, EXACT, directed
+from mmcore_emulator.numerics.rounding import DIRECTIONS, EXACT, FORMATS, directed
 from mmcore_emulator.numerics.types import NUMPY, DType, Values
 
 _SUM = r"(rn\.)?(ftz\.)?(sat\.)?f16(x2)?|(rn\.)?bf16(x2)?|(r[nzmp]\.)?(ftz\.)?(sat\.)?f32|(r[nzmp]\.)?f64"
@@ -36,6 +37,7 @@ _FORMS = {
     "testp": r"(finite|infinite|number|notanumber|normal|subnormal)\.(f32|f64)",
 }
 _OPERANDS = {"fma": 3, "mad": 3, "rcp": 1, "sqrt": 1, "neg": 1, "abs": 1, "testp": 1}
+_ALGEBRA = {name: name for name in ("add", "sub", "mul", "div", "fma", "neg")} | {"mad": "fma"}
 _LEAST_HALF = np.float16(2.0**-14)
 Exact: TypeAlias = Callable[..., tuple[Values, Values]]
 # From here on, 24 bits with an unbounded exponent round up to 2^-126; a bounded one does so from 2^-126 - 2^-150 on.
@@ -53,19 +55,29 @@ def float_operation(name: str, modifiers: tuple[str, ...]) -> Compute | None:
     if kind.endswith("x2"):
         one = float_operation(name, (*parts, kind.removesuffix("x2")))
         assert one is not None
-        return Compute(partial(in_halves, one.compute, NUMPY[one.result]), ("b32",) * len(one.sources), "b32")
+        pair = partial(in_halves, one.compute, NUMPY[one.result])
+        return replace(one, compute=pair, sources=("b32",) * len(one.sources), result="b32", halves=one.result)
     count = _OPERANDS.get(name, 2)
     if name == "testp":
         return Compute(_TESTS[parts[0]], (kind,), "pred")
     way = next((part for part in parts if part in ("rn", *DIRECTIONS)), "rn")
-    semantics = Compute(_rounded(name, kind, way, parts), (kind,) * count, kind)
+    bounded = not {"sat", "relu"} & set(parts)
+    algebra, unit = (_ALGEBRA.get(name, ""), unit_of(kind, way)) if bounded else ("", 0.0)
+    semantics = Compute(_rounded(name, kind, way, parts), (kind,) * count, kind, algebra=algebra, unit=unit)
+    if algebra == "neg":
+        semantics = replace(semantics, unit=0.0)
     if "ftz" in parts:
         semantics = _flushing(name, semantics, way)
     if "sat" in parts:
-        semantics = Compute(then(saturated, semantics.compute), semantics.sources, kind)
+        semantics = replace(semantics, compute=then(saturated, semantics.compute))
     if "relu" in parts:
-        semantics = Compute(then(without_negative, semantics.compute), semantics.sources, kind)
+        semantics = replace(semantics, compute=then(without_negative, semantics.compute))
     return semantics
+
+
+def unit_of(kind: str, way: str = "rn") -> float:
+    """Return the bound of the relative error of rounding a normal number to a floating-point type."""
+    return float(2.0 ** (-FORMATS[kind].precision if kind != "f64" else -53)) * (1 if way in ("rn", "rna") else 2)
 
 
 def _rounded(name: str, kind: str, way: str, parts: list[str]) -> Function:
@@ -96,9 +108,7 @@ _FUSED_SUMS: dict[str, Function] = {
 
 def _flushing(name: str, plain: Compute, way: str) -> Compute:
     if plain.result == "f16":
-        return Compute(
-            lambda *numbers: flushed_half(plain.compute(*map(flushed_half, numbers))), plain.sources, plain.result
-        )
+        return replace(plain, compute=lambda *numbers: flushed_half(plain.compute(*map(flushed_half, numbers))))
     flushed = flushing(name, plain, nearest=way == "rn")
     assert flushed is not None
     return flushed
@@ -214,7 +224,7 @@ def flushing(name: str, plain: Compute, *, nearest: bool = True) -> Compute | No
             result = np.where(least & short, np.copysign(np.float32(0), result), result)
         return flushed(result)
 
-    return Compute(compute, plain.sources, plain.result)
+    return replace(plain, compute=compute)
 
 
 def _falls_short(high: Values, low: Values, *, nearest: bool) -> Values:

@@ -212,10 +212,21 @@ def dot_product_of_two(first: int, a: Values, b: Values, c: Values) -> Values:
     return np.asarray(sum((part(a, number, 16) * part(b, first + number, 8) for number in range(2)), c))
 
 
+def _algebra(opcode: str) -> str:
+    """Return the polynomial of integer arithmetic whose result has all its bits; "" for none."""
+    name, *parts = opcode.split(".")
+    if name in ("mul", "mad", "mul24", "mad24"):
+        return ("fma" if name.startswith("mad") else "mul") if parts[0] in ("lo", "wide") else ""
+    plain = len(parts) == 1 and not parts[0].endswith("x2")
+    return {"add": "add", "sub": "sub", "neg": "neg", "dp4a": "dot4"}.get(name, "") if plain or name == "dp4a" else ""
+
+
 def _exact() -> Iterator[tuple[str, Compute]]:
     rules = {"shl": "shift", "shr": "shift", **{name: name for name in ("and", "or", "xor", "not")}}
     for opcode, compute, sources, result in _wrapping():
-        yield opcode, Compute(compute, sources, result, rule=rules.get(opcode.partition(".")[0], ""))
+        rule = rules.get(opcode.partition(".")[0], "")
+        algebra = "bits" if rule else _algebra(opcode)
+        yield opcode, Compute(compute, sources, result, rule=rule, algebra=algebra)
     yield from _with_carries()
 
 

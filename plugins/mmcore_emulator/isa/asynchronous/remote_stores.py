@@ -43,7 +43,7 @@ def _remote(opcode: Opcode) -> Execute | None:
         if count * dtype.itemsize > _LARGEST:
             return None
         operands = (OperandSpec("address"), OperandSpec("source", match["kind"], count), OperandSpec("address"))
-        return Execute(partial(_send, _space(match), dtype, None), operands)
+        return Execute(partial(_send, _space(match), dtype, None), operands, moves=(1,))
     if match := _REDUCTION.fullmatch(name):
         kind, operation = match["kind"], atomic_operation(frozenset((match["name"], match["kind"])))
         if operation is None or (kind == "u64" and match["name"] != "add"):

@@ -36,6 +36,7 @@ def _copies(opcode: Opcode) -> Execute | None:
         _copy,
         (OperandSpec("address"), OperandSpec("address"), OperandSpec("source", "u32"), *further),
         required=3 + policy,
+        moves=(),
     )
 
 

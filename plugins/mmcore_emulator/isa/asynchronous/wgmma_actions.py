@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mmcore_emulator.isa.asynchronous.wgmma_operands import WgmmaKind, chunk_addresses, decode, parse_wgmma
-from mmcore_emulator.isa.entries import Capability, Effect, Entry, Execute, Family, Opcode, OperandSpec, Run, nothing
+from mmcore_emulator.isa.entries import (
+    Capability,
+    Effect,
+    Entry,
+    Execute,
+    Family,
+    MatrixProduct,
+    Opcode,
+    OperandSpec,
+    Run,
+    nothing,
+)
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Committed, Issued, Transfer, Waited
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
@@ -36,11 +48,14 @@ def _product(opcode: Opcode) -> Execute | None:
     constants = (OperandSpec("source", "s32"),) * (4 if kind.transposable else 2)
     operands = (registers, a, b, OperandSpec("source", "pred"), *constants)
 
-    def bound(capability: Capability) -> Run:
+    def arithmetic(capability: Capability) -> Arithmetic:
         types = kind.a, kind.b, kind.accumulator
-        return partial(_multiplied, kind, arithmetic_of(capability, "wgmma", *types, kind.k, saturate=kind.saturates))
+        return arithmetic_of(capability, "wgmma", *types, kind.k, saturate=kind.saturates)
 
-    return Execute(None, operands, required=4, bound=bound)
+    def bound(capability: Capability) -> Run:
+        return partial(_multiplied, kind, arithmetic(capability))
+
+    return Execute(None, operands, required=4, bound=bound, product=MatrixProduct(kind, arithmetic))
 
 
 def _commit(execution: Execution) -> None:
@@ -61,61 +76,72 @@ def _multiplied(
     scale_d: list[Values],
     *constants: list[Values],
 ) -> Sequence[Values]:
-    machine, mask, at = execution
-    in_registers = len(a) > 1
-    settings = dict(
-        zip(
-            kind.operands(in_registers)[4:],
-            (int(constant[0].view(np.int32).item()) for constant in constants),
-            strict=True,
-        )
-    )
-    left = wgmma_a(kind.a)
+    groups, settings = WarpGroups(execution), scales(kind, len(a) > 1, constants)
+    held = wgmma_d(kind.n, kind.accumulator)
+    sums = values(held.unpack([groups.rows(each) for each in d]), kind.accumulator)
+    if len(a) > 1:
+        matrix_a = wgmma_a(kind.a).unpack([groups.rows(each) for each in a])
+    else:
+        matrix_a = groups.matrix(kind, a[0], _ROWS, kind.a, settings.get("trans_a", 0))
+    matrix_b = groups.matrix(kind, b[0], kind.n, kind.b, settings.get("trans_b", 0))
+    numbers_a = values(matrix_a, kind.a) * settings.get("scale_a", 1)
+    numbers_b = values(matrix_b, kind.b).swapaxes(1, 2) * settings.get("scale_b", 1)
+    c = np.where(groups.one(scale_d[0])[:, np.newaxis, np.newaxis], sums, 0)
+    product = multiply_add(numbers_a, numbers_b, c, arithmetic)
+    return [groups.lanes(register) for register in held.pack(bits_of(product, kind.accumulator))]
 
-    def compute(taking: Flags, *rows: NDArray[np.generic]) -> list[NDArray[np.generic]]:
-        """Compute the products of warpgroups: four warps each."""
-        per_block = machine.warps.per_block
-        padded = -(-per_block // _WARPS) * _WARPS
 
-        def grouped(warps: NDArray[np.generic]) -> NDArray[np.generic]:
-            padded_warps = warps.reshape(-1, per_block, 32)
-            if padded != per_block:
-                padded_warps = np.pad(padded_warps, ((0, 0), (0, padded - per_block), (0, 0)))
-            return padded_warps.reshape(-1, _WARPS * 32)
+def scales(kind: WgmmaKind, in_registers: bool, constants: Sequence[Sequence[Values]]) -> dict[str, int]:
+    """Return the constants of a product by their names: "scale_a", "scale_b", "trans_a", "trans_b"."""
+    numbers = (int(constant[0].view(np.int32).item()) for constant in constants)
+    return dict(zip(kind.operands(in_registers)[4:], numbers, strict=True))
 
-        active = np.logical_or.reduce(grouped(taking), axis=1)
-        # All executing threads have the same descriptors.
-        one = np.arange(np.count_nonzero(active)), grouped(taking)[active].argmax(axis=1)
-        count = kind.registers
-        operands = [grouped(warps)[active] for warps in rows]
-        sums = values(wgmma_d(kind.n, kind.accumulator).unpack(operands[:count]), kind.accumulator)
-        first = operands[count:]
-        blocks = np.repeat(np.arange(len(active) * _WARPS // padded), padded // _WARPS)[active]
-        lanes = grouped(machine.warps.lane_numbers)[active] if machine.observers else None
-        if in_registers:
-            matrix_a = left.unpack(first[: len(a)])
-        else:
-            matrix_a = _matrix(
-                machine, at, mask, kind, first[0][one], blocks, _ROWS, kind.a, settings.get("trans_a", 0), lanes
-            )
-        descriptor, added = first[len(a)][one], first[len(a) + 1][one]
-        matrix_b = _matrix(
-            machine, at, mask, kind, descriptor, blocks, kind.n, kind.b, settings.get("trans_b", 0), lanes
-        )
-        numbers_a = values(matrix_a, kind.a) * settings.get("scale_a", 1)
-        numbers_b = values(matrix_b, kind.b).swapaxes(1, 2) * settings.get("scale_b", 1)
-        c = np.where(added[:, np.newaxis, np.newaxis], sums, 0)
-        product = multiply_add(numbers_a, numbers_b, c, arithmetic)
-        packed = wgmma_d(kind.n, kind.accumulator).pack(bits_of(product, kind.accumulator))
-        results = []
-        for register in packed:
-            every = np.zeros((len(active), _WARPS * 32), register.dtype)
-            every[active] = register
-            results.append(every.reshape(-1, padded, 32)[:, :per_block].reshape(-1, 32))
-        return results
 
-    products: Sequence[Values] = machine.warps.together(compute, [*d, *a, *b, *scale_d], mask)
-    return products
+class WarpGroups:
+    """The warpgroups that execute an instruction: four warps each."""
+
+    def __init__(self, execution: Execution) -> None:
+        self._execution, machine = execution, execution.machine
+        self._per_block = machine.warps.per_block
+        self._padded = -(-self._per_block // _WARPS) * _WARPS
+        taking = self._grouped(machine.batch.spread(execution.mask))
+        self.active: Flags = np.logical_or.reduce(taking, axis=1)
+        self._first = np.arange(np.count_nonzero(self.active)), taking[self.active].argmax(axis=1)
+        blocks = np.arange(len(self.active) * _WARPS // self._padded)
+        self._blocks = np.repeat(blocks, self._padded // _WARPS)[self.active]
+
+    def _grouped(self, values: Values) -> NDArray[np.generic]:
+        warps = self._execution.machine.warps.rows(values).reshape(-1, self._per_block, 32)
+        if self._padded != self._per_block:
+            warps = np.pad(warps, ((0, 0), (0, self._padded - self._per_block), (0, 0)))
+        return warps.reshape(-1, _WARPS * 32)
+
+    def on(self, machine: Machine) -> WarpGroups:
+        """Return the same groups on another machine of the same lanes, which is not observed."""
+        other = copy(self)
+        other._execution = self._execution._replace(machine=machine)
+        return other
+
+    def rows(self, values: Values) -> Values:
+        """Return values of lanes as rows of the groups that execute the instruction, ``[G, 128]``."""
+        return self._grouped(values)[self.active]
+
+    def one(self, values: Values) -> Values:
+        """Return the value of one thread of each group, for values that all its threads share, ``[G]``."""
+        return np.asarray(self.rows(values)[self._first])
+
+    def lanes(self, rows: Values) -> Values:
+        """Return rows ``[G, 128]`` as values of lanes, with zeros in other lanes: the inverse of :meth:`rows`."""
+        every = np.zeros((len(self.active), _WARPS * 32), rows.dtype)
+        every[self.active] = rows
+        warps = every.reshape(-1, self._padded, 32)[:, : self._per_block].reshape(-1, 32)
+        return self._execution.machine.warps.lanes(warps)
+
+    def matrix(self, kind: WgmmaKind, descriptor: Values, rows: int, type: str, transposed: int) -> NDArray[np.generic]:
+        """Return the raw elements ``[G, rows, k]`` of matrices in shared memory, by their descriptors as lanes."""
+        machine, mask, at = self._execution
+        lanes = self.rows(np.arange(machine.batch.lanes).reshape(machine.batch.shape)) if machine.observers else None
+        return _matrix(machine, at, mask, kind, self.one(descriptor), self._blocks, rows, type, transposed, lanes)
 
 
 def _report_fetches(machine: Machine, at: Instruction, lanes: Integers, chunks: Integers) -> None:

@@ -10,11 +10,21 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mmcore_emulator.isa.entries import Capability, Effect, Entry, Execute, Family, Opcode, OperandSpec, Run
+from mmcore_emulator.isa.entries import (
+    Capability,
+    Effect,
+    Entry,
+    Execute,
+    Family,
+    MatrixProduct,
+    Opcode,
+    OperandSpec,
+    Run,
+)
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.warps import PerWarp
 from mmcore_emulator.numerics.types import Values
-from mmcore_emulator.tensor_cores.arithmetic import arithmetic_of
+from mmcore_emulator.tensor_cores.arithmetic import Arithmetic, arithmetic_of
 from mmcore_emulator.tensor_cores.elements import bits_of, values
 from mmcore_emulator.tensor_cores.fragments import Fragment, Matrix, Shape, fragment
 from mmcore_emulator.tensor_cores.summation import multiply_add
@@ -111,12 +121,14 @@ def sound_types(kind: MmaKind) -> bool:
 def product(kind: MmaKind, k: int) -> Execute:
     """Return the semantics of a product whose sums have at most ``k`` terms in one step."""
 
-    def bound(capability: Capability) -> Run:
+    def arithmetic(capability: Capability) -> Arithmetic:
         types = kind.a, kind.b, kind.accumulator
-        arithmetic = arithmetic_of(capability, "mma", *types, k, c_type=kind.c, saturate=kind.satfinite)
-        return partial(_multiplied, kind, partial(multiply_add, arithmetic=arithmetic))
+        return arithmetic_of(capability, "mma", *types, k, c_type=kind.c, saturate=kind.satfinite)
 
-    return Execute(None, _operands(kind), bound=bound)
+    def bound(capability: Capability) -> Run:
+        return partial(_multiplied, kind, partial(multiply_add, arithmetic=arithmetic(capability)))
+
+    return Execute(None, _operands(kind), bound=bound, product=MatrixProduct(kind, arithmetic))
 
 
 def exact_product(kind: MmaKind, multiply: Multiply) -> Execute:

@@ -63,8 +63,8 @@ def _matrices(opcode: Opcode) -> Execute | None:
         return None
     address, registers = OperandSpec("address"), OperandSpec("source" if store else "result", count=move.count)
     if store:
-        return Execute(partial(_store_matrices, move), (address, registers))
-    return Execute(partial(_load_matrices, move), (registers, address))
+        return Execute(partial(_store_matrices, move), (address, registers), moves=(1,))
+    return Execute(partial(_load_matrices, move), (registers, address), moves=())
 
 
 def _load_matrices(move: MatrixMove, execution: Execution, address: list[Values]) -> Sequence[Values]:
@@ -113,7 +113,7 @@ def _move_effect(name: str, verb: str) -> Effect:
     return Effect("matrix move", verb, verb == "writes", members="all", step=name)
 
 
-_TRANSPOSED = Execute(_transpose, (OperandSpec("result"), OperandSpec("source")))
+_TRANSPOSED = Execute(_transpose, (OperandSpec("result"), OperandSpec("source")), moves=(0,))
 FAMILY = Family(
     "Matrices that a warp moves",
     (

@@ -137,6 +137,7 @@ class _Copy:
     words: list[Values]
     mask: Mask | None
     at: Instruction
+    memory: AddressSpaces
 
 
 class ThreadCopies:
@@ -149,9 +150,16 @@ class ThreadCopies:
         #: Groups that each lane has committed.
         self.committed: Values = np.zeros((1,) * 6, np.int64)
 
-    def send(self, address: Values, words: list[Values], mask: Mask | None, at: Instruction) -> None:
-        """Add copies under way."""
-        self._copies.append(_Copy(self.committed, address, words, mask, at))
+    def send(
+        self,
+        address: Values,
+        words: list[Values],
+        mask: Mask | None,
+        at: Instruction,
+        memory: AddressSpaces | None = None,
+    ) -> None:
+        """Add copies under way, to the batch's own memory by default."""
+        self._copies.append(_Copy(self.committed, address, words, mask, at, memory or self._memory))
 
     def commit(self, mask: Mask | None) -> None:
         """Commit the copies of these lanes as a group."""
@@ -168,7 +176,7 @@ class ThreadCopies:
                 continue
             lanes = _both(self._batch, copy.mask, mask, going)
             if lanes is None or lanes.count:
-                self._memory.store("shared", copy.address, copy.words, _WORD, lanes, copy.at)
+                copy.memory.store("shared", copy.address, copy.words, _WORD, lanes, copy.at)
             if lanes is not None:
                 rest = self._batch.spread(copy.mask) & ~self._batch.spread(lanes)
                 if rest.any():

@@ -104,7 +104,8 @@ def _bulk(opcode: Opcode) -> Execute | None:
     merge = merge_of(copy.reduction, copy.kind, copy.target) if copy.kind else None
     if copy.kind and merge is None:
         return None
-    return Execute(partial(to_global if copy.target == "global" else to_shared, copy, merge), copy.specs)
+    moves = None if copy.reduction else ()
+    return Execute(partial(to_global if copy.target == "global" else to_shared, copy, merge), copy.specs, moves=moves)
 
 
 def _commit(execution: Execution) -> None:

@@ -1,0 +1,219 @@
+"""The shadow domain of a proof: elements of a finite field beside the values that depend on matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from mmcore_emulator.executor.translation.shadow_code import ComputeRule, ExecuteRule
+from mmcore_emulator.isa.entries import Capability, Compute, Execute
+from mmcore_emulator.isa.table import effect
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.machine import Execution, Machine
+from mmcore_emulator.numerics.types import NUMPY, DType, Values
+from mmcore_emulator.proof import polynomials
+from mmcore_emulator.proof.accumulation import ADDRESS, accumulated
+from mmcore_emulator.proof.bits import moved_bits
+from mmcore_emulator.proof.planes import TokenMemory
+from mmcore_emulator.proof.products import multiplied
+from mmcore_emulator.proof.values import PLANES, Bytes, Elements, Parts, Shadow, Table
+from mmcore_emulator.ptx.instructions import Instruction
+
+_ONE = (1,) * 6
+_WRITES = "writes what is no sum of products"
+
+
+class FieldDomain:
+    """The meaning of instructions on elements of the field.
+
+    Attributes:
+        table: the elements that memory holds.
+        memory: the tokens of memory.
+        paths: reasons why the proof holds only for the path that was taken, in the order of their discovery.
+        roundings: the first instruction that rounds an element, by the bound of its relative error.
+    """
+
+    def __init__(self, capability: Capability) -> None:
+        self.capability = capability
+        self.table = Table()
+        self.memory = TokenMemory()
+        self.paths: list[int] = []
+        self.roundings: dict[float, Instruction] = {}
+
+    def unset(self, dtype: DType) -> Shadow:
+        return None
+
+    def resize(self, shadow: Shadow, dtype: DType) -> Shadow:
+        if isinstance(shadow, Elements) or shadow is None or dtype.kind == "b":
+            return shadow
+        held = self.table.bytes(shadow, np.dtype("u1") if isinstance(shadow, Parts) else shadow.planes[0].dtype)
+        if dtype.kind == "i":
+            return self.table.elements_of(held, f"s{8 * held.planes[0].itemsize}")
+        return self.table.bytes(held, dtype)
+
+    def pack(self, shadows: Sequence[Shadow], dtype: DType) -> Shadow:
+        return Parts(tuple(shadows)) if any(shadow is not None for shadow in shadows) else None
+
+    def unpack(self, shadow: Shadow, count: int) -> Sequence[Shadow]:
+        if isinstance(shadow, Elements):
+            shadow = self.table.bytes_of(shadow)
+        size = shadow.planes[0].dtype if isinstance(shadow, Bytes) else NUMPY["b32"]
+        return self.table.parts(shadow, count, size)
+
+    def merge(self, lanes: Values, new: Shadow, old: Shadow) -> Shadow:
+        if new is None and old is None:
+            return None
+        if isinstance(new, Parts) and isinstance(old, Parts | None):
+            olds = old.parts if old else (None,) * len(new.parts)
+            if len(olds) == len(new.parts):
+                return Parts(tuple(self.merge(lanes, one, other) for one, other in zip(new.parts, olds, strict=True)))
+        if isinstance(new, Elements | None) and isinstance(old, Elements | None):
+            kinds = {each.kind for each in (new, old) if each is not None}
+            if len(kinds) == 1:
+                return _merged(lanes, new, old, kinds.pop())
+        dtype = next(each.planes[0].dtype for each in self._as_bytes(new, old) if each is not None)
+        zeros = (np.zeros(_ONE, dtype),) * PLANES
+        planes = [zeros if each is None else self.table.bytes(each, dtype).planes for each in (new, old)]
+        return Bytes(tuple(np.where(lanes, one, other) for one, other in zip(*planes, strict=True)))
+
+    def _as_bytes(self, *shadows: Shadow) -> list[Bytes | None]:
+        given = next((each for each in shadows if isinstance(each, Bytes)), None)
+        dtype = given.planes[0].dtype if given else NUMPY["b32"]
+        return [None if each is None else self.table.bytes(each, dtype) for each in shadows]
+
+    def branch(self, machine: Machine, mask: Mask | None, at: Instruction, shadow: Shadow) -> None:
+        self.depends(machine, mask, "branch", "branches by a value of a matrix", at, shadow)
+
+    def depends(
+        self, machine: Machine, mask: Mask | None, kind: str, text: str, at: Instruction, shadow: Shadow
+    ) -> None:
+        """Note that the path, or an address, depends on a value of lanes."""
+        if shadow is None:
+            return
+        lanes = self.table.dependent(shadow)
+        if (lanes & (True if mask is None else mask.lanes)).any():
+            self.path(kind, text, at)
+
+    def path(self, kind: str, text: str, at: Instruction) -> None:
+        """Note a reason why the proof holds only for the path that was taken."""
+        number = self.table.reason(kind, text, at)
+        if number not in self.paths:
+            self.paths.append(number)
+
+    def compute(self, semantics: Compute, at: Instruction) -> ComputeRule:
+        rules: dict[str, Callable[..., Shadow]] = {
+            "bits": moved_bits,
+            "select": _selected,
+            "pair": polynomials.paired,
+            "dot4": polynomials.dot_product,
+        }
+        polynomial = polynomials.in_parts if semantics.halves else polynomials.whole
+        rule = rules.get(semantics.algebra, polynomial if semantics.algebra and not semantics.also else None)
+        if semantics.unit:
+            self.roundings.setdefault(semantics.unit, at)
+        return partial(rule or polynomials.opaque, self.table, semantics, at)
+
+    def execute(self, semantics: Execute) -> ExecuteRule | None:
+        if semantics.moves is not None:
+            return partial(self._moved, semantics)
+        if semantics.product is not None:
+            return partial(multiplied, self, semantics.product)
+        if semantics.adds is not None:
+            return partial(accumulated, self, semantics)
+        return self._opaque
+
+    def _moved(
+        self,
+        semantics: Execute,
+        execution: Execution,
+        operands: Sequence[Sequence[Values]],
+        shadows: Sequence[Sequence[Shadow]],
+        results: Sequence[Values],
+    ) -> Sequence[Shadow]:
+        """Execute an instruction that moves bytes on the tokens of each plane."""
+        machine, mask, at = execution
+        assert semantics.moves is not None
+        assert semantics.run is not None
+        data = set(semantics.moves)
+        for number, given in enumerate(shadows):
+            for shadow in given if number not in data else ():
+                self.depends(machine, mask, "address", ADDRESS, at, shadow)
+        held = {
+            number: [
+                None if shadow is None else self.table.bytes(shadow, value.dtype)
+                for shadow, value in zip(shadows[number], operands[number], strict=True)
+            ]
+            for number in data
+        }
+        moved: list[Sequence[Values]] = []
+        for rank, of_plane in enumerate(self.memory.machines(machine)):
+            given_operands = [
+                [_plane(each, value, rank) for each, value in zip(held[number], values, strict=True)]
+                if number in data
+                else values
+                for number, values in enumerate(operands)
+            ]
+            moved.append(semantics.run(execution._replace(machine=of_plane), *given_operands) or ())
+        shadows_of: list[Shadow] = []
+        for number, value in enumerate(results):
+            planes = tuple(_bits(plane[number]) for plane in moved)
+            shadows_of.append(Bytes(planes) if value.dtype.kind != "b" and any(each.any() for each in planes) else None)
+        return shadows_of
+
+    def _opaque(
+        self,
+        execution: Execution,
+        operands: Sequence[Sequence[Values]],
+        shadows: Sequence[Sequence[Shadow]],
+        results: Sequence[Values],
+    ) -> Sequence[Shadow]:
+        """Return opaque results of an instruction without a meaning in the field."""
+        given = [shadow for several in shadows for shadow in several if shadow is not None]
+        machine, mask, at = execution
+        if given and effect(at).writes:
+            for shadow in given:
+                self.depends(machine, mask, "opaque", _WRITES, at, shadow)
+        if not given:
+            return [None] * len(results)
+        return [polynomials.opaque_of(self.table, at, given, _kind(value)) for value in results]
+
+
+def _plane(held: Bytes | None, value: Values, rank: int) -> Values:
+    return np.zeros(_ONE, value.dtype) if held is None else held.planes[rank].view(value.dtype)
+
+
+def _bits(values: Values) -> Values:
+    return values.view(np.dtype(f"u{values.itemsize}")) if values.dtype.itemsize <= 8 else values
+
+
+def _kind(value: Values) -> str:
+    return "pred" if value.dtype.kind == "b" else f"u{8 * min(value.itemsize, 8)}"
+
+
+def _merged(lanes: Values, new: Elements | None, old: Elements | None, kind: str) -> Elements:
+    """Return ``new`` in some lanes, ``old`` elsewhere; the lanes of None depend on no matrix."""
+    nothing = Elements(polynomials.ZEROS, np.zeros(()), kind, np.ones((), np.bool_))
+    one, other = new or nothing, old or nothing
+    return polynomials.chosen(lanes, one, other)
+
+
+def _selected(
+    table: Table, semantics: Compute, at: Instruction, values: Sequence[Values], shadows: Sequence[Shadow]
+) -> Shadow:
+    """Return the second values of ``selp``: one of two, by a predicate."""
+    if shadows[2] is not None and table.dependent(shadows[2]).any():
+        given = [shadow for shadow in shadows if shadow is not None]
+        return polynomials.opaque_of(table, at, given, semantics.result, "selects by a value of a matrix")
+    one, other = shadows[0], shadows[1]
+    if one is None and other is None:
+        return None
+    if isinstance(one, Elements | None) and isinstance(other, Elements | None):
+        kinds = {each.kind for each in (one, other) if each is not None}
+        if len(kinds) == 1:
+            return _merged(values[2], one, other, kinds.pop())
+    dtype = NUMPY[semantics.result]
+    zeros = Bytes((np.zeros(_ONE, f"u{dtype.itemsize}"),) * PLANES)
+    two = [zeros if each is None else table.bytes(each, dtype) for each in (one, other)]
+    return Bytes(tuple(np.where(values[2], *pair) for pair in zip(two[0].planes, two[1].planes, strict=True)))

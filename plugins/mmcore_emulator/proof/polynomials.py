@@ -1,0 +1,205 @@
+"""Arithmetic on elements of the field, with bounds of the rounding errors.
+
+Each element x̂ that a kernel computes for a polynomial x has |x̂ − x| ≤ e·|x|, where |x| is the sum of the magnitudes of
+all terms (Higham, Accuracy and Stability of Numerical Algorithms, chapter 3): a sum has the larger bound of its terms,
+and a product (1 + e)(1 + f) − 1; each rounding multiplies by 1 + u. Overflow and underflow are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mmcore_emulator.isa.entries import Compute
+from mmcore_emulator.numerics.types import NUMPY, Values
+from mmcore_emulator.proof import field
+from mmcore_emulator.proof.values import Elements, Parts, Shadow, Table
+from mmcore_emulator.ptx.instructions import Instruction
+
+ZEROS = field.zeros(())
+
+
+def whole(
+    table: Table, semantics: Compute, at: Instruction, values: Sequence[Values], shadows: Sequence[Shadow]
+) -> Shadow:
+    """Return the second value of an instruction that computes one number."""
+    kind = _kind(semantics.result)
+    if semantics.algebra == "copy" and kind[0] in "su":
+        return _converted(table, semantics, at, values, shadows, kind)
+    return _computed(table, semantics, at, values, shadows, semantics.sources, kind)
+
+
+def in_parts(
+    table: Table, semantics: Compute, at: Instruction, values: Sequence[Values], shadows: Sequence[Shadow]
+) -> Shadow:
+    """Return the second value of an instruction that computes with both halves of registers."""
+    kind = semantics.halves_of or semantics.halves
+    split = [table.parts(shadow, 2, value.dtype) for shadow, value in zip(shadows, values, strict=True)]
+    results = []
+    for number in range(2):
+        halves = [_half(value, number) for value in values]
+        given = [parts[number] for parts in split]
+        kinds = (kind,) * len(halves)
+        made = _computed(table, semantics, at, halves, given, kinds, semantics.halves)
+        results.append(made if any(each is not None for each in given) else None)
+    return Parts(tuple(results))
+
+
+def paired(
+    table: Table, semantics: Compute, at: Instruction, values: Sequence[Values], shadows: Sequence[Shadow]
+) -> Shadow:
+    """Return the second value of two numbers that are converted into one register, the second in the lower half."""
+    one = replace(semantics, algebra="copy")
+    parts = [
+        None if shadow is None else _computed(table, one, at, [value], [shadow], [kind], semantics.halves)
+        for value, shadow, kind in zip(values, shadows, semantics.sources, strict=True)
+    ]
+    return Parts((parts[1], parts[0]))
+
+
+def dot_product(
+    table: Table, semantics: Compute, at: Instruction, values: Sequence[Values], shadows: Sequence[Shadow]
+) -> Shadow:
+    """Return the second value of ``dp4a``: a number plus the products of four pairs of bytes."""
+    a, b, total = semantics.sources
+    result = table.resolved(shadows[2], values[2], total)
+    kinds = [f"{kind[0]}8" for kind in (a, b)]
+    split = [table.parts(shadow, 4, value.dtype) for shadow, value in zip(shadows[:2], values[:2], strict=True)]
+    for number in range(4):
+        factors = [
+            table.resolved(parts[number], _part(value, number, 1).view(NUMPY[kind]), kind)
+            for parts, value, kind in zip(split, values[:2], kinds, strict=True)
+        ]
+        result = combined("fma", [*factors, result], 0.0, total)
+    return result
+
+
+def opaque(
+    table: Table, semantics: Compute, at: Instruction, values: Sequence[Values], shadows: Sequence[Shadow]
+) -> Shadow:
+    """Return an opaque result."""
+    given = [shadow for shadow in shadows if shadow is not None]
+    return opaque_of(table, at, given, _kind(semantics.result))
+
+
+def opaque_of(
+    table: Table, at: Instruction, given: Sequence[Shadow], kind: str, text: str = "computes no sum of products"
+) -> Shadow:
+    """Return an opaque result in the lanes where one of the sources depends on a matrix."""
+    lanes = np.logical_or.reduce(np.broadcast_arrays(*(table.dependent(shadow) for shadow in given)))
+    if not lanes.any():
+        return None
+    reason = np.where(lanes, np.int32(table.reason("opaque", text, at)), np.int32(0))
+    for shadow in given:
+        if isinstance(shadow, Elements) and shadow.reason is not None:
+            reason = np.where(shadow.reason != 0, shadow.reason, reason)
+    return Elements(ZEROS, np.zeros(()), kind, ~lanes, reason)
+
+
+def _computed(
+    table: Table,
+    semantics: Compute,
+    at: Instruction,
+    values: Sequence[Values],
+    shadows: Sequence[Shadow],
+    kinds: Sequence[str],
+    result: str,
+) -> Elements | None:
+    if semantics.algebra == "div" and shadows[1] is not None and table.dependent(shadows[1]).any():
+        made = opaque_of(table, at, [each for each in shadows if each is not None], result)
+        assert made is None or isinstance(made, Elements)
+        return made
+    kinds = [_kind(kind) for kind in kinds]
+    operands = [table.resolved(*each) for each in zip(shadows, values, kinds, strict=True)]
+    return combined(semantics.algebra, operands, semantics.unit, result)
+
+
+def _converted(
+    table: Table, semantics: Compute, at: Instruction, values: Sequence[Values], shadows: Sequence[Shadow], kind: str
+) -> Shadow:
+    """Return the second value of a conversion between integer types, which moves bytes unless it extends a sign."""
+    (shadow,), source = shadows, semantics.sources[0]
+    of, to = NUMPY[source].itemsize, NUMPY[kind].itemsize
+    if shadow is None or isinstance(shadow, Elements):
+        if shadow is not None and of > to and table.size(shadow) > to:
+            return opaque_of(table, at, [shadow], kind, "cuts off bits of a value of a matrix")
+        return _computed(table, semantics, at, values, shadows, semantics.sources, kind)
+    low = table.bytes(shadow, np.dtype(f"u{min(of, to)}"))
+    if source[0] == "s" and to > of:
+        return table.elements_of(low, source)
+    return table.bytes(low, NUMPY[kind])
+
+
+def combined(algebra: str, operands: Sequence[Elements], unit: float, kind: str) -> Elements:
+    """Return the result of a polynomial of elements, none of which is only known."""
+    if algebra in ("mul", "fma", "div"):
+        a, b, *rest = operands
+        if algebra == "div":
+            b = replace(b, residues=field.inverse(b.residues), magnitude=b.magnitude and field.inverse(b.magnitude))
+        error = a.error + b.error + a.error * b.error
+        residues, magnitude = _products(a, b, *rest)
+        if rest:
+            error = np.maximum(error, rest[0].error)
+    elif algebra in ("add", "sub"):
+        a, b = operands
+        error = np.maximum(a.error, b.error)
+        residues = (field.add if algebra == "add" else field.subtract)(a.residues, b.residues)
+        magnitude = None
+        if algebra == "sub" or a.magnitude is not None or b.magnitude is not None:
+            magnitude = field.add(a.magnitudes, b.magnitudes)
+    else:
+        (a,) = operands
+        error, residues, magnitude = a.error, a.residues, a.magnitude
+        if algebra == "neg":
+            residues, magnitude = field.negate(a.residues), a.magnitudes
+    if unit:
+        error = error + unit + error * unit
+    return Elements(residues, error, kind, None, first_reason(operands), magnitude)
+
+
+def _products(a: Elements, b: Elements, *rest: Elements) -> tuple[field.Residues, field.Residues | None]:
+    """Return a · b, plus the third element if there is one, and the sum of the magnitudes if it differs."""
+    exact = [each.residues for each in (a, b, *rest)]
+    make = field.multiply_add if rest else field.multiply
+    magnitudes = None
+    if any(each.magnitude is not None for each in (a, b, *rest)):
+        magnitudes = make(*(each.magnitudes for each in (a, b, *rest)))
+    return make(*exact), magnitudes
+
+
+def first_reason(operands: Sequence[Elements]) -> Values | None:
+    """Return the reason why the result of some elements is opaque: that of the first opaque one."""
+    reason: Values | None = None
+    for each in operands:
+        if each.reason is not None:
+            reason = each.reason if reason is None else np.where(reason != 0, reason, each.reason)
+    return reason
+
+
+def chosen(lanes: Values, one: Elements, other: Elements) -> Elements:
+    """Return one element in some lanes, another elsewhere."""
+    magnitude = None
+    if one.magnitude is not None or other.magnitude is not None:
+        magnitude = field.where(lanes, one.magnitudes, other.magnitudes)
+    known = np.where(lanes, one.is_known, other.is_known)
+    reason = None
+    if one.reason is not None or other.reason is not None:
+        reason = np.where(lanes, one.opaque, other.opaque)
+    error = one.error if one.error is other.error else np.where(lanes, one.error, other.error)
+    residues = field.where(lanes, one.residues, other.residues)
+    return Elements(residues, error, one.kind, known if known.any() else None, reason, magnitude)
+
+
+def _kind(kind: str) -> str:
+    return f"u{kind[1:]}" if kind[0] == "b" and kind != "bf16" else kind
+
+
+def _half(value: Values, number: int) -> Values:
+    return _part(value, number, value.itemsize // 2)
+
+
+def _part(value: Values, number: int, size: int) -> Values:
+    bits = value.view(np.dtype(f"u{value.itemsize}"))
+    return np.asarray((bits >> bits.dtype.type(8 * size * number)).astype(f"u{size}"))

@@ -1,0 +1,272 @@
+"""Products of matrices by tensor cores, on elements of the field."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mmcore_emulator.isa.asynchronous.wgmma_actions import WarpGroups, scales
+from mmcore_emulator.isa.asynchronous.wgmma_operands import ROWS, WgmmaKind
+from mmcore_emulator.isa.entries import MatrixProduct
+from mmcore_emulator.machine.machine import Execution
+from mmcore_emulator.numerics.types import NUMPY, Values
+from mmcore_emulator.proof import field
+from mmcore_emulator.proof.values import PLANES, Bytes, Elements, Parts, Shadow, Table
+from mmcore_emulator.tensor_cores.arithmetic import Arithmetic
+from mmcore_emulator.tensor_cores.fragments import Fragment, wgmma_a, wgmma_d
+
+if TYPE_CHECKING:
+    from mmcore_emulator.proof.domain import FieldDomain
+
+_Rows = Callable[[Values], Values]
+_Registers = Sequence[Values]
+_UNITS = {"f32": 2.0**-23, "float22": 2.0**-13, "f16": 2.0**-11, "f16 of float22": 2.0**-11 + 2.0**-13}
+
+
+def multiplied(
+    domain: FieldDomain,
+    product: MatrixProduct,
+    execution: Execution,
+    operands: Sequence[_Registers],
+    shadows: Sequence[Sequence[Shadow]],
+    results: Sequence[Values],
+) -> Sequence[Shadow]:
+    """Return the second values of the registers of D = A·B + C."""
+    of_group = isinstance(product.kind, WgmmaKind)
+    if not of_group and all(each is None for several in shadows for each in several):
+        return [None] * len(results)
+    arithmetic = product.arithmetic(domain.capability)
+    make = _of_warpgroups if of_group else _of_warps
+    return make(domain, product.kind, arithmetic, execution, operands, shadows)
+
+
+def _of_warps(
+    domain: FieldDomain,
+    kind: Any,
+    arithmetic: Arithmetic,
+    execution: Execution,
+    operands: Sequence[_Registers],
+    shadows: Sequence[Sequence[Shadow]],
+) -> Sequence[Shadow]:
+    warps = execution.machine.warps
+    d, *fragments = kind.fragments()
+    types = kind.a, kind.b, kind.c
+    a, b, c = (
+        _matrices(domain.table, *each, warps.rows) for each in zip(fragments, types, operands, shadows, strict=True)
+    )
+    return _dealt(domain.table, d, _product(a, b, c, arithmetic, kind.d), warps.lanes)
+
+
+def _of_warpgroups(
+    domain: FieldDomain,
+    kind: WgmmaKind,
+    arithmetic: Arithmetic,
+    execution: Execution,
+    operands: Sequence[_Registers],
+    shadows: Sequence[Sequence[Shadow]],
+) -> Sequence[Shadow]:
+    table, groups = domain.table, WarpGroups(execution)
+    d, a, b, scale_d, *constants = operands
+    settings = scales(kind, len(a) > 1, constants)
+    held = wgmma_d(kind.n, kind.accumulator)
+    c = _matrices(table, held, kind.accumulator, d, shadows[0], groups.rows)
+    added = groups.one(scale_d[0])[:, np.newaxis, np.newaxis]
+    c = _scaled(c, np.where(added, 1, 0))
+    if len(a) > 1:
+        left = _matrices(table, wgmma_a(kind.a), kind.a, a, shadows[1], groups.rows)
+    else:
+        left = _in_shared(domain, execution, groups, kind, a[0], ROWS, kind.a, settings.get("trans_a", 0))
+    right = _in_shared(domain, execution, groups, kind, b[0], kind.n, kind.b, settings.get("trans_b", 0))
+    left = _scaled(left, np.array(settings.get("scale_a", 1)))
+    right = _scaled(_transposed(right), np.array(settings.get("scale_b", 1)))
+    return _dealt(table, held, _product(left, right, c, arithmetic, kind.accumulator), groups.lanes)
+
+
+def _in_shared(
+    domain: FieldDomain,
+    execution: Execution,
+    groups: WarpGroups,
+    kind: WgmmaKind,
+    descriptor: Values,
+    rows: int,
+    type: str,
+    transposed: int,
+) -> Elements:
+    """Return matrices in shared memory, by their descriptors."""
+    machine = execution.machine
+    planes = tuple(
+        np.ascontiguousarray(groups.on(each).matrix(kind, descriptor, rows, type, transposed))
+        for each in domain.memory.machines(machine)
+    )
+    raw = groups.matrix(kind, descriptor, rows, type, transposed)
+    return domain.table.resolved(Bytes(planes), np.ascontiguousarray(raw), type)
+
+
+def _matrices(
+    table: Table, fragment: Fragment, type: str, registers: _Registers, shadows: Sequence[Shadow], rows: _Rows
+) -> Elements:
+    """Return the matrices that registers hold, as elements [W, rows, columns]."""
+    if fragment.register_parts == 1 and any(isinstance(each, Elements) for each in shadows):
+        kind = "f32" if type == "tf32" else type
+        pairs = zip(shadows, registers, strict=True)
+        held = [table.resolved(shadow, value.view(NUMPY[kind]), type) for shadow, value in pairs]
+        return _arranged(fragment, [[each] for each in held], rows)
+    if fragment.register_parts > 1 and any(isinstance(each, Parts) for each in shadows):
+        count = fragment.register_parts
+        split = [
+            [
+                table.resolved(part, _part(value, number, count), type)
+                for number, part in enumerate(table.parts(shadow, count, value.dtype))
+            ]
+            for shadow, value in zip(shadows, registers, strict=True)
+        ]
+        return _arranged(fragment, split, rows)
+    held_bytes = [
+        None if shadow is None else table.bytes(shadow, value.dtype)
+        for shadow, value in zip(shadows, registers, strict=True)
+    ]
+    raw = fragment.unpack([rows(value) for value in registers])
+    planes = []
+    for rank in range(PLANES):
+        given = [
+            np.zeros(1, value.dtype) if each is None else each.planes[rank].view(value.dtype)
+            for each, value in zip(held_bytes, registers, strict=True)
+        ]
+        plane = fragment.unpack([rows(np.broadcast_to(each, (1,) * 6) if each.ndim == 1 else each) for each in given])
+        planes.append(np.ascontiguousarray(plane).view(f"u{plane.dtype.itemsize}"))
+    return table.resolved(Bytes(tuple(planes)), np.ascontiguousarray(raw), type)
+
+
+def _part(value: Values, number: int, count: int) -> Values:
+    bits = value.view(np.dtype(f"u{value.itemsize}"))
+    size = value.itemsize // count
+    return np.asarray((bits >> bits.dtype.type(8 * size * number)).astype(f"u{size}"))
+
+
+def _arranged(fragment: Fragment, registers: Sequence[Sequence[Elements]], rows: _Rows) -> Elements:
+    """Return elements of registers and their parts as matrices."""
+    every = [each for parts in registers for each in parts]
+
+    def arranged(name: Callable[[Elements], Values]) -> Values:
+        given = [[name(each) for each in parts] for parts in registers]
+        first = given[0][0].flat[0]
+        if all(each.size == 1 and each.flat[0] == first for parts in given for each in parts):
+            return np.asarray(first)
+        stacked = np.stack([np.stack([rows(each) for each in parts], axis=-1) for parts in given], axis=1)
+        return fragment.arranged(stacked)
+
+    magnitude, reason = None, None
+    if any(each.magnitude is not None for each in every):
+        magnitude = arranged(lambda each: each.magnitudes[0]), arranged(lambda each: each.magnitudes[1])
+    if any(each.reason is not None for each in every):
+        reason = arranged(lambda each: each.opaque)
+    residues = arranged(lambda each: each.residues[0]), arranged(lambda each: each.residues[1])
+    return Elements(residues, arranged(lambda each: each.error), every[0].kind, None, reason, magnitude)
+
+
+def _product(a: Elements, b: Elements, c: Elements, arithmetic: Arithmetic, kind: str) -> Elements:
+    """Return A·B + C of matrices [..., M, K], [..., K, N] and [..., M, N]."""
+    m, k, n = a.residues[0].shape[-2], a.residues[0].shape[-1], b.residues[0].shape[-1]
+    residues = field.add(field.matrix_product(_full(a.residues, m, k), _full(b.residues, k, n)), c.residues)
+    magnitude = None
+    if any(each.magnitude is not None for each in (a, b, c)):
+        product = field.matrix_product(_full(a.magnitudes, m, k), _full(b.magnitudes, k, n))
+        magnitude = field.add(product, c.magnitudes)
+    of_rows, of_columns = _largest(a.error, -1), _largest(b.error, -2)
+    error = np.maximum(of_rows + of_columns + of_rows * of_columns, c.error)
+    unit = rounding_of(arithmetic, k)
+    reason = None
+    if any(each.reason is not None for each in (a, b, c)):
+        reason = np.maximum(_largest(a.opaque, -1), _largest(b.opaque, -2))
+        reason = np.where(c.opaque != 0, c.opaque, reason)
+    return Elements(residues, error + unit + error * unit, kind, None, reason, magnitude)
+
+
+def _largest(values: Values, axis: int) -> Values:
+    return values if values.ndim == 0 else values.max(axis=axis, keepdims=True)
+
+
+def _full(residues: field.Residues, rows: int, columns: int) -> field.Residues:
+    one, other = (np.broadcast_to(each, (*each.shape[:-2], rows, columns)) for each in residues)
+    return one, other
+
+
+def rounding_of(arithmetic: Arithmetic, k: int) -> float:
+    """Return a bound of the error of a product of ``k`` terms, relative to the sum of their magnitudes.
+
+    In a step, each product and C lose less than a unit of the last kept place of the largest of them, and the result is
+    cut off or rounded.
+    """
+    match arithmetic.result:
+        case "s32":
+            return 0.0
+        case "f64":
+            return math.expm1(k * math.log1p(2.0**-53))
+    unit = _UNITS[arithmetic.result]
+    if arithmetic.subroutine:
+        return math.expm1((arithmetic.at_once + 1) * math.log1p(2.0**-24) + math.log1p(unit))
+    steps = -(-k // arithmetic.at_once)
+    of_step = (arithmetic.at_once + 1) * 2.0**-arithmetic.kept + unit
+    return math.expm1(steps * math.log1p(of_step) + (math.log1p(unit) if arithmetic.unpacked else 0.0))
+
+
+def _scaled(matrix: Elements, by: Values) -> Elements:
+    """Return elements times 1, 0 or −1."""
+    if (by == 1).all():
+        return matrix
+    factor, magnitude = field.of_numbers(by), field.of_numbers(np.abs(by))
+    magnitudes = field.multiply(matrix.magnitudes, magnitude)
+    error = np.where(by == 0, 0.0, matrix.error)
+    reason = None if matrix.reason is None else np.where(by == 0, 0, matrix.reason)
+    same = matrix.magnitude is None and (by >= 0).all()
+    residues = field.multiply(matrix.residues, factor)
+    return Elements(residues, error, matrix.kind, None, reason, None if same else magnitudes)
+
+
+def _transposed(matrix: Elements) -> Elements:
+    def turned(values: Values) -> Values:
+        return values.swapaxes(-1, -2)
+
+    magnitude = None if matrix.magnitude is None else (turned(matrix.magnitude[0]), turned(matrix.magnitude[1]))
+    residues = turned(matrix.residues[0]), turned(matrix.residues[1])
+    reason = None if matrix.reason is None else turned(matrix.reason)
+    error = turned(matrix.error) if matrix.error.ndim else matrix.error
+    return Elements(residues, error, matrix.kind, None, reason, magnitude)
+
+
+def _dealt(table: Table, fragment: Fragment, matrices: Elements, lanes: _Rows) -> Sequence[Shadow]:
+    """Return the second values of the registers that hold matrices."""
+    shape = matrices.residues[0].shape
+
+    def dealt(values: Values) -> Values | None:
+        return None if values.size == 1 else fragment.dealt(np.broadcast_to(values, shape))
+
+    residues = [dealt(each) for each in matrices.residues]
+    magnitude = None if matrices.magnitude is None else [dealt(each) for each in matrices.magnitude]
+    error, reason = dealt(matrices.error), None if matrices.reason is None else dealt(matrices.reason)
+
+    def of(values: Values | None, register: int, part: int, whole: Values) -> Values:
+        return whole.reshape((1,) * 6) if values is None else lanes(values[:, register, :, part])
+
+    def element(register: int, part: int) -> Elements:
+        def pair(given: Sequence[Values | None], whole: field.Residues) -> field.Residues:
+            return of(given[0], register, part, whole[0]), of(given[1], register, part, whole[1])
+
+        return Elements(
+            pair(residues, matrices.residues),
+            of(error, register, part, matrices.error),
+            matrices.kind,
+            None,
+            None if matrices.reason is None else of(reason, register, part, matrices.reason),
+            None if magnitude is None or matrices.magnitude is None else pair(magnitude, matrices.magnitude),
+        )
+
+    parts = fragment.register_parts
+    made: list[Shadow] = []
+    for register in range(fragment.register_count):
+        one = [element(register, part) for part in range(parts)]
+        made.append(one[0] if parts == 1 else Parts(tuple(one)))
+    return made
