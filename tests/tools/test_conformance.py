@@ -109,6 +109,15 @@ def test_a_kernel_is_tested_at_the_sizes_that_its_code_asks_for(tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("few")
+def test_code_that_no_case_executes_is_listed(tmp_path: Path) -> None:
+    found = conformance(
+        wrong_kernels.kernel(tmp_path, ("float sum", "if (k > 100000)\n        C[0] = 1;\n    float sum"))
+    )
+    assert found.conforms
+    assert found.to_json()["not_executed"] == ({"source": "own.cu", "line": 8, "branch": False},)
+
+
+@pytest.mark.usefixtures("few")
 def test_a_kernel_with_known_bugs_fails_for_them_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_FORCED", 4)
     monkeypatch.setattr("mmcore_tools.conform.worker._CODE_WORK", 1.0)
