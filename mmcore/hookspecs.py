@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mmcore.kernel.problem import Problem
     from mmcore.kernel.properties import DeviceProperties
     from mmcore.kernel_reference import FileKernel
-    from mmcore.planning.choice import Choice
+    from mmcore.planning.kernel_choice import Choice
     from mmcore.result import Result
     from mmcore.verdict import Findings
 

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from mmcore.files import cache_directory
-from mmcore_cuda.nvrtc import compiler
+from mmcore_cuda.nvrtc import plan_compilation
 from tests.cuda.test_compiler import planned
 
 VARIANTS = 24
@@ -27,7 +27,7 @@ def main(source: Path, seed: int) -> None:
     rng = random.Random(seed)
     Path.replace = _slowly  # type: ignore[assignment, method-assign]
     for number in itertools.count():
-        compiler.compile_plan(planned(source, f"{rng.randrange(VARIANTS)}.0f"), "90")
+        plan_compilation.compile_plan(planned(source, f"{rng.randrange(VARIANTS)}.0f"), "90")
         if number == 0:
             print("compiled", flush=True)
         if rng.random() < 0.5:

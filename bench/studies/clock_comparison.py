@@ -24,8 +24,8 @@ from mmcore.executor.choose_device import open_device
 from mmcore.planning.plan import plan
 from mmcore.verify.inputs import draw
 from mmcore.verify.verify_launches import verify_launches
+from mmcore_cuda.cuda_module import CudaModule
 from mmcore_cuda.event_timer import GraphTimer, Work, elapsed
-from mmcore_cuda.module import CudaModule
 
 Measure = Callable[[CudaModule, Sequence[BoundLaunch]], dict[str, float]]
 

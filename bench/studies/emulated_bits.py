@@ -28,7 +28,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import plan
 from mmcore.verify.inputs import Matrices, draw
-from mmcore.verify.mixture import draw_mixed
+from mmcore.verify.mixed_inputs import draw_mixed
 from mmcore.verify.verify_launches import host_arrays
 
 LARGEST = 512

@@ -31,7 +31,7 @@ from bench.studies.study import machine_info, write
 from mmcore.executor.choose_device import open_device
 from mmcore.kernel.problem import Problem
 from mmcore.verify.inputs import draw
-from mmcore.verify.mixture import draw_mixed
+from mmcore.verify.mixed_inputs import draw_mixed
 from tests.fuzzing.arithmetics import ARITHMETICS, EIGHT_BITS
 from tests.fuzzing.drawing import EXTENTS, draw_case
 from tests.fuzzing.products import ACCEPTED, LOWER, REJECTED, RIGHT, TERMS, WITHIN, try_product

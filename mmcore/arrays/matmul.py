@@ -29,7 +29,7 @@ from mmcore.executor.worker import opened
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem, dtype_named
-from mmcore.planning.choice import Choice
+from mmcore.planning.kernel_choice import Choice
 from mmcore.planning.plan import Plan, plan, usual_config
 from mmcore.registry import registry
 

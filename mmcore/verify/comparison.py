@@ -14,8 +14,8 @@ from mmcore.devices.base import Products
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.problem import Problem, accumulator_named, dtype_named
 from mmcore.verify.elements import is_poison, stored, widen
+from mmcore.verify.input_kinds import Kind
 from mmcore.verify.inputs import Matrices
-from mmcore.verify.kinds import Kind
 from mmcore.verify.not_finite import judge_not_finite
 from mmcore.verify.outcome import LEAST_ORDINARY, MOST_ORDINARY, Mismatch, Verification
 from mmcore.verify.reduction import reduced_failure

@@ -40,7 +40,7 @@ class Matrices:
     a: NDArray[Any]
     b: NDArray[Any]
     c: NDArray[Any]
-    rows: NDArray[np.intp] | None = None  # of A, the kind of each (mmcore.verify.kinds.Kind); None: all uniform
+    rows: NDArray[np.intp] | None = None  # of A, the kind of each (mmcore.verify.input_kinds.Kind); None: all uniform
     columns: NDArray[np.intp] | None = None  # of B, the kind of each; columns of one kind are adjacent
     not_finite: bool = False  # single elements of A or B are NaN or infinite
 

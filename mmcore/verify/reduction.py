@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from mmcore.kernel.problem import Problem
 from mmcore.verify.elements import is_poison, widen
+from mmcore.verify.input_kinds import Kind
 from mmcore.verify.inputs import Matrices
-from mmcore.verify.kinds import Kind
 
 _NUMBERS = {
     Kind.UNIFORM: "magnitudes from 0.5 to 1",

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from mmcore.devices.base import Products
 from mmcore.kernel.problem import Problem
 from mmcore.verify.elements import widen
+from mmcore.verify.input_kinds import Kind
 from mmcore.verify.inputs import Matrices
-from mmcore.verify.kinds import Kind
 from mmcore.verify.tolerance import accumulator_roundoff, storing_roundoff, tolerance
 
 PANEL_ELEMENTS = 2**21  # widened to float64 at a time: 16 MiB, so that a 20 GB matrix never exists twice

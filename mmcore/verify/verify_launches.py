@@ -17,7 +17,7 @@ from mmcore.planning.plan import Plan
 from mmcore.verify.comparison import verify_product
 from mmcore.verify.elements import is_poison
 from mmcore.verify.inputs import Matrices, draw, other_seed, rearranged
-from mmcore.verify.mixture import draw_mixed, draw_wide
+from mmcore.verify.mixed_inputs import draw_mixed, draw_wide
 from mmcore.verify.outcome import Verification
 from mmcore.verify.tolerance import PARTS
 

@@ -22,9 +22,9 @@ from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.peaks import Peaks
 from mmcore_cuda.conditions import conditions
+from mmcore_cuda.cuda_module import CudaModule, device_errors
 from mmcore_cuda.event_timer import GraphTimer
 from mmcore_cuda.guarded_memory import GUARD_BYTES, BorrowedBuffer, OwnedBuffer, host_view
-from mmcore_cuda.module import CudaModule, device_errors
 from mmcore_cuda.peaks import peaks
 
 # The edge of a block's tile in reference.cu, and its threads.

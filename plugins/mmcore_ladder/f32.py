@@ -16,7 +16,7 @@ from mmcore import (
     hookimpl,
 )
 from mmcore.kernel.arguments import Argument
-from mmcore.planning.choice import Choice
+from mmcore.planning.kernel_choice import Choice
 from mmcore.registry import registry
 from mmcore_ladder import f32_spaces
 from mmcore_ladder.layouts import LAYOUTS, StrideInBytes

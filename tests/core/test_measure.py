@@ -30,9 +30,9 @@ from mmcore.result import LaunchRecord
 from mmcore.timing import Time
 from mmcore.verify import verify_launches as verify_launches_module
 from mmcore.verify.comparison import verify_product
+from mmcore.verify.input_kinds import Kind
 from mmcore.verify.inputs import draw
-from mmcore.verify.kinds import Kind
-from mmcore.verify.mixture import draw_wide
+from mmcore.verify.mixed_inputs import draw_wide
 from mmcore.verify.outcome import Verification
 from mmcore.verify.verify_launches import Verified, mixed_inputs, verify_again, verify_launches
 from tests.command_line import install, installed

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from mmcore.kernel.problem import Problem
 from mmcore.verify.comparison import verify_product
 from mmcore.verify.elements import widen
+from mmcore.verify.input_kinds import Kind
 from mmcore.verify.inputs import Matrices
-from mmcore.verify.kinds import Kind
-from mmcore.verify.mixture import draw_mixed
+from mmcore.verify.mixed_inputs import draw_mixed
 from mmcore.verify.not_finite import with_not_finite
 from mmcore.verify.outcome import Mismatch
-from tests.core.test_mixture import TYPES
+from tests.core.test_mixed_inputs import TYPES
 from tests.narrowing import narrow
 
 Values: TypeAlias = NDArray[Any]

@@ -22,7 +22,7 @@ from mmcore.kernel.problem import dtype_named
 from mmcore.measure import measure
 from mmcore.registry import registry
 from mmcore.result import Result
-from mmcore.verify.mixture import draw_wide
+from mmcore.verify.mixed_inputs import draw_wide
 from tests.fuzzing.subjects import subjects
 from tests.kernel_sources import kernel_source
 from tests.narrowing import narrow, wide

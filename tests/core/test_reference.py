@@ -11,7 +11,7 @@ import mmcore_cuda
 from mmcore.kernel.problem import Problem
 from mmcore.verify.comparison import verify_product
 from mmcore.verify.elements import widen
-from mmcore.verify.mixture import draw_mixed
+from mmcore.verify.mixed_inputs import draw_mixed
 from tests.conftest import DEVICES
 from tests.emulation import emulate
 from tests.narrowing import narrow

@@ -21,9 +21,9 @@ from mmcore.kernel.problem import Problem
 from mmcore.verify import comparison, reference
 from mmcore.verify.comparison import sampled_rows, verify_product
 from mmcore.verify.elements import poison, widen
+from mmcore.verify.input_kinds import Kind
 from mmcore.verify.inputs import Matrices, draw
-from mmcore.verify.kinds import Kind
-from mmcore.verify.mixture import draw_mixed, draw_wide
+from mmcore.verify.mixed_inputs import draw_mixed, draw_wide
 from mmcore.verify.outcome import Mismatch, Verification
 from mmcore.verify.reference import suspect_rows
 from mmcore.verify.tolerance import hides_a_term, tolerance

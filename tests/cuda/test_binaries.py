@@ -17,7 +17,7 @@ from mmcore.devices.base import Device
 from mmcore.errors import CompileError, InvalidKernel, MmcoreError
 from mmcore.planning.plan import Plan, plan
 from mmcore_cuda.binaries.code import UnreadableCode, machine_code_runs, read_cubin, read_ptx
-from mmcore_cuda.nvrtc.compilation import compile_source
+from mmcore_cuda.nvrtc.source_compilation import compile_source
 from mmcore_emulator.isa.architectures import ptx_runs
 from tests.command_line import install
 from tests.command_line import mmcore as command

@@ -14,11 +14,11 @@ import pytest
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.errors import CompileError, MmcoreError
 from mmcore.files import TEXT_BYTES, cache_directory
-from mmcore_cuda.nvrtc import cache, compiler
-from mmcore_cuda.nvrtc.compilation import compile_source
+from mmcore_cuda.nvrtc import cache, plan_compilation
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.dependencies import forget
-from mmcore_cuda.nvrtc.device_half import DeviceHalf
+from mmcore_cuda.nvrtc.device_code import DeviceHalf
+from mmcore_cuda.nvrtc.source_compilation import compile_source
 from tests.cuda.test_compiler import SOURCE, planned
 from tests.tables import cases
 
@@ -33,7 +33,7 @@ def compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[li
         return compile_source(kernel, source, *asked)  # type: ignore[arg-type]
 
     monkeypatch.setenv("MMCORE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(compiler, "compile_source", compile_and_count)
+    monkeypatch.setattr(plan_compilation, "compile_source", compile_and_count)
     (tmp_path / "cwd").mkdir()
     monkeypatch.chdir(tmp_path / "cwd")
     forget()
@@ -54,7 +54,7 @@ def compiled(
         cu_file.write_text(text)
     if not again:
         forget()
-    return compiler.compile_plan(planned(cu_file, value, options=options), "90")
+    return plan_compilation.compile_plan(planned(cu_file, value, options=options), "90")
 
 
 def write(path: Path, text: str) -> Path:
@@ -81,12 +81,12 @@ def check_followed(compilations: list[str], header: Path, cu_file: Path, *asked:
 
 def test_every_input_makes_an_entry(cu_file: Path, tmp_path: Path, compilations: list[str]) -> None:
     code = [compiled(cu_file, value="1.0f"), compiled(cu_file, value="2.0f"), compiled(cu_file, "//", value="1.0f")]
-    code.append(compiler.compile_plan(planned(cu_file, "1.0f"), "80"))
+    code.append(plan_compilation.compile_plan(planned(cu_file, "1.0f"), "80"))
     assert len({module.cubin for module in code}) >= 3
     assert len(entries()) == len(compilations) == 4
     cu_file.write_text(SOURCE + SOURCE.replace("f(", "g("))
     for entry in ("f", "g"):
-        assert [*compiler.compile_plan(planned(cu_file, entry=entry), "90").functions] == [entry]
+        assert [*plan_compilation.compile_plan(planned(cu_file, entry=entry), "90").functions] == [entry]
     assert len(compilations) == 6
     # The path is in the debug information.
     moved = [compiled(tmp_path / name / "kernel.cu", value="1.0f") for name in ("cwd", "cache")]
@@ -202,12 +202,12 @@ def test_an_entry_that_cannot_be_finished_leaves_nothing_behind(monkeypatch: pyt
 def test_what_the_code_depends_on_is_the_source_its_headers_and_the_options(cu_file: Path) -> None:
     header = write(cu_file.with_name("mine.cuh"), "#define EXTRA 1.0f\n")
     cu_file.write_text(f'#include "mine.cuh"\n{SOURCE}')
-    first = compiler.compile_inputs(planned(cu_file), "90")
+    first = plan_compilation.compile_inputs(planned(cu_file), "90")
     assert first["text"] == cu_file.read_text()
-    assert first["options"] == compiler.compile_options(planned(cu_file), "90")
+    assert first["options"] == plan_compilation.compile_options(planned(cu_file), "90")
     assert str(header) in first["headers"]
     write(header, "#define EXTRA 22.0f\n")
-    assert compiler.compile_inputs(planned(cu_file), "90")["headers"] != first["headers"]
+    assert plan_compilation.compile_inputs(planned(cu_file), "90")["headers"] != first["headers"]
 
 
 def test_headers_of_options_are_followed_in_a_process(cu_file: Path, tmp_path: Path, compilations: list[str]) -> None:
@@ -231,10 +231,10 @@ def test_a_header_may_change_while_nvrtc_works(cu_file: Path, monkeypatch: pytes
         write(header, "#define EXTRA 2.0f\n")
         return compile_source(kernel, source, *asked)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(compiler, "compile_source", edited_first)
+    monkeypatch.setattr(plan_compilation, "compile_source", edited_first)
     edited = compiled(cu_file, '#include "mine.cuh"')
     assert entries() == []
-    monkeypatch.setattr(compiler, "compile_source", compile_source)
+    monkeypatch.setattr(plan_compilation, "compile_source", compile_source)
     write(header, "#define EXTRA 1.0f\n")
     assert compiled(cu_file, '#include "mine.cuh"').cubin != edited.cubin
 
@@ -290,7 +290,7 @@ def test_a_declared_header_is_followed(
         if value:
             write(cu_file.parent / header, f"#define EXTRA {value}\n")
         forget()
-        codes.append(compiler.compile_plan(planned(cu_file, "EXTRA", include=include), "90").cubin)
+        codes.append(plan_compilation.compile_plan(planned(cu_file, "EXTRA", include=include), "90").cubin)
     assert codes[0] == codes[1] != codes[2]
     assert len(compilations) == 2
 
@@ -348,7 +348,7 @@ def test_cudas_headers_are_inputs(cu_file: Path, compilations: list[str], monkey
     for declarations, compiled_in_all in (("", 1), ("#include <cuda_fp16.h>", 3)):
         for further in ((), ("-I/elsewhere",)):
             headers = SimpleNamespace(options=(*usual, *further))
-            monkeypatch.setattr(compiler, "cuda_headers", lambda headers=headers: headers)
+            monkeypatch.setattr(plan_compilation, "cuda_headers", lambda headers=headers: headers)
             compiled(cu_file, declarations, value="1.0f")
         assert len(compilations) == compiled_in_all
 

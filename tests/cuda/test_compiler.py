@@ -18,9 +18,9 @@ from mmcore import DeviceProperties, Kernel
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.compile.compiler import compile_plan, compiler_of
 from mmcore.planning.plan import Plan, plan
-from mmcore_cuda.nvrtc import Nvrtc, compiler
-from mmcore_cuda.nvrtc.compilation import compile_source
-from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
+from mmcore_cuda.nvrtc import Nvrtc, plan_compilation
+from mmcore_cuda.nvrtc.bindings import nvrtc_version
+from mmcore_cuda.nvrtc.source_compilation import compile_source
 from tests.tables import cases, section_of
 
 SOURCE = 'extern "C" __global__ void f(const float* A, const float* B, float* C, int n) { C[0] = VALUE; }\n'
@@ -130,12 +130,14 @@ def test_a_kernels_own_architecture_wins(cu_file: Path) -> None:
 
 def test_the_options_of_a_plan_are_its_architecture_and_those_of_the_declaration(cu_file: Path) -> None:
     one = planned(cu_file, "{n}", options=("--maxrregcount={block.x}", "-DLAST"))
-    asked = compiler.compile_options(one, "80")
+    asked = plan_compilation.compile_options(one, "80")
     assert (asked[0], asked[-3:]) == ("-arch=sm_80", ("-DVALUE=8", "--maxrregcount=1", "-DLAST"))
     assert {"-std=c++17", "-lineinfo", "--no-cache"} < {*asked}
     defines, configs = {"ROWS": "{m}", "ALL": "1"}, [{"block": 1, "TILE": 8}]
     kernel = replace(one.kernel, defines=defines, configs=configs, include=("a", "b/c"), options=())
-    asked = compiler.compile_options(plan(kernel, one.problem, kernel.usual_configs[0], DeviceProperties()), "90")
+    asked = plan_compilation.compile_options(
+        plan(kernel, one.problem, kernel.usual_configs[0], DeviceProperties()), "90"
+    )
     folder = cu_file.parent
     assert asked[-5:] == (f"-I{folder}/a", f"-I{folder}/b/c", "-DALL=1", "-DROWS=8", "-DTILE=8")
 
@@ -246,7 +248,7 @@ def test_nvrtcs_errors_name_the_function(cu_file: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(nvrtc, f"nvrtc{function}", lambda *asked: (out_of_memory, None))
     said = f"^test.f: NVRTC's {function} failed with NVRTC_ERROR_OUT_OF_MEMORY$"
     with pytest.raises(mmcore.CompileError, match=said):
-        compile_source("test.f", cu_file, SOURCE, compiler.compile_options(planned(cu_file), "90"), ("f",))
+        compile_source("test.f", cu_file, SOURCE, plan_compilation.compile_options(planned(cu_file), "90"), ("f",))
 
 
 @pytest.mark.parametrize(("text", "log"), [(SOURCE, ""), ("#warning look here\n" + SOURCE, ":\nkernel.cu(1): warning")])

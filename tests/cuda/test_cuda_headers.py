@@ -9,8 +9,8 @@ import pytest
 
 import mmcore
 from mmcore_cuda.nvrtc import cuda_headers
+from mmcore_cuda.nvrtc.bindings import nvrtc_version
 from mmcore_cuda.nvrtc.cuda_headers import CudaHeaders
-from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
 from tests.cuda.test_compiler import SOURCE, compiled
 
 HEADERS = (

@@ -18,7 +18,7 @@ import pytest
 
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.files import DATA_BYTES, cache_directory
-from mmcore_cuda.nvrtc import compiler
+from mmcore_cuda.nvrtc import plan_compilation
 from mmcore_cuda.nvrtc.dependencies import forget
 from tests.cache_worker import VARIANTS
 from tests.cuda.test_compile_cache import entries
@@ -41,7 +41,7 @@ def _fresh(tmp_path: Path, cu_file: Path, monkeypatch: pytest.MonkeyPatch) -> It
 def compiled(source: Path, value: str = "1.0f") -> CompiledModule:
     """Return the code of the source, as another process would."""
     forget()
-    return compiler.compile_plan(planned(source, value), "90")
+    return plan_compilation.compile_plan(planned(source, value), "90")
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_another_kernels_entry_is_not_taken_for_this_ones(cu_file: Path, first: 
 
 def test_a_cache_whose_directory_was_removed_meanwhile_is_made_again(cu_file: Path, first: CompiledModule) -> None:
     shutil.rmtree(cache_directory())
-    assert compiler.compile_plan(planned(cu_file), "90") == first
+    assert plan_compilation.compile_plan(planned(cu_file), "90") == first
     assert len(entries()) == 1
 
 

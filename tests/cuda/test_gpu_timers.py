@@ -17,12 +17,12 @@ from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.devices.base import BoundCall, BoundLaunch, Copy
 from mmcore.devices.violations import Violation
 from mmcore_cuda import conditions as conditions_module
-from mmcore_cuda import module as cuda_module
+from mmcore_cuda import cuda_module
 from mmcore_cuda.conditions import conditions
+from mmcore_cuda.cuda_module import CudaModule
 from mmcore_cuda.device import CudaDevice
 from mmcore_cuda.event_timer import GraphTimer, KernelTimer
 from mmcore_cuda.guarded_memory import BorrowedBuffer
-from mmcore_cuda.module import CudaModule
 
 UPLOAD = 5.0
 """Milliseconds of a graph's upload."""

@@ -19,7 +19,7 @@ from mmcore.kernel.arguments import FACTORS, SIZES, Argument, scalar_of
 from mmcore.kernel.problem import Problem
 from mmcore.planning.plan import plan
 from mmcore.registry import registry
-from mmcore_cuda.nvrtc.compilation import compile_source
+from mmcore_cuda.nvrtc.source_compilation import compile_source
 from tests.command_line import installed, mmcore
 from tests.docs.test_docs import FILES
 from tests.docs.walkthrough import Content, steps

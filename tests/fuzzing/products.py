@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mmcore.kernel.problem import Problem
 from mmcore.verify.comparison import verify_product
 from mmcore.verify.inputs import Matrices, draw
-from mmcore.verify.mixture import draw_mixed
+from mmcore.verify.mixed_inputs import draw_mixed
 from tests.fuzzing.arithmetics import Arithmetic, Multiply
 from tests.fuzzing.truth import Truth, truth_of
 from tests.narrowing import narrow, rounded, wide

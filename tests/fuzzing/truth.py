@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore.kernel.problem import Problem, dtype_named
+from mmcore.verify.input_kinds import Kind
 from mmcore.verify.inputs import Matrices
-from mmcore.verify.kinds import Kind
 from mmcore.verify.tolerance import tolerance
 from tests.narrowing import wide
 

@@ -18,7 +18,7 @@ from mmcore.measure import measure
 from mmcore.result import Result
 from mmcore.verify import verify_launches as launches
 from mmcore.verify.inputs import Matrices
-from mmcore.verify.mixture import draw_mixed
+from mmcore.verify.mixed_inputs import draw_mixed
 from mmcore.verify.outcome import Verification
 from tests.fuzzing.damage import DAMAGES, HARMLESS, Launched, Poke, damaged
 from tests.fuzzing.drawing import FORCED, PLAIN, Case

@@ -16,7 +16,7 @@ from packaging.version import Version
 from pytest_benchmark.logger import PytestBenchmarkWarning
 
 import mmcore
-from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
+from mmcore_cuda.nvrtc.bindings import nvrtc_version
 from mmcore_pytest.saved_results import damage, describe, other_device
 
 Change = Callable[[dict[str, Any]], object]

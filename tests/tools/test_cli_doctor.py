@@ -99,7 +99,7 @@ def test_without_nvrtc_the_answer_is_no(monkeypatch: pytest.MonkeyPatch) -> None
     def nvrtc_version() -> tuple[int, int]:
         raise CompilerMissing("NVRTC cannot be loaded; python -m pip install 'mmcore-cuda[cu13]' brings it")
 
-    monkeypatch.setattr("mmcore_cuda.nvrtc.nvrtc.nvrtc_version", nvrtc_version)
+    monkeypatch.setattr("mmcore_cuda.nvrtc.bindings.nvrtc_version", nvrtc_version)
     result = mmcore("doctor")
     assert result.exit_code == 1
     assert "python -m pip install 'mmcore-cuda[cu13]'" in result.stdout

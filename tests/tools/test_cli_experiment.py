@@ -20,7 +20,7 @@ from mmcore import Kernel
 from mmcore.executor import worker
 from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import registry
-from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
+from mmcore_cuda.nvrtc.bindings import nvrtc_version
 from mmcore_engines.file_locks import Lock
 from mmcore_tools.experiments.preset import presets
 from tests.command_line import install, mmcore

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bench.studies.im2col_and_b1.cases import Bytes, Case
 from bench.studies.im2col_and_b1.kernels import BITS, COPIES
 from mmcore.compile.compiled_module import CompiledModule
-from mmcore_cuda.nvrtc.compilation import compile_source
+from mmcore_cuda.nvrtc.source_compilation import compile_source
 
 _BUFFER = 16 << 20
 

@@ -21,7 +21,7 @@ class Nvrtc:
     name = "nvrtc"
 
     def version(self) -> str:
-        from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
+        from mmcore_cuda.nvrtc.bindings import nvrtc_version
 
         return ".".join(map(str, nvrtc_version()))
 
@@ -34,12 +34,12 @@ class Nvrtc:
         return kernel.build is None and kernel.source.suffix not in (".ptx", ".cubin")
 
     def inputs(self, plan: Plan, architecture: str) -> dict[str, Any]:
-        from mmcore_cuda.nvrtc.compiler import compile_inputs
+        from mmcore_cuda.nvrtc.plan_compilation import compile_inputs
 
         return compile_inputs(plan, architecture)
 
     def compile(self, plan: Plan, architecture: str) -> CompiledModule:
-        from mmcore_cuda.nvrtc.compiler import compile_plan
+        from mmcore_cuda.nvrtc.plan_compilation import compile_plan
 
         return compile_plan(plan, architecture)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mmcore.errors import MmcoreError
 from mmcore.files import cache_directory, read_text
-from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
+from mmcore_cuda.nvrtc.bindings import nvrtc_version
 
 # A header of each part, which shows that the part is installed, and the extra of cuda-toolkit that brings it.
 _PARTS = {"cuda_runtime.h": "cudart", "crt/host_defines.h": "crt", "cuda/std/version": "cccl"}

@@ -13,7 +13,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan
-from mmcore_cuda.nvrtc.nvrtc import nvrtc_version
+from mmcore_cuda.nvrtc.bindings import nvrtc_version
 from mmcore_cuda.occupancy.theoretical import Occupancy, multiprocessor, occupancy
 from mmcore_emulator.adapter.conversions import capability_properties
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mmcore.kernel.declaration import Kernel
     from mmcore.kernel.problem import Problem
     from mmcore.kernel.properties import DeviceProperties
-    from mmcore.planning.choice import Choice
+    from mmcore.planning.kernel_choice import Choice
 
 
 @hookspec

@@ -25,7 +25,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.messages import say
-from mmcore.planning.choice import Choice
+from mmcore.planning.kernel_choice import Choice
 from mmcore.registry import registry
 
 SCHEMA = 1

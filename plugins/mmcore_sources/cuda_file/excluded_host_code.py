@@ -22,7 +22,7 @@ from mmcore.planning.plan import plan_cell
 from mmcore.registry import registry
 from mmcore_cuda.cuda_source.entities import EditableSource
 from mmcore_cuda.cuda_source.includes import has_quoted_includes
-from mmcore_cuda.nvrtc.device_half import ExcludedCode
+from mmcore_cuda.nvrtc.device_code import ExcludedCode
 
 _MOST_NAMES, _MOST_PLACES = 3, 3
 

@@ -30,7 +30,7 @@ class FixedSizes:
     description = "m×n×k = {0}×{1}×{2}"
 
     def violation(self, problem: Problem, config: Config) -> str | None:
-        """Why the product cannot be computed; None when it can."""
+        """Return the reason why the product cannot be computed; None if it can."""
         fits = (problem.m, problem.n, problem.k) == ({0}, {1}, {2})
         return None if fits else f"the source is written for {0}×{1}×{2}, not {{problem}}"
 
@@ -39,14 +39,14 @@ class FixedSizes:
 _HOOK = '''
 @hookimpl
 def mmcore_kernels() -> Kernel:
-    """The kernel of this module."""
+    """Return the kernel of this module."""
     return Kernel(
 {body}    )
 '''
 
 _RULE = '''
 def launch(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
-    """The launch of one product."""
+    """Return the launch of one product."""
     grid = {grid}
     return Launch(grid=grid, block=config.block, shared_bytes={shared}{more})
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from mmcore.errors import InvalidKernel, MmcoreError
 from mmcore_cuda.cuda_source.program import read_program
-from mmcore_cuda.nvrtc.compilation import SourceRejected, compile_source
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
+from mmcore_cuda.nvrtc.source_compilation import SourceRejected, compile_source
 
 _ARCHITECTURE = "90"
 _SYNTAX = re.compile(r": error: (?:expected |unrecognized token|missing |extra text|this declaration has no storage)")

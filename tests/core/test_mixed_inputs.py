@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from mmcore.kernel.problem import Problem
 from mmcore.verify.comparison import verify_product
 from mmcore.verify.elements import is_poison, widen
+from mmcore.verify.input_kinds import Kind
 from mmcore.verify.inputs import draw, rearranged
-from mmcore.verify.kinds import Kind
-from mmcore.verify.mixture import draw_mixed
+from mmcore.verify.mixed_inputs import draw_mixed
 from mmcore.verify.reference import suspect_rows
 from mmcore.verify.tolerance import tolerance
 from tests.core.test_verification import orders

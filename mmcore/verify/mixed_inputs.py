@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mmcore.kernel.problem import Problem, accumulator_named, dtype_named
+from mmcore.verify.input_kinds import SUBNORMAL_BITS, Kind, Numbers, WholeNumbers, scale_ranges
 from mmcore.verify.inputs import Matrices, bits_and_sign, draw, int32_bits
-from mmcore.verify.kinds import SUBNORMAL_BITS, Kind, Numbers, WholeNumbers, scale_ranges
 
 # How often a row and a column is of each kind.
 _ROWS = {

@@ -10,10 +10,10 @@ from pathlib import Path
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.errors import CompileError, Unsupported
 from mmcore_cuda.cuda_source.program import read_program
+from mmcore_cuda.nvrtc.bindings import Diagnostic, Rejected, compile_once, diagnostics
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.dependencies import unreadable
-from mmcore_cuda.nvrtc.device_half import DeviceHalf, DeviceHalfSearch
-from mmcore_cuda.nvrtc.nvrtc import Diagnostic, Rejected, compile_once, diagnostics
+from mmcore_cuda.nvrtc.device_code import DeviceHalf, DeviceHalfSearch
 
 # Each attempt excludes something more; NVRTC stops after 100 errors.
 _MOST_ATTEMPTS = 20

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import mmcore
-from mmcore_cuda.nvrtc.compilation import compile_source
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
-from mmcore_cuda.nvrtc.device_half import DeviceHalf, ExcludedCode
+from mmcore_cuda.nvrtc.device_code import DeviceHalf, ExcludedCode
+from mmcore_cuda.nvrtc.source_compilation import compile_source
 from tests.cuda.test_compiler import SOURCE, compiled, failure
 from tests.kernel_sources import kernel_source, kernel_sources
 from tests.tables import cases

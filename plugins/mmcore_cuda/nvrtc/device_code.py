@@ -16,7 +16,7 @@ from pathlib import Path
 
 from mmcore_cuda.cuda_source.entities import EditableSource, Entity, of_device
 from mmcore_cuda.cuda_source.tokens import words
-from mmcore_cuda.nvrtc.nvrtc import Diagnostic, diagnostics
+from mmcore_cuda.nvrtc.bindings import Diagnostic, diagnostics
 from mmcore_cuda.nvrtc.project import Project
 from mmcore_cuda.nvrtc.stand_ins import FAMILIES, FULL_STD, PRELUDE, stand_in
 
