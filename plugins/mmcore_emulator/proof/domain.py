@@ -154,6 +154,8 @@ class FieldDomain:
             ]
             for number in data
         }
+        if semantics.shuffle is not None and all(each is None for given in held.values() for each in given):
+            return [None] * len(results)
         moved: list[Sequence[Values]] = []
         for rank, of_plane in enumerate(self.memory.machines(machine)):
             given_operands = [
