@@ -31,6 +31,7 @@ EVERY_COMMAND = (
     ("occupancy", "upc.kernel00", "--cc", "9.0"),
     ("plot", str(RESULTS), "-o", "figure.svg"),
     ("profile", "upc.kernel00", "--size", "8", "--block", "8"),
+    ("prove", "upc.kernel00", "--size", "8", "--block", "8"),
 )
 NEED_A_GPU = ("ncu", "tune")
 

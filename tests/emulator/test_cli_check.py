@@ -14,6 +14,7 @@ from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import registry
 from mmcore_emulator import Check
 from tests.command_line import mmcore
+from tests.kernel_sources import kernel_source
 from tests.wrong_kernels import kernel
 
 FORCED = ("check", "upc.kernel10", "--size", "65", "--block", "32", "--force", "--seed", "1")
@@ -65,6 +66,14 @@ def test_without_a_size_every_size_that_the_code_asks_for_is_checked(
     assert [row["right"] for row in rows] == [True] * (len(rows) - 1) + [False]
     asked = mmcore("check", made.name, "--size", "24")
     assert (asked.exit_code, "sizes" in asked.stdout) == (0, False)
+
+
+def test_a_file_that_is_right_only_in_an_unusual_reading_fails(tmp_path: Path) -> None:
+    path = tmp_path / "adds.cu"
+    path.write_text(kernel_source("right").replace("column] = sum", "column] += sum"))
+    result = mmcore("check", str(path), "--block", "16x8")
+    assert result.exit_code == 1
+    assert "\nunusual-reading\n  right only if read as C = C + A·B, which nothing in adds.cu supports" in result.stdout
 
 
 def test_elements_are_not_called_threads() -> None:

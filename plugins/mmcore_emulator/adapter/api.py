@@ -14,6 +14,7 @@ from mmcore_emulator.adapter.examination import WORK, Examination
 from mmcore_emulator.adapter.explanation import Explanation
 from mmcore_emulator.adapter.launch_facts import Json
 from mmcore_emulator.adapter.profile import Profile
+from mmcore_emulator.adapter.proof import Proof
 
 
 def check(kernel: str | Kernel, size: SupportsIndex | None = None, **launch: Any) -> Check:
@@ -56,6 +57,11 @@ def profiled(requested: Cell, nameless: Kernel | None = None) -> Profile:
 def explained(requested: Cell, nameless: Kernel | None = None) -> Explanation:
     """Return the explanation of a cell, made as :func:`checked` makes its check."""
     return Explanation.from_json(_run("explanation:explanation_json", requested, nameless))
+
+
+def proved(requested: Cell, nameless: Kernel | None = None) -> Proof:
+    """Return the proof of a cell, made as :func:`checked` makes its check."""
+    return Proof.from_json(_run("proof:proof_json", requested, nameless))
 
 
 def examined(requested: Cell, nameless: Kernel | None = None, work: float = WORK) -> Examination:

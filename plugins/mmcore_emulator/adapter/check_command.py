@@ -16,11 +16,12 @@ from mmcore.cli.output import fields, json_option, loaded_registry, render, writ
 from mmcore.cli.source_quote import quoted
 from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError
+from mmcore.executor import measure_cell
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.plugins import imported, named_target
 from mmcore.registry import Registry
-from mmcore.verdict import places
+from mmcore.verdict import judged, places
 from mmcore_emulator.adapter.api import checked, examined
 from mmcore_emulator.adapter.check import Check
 from mmcore_emulator.adapter.examination import Examination
@@ -51,13 +52,21 @@ def check(kernel: KernelReference, device: str, as_json: bool, tool: str | None,
     examination = _NONE
     if tool is None and not sized(options) and not result.violations and not cell.force:
         examination = examined(cell)
-        result = replace(result, violations=examination.faults)
+        result = replace(result, violations=examination.faults or _unusual(kernel, declaration, examination))
     if as_json:
         further = {"sizes": examination.sizes, "not_executed": list(examination.not_executed)}
         write_json(result.to_json() | further)
     else:
         render(*report(result, declaration, examination, auto=device == "auto"))
     return 1 if result.violations else 0
+
+
+def _unusual(reference: KernelReference, kernel: Kernel, examination: Examination) -> tuple[Violation, ...]:
+    """Return the violations of a file's kernel that is right only in an unusual reading of its source."""
+    if isinstance(reference, str) or not examination.tried:
+        return ()
+    found = judged(measure_cell(examination.tried[0].cell), kernel, "hazards").violations
+    return tuple(each for each in found if each.kind == "unusual-reading")
 
 
 def _checker(registry: Registry, tool: str) -> Callable[[Cell], Check]:

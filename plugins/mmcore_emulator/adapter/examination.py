@@ -53,6 +53,7 @@ class Examination:
     left_out: str = ""  # the reason why further sizes were not tried; "" if all were
     # Lines and branches that no size executed, as mmcore.verdict.Findings lists them; none of a wrong product.
     not_executed: tuple[Mapping[str, Any], ...] = ()
+    refused: str = ""  # the least size whose launch a GPU refuses, in a clause; "" if there is none
 
     @property
     def wrong(self) -> Tried | None:
@@ -78,15 +79,17 @@ class Examination:
     def text(self) -> str:
         """The sizes and their reasons, a line each."""
         lines = [f"{each}: {each.why}" for each in self.tried]
-        return "\n".join(lines + ([f"not tried: {self.left_out}"] if self.left_out else []))
+        lines += [f"not tried: {self.left_out}"] if self.left_out else []
+        return "\n".join([*lines, *filter(None, [self.refused])])
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON-ready values."""
         tried = [each.to_json() for each in self.tried]
-        return {"tried": tried, "left_out": self.left_out, "not_executed": list(self.not_executed)}
+        values = {"left_out": self.left_out, "not_executed": list(self.not_executed), "refused": self.refused}
+        return {"tried": tried, **values}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Examination:
         """Return what :meth:`to_json` wrote."""
         tried = tuple(map(Tried.from_json, values["tried"]))
-        return cls(tried, values["left_out"], tuple(values["not_executed"]))
+        return cls(tried, values["left_out"], tuple(values["not_executed"]), values["refused"])

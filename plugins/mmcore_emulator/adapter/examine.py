@@ -25,6 +25,7 @@ from mmcore_emulator.adapter.code_sizes import CodeSizes, Size
 from mmcore_emulator.adapter.conversions import execute
 from mmcore_emulator.adapter.device import EmulatedModule, check_emulates, emulated_runs, parsed
 from mmcore_emulator.adapter.examination import WORK, Examination, Tried
+from mmcore_emulator.adapter.launch_limits import refused_size
 from mmcore_emulator.conditions.refills import Refills
 from mmcore_emulator.executor.coverage import Coverage
 from mmcore_emulator.isa.table import effect
@@ -80,7 +81,13 @@ def examine(
             if not tried[-1].is_right:
                 break
     right = all(each.is_right for each in tried)
-    return Examination(tuple(tried), left_out or runs.left_out, tuple(runs.not_executed()) if right else ())
+    refused = ""
+    with contextlib.suppress(MmcoreError):  # a launch rule may fail for large products
+        if tried and right:
+            base = tried[0].cell.problem(planned.kernel)
+            refused = refused_size(planned.kernel, planned.config, device.properties, base)
+    missing = tuple(runs.not_executed()) if right else ()
+    return Examination(tuple(tried), left_out or runs.left_out, missing, refused)
 
 
 def sizes_of_code(cell: Cell, device: Device, work: float = WORK) -> list[Size]:

@@ -76,6 +76,8 @@ def _combined(hazards: Findings, examination: Examination, result: Result, *, si
         looked.append("none on the emulator")
     if examination.left_out:
         looked.append(f"not tried: {examination.left_out}")
+    if not sized:
+        looked.append(examination.refused)
     # A warning about one line is shown once, for all sizes.
     first: dict[object, str] = {}
     for each in (each for tried in examination.tried for each in tried.warnings):

@@ -58,9 +58,10 @@ def mmcore_devices() -> list[DeviceProvider]:
 
 @hookimpl
 def mmcore_commands() -> Mapping[str, str]:
-    """Return ``mmcore check``, ``mmcore profile`` and ``mmcore explain``."""
+    """Return ``mmcore check``, ``mmcore prove``, ``mmcore profile`` and ``mmcore explain``."""
     return {
         "check": "mmcore_emulator.adapter.check_command:check",
+        "prove": "mmcore_emulator.adapter.prove_command:prove",
         "profile": "mmcore_emulator.adapter.profile_command:profile",
         "explain": "mmcore_emulator.adapter.explain_command:explain",
     }

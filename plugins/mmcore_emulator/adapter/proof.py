@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,18 +11,24 @@ import numpy as np
 from mmcore.cell import Cell
 from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
+from mmcore.devices.violations import Violation
+from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases, prepared_cell
-from mmcore_emulator.adapter.conversions import execute
+from mmcore.verify.inputs import fresh_seed
+from mmcore.verify.tolerance import tolerance
+from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import EmulatedBuffer, check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
+from mmcore_emulator.adapter.wrong_sum import WrongSum
 from mmcore_emulator.machine.observer import Observer
-from mmcore_emulator.numerics.types import Integers
+from mmcore_emulator.numerics.types import Integers, Values
 from mmcore_emulator.proof import field
 from mmcore_emulator.proof.domain import FieldDomain
 from mmcore_emulator.proof.field import Residues
-from mmcore_emulator.proof.values import Elements, Reason
+from mmcore_emulator.proof.values import Elements, Reason, TooManyElements
+from mmcore_emulator.ptx.instructions import Instruction
 
 KINDS = {
     "float64": "f64", "float32": "f32", "tf32": "tf32", "float16": "f16", "bfloat16": "bf16",
@@ -30,6 +36,10 @@ KINDS = {
 }  # fmt: skip
 """The PTX type of each element type."""
 PROVED, NOT_PROVED, WRONG = "proved", "not proved", "wrong"
+MOST_TOLERANCES = 20.0
+"""The largest bound of a proof, in tolerances of the verification."""
+
+_PLAIN = ("outcome", "bound", "tolerance", "wrong", "difference")  # attributes that are JSON already
 
 
 @dataclass(frozen=True)
@@ -39,54 +49,166 @@ class Proof:
     Attributes:
         launched: the launches.
         outcome: "proved", "not proved" or "wrong".
-        reasons: the reasons why it is not proved.
+        reasons: the reasons why it is not proved, each with its line.
         bound: a bound of |C − A·B| relative to |A|·|B|; None if it is unknown.
-        wrong: the number of elements that are another polynomial, and the first of them.
+        tolerance: the error that verification allows, relative to |A|·|B|.
+        wrong: the number of elements that are another polynomial.
+        first: row and column of the first of them.
+        difference: a sentence on the products that it lacks or has too often; "" if they are unknown.
     """
 
     launched: Launched
     outcome: str
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[Violation, ...] = ()
     bound: float | None = None
+    tolerance: float = 0.0
     wrong: int = 0
     first: tuple[int, int] = (0, 0)
+    difference: str = ""
+
+    @property
+    def sentences(self) -> list[str]:
+        """The first wrong element, and the number of wrong ones."""
+        if self.outcome != WRONG:
+            return []
+        row, column = self.first
+        text = self.difference or f"C[{row}][{column}] is another polynomial of the elements of A and B"
+        return [
+            text,
+            f"{self.wrong:,} of {self.launched.problem['m'] * self.launched.problem['n']:,} elements are wrong",
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the proof as JSON-ready values."""
+        values = {name: getattr(self, name) for name in _PLAIN}
+        reasons = [each.to_json() for each in self.reasons]
+        return {**self.launched.to_json(), **values, "first": [*self.first], "reasons": reasons}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Proof:
+        """Return the proof of :meth:`to_json`."""
+        plain = {name: values[name] for name in _PLAIN}
+        row, column = values["first"]
+        reasons = tuple(map(Violation.from_json, values["reasons"]))
+        return cls(Launched.from_json(values), reasons=reasons, first=(row, column), **plain)
+
+
+def proof_json(device: Device, phases: Phases, cell: Mapping[str, Any], kernel: Kernel | None = None) -> dict[str, Any]:
+    """Return the proof of a cell, both as JSON."""
+    return prove_cell(Cell.from_json(cell), device, kernel, phases).to_json()
+
+
+def prove_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Phases | None = None) -> Proof:
+    """Prove a kernel at one size; arguments and errors are those of :func:`mmcore.measure.measure`."""
+    check_emulates(device, "prove a kernel")
+    phases = phases or Phases()
+    with prepared_cell(cell, device, kernel, phases, mixed=True) as loaded, phases("prove"):
+        return prove_loaded(loaded, device, fresh_seed() if cell.seed is None else cell.seed)
 
 
 def prove_loaded(loaded: LoadedKernel, device: Device, seed: int = 0) -> Proof:
-    """Prove the launches of a loaded kernel; ``seed`` draws the elements of the field."""
-    problem = loaded.plan.problem
+    """Prove the launches of a loaded kernel; ``seed`` draws the elements of the field.
+
+    Raises:
+        MmcoreError: the kernel has too many intermediate values for a proof at this size.
+    """
+    problem, kernel = loaded.plan.problem, loaded.plan.kernel
     domain = FieldDomain(device.properties.compute_capability)
     rng = np.random.default_rng(seed)
-    given = {}
-    for matrix in "ABC" if problem.beta else "AB":
-        given[matrix] = field.random_residues(problem.shape(matrix), rng)
+    given = {matrix: field.random_residues(problem.shape(matrix), rng) for matrix in ("ABC" if problem.beta else "AB")}
+    try:
+        violations = _run(loaded, domain, given)
+    except TooManyElements:
+        raise MmcoreError("the product has too many intermediate values for a proof; try a smaller size") from None
+    made = _elements_of_c(loaded, domain)
+    wanted = product_of(problem, given)
+    opaque = np.broadcast_to(made.opaque, wanted[0].shape)
+    wrong = ~field.equal(made.residues, wanted) & (opaque == 0)
+    reasons = violations + [_violation(domain.table.reasons[number]) for number in domain.paths]
+    proof = Proof(Launched.of(loaded, device), NOT_PROVED, tolerance=_tolerance(loaded))
+    if wrong.any() and not reasons:
+        row, column = (int(each) for each in np.argwhere(wrong)[0])
+
+        def differs(other: Mapping[str, Residues]) -> Residues:
+            again = FieldDomain(domain.capability)
+            _run(loaded, again, other)
+            made = _elements_of_c(loaded, again).residues
+            difference = field.subtract(made, product_of(problem, other))
+            return difference[0][row, [column]], difference[1][row, [column]]
+
+        residue = made.residues[0][row, [column]], made.residues[1][row, [column]]
+        element = WrongSum(problem, given, wanted, residue, row, column, loaded.plan.config.to_json())
+        text = element.explanation(differs)
+        return replace(proof, outcome=WRONG, wrong=int(wrong.sum()), first=(row, column), difference=text)
+    reasons += _opaque(domain, opaque)
+    magnitude = product_of(replace(problem, alpha=abs(problem.alpha), beta=abs(problem.beta)), given)
+    bound = float(np.max(made.error)) if field.equal(made.magnitudes, magnitude).all() else None
+    if not reasons and (excess := _excess(bound, proof.tolerance, kernel.algorithm)):
+        reasons.append(_violation(Reason("rounding", excess, _coarsest(domain, proof.tolerance))))
+    return replace(proof, outcome=NOT_PROVED if reasons else PROVED, reasons=tuple(reasons), bound=bound)
+
+
+def _run(loaded: LoadedKernel, domain: FieldDomain, given: Mapping[str, Residues]) -> list[Violation]:
+    """Run the launches on elements of the field, and return the violations."""
+    problem = loaded.plan.problem
+    for matrix, residues in given.items():
         kind = KINDS[problem.dtype_of(matrix).name]
-        tokens = domain.table.bytes_of(Elements(given[matrix], np.zeros(()), kind))
+        tokens = domain.table.bytes_of(Elements(residues, np.zeros(()), kind))
         domain.memory.upload(_array(loaded, matrix), _places(problem, matrix), tokens)
+    violations: list[Violation] = []
     for launch in emulated_runs(loaded, lambda translation: Observer(), domain):
         launch.write = len
         launch.observers = ()
         execute(launch)
-    kind = KINDS[problem.output]
-    itemsize = problem.dtype_of("C").itemsize
-    places = _places(problem, "C")
-    array = _array(loaded, "C")
+        violations += mmcore_violations(launch.violations.values())
+    return violations
+
+
+def _elements_of_c(loaded: LoadedKernel, domain: FieldDomain) -> Elements:
+    problem = loaded.plan.problem
+    itemsize, places, array = problem.dtype_of("C").itemsize, _places(problem, "C"), _array(loaded, "C")
     tokens = domain.memory.download(array, places, itemsize)
     values = array.content[: len(array.content) // itemsize * itemsize].view(f"u{itemsize}")[places // itemsize]
-    made = domain.table.resolved(tokens, values, kind)
-    wanted = _product(problem, given)
-    opaque = np.zeros(wanted[0].shape, np.int32) if made.reason is None else made.reason
-    wrong = ~field.equal(made.residues, wanted) & (opaque == 0)
-    launched = Launched.of(loaded, device)
-    reasons = [domain.table.reasons[number] for number in domain.paths]
-    reasons += [domain.table.reasons[number] for number in np.unique(opaque[opaque != 0]).tolist()]
-    if wrong.any():
-        row, column = (int(each) for each in np.argwhere(wrong)[0])
-        return Proof(launched, WRONG, tuple(reasons), None, int(wrong.sum()), (row, column))
-    magnitude = _product(replace(problem, alpha=abs(problem.alpha), beta=abs(problem.beta)), given)
-    same = field.equal(made.magnitudes, magnitude).all()
-    bound = float(np.max(made.error)) if same else None
-    return Proof(launched, NOT_PROVED if reasons else PROVED, tuple(reasons), bound)
+    return domain.table.resolved(tokens, values, KINDS[problem.output])
+
+
+def _opaque(domain: FieldDomain, opaque: Values) -> Iterable[Violation]:
+    """Yield the reasons why elements of C are opaque, with the number of the elements."""
+    for number in np.unique(opaque[opaque != 0]).tolist():
+        count = int((opaque == number).sum())
+        yield replace(_violation(domain.table.reasons[number]), array="C", count=count)
+
+
+def _violation(reason: Reason) -> Violation:
+    at = reason.at
+    if at is None or not at.line:
+        return Violation(reason.kind, reason.text)
+    made = Violation(reason.kind, reason.text, source=at.source, line=at.line)
+    return replace(made, column=at.column or None, callers=at.callers)
+
+
+def _tolerance(loaded: LoadedKernel) -> float:
+    """Return the error that verification allows, relative to |A|·|B|."""
+    kernel = loaded.plan.kernel
+    allowed = tolerance(loaded.plan.problem, kernel.accumulator, kernel.algorithm)
+    return allowed.summing * (1 + allowed.storing) + allowed.storing
+
+
+def _excess(bound: float | None, allowed: float, algorithm: str) -> str:
+    """Return why a bound of the error is no proof; "" if it is one."""
+    if bound is None and algorithm == "strassen":
+        return "the error of Strassen's algorithm is bounded by the norms of A and B, not by |A|·|B|"
+    if bound is None:
+        return "terms cancel on the way, so that the rounding error has no known bound"
+    if bound > MOST_TOLERANCES * allowed:
+        return f"the rounding error is only bounded by {bound:.2g}·|A|·|B|, and {allowed:.2g} is allowed"
+    return ""
+
+
+def _coarsest(domain: FieldDomain, allowed: float) -> Instruction | None:
+    """Return the instruction that rounds more than is allowed; None if there is none."""
+    unit = max(domain.roundings, default=0.0)
+    return domain.roundings[unit] if unit > allowed else None
 
 
 def _array(loaded: LoadedKernel, matrix: str) -> Any:
@@ -102,16 +224,9 @@ def _places(problem: Problem, matrix: str) -> Integers:
     return places * problem.dtype_of(matrix).itemsize
 
 
-def _product(problem: Problem, given: Mapping[str, Residues]) -> Residues:
+def product_of(problem: Problem, given: Mapping[str, Residues]) -> Residues:
+    """Return the residues of alpha·A·B + beta·C."""
     product = field.matrix_product(given["A"], given["B"])
     alpha, beta = (field.of_numbers(np.array([[factor]])) for factor in (problem.alpha, problem.beta))
     product = field.multiply(product, alpha)
     return field.multiply_add(given["C"], beta, product) if problem.beta else product
-
-
-def prove_cell(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Phases | None = None) -> Proof:
-    """Prove a kernel at one size."""
-    check_emulates(device, "prove a kernel")
-    phases = phases or Phases()
-    with prepared_cell(cell, device, kernel, phases, mixed=True) as loaded, phases("prove"):
-        return prove_loaded(loaded, device)

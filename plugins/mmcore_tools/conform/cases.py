@@ -12,7 +12,7 @@ import contextlib
 import itertools
 import math
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -46,8 +46,8 @@ _LONG, _THIN = 257, 5
 _GAPS = {"lda": 3, "ldb": 5, "ldc": 7}
 _THREADS, _LARGEST_INT = 1024, 2**31 - 1
 _GAP_STEPS, _MOST_GAP = (1, 4, 8, 16), 9  # leading dimensions of random products are multiples of these
-# Thorough cases in each config: so many of them, these first.
-_THOROUGH = 16
+# Thorough cases in each config: so many of them, of so much work in whole tiles, these first.
+_THOROUGH, _THOROUGH_WORK = 16, 1 << 23
 _TELLING = (
     "the smallest m = n = k allowed",
     "k smaller than the tile",
@@ -95,21 +95,13 @@ def find_cases(kernel: Kernel, device: DeviceProperties, seed: int = 0) -> Cases
         least = sorted((case for case in runs if case.thorough), key=lambda case: case.work)[:2]
         chosen = ([] if any(case.thorough for case in small) else least) + small
         chosen = chosen[:MOST_PER_CONFIG]
-        allowed += _few_thorough(chosen)
+        allowed += search.few_thorough(chosen)
         left_out += len(runs) - len(chosen)
         violated |= {each.description for each in kernel.constraints if any(each.violation(*pair) for pair in found)}
     not_found = [("constraints", each.description) for each in kernel.constraints if each.description not in violated]
     if kernel.strided and not any(case.cell.lda for case in allowed):
         not_found.append(("product", "gaps between rows"))
     return Cases(tuple(allowed), tuple(violating), tuple(not_found), left_out)
-
-
-def _few_thorough(cases: list[Case]) -> list[Case]:
-    """Return the cases with only a few thorough ones, the telling ones and those with gaps between rows first."""
-    usual = [case for case in cases if case.thorough]
-    order = sorted(usual, key=lambda case: not (case.why in _TELLING or case.cell.lda))
-    looked = {id(case) for case in order[:_THOROUGH]}
-    return [replace(case, thorough=id(case) in looked) for case in cases]
 
 
 @dataclass(frozen=True)
@@ -119,6 +111,18 @@ class _Search:
     kernel: Kernel
     config: Config
     device: DeviceProperties
+
+    def few_thorough(self, cases: Sequence[Case]) -> list[Case]:
+        """Return the cases with only a few thorough ones, the telling ones and those with gaps between rows first."""
+        usual = [case for case in cases if case.thorough]
+        rows, columns = map(self._tile, "mn")
+        looked, done = set[int](), 0
+        for case in sorted(usual, key=lambda case: not (case.why in _TELLING or case.cell.lda)):
+            more = work((case.cell.m, case.cell.n, case.cell.k), rows, columns)
+            if not looked or (len(looked) < _THOROUGH and done + more <= _THOROUGH_WORK):
+                looked.add(id(case))
+                done += more
+        return [replace(case, thorough=id(case) in looked) for case in cases]
 
     def candidates(self) -> Iterator[tuple[str, Problem, Config]]:
         """Yield products and configs to test, allowed or not, with the reason."""

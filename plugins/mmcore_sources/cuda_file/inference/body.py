@@ -19,6 +19,8 @@ _READ = re.compile(r"\*[^[]*")  # through a pointer without an index
 _MOST_TERMS = _MOST_FACTORS = 64
 _MOST_EXPRESSIONS = 200_000
 _ZERO = re.compile(r"0*(?:0\.?|\.0)0*[fF]?")
+_COMBINES = re.compile(r"atomic(?:Add|Sub|CAS)|\w+\.fetch_(?:add|sub)|asm.*\b(?:red|atom)\.", re.DOTALL)
+_WMMA = re.compile(r"(?:\w+::)*(?:load|store)_matrix_sync")
 _CASTS = ("static_cast", "int", "unsigned", "size_t")
 
 
@@ -98,16 +100,20 @@ class Body:
                 if pointer is not None:
                     read = self._reads(node.children[2], pointer)
                     stored.append((pointer, read or text_of(node.children[1]) == "+="))
-            elif node.type == "call_expression" and text_of(node.children[0]).startswith("atomicAdd"):
-                pointer = self._pointer_in(node.children[1])
-                stored += [(pointer, True)] if pointer is not None else []
+            elif self._combines(node) and (pointer := self._pointer_in(node)) is not None:
+                stored.append((pointer, True))
         return stored
+
+    @staticmethod
+    def _combines(node: Node) -> bool:
+        """Return whether a call or an asm statement combines what memory holds with a value, atomically."""
+        is_call = node.type in ("call_expression", "gnu_asm_expression")
+        return is_call and _COMBINES.match(text_of(node)) is not None
 
     @property
     def adds_atomically(self) -> bool:
-        """True if the kernel calls ``atomicAdd``."""
-        calls = (each for each in self._nodes if each.type == "call_expression")
-        return any(text_of(each.children[0]).startswith("atomicAdd") for each in calls)
+        """True if the kernel has atomic additions, or comparisons and exchanges that stand for them."""
+        return any(map(self._combines, self._nodes))
 
     def factors_of_stores(self, pointer: str, sizes: set[str]) -> Iterator[str]:
         """Yield the factors of sizes in the indexes of the stores to a matrix."""
@@ -147,6 +153,9 @@ class Body:
                     yield [*moved, *self.terms(indices[0])]
             elif node.type == "pointer_expression" and names & {*identifiers(node)} and _READ.fullmatch(text_of(node)):
                 yield [*moved, *(each for each in self.terms(node.children[1]) if not names & set(each))]
+            elif node.type == "call_expression" and _WMMA.match(text_of(node)):
+                places = (each for each in node.children[1].named_children if names & {*identifiers(each)})
+                yield from ([term for term in self.terms(each) if not names & set(term)] for each in places)
 
     def terms(self, node: Node, seen: frozenset[str] = frozenset()) -> list[Term]:
         """Return an expression as a sum of products, with local variables replaced by their values."""

@@ -1,0 +1,59 @@
+"""``mmcore prove``: a proof that a kernel computes the product for all values, from one run on the emulator."""
+
+from __future__ import annotations
+
+import click
+from rich.console import RenderableType
+from rich.text import Text
+
+from mmcore.cli.kernel_param import KernelParam
+from mmcore.cli.options import device_option, launch_options, requested_cell, timeout_option
+from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
+from mmcore.cli.source_quote import quoted
+from mmcore.devices.violations import Violation
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel_reference import KernelReference
+from mmcore_emulator.adapter.api import proved
+from mmcore_emulator.adapter.proof import NOT_PROVED, PROVED, WRONG, Proof
+
+USUAL_SIZE = 64
+"""Several tiles along each axis for most kernels; a proof holds for its size alone."""
+
+_EXIT = {PROVED: 0, WRONG: 1, NOT_PROVED: 2}
+_STYLES = {PROVED: "bold green", WRONG: "bold red", NOT_PROVED: "bold yellow"}
+
+
+@click.command()
+@click.argument("kernel", type=KernelParam())
+@launch_options(USUAL_SIZE)
+@device_option("auto: the emulator.")
+@timeout_option("everything together")
+@json_option
+def prove(kernel: KernelReference, device: str, as_json: bool, **options: object) -> int:
+    """Prove that C is the product, whatever the values.
+
+    Exit status: 0 = proved, 1 = wrong, 2 = not proved, or could not run.
+    """
+    declaration = loaded_registry().kernel(kernel)
+    proof = proved(requested_cell(declaration, device, options, USUAL_SIZE))
+    if as_json:
+        write_json(proof.to_json())
+    else:
+        render(*report(proof, declaration, auto=device == "auto"))
+    return _EXIT[proof.outcome]
+
+
+def report(proof: Proof, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
+    """Return the launches, the reasons with their source lines, and the result; ``auto``: mmcore chose the device."""
+    bound = "unknown" if proof.bound is None else f"|C - A·B| <= {proof.bound:.3g}·|A|·|B|"
+    facts = [*proof.launched.facts(auto), ("error", "" if proof.outcome == WRONG else bound)]
+    lines = [line for reason in proof.reasons for line in _lines(reason, kernel)]
+    answer = Text(proof.outcome.upper(), _STYLES[proof.outcome])
+    return [f"{kernel.name}: {kernel.title}\n", fields(facts), "", *lines, *proof.sentences, answer]
+
+
+def _lines(reason: Violation, kernel: Kernel) -> list[str]:
+    """Return a reason as a heading, the line of source, the lines that call it, and a sentence."""
+    place = f" at {reason.source}:{reason.line}" if reason.line else ""
+    count = f", {reason.count:,} element{'s' * (reason.count != 1)} of C" if reason.array == "C" else ""
+    return [f"{reason.kind}{place}{count}", *quoted(kernel, reason), f"  {reason.message}", ""]

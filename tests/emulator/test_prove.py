@@ -1,0 +1,94 @@
+"""``mmcore prove``: the outcome, its reason with the line, and the exit status."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mmcore.cell import Cell
+from mmcore_emulator.adapter.device import Emulator
+from mmcore_emulator.adapter.proof import NOT_PROVED, PROVED, WRONG, Proof, prove_cell
+from tests.command_line import mmcore
+from tests.wrong_kernels import RIGHT, kernel
+
+TERM = "sum += A[row * k + p] * B[p * n + column];"
+STORE = "C[row * n + column] = sum;"
+SKIPS = f"if (A[row * k + p] != 0) {TERM}"
+
+
+def proof(folder: Path, *changes: tuple[str, str]) -> Proof:
+    own = kernel(folder, *changes)
+    return prove_cell(Cell(own.name, 20, 18, 24, device="emulator", seed=1), Emulator(), own)
+
+
+NOT_PROVABLE = {
+    "data-dependent": ((TERM, SKIPS), ("selection", "branch", "opaque"), 9),
+    "bfloat16": (
+        (TERM, "sum += __bfloat162float(__float2bfloat16(A[row * k + p])) * B[p * n + column];"),
+        ("rounding",),
+        9,
+    ),
+    "cancelling": ((STORE, "C[row * n + column] = (sum + A[0]) - A[0];"), ("rounding",), None),
+    "out of bounds": ((STORE, f"C[m * n] = sum; {STORE}"), ("out-of-bounds-write",), 10),
+}
+
+
+def test_a_right_kernel_is_proved_with_a_bound_near_the_tolerance(tmp_path: Path) -> None:
+    proved = proof(tmp_path)
+    assert (proved.outcome, proved.reasons) == (PROVED, ())
+    assert proved.bound is not None
+    assert 2**-24 <= proved.bound <= 20 * proved.tolerance
+    assert Proof.from_json(json.loads(json.dumps(proved.to_json()))) == proved
+
+
+@pytest.mark.parametrize("name", NOT_PROVABLE)
+def test_what_is_not_proved_has_a_reason_with_its_line(tmp_path: Path, name: str) -> None:
+    change, kinds, line = NOT_PROVABLE[name]
+    changes = [change, ('extern "C"', '#include <cuda_bf16.h>\nextern "C"')] if name == "bfloat16" else [change]
+    made = proof(tmp_path, *changes)
+    assert made.outcome == NOT_PROVED
+    first = made.reasons[0]
+    assert first.kind in kinds
+    assert first.line == (line and line + len(changes) - 1)
+
+
+STALE = "{ const int q = p < 16 ? p : p - 8; sum += A[row * k + q] * B[q * n + column]; }"
+DIFFERENCES = {
+    "lacks A[0][23]·B[23][0]; k = 23 is the last of tile 3 of 3 by BK = 8": ("p < k", "p < k - 1"),
+    "lacks A[0][k]·B[k][0] for k = 16 to 23, the last 8 of 24; that is tile 3 of 3 by BK = 8": ("p < k", "p < k - 8"),
+    "lacks A[0][0]·B[0][0]; k = 0 is the first of tile 1 of 3 by BK = 8": ("p = 0", "p = 1"),
+    "lacks A[0][k]·B[k][0] for every k": ("p < k", "p < 0"),
+    "has A[0][5]·B[5][0] twice": (TERM, f"{{ {TERM} if (p == 5) {TERM} }}"),
+    "has A[0][k]·B[k][0] only for k = 1, 5, …": (TERM, f"if (p % 4 == 1) {TERM}"),
+    "lacks A[0][3]·B[3][0], the first wrong product": (TERM, f"if (p != 3 && p != 9) {TERM}"),
+    "has A[0][k−8]·B[k−8][0] instead of A[0][k]·B[k][0] for k = 16 to 23": (TERM, STALE),
+    "has A[0][k]·B[0][k] instead of A[0][k]·B[k][0] for k = 0 to 23": ("B[p * n + column]", "B[column * n + p]"),
+    "is the element (1, 0) of the product": ("A[row * k + p]", "A[(row ^ 1) * k + p]"),
+}
+
+
+@pytest.mark.parametrize("sentence", DIFFERENCES)
+def test_the_products_that_are_missing_or_too_many_are_named(tmp_path: Path, sentence: str) -> None:
+    own = kernel(tmp_path, DIFFERENCES[sentence], configs=[{"block": (16, 8), "BK": 8}])
+    made = prove_cell(Cell(own.name, 24, 24, 24, device="emulator", seed=1), Emulator(), own)
+    assert made.outcome == WRONG
+    assert made.sentences == [f"C[0][0] {sentence}", "576 of 576 elements are wrong"]
+
+
+def test_the_exit_status_is_the_outcome(tmp_path: Path) -> None:
+    variants = {
+        PROVED: (RIGHT, 0),
+        WRONG: (RIGHT.replace("p < k", "p < k - 3"), 1),
+        NOT_PROVED: (RIGHT.replace(TERM, SKIPS), 2),
+    }
+    for outcome, (source, status) in variants.items():
+        path = tmp_path / "own.cu"
+        path.write_text(source)
+        result = mmcore("prove", str(path), "--size", "16", "--seed", "1")
+        assert (result.exit_code, result.stdout.splitlines()[-1]) == (status, outcome.upper())
+        if outcome == NOT_PROVED:
+            assert f"own.cu:9\n    {SKIPS}\n" in result.stdout
+    document = json.loads(mmcore("prove", str(path), "--size", "16", "--json").stdout)
+    assert (document["outcome"], document["reasons"][0]["line"]) == (NOT_PROVED, 9)
