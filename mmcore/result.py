@@ -53,7 +53,7 @@ class Result:
         violations: errors of the launches.
         hazards: the place where hazards were looked for, or why they were not; empty if not requested.
         proof: the size at which the product is proved, or the reason why it is not; empty if no proof was tried.
-        warnings: faults at sizes that were not asked for, and signs of a mistake, a sentence each.
+        warnings: faults at sizes that were not requested, and signs of a mistake, a sentence each.
         sizes: the further products that were run: "m", "n", "k", "why" and "right" of each.
         not_executed: the lines that none of these executed: "source", "line", and "branch" if it went one way alone.
         times: in the order of the cell's timings; none of an unverified product, or without device time.

@@ -14,7 +14,10 @@ from mmcore_emulator.isa.entries import MatrixProduct
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.numerics.types import NUMPY, Values
 from mmcore_emulator.proof import field
-from mmcore_emulator.proof.values import PLANES, Bytes, Elements, Parts, Shadow, Table
+from mmcore_emulator.proof.accumulation import ADDRESS
+from mmcore_emulator.proof.table import Table
+from mmcore_emulator.proof.tokens import PLANES
+from mmcore_emulator.proof.values import Bytes, Elements, Parts, Shadow
 from mmcore_emulator.tensor_cores.arithmetic import Arithmetic
 from mmcore_emulator.tensor_cores.fragments import Fragment, wgmma_a, wgmma_d
 
@@ -38,6 +41,10 @@ def multiplied(
     of_group = isinstance(product.kind, WgmmaKind)
     if not of_group and all(each is None for several in shadows for each in several):
         return [None] * len(results)
+    matrices = 3 if not of_group else 2 if len(operands[1]) > 1 else 1
+    machine, mask, at = execution
+    for shadow in (shadow for several in shadows[matrices:] for shadow in several):
+        domain.depends(machine, mask, "address", ADDRESS, at, shadow)
     arithmetic = product.arithmetic(domain.capability)
     make = _of_warpgroups if of_group else _of_warps
     return make(domain, product.kind, arithmetic, execution, operands, shadows)
