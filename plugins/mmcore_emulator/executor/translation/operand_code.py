@@ -40,6 +40,14 @@ class OperandCode:
         register = operand.register if isinstance(operand, Negated) else operand
         return f"s{self.slot(register)}" if isinstance(register, Register) else "None"
 
+    def shadows(self, operand: Operand) -> list[str]:
+        """Return the variables of the shadows of an operand's registers, in the order of its values."""
+        if isinstance(operand, Address):
+            return [self.shadow(operand.base)]
+        if isinstance(operand, TensorAddress):
+            return [self.shadow(operand.base), *map(self.shadow, operand.coordinates)]
+        return [self.shadow(part) for part in (operand if isinstance(operand, tuple) else (operand,))]
+
     def slot(self, register: Register) -> int:
         """Return the number of a register."""
         return self.slots.setdefault(register, len(self.slots))

@@ -92,8 +92,7 @@ class ShadowCode:
         shadows = []
         for spec, operand in zip(semantics.operands, instruction.operands, strict=False):
             if spec.role in ("source", "both", "address", "tensor"):
-                parts = operand if isinstance(operand, tuple) else (operand,)
-                shadows.append(f"[{', '.join(map(self._code.shadow, parts))}]")
+                shadows.append(f"[{', '.join(self._code.shadows(operand))}]")
         inputs = f"[{', '.join(sources)}], [{', '.join(shadows)}], {'results' if results else '()'}"
         self._code.lines.append(f"shadows = {self._code.value(rule)}(execution, {inputs})")
 
