@@ -52,7 +52,7 @@ class Result:
         verification: whether the product is right; None when a violation left no product.
         violations: errors of the launches.
         hazards: the place where hazards were looked for, or why they were not; empty if not requested.
-        warnings: faults at sizes that were not asked for, and signs of a mistake, a sentence each.
+        warnings: faults at sizes that were not requested, and signs of a mistake, a sentence each.
         sizes: the further products that were run: "m", "n", "k", "why" and "right" of each.
         not_executed: the lines that none of these executed: "source", "line", and "branch" if it went one way alone.
         times: in the order of the cell's timings; none of an unverified product, or without device time.

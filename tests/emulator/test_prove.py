@@ -54,6 +54,29 @@ def test_what_is_not_proved_has_a_reason_with_its_line(tmp_path: Path, name: str
     assert first.line == (line and line + len(changes) - 1)
 
 
+STALE = "{ const int q = p < 16 ? p : p - 8; sum += A[row * k + q] * B[q * n + column]; }"
+DIFFERENCES = {
+    "lacks A[0][23]·B[23][0]; k = 23 is the last of tile 3 of 3 by BK = 8": ("p < k", "p < k - 1"),
+    "lacks A[0][k]·B[k][0] for k = 16 to 23, the last 8 of 24; that is tile 3 of 3 by BK = 8": ("p < k", "p < k - 8"),
+    "lacks A[0][0]·B[0][0]; k = 0 is the first of tile 1 of 3 by BK = 8": ("p = 0", "p = 1"),
+    "lacks A[0][k]·B[k][0] for every k": ("p < k", "p < 0"),
+    "has A[0][5]·B[5][0] twice": (TERM, f"{{ {TERM} if (p == 5) {TERM} }}"),
+    "has A[0][k]·B[k][0] only for k = 1, 5, …": (TERM, f"if (p % 4 == 1) {TERM}"),
+    "lacks A[0][3]·B[3][0], the first wrong product": (TERM, f"if (p != 3 && p != 9) {TERM}"),
+    "has A[0][k−8]·B[k−8][0] instead of A[0][k]·B[k][0] for k = 16 to 23": (TERM, STALE),
+    "has A[0][k]·B[0][k] instead of A[0][k]·B[k][0] for k = 0 to 23": ("B[p * n + column]", "B[column * n + p]"),
+    "is the element (1, 0) of the product": ("A[row * k + p]", "A[(row ^ 1) * k + p]"),
+}
+
+
+@pytest.mark.parametrize("sentence", DIFFERENCES)
+def test_the_products_that_are_missing_or_too_many_are_named(tmp_path: Path, sentence: str) -> None:
+    own = kernel(tmp_path, DIFFERENCES[sentence], configs=[{"block": (16, 8), "BK": 8}])
+    made = prove_cell(Cell(own.name, 24, 24, 24, device="emulator", seed=1), Emulator(), own)
+    assert made.outcome == WRONG
+    assert made.sentences == [f"C[0][0] {sentence}", "576 of 576 elements are wrong"]
+
+
 def test_the_exit_status_is_the_outcome(tmp_path: Path) -> None:
     variants = {
         PROVED: (RIGHT, 0),

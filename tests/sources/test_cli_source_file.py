@@ -218,7 +218,7 @@ def test_blocks_that_wait_for_the_whole_grid_are_launched_together(folder: Path)
     )
     result = emulated("run plain.cu --size 24")
     assert (result.exit_code, "cudaLaunchCooperativeKernel)" in result.stderr) == (1, True)
-    assert "trap: " in result.stdout
+    assert "trap at plain.cu:" in result.stdout
     (folder / "said.cu").write_text(RIGHT.replace("    float sum", "    // no this_grid() here\n    float sum"))
     assert not referenced_kernel("said.cu").launch.cooperative  # type: ignore[union-attr]
     assert referenced_kernel("grid.cu").launch.cooperative  # type: ignore[union-attr]

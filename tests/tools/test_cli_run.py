@@ -104,7 +104,7 @@ def test_every_plugins_hazards_are_reported(tmp_path: Path, monkeypatch: pytest.
     ("step", "size", "looked"),
     [
         (8, 192, "none at 32×32×32 on the emulator"),
-        (20, 320, "none at 40×40×40 on the emulator"),
+        (20, 320, "none at 80×80×80 on the emulator"),
         (264, 264, "not looked for: the constraints allow no small product"),  # 264³ is more than 2²⁴
     ],
 )

@@ -59,6 +59,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CAPABILITIES", ("9.0",))
     monkeypatch.setattr("mmcore_tools.conform.cases.USUAL_WORK", 1 << 14)
     monkeypatch.setattr("mmcore_tools.conform.cases.MOST_PER_CONFIG", 12)
+    monkeypatch.setattr("mmcore_tools.conform.cases._THOROUGH", 8)
     monkeypatch.setattr("mmcore_tools.conform.worker._CODE_WORK", 1.0)
 
 
@@ -73,6 +74,7 @@ def tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use products of several tiles, and one compute capability."""
     monkeypatch.setattr(module, "CAPABILITIES", ("9.0",))
     monkeypatch.setattr("mmcore_tools.conform.cases.USUAL_WORK", 1 << 18)
+    monkeypatch.setattr("mmcore_tools.conform.worker._CODE_WORK", 1.0)
 
 
 @pytest.fixture
@@ -104,6 +106,15 @@ def test_a_kernel_is_tested_at_the_sizes_that_its_code_asks_for(tmp_path: Path) 
     assert failure.case is not None
     assert (failure.property, failure.case.cell.k) == ("product", 1000)
     assert failure.case.why == "line 7 compares k with 1000"
+
+
+@pytest.mark.usefixtures("few")
+def test_code_that_no_case_executes_is_listed(tmp_path: Path) -> None:
+    found = conformance(
+        wrong_kernels.kernel(tmp_path, ("float sum", "if (k > 100000)\n        C[0] = 1;\n    float sum"))
+    )
+    assert found.conforms
+    assert found.to_json()["not_executed"] == ({"source": "own.cu", "line": 8, "branch": False},)
 
 
 @pytest.mark.usefixtures("few")

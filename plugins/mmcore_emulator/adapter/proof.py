@@ -21,6 +21,7 @@ from mmcore.verify.tolerance import tolerance
 from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import EmulatedBuffer, check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
+from mmcore_emulator.adapter.wrong_sum import WrongSum
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.numerics.types import Integers, Values
 from mmcore_emulator.proof import field
@@ -38,6 +39,8 @@ PROVED, NOT_PROVED, WRONG = "proved", "not proved", "wrong"
 MOST_TOLERANCES = 20.0
 """The largest bound of a proof, in tolerances of the verification."""
 
+_PLAIN = ("outcome", "bound", "tolerance", "wrong", "difference")  # attributes that are JSON already
+
 
 @dataclass(frozen=True)
 class Proof:
@@ -51,6 +54,7 @@ class Proof:
         tolerance: the error that verification allows, relative to |A|·|B|.
         wrong: the number of elements that are another polynomial.
         first: row and column of the first of them.
+        difference: a sentence on the products that it lacks or has too often; "" if they are unknown.
     """
 
     launched: Launched
@@ -60,26 +64,30 @@ class Proof:
     tolerance: float = 0.0
     wrong: int = 0
     first: tuple[int, int] = (0, 0)
+    difference: str = ""
 
     @property
     def sentences(self) -> list[str]:
-        """The first wrong element, and the number of the wrong ones."""
+        """The first wrong element, and the number of wrong ones."""
         if self.outcome != WRONG:
             return []
         row, column = self.first
-        count = f"{self.wrong:,} element{'s' * (self.wrong != 1)} of C"
-        return [f"C[{row}][{column}] is another sum of products; {count} wrong"]
+        text = self.difference or f"C[{row}][{column}] is another polynomial of the elements of A and B"
+        return [
+            text,
+            f"{self.wrong:,} of {self.launched.problem['m'] * self.launched.problem['n']:,} elements are wrong",
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """Return the proof as JSON-ready values."""
-        values = {name: getattr(self, name) for name in ("outcome", "bound", "tolerance", "wrong")}
+        values = {name: getattr(self, name) for name in _PLAIN}
         reasons = [each.to_json() for each in self.reasons]
         return {**self.launched.to_json(), **values, "first": [*self.first], "reasons": reasons}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Proof:
         """Return the proof of :meth:`to_json`."""
-        plain = {name: values[name] for name in ("outcome", "bound", "tolerance", "wrong")}
+        plain = {name: values[name] for name in _PLAIN}
         row, column = values["first"]
         reasons = tuple(map(Violation.from_json, values["reasons"]))
         return cls(Launched.from_json(values), reasons=reasons, first=(row, column), **plain)
@@ -120,7 +128,18 @@ def prove_loaded(loaded: LoadedKernel, device: Device, seed: int = 0) -> Proof:
     proof = Proof(Launched.of(loaded, device), NOT_PROVED, tolerance=_tolerance(loaded))
     if wrong.any() and not reasons:
         row, column = (int(each) for each in np.argwhere(wrong)[0])
-        return replace(proof, outcome=WRONG, wrong=int(wrong.sum()), first=(row, column))
+
+        def differs(other: Mapping[str, Residues]) -> Residues:
+            again = FieldDomain(domain.capability)
+            _run(loaded, again, other)
+            made = _elements_of_c(loaded, again).residues
+            difference = field.subtract(made, product_of(problem, other))
+            return difference[0][row, [column]], difference[1][row, [column]]
+
+        residue = made.residues[0][row, [column]], made.residues[1][row, [column]]
+        element = WrongSum(problem, given, wanted, residue, row, column, loaded.plan.config.to_json())
+        text = element.explanation(differs)
+        return replace(proof, outcome=WRONG, wrong=int(wrong.sum()), first=(row, column), difference=text)
     reasons += _opaque(domain, opaque)
     magnitude = product_of(replace(problem, alpha=abs(problem.alpha), beta=abs(problem.beta)), given)
     bound = float(np.max(made.error)) if field.equal(made.magnitudes, magnitude).all() else None

@@ -6,7 +6,7 @@ Reference: PTX ISA, "Parallel Synchronization and Communication Instructions: at
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -103,8 +103,9 @@ def _instruction(opcode: Opcode) -> Execute | None:
     accumulate = partial(_accumulate, operation, space, count) if operation.accumulates else combine
     operands = (*result, OperandSpec("address"), *sources, *policy)
     numbers = operation.accumulates and operation.kind in ("f32", "f64", "s32", "u32") and count == 1
-    adds = MemoryAccess("add", space, NUMPY[operation.kind]) if numbers else None
-    return Execute(combine if result else accumulate, operands, unread=accumulate, adds=adds)
+    access = MemoryAccess("add" if numbers else "change", space, NUMPY[operation.kind])
+    meaning = Execute(combine if result else accumulate, operands, unread=accumulate)
+    return replace(meaning, adds=access) if numbers else replace(meaning, changes=access)
 
 
 def _places(atomic: Atomic, space: str, count: int, execution: Execution, address: list[Values]) -> list[Values]:

@@ -61,7 +61,8 @@ class Compute:
 class MemoryAccess:
     """A load or store of registers."""
 
-    kind: str  # "load", "store" or "add"; the address is the first operand, the elements of a store are the second
+    # "load", "store", "add" or "change"; the address is the first operand, the elements of a store are the second
+    kind: str
     space: str  # the memory, as in :meth:`~mmcore_emulator.machine.memory.address_spaces.AddressSpaces.load`
     dtype: DType  # type of the elements
 
@@ -91,6 +92,7 @@ class Execute:
     moves: tuple[int, ...] | None = None
     product: MatrixProduct | None = None  # the product of matrices that it computes
     adds: MemoryAccess | None = None  # the elements in memory that it adds its second operand to
+    changes: MemoryAccess | None = None  # the elements in memory that it combines with its second operand otherwise
     # Returns ``run`` for a compute capability, for arithmetic that differs by architecture.
     bound: Callable[[Capability], Run] | None = None
 

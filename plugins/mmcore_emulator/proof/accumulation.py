@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mmcore_emulator.isa.entries import Execute
+from mmcore_emulator.isa.entries import Execute, MemoryAccess
 from mmcore_emulator.machine.machine import Execution
+from mmcore_emulator.machine.memory.arrays import RANK_SHIFT, SHARED_WINDOW
 from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.proof import field
 from mmcore_emulator.proof.polynomials import first_reason, opaque_of
 from mmcore_emulator.proof.values import Bytes, Elements, Shadow
+from mmcore_emulator.ptx.instructions import Instruction
 
 if TYPE_CHECKING:
     from mmcore_emulator.proof.domain import FieldDomain
@@ -36,15 +38,15 @@ def accumulated(
     for of_address in shadows[0]:
         domain.depends(machine, mask, "address", ADDRESS, at, of_address)
     kind = {"f": "f", "i": "s", "u": "u"}[access.dtype.kind] + str(8 * access.dtype.itemsize)
-    if results or execution.idle:
-        if shadow is None:
-            return [None] * len(results)
-        domain.path("opaque", "reads an element in memory while it adds to it", at)
-        return [opaque_of(domain.table, at, [shadow], kind)] * len(results)
-    planes = [each.memory.peek(access.space, address, access.dtype, mask) for each in domain.memory.machines(machine)]
-    old_bytes = Bytes(tuple(plane.view(f"u{plane.itemsize}") for plane in planes))
+    if execution.idle:
+        return [None] * len(results)
+    old_bytes = _tokens(domain, execution, access, address)
     if shadow is None and not any(plane.any() for plane in old_bytes.planes):
-        return ()
+        return [None] * len(results)
+    if results or _is_remote(access.space, address):
+        text = "reads an element in memory while it adds to it" if results else "adds in another block's shared memory"
+        domain.path("opaque", text, at)
+        return [_unknown(domain, at, kind) for _ in results]
     before = machine.memory.peek(access.space, address, access.dtype, mask)
     old = domain.table.resolved(old_bytes, before, kind)
     new = domain.table.resolved(shadow, value, kind)
@@ -62,6 +64,58 @@ def accumulated(
         given = spread.reshape(lanes.shape).view(access.dtype)
         each.memory.store(access.space, address, [given], access.dtype, narrowed, at)
     return ()
+
+
+def changed(
+    domain: FieldDomain,
+    semantics: Execute,
+    execution: Execution,
+    operands: Sequence[Sequence[Values]],
+    shadows: Sequence[Sequence[Shadow]],
+    results: Sequence[Values],
+) -> Sequence[Shadow]:
+    """Note that an instruction changes elements of matrices in memory in a way that has no meaning in the field."""
+    machine, mask, at = execution
+    access, ((address, *_), values, *_) = semantics.changes, operands
+    assert access is not None
+    for of_address in shadows[0]:
+        domain.depends(machine, mask, "address", ADDRESS, at, of_address)
+    if execution.idle:
+        return [None] * len(results)
+    size = np.uint64(access.dtype.itemsize)
+    tokens = [_tokens(domain, execution, access, address + number * size) for number in range(len(values))]
+    before = len(domain.paths)
+    for shadow in (*(shadow for several in shadows[1:] for shadow in several), *tokens):
+        domain.depends(machine, mask, "opaque", "changes an element of a matrix in memory", at, shadow)
+    if len(domain.paths) == before:
+        return [None] * len(results)
+    return [_unknown(domain, at, f"u{8 * min(value.itemsize, 8)}") for value in results]
+
+
+def _unknown(domain: FieldDomain, at: Instruction, kind: str) -> Shadow:
+    """Return an opaque result in every lane."""
+    every = Elements(field.zeros(()), np.zeros(()), kind)
+    return opaque_of(domain.table, at, [every], kind)
+
+
+def _tokens(domain: FieldDomain, execution: Execution, access: MemoryAccess, address: Values) -> Bytes:
+    """Return the tokens of elements in memory."""
+    machine, mask, _ = execution
+    planes = (each.memory.peek(access.space, address, access.dtype, mask) for each in domain.memory.machines(machine))
+    return Bytes(tuple(plane.view(f"u{plane.itemsize}") if plane.itemsize <= 8 else _folded(plane) for plane in planes))
+
+
+def _folded(plane: Values) -> Values:
+    """Return the bits of 16 bytes that are set in either half."""
+    halves = np.ascontiguousarray(plane).view(np.uint64).reshape(*plane.shape, 2)
+    return np.asarray(halves[..., 0] | halves[..., 1])
+
+
+def _is_remote(space: str, address: Values) -> bool:
+    """Return True if addresses may be in the shared memory of other blocks."""
+    inside = address & np.uint64(SHARED_WINDOW - 1)
+    shared = space == "cluster" or (space == "generic" and (address // np.uint64(SHARED_WINDOW) == 1).all())
+    return shared and bool((inside >> np.uint64(RANK_SHIFT)).any())
 
 
 def _places(execution: Execution, space: str, address: Values) -> Values:

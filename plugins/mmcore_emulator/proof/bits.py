@@ -7,6 +7,8 @@ must not depend on it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from itertools import combinations
 
 import numpy as np
 
@@ -17,6 +19,8 @@ from mmcore_emulator.proof.values import Bytes, Elements, Shadow, Table
 from mmcore_emulator.ptx.instructions import Instruction
 
 _PATTERNS = (0x5A, 0xA5)
+# The operands that may be elements, of instructions whose further operands are numbers of bits.
+_DATA = {"shl": 1, "shr": 1, "bfe": 1, "bfi": 2, "shf": 2, "prmt": 2, "lop3": 3}
 _TEXT = "combines or cuts bits of matrix elements"
 
 
@@ -27,6 +31,9 @@ def moved_bits(
     given = [shadow for shadow in shadows if shadow is not None]
     if any(isinstance(shadow, Elements) and shadow.kind == "pred" for shadow in given) or semantics.result == "pred":
         return opaque_of(table, at, given, semantics.result)
+    data = _DATA.get(at.opcode[0], len(shadows))
+    if any(shadow is not None and table.dependent(shadow).any() for shadow in shadows[data:]):
+        return opaque_of(table, at, given, semantics.result, "moves bits by a value of a matrix")
     pairs = list(zip(shadows, values, strict=True))
     held = [None if each is None else table.bytes(each, value.dtype) for each, value in pairs]
     unused: list[Values] = [np.zeros((1,) * 6, _bits(value.dtype)) for value in values]
@@ -42,6 +49,8 @@ def moved_bits(
 
     nothing: list[Values] = [np.zeros((1,) * 6, each.dtype) for each in plain]
     base = made(nothing)
+    every: list[Values] = [~none for none in nothing]
+    moved: list[Values] = [np.zeros_like(base) for _ in held]
     dependent = np.zeros_like(base)
     moves = np.ones(base.shape, np.bool_)
     for number, shadow in enumerate(held):
@@ -56,9 +65,14 @@ def moved_bits(
                 moves = moves & ((octets == 0) | (octets == byte)).all(axis=-1)
                 found.append(_mask(octets))
             moves = moves & (found[0] == found[1]) & ((found[0] & dependent) == 0) & ((found[0] & base) == 0)
-            dependent = dependent | found[0]
-    every = [~none for none in nothing]
-    moves = moves & ((made(every) ^ base) == dependent)
+            dependent, moved[number] = dependent | found[0], moved[number] | found[0]
+    # Bitwise functions of several elements are the same for all values if they are for all combinations of bits.
+    places = [place for place, shadow in enumerate(held) if shadow is not None]
+    for count in range(1, len(places) + 1):
+        for several in combinations(places, count):
+            ones = [every[place] if place in several else none for place, none in enumerate(nothing)]
+            expected = reduce(np.bitwise_or, (moved[place] for place in several))
+            moves = moves & ((made(ones) ^ base) == expected)
     if not moves.all():
         return opaque_of(table, at, given, f"u{8 * base.itemsize}", _TEXT)
     planes = [

@@ -14,7 +14,7 @@ from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.numerics.types import NUMPY, DType, Values
 from mmcore_emulator.proof import polynomials
-from mmcore_emulator.proof.accumulation import ADDRESS, accumulated
+from mmcore_emulator.proof.accumulation import ADDRESS, accumulated, changed
 from mmcore_emulator.proof.bits import moved_bits
 from mmcore_emulator.proof.planes import TokenMemory
 from mmcore_emulator.proof.products import multiplied
@@ -23,6 +23,8 @@ from mmcore_emulator.ptx.instructions import Instruction
 
 _ONE = (1,) * 6
 _WRITES = "writes what is no sum of products"
+_REDUCES = "reduces in memory in bulk, which has no meaning in the proof"
+_OF_WARP = "combines values of matrices of a warp's threads"
 
 
 class FieldDomain:
@@ -46,8 +48,11 @@ class FieldDomain:
         return None
 
     def resize(self, shadow: Shadow, dtype: DType) -> Shadow:
-        if isinstance(shadow, Elements) or shadow is None or dtype.kind == "b":
+        if shadow is None or dtype.kind == "b":
             return shadow
+        if isinstance(shadow, Elements):
+            is_extended = not (shadow.kind[:1] == "s" and dtype.kind == "u")
+            return shadow if is_extended else self.table.bytes(self.table.bytes_of(shadow), dtype)
         held = self.table.bytes(shadow, np.dtype("u1") if isinstance(shadow, Parts) else shadow.planes[0].dtype)
         if dtype.kind == "i":
             return self.table.elements_of(held, f"s{8 * held.planes[0].itemsize}")
@@ -122,6 +127,8 @@ class FieldDomain:
             return partial(multiplied, self, semantics.product)
         if semantics.adds is not None:
             return partial(accumulated, self, semantics)
+        if semantics.changes is not None:
+            return partial(changed, self, semantics)
         return self._opaque
 
     def _moved(
@@ -159,7 +166,13 @@ class FieldDomain:
         shadows_of: list[Shadow] = []
         for number, value in enumerate(results):
             planes = tuple(_bits(plane[number]) for plane in moved)
-            shadows_of.append(Bytes(planes) if value.dtype.kind != "b" and any(each.any() for each in planes) else None)
+            if value.dtype.kind == "b" or not any(each.any() for each in planes):
+                shadows_of.append(None)
+            elif value.itemsize > 8:
+                self.path("opaque", "moves an element in a register of 128 bits", at)
+                shadows_of.append(None)
+            else:
+                shadows_of.append(Bytes(planes))
         return shadows_of
 
     def _opaque(
@@ -172,9 +185,12 @@ class FieldDomain:
         """Return opaque results of an instruction without a meaning in the field."""
         given = [shadow for several in shadows for shadow in several if shadow is not None]
         machine, mask, at = execution
-        if given and effect(at).writes:
-            for shadow in given:
-                self.depends(machine, mask, "opaque", _WRITES, at, shadow)
+        of = effect(at)
+        if of.kind == "bulk copy" and of.step == "reduce" and not execution.idle:
+            self.path("opaque", _REDUCES, at)
+        for shadow in given:
+            if of.writes or of.members:
+                self.depends(machine, mask, "opaque", _WRITES if of.writes else _OF_WARP, at, shadow)
         if not given:
             return [None] * len(results)
         return [polynomials.opaque_of(self.table, at, given, _kind(value)) for value in results]

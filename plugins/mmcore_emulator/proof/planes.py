@@ -97,6 +97,8 @@ class PlaneMachine:
 class _PlaneMemory(AddressSpaces):
     """The memories of a plane; tensor maps are read from the kernel's own memory."""
 
+    holds_numbers = False
+
     def __init__(self, memory: AddressSpaces, machine: PlaneMachine, spaces: Mapping[str, Space]) -> None:
         super().__init__(machine.batch, spaces, machine.observers)
         self._memory = memory

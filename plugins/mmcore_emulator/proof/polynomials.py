@@ -15,7 +15,7 @@ import numpy as np
 from mmcore_emulator.isa.entries import Compute
 from mmcore_emulator.numerics.types import NUMPY, Values
 from mmcore_emulator.proof import field
-from mmcore_emulator.proof.values import Elements, Parts, Shadow, Table
+from mmcore_emulator.proof.values import Elements, Parts, Shadow, Table, is_integer
 from mmcore_emulator.ptx.instructions import Instruction
 
 ZEROS = field.zeros(())
@@ -84,7 +84,7 @@ def opaque(
 ) -> Shadow:
     """Return an opaque result."""
     given = [shadow for shadow in shadows if shadow is not None]
-    return opaque_of(table, at, given, _kind(semantics.result))
+    return opaque_of(table, at, given, semantics.result)
 
 
 def opaque_of(
@@ -98,7 +98,7 @@ def opaque_of(
     for shadow in given:
         if isinstance(shadow, Elements) and shadow.reason is not None:
             reason = np.where(shadow.reason != 0, shadow.reason, reason)
-    return Elements(ZEROS, np.zeros(()), kind, ~lanes, reason)
+    return Elements(ZEROS, np.zeros(()), _kind(kind), ~lanes, reason)
 
 
 def _computed(
@@ -115,8 +115,15 @@ def _computed(
         assert made is None or isinstance(made, Elements)
         return made
     kinds = [_kind(kind) for kind in kinds]
+    text = _wrapping(table, semantics.algebra, shadows, kinds, result)
+    if text:
+        made = opaque_of(table, at, [each for each in shadows if each is not None], result, text)
+        assert made is None or isinstance(made, Elements)
+        return made
+    if is_integer(result) and any(table.signed(shadow).any() for shadow in shadows):
+        result = f"s{result[1:]}"
     operands = [table.resolved(*each) for each in zip(shadows, values, kinds, strict=True)]
-    if semantics.algebra in ("mul", "fma"):
+    if semantics.algebra in ("mul", "fma") and not is_integer(kinds[0]):
         operands = _without_zeros(table, at, operands, shadows)
     return combined(semantics.algebra, operands, semantics.unit, result)
 
@@ -141,6 +148,19 @@ def is_zero(elements: Elements) -> Values:
     return np.asarray((elements.residues[0] == 0) & (elements.residues[1] == 0) & (elements.opaque == 0))
 
 
+def _wrapping(table: Table, algebra: str, shadows: Sequence[Shadow], kinds: Sequence[str], result: str) -> str:
+    """Return the reason why integers may be other numbers in an instruction's types; "" if they are not."""
+    if not is_integer(kinds[0]):
+        return ""
+    size = NUMPY[kinds[0]].itemsize
+    extends = not is_integer(result) or NUMPY[result].itemsize > size
+    if extends and kinds[0][0] == "u" and any(table.signed(shadow).any() for shadow in shadows):
+        return "extends a signed number of a matrix by zeros"
+    if algebra in ("add", "sub", "fma", "neg") and not extends and size < 4:
+        return "computes a sum in less than 32 bits, which may wrap around"
+    return ""
+
+
 def _converted(
     table: Table, semantics: Compute, at: Instruction, values: Sequence[Values], shadows: Sequence[Shadow], kind: str
 ) -> Shadow:
@@ -148,8 +168,10 @@ def _converted(
     (shadow,), source = shadows, semantics.sources[0]
     of, to = NUMPY[source].itemsize, NUMPY[kind].itemsize
     if shadow is None or isinstance(shadow, Elements):
-        if shadow is not None and of > to and table.size(shadow) > to:
+        if shadow is not None and table.size(shadow) > min(of, to):
             return opaque_of(table, at, [shadow], kind, "cuts off bits of a value of a matrix")
+        if shadow is not None and table.size(shadow) == to and is_integer(shadow.kind):
+            return table.bytes_of(shadow)
         return _computed(table, semantics, at, values, shadows, semantics.sources, kind)
     low = table.bytes(shadow, np.dtype(f"u{min(of, to)}"))
     if source[0] == "s" and to > of:

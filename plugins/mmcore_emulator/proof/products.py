@@ -14,8 +14,9 @@ from mmcore_emulator.isa.entries import MatrixProduct
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.numerics.types import NUMPY, Values
 from mmcore_emulator.proof import field
+from mmcore_emulator.proof.accumulation import ADDRESS
 from mmcore_emulator.proof.polynomials import BY_ZERO, is_zero
-from mmcore_emulator.proof.values import PLANES, Bytes, Elements, Parts, Shadow, Table
+from mmcore_emulator.proof.values import PLANES, Bytes, Elements, Parts, Shadow, Table, is_integer
 from mmcore_emulator.tensor_cores.arithmetic import Arithmetic
 from mmcore_emulator.tensor_cores.fragments import Fragment, wgmma_a, wgmma_d
 
@@ -39,6 +40,10 @@ def multiplied(
     of_group = isinstance(product.kind, WgmmaKind)
     if not of_group and all(each is None for several in shadows for each in several):
         return [None] * len(results)
+    matrices = 3 if not of_group else 2 if len(operands[1]) > 1 else 1
+    machine, mask, at = execution
+    for shadow in (shadow for several in shadows[matrices:] for shadow in several):
+        domain.depends(machine, mask, "address", ADDRESS, at, shadow)
     arithmetic = product.arithmetic(domain.capability)
     make = _of_warpgroups if of_group else _of_warps
     return make(domain, product.kind, arithmetic, execution, operands, shadows)
@@ -199,7 +204,7 @@ def _of_zeros(a: Elements, b: Elements) -> Values:
     """Return True for the elements of A·B with a term whose one factor alone is zero."""
     m, k, n = a.residues[0].shape[-2], a.residues[0].shape[-1], b.residues[0].shape[-1]
     left, right = is_zero(a), is_zero(b)
-    if not (left.any() or right.any()):
+    if is_integer(a.kind) or not (left.any() or right.any()):
         return np.zeros((), np.bool_)
     left = np.broadcast_to(left, (*left.shape[:-2], m, k)).astype(np.float32)
     right = np.broadcast_to(right, (*right.shape[:-2], k, n)).astype(np.float32)

@@ -26,9 +26,11 @@ _BYTE_BITS = 3  # bits of a token for the number of a byte in its element
 _INTEGERS = tuple(f"{sign}{bits}" for bits in (8, 16, 32, 64) for sign in "su")
 _KINDS = ("", "f64", "f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "pred", *_INTEGERS)
 _NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
+_SIGNED = [number for kind, number in _NUMBER.items() if kind[:1] == "s"]
 _BYTES = {**{kind: dtype.itemsize for kind, dtype in NUMPY.items()}, "e4m3": 1, "e5m2": 1, "tf32": 4}
 _ONE = (1,) * 6
 _CUT = 2.0**-10
+_MIXED = "reads bytes of an element together with other bytes"
 
 
 def is_integer(kind: str) -> bool:
@@ -85,6 +87,11 @@ class Bytes:
         some = self.planes[0] | self.planes[1] | self.planes[2]
         octets = np.ascontiguousarray(some)[..., np.newaxis].view(np.uint8)
         return np.where(octets != 0, np.uint8(0xFF), np.uint8(0)).view(some.dtype)[..., 0]
+
+    @cached_property
+    def is_partial(self) -> bool:
+        """True if some bytes of a register have a token and others have none."""
+        return bool(((self.used != 0) & (~self.used != 0)).any())
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +212,17 @@ class Table:
         """Return a register's elements of a type, with the numbers of ``value`` in lanes that depend on no matrix."""
         if shadow is None:
             return self.of_values(value, kind)
+        if isinstance(shadow, Parts):
+            shadow = self.bytes(shadow, np.dtype(f"u{_BYTES[kind]}"))
         held = self.elements(shadow, kind)
+        if isinstance(shadow, Bytes) and shadow.is_partial and (is_integer(kind) or kind in ("f32", "tf32")):
+            bits = np.dtype(f"u{_BYTES[kind]}")
+            raw = value.view(bits) if value.itemsize == bits.itemsize else value.astype(bits)
+            used = self.bytes(shadow, bits).used
+            mixed = (used != 0) & (raw & ~used != 0)
+            if mixed.any():
+                reason = np.where(mixed, np.int32(self.reason("opaque", _MIXED)), held.opaque)
+                held = replace(held, reason=reason)
         if held.known is None or not held.known.any():
             return replace(held, known=None)
         given = self.of_values(value, kind)
@@ -243,7 +260,7 @@ class Table:
             return replace(shadow, kind=kind)
         if (kind, shadow.kind) == ("tf32", "f32"):
             return replace(shadow, kind=kind, error=cut_to_tf32(shadow.error))
-        if is_integer(kind) and is_integer(shadow.kind) and _BYTES[kind] >= _BYTES[shadow.kind]:
+        if is_integer(kind) and is_integer(shadow.kind) and _same_number(shadow.kind, kind):
             return replace(shadow, kind=kind)
         return self.elements_of(self.bytes_of(shadow), kind)
 
@@ -251,9 +268,11 @@ class Table:
         """Return the tokens of a register of a type's size."""
         bits = np.dtype(f"u{dtype.itemsize}")
         if isinstance(shadow, Elements):
-            if shadow.kind == "pred" or _BYTES[shadow.kind or "f32"] != bits.itemsize:
+            if shadow.kind == "pred":
                 shadow = replace(shadow, kind=f"u{8 * bits.itemsize}")
-            return self.bytes_of(shadow)
+            elif shadow.kind[:1] == "s" and self.size(shadow) < bits.itemsize:
+                shadow = replace(shadow, kind=f"s{8 * bits.itemsize}")
+            return self.bytes(self.bytes_of(shadow), dtype)
         if isinstance(shadow, Bytes):
             return shadow if shadow.planes[0].dtype == bits else Bytes(tuple(p.astype(bits) for p in shadow.planes))
         part = np.dtype(f"u{bits.itemsize // len(shadow.parts)}")
@@ -288,6 +307,14 @@ class Table:
         parts = shadow.parts if shadow else ()
         return np.asarray(np.logical_or.reduce([np.zeros((), np.bool_), *map(self.dependent, parts)]))
 
+    def signed(self, shadow: Shadow) -> Flags:
+        """Return the lanes in which a register holds an element of a signed integer type."""
+        if isinstance(shadow, Elements):
+            return np.asarray(shadow.kind[:1] == "s")
+        if not isinstance(shadow, Bytes):
+            return np.zeros((), np.bool_)
+        return np.isin(self._kind[_numbers(shadow.planes)[0]], _SIGNED)
+
     def size(self, elements: Elements) -> int:
         """Return the bytes of elements."""
         return _BYTES[elements.kind]
@@ -316,7 +343,18 @@ def _readable_as(kind: str) -> tuple[str, ...]:
     """Return the types of elements that an instruction for a type may read."""
     if kind in ("f32", "tf32"):
         return "f32", "tf32", "bf16"
-    return tuple(each for each in _KINDS if is_integer(each)) if is_integer(kind) else (kind,)
+    if not is_integer(kind):
+        return (kind,)
+    return tuple(each for each in _KINDS if is_integer(each) and _same_number(each, kind))
+
+
+def _same_number(kind: str, as_kind: str) -> bool:
+    """Return True if an integer of one type, extended by its sign, is the same number in another type.
+
+    Arithmetic on 32 and 64 bits is the same for signed and unsigned numbers.
+    """
+    size, of_reader = _BYTES[kind], _BYTES[as_kind]
+    return size <= of_reader and (kind[0] == as_kind[0] or of_reader >= 4 or (kind[0] == "u" and size < of_reader))
 
 
 def cut_to_tf32(error: Values) -> Values:

@@ -17,6 +17,7 @@ from mmcore.errors import UnknownKernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.messages import say
 from mmcore.registry import registry
+from mmcore.verdict import places
 from mmcore_tools.conform.conformance import Conformance, Progress, conform_kernel
 from mmcore_tools.conform.outcome import PASSED, PROPERTIES, SKIPPED, groups
 
@@ -91,6 +92,7 @@ def report(conformance: Conformance, *, quiet: bool, verbose: bool) -> list[Rend
         ("sanitizer", conformance.sanitizer),
         ("seed", str(conformance.seed)),
         ("left out", f"{conformance.left_out} more products that it allows" if conformance.left_out else ""),
+        ("not executed", places(conformance.not_executed)),
     ]
     counts = [(name, _counts(conformance, name)) for name in PROPERTIES]
     failures = [line for name in PROPERTIES for line in _failures(conformance, name)]

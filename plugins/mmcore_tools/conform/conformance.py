@@ -7,7 +7,7 @@ import itertools
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmcore.cell import Cell
@@ -22,6 +22,7 @@ from mmcore.registry import referenced_kernel
 from mmcore.verdict import judged
 from mmcore.verify.inputs import fresh_seed
 from mmcore_emulator.adapter.launch_facts import config_options, launch_command, reference_words
+from mmcore_emulator.executor.coverage import Coverage
 from mmcore_tools.conform.cases import USUAL_WORK
 from mmcore_tools.conform.outcome import FAILED, PASSED, PROPERTIES, SKIPPED, Case, Cases, Outcome
 
@@ -36,6 +37,7 @@ MOST_FORCED = 24
 
 # Cases that the code of a config asks for: so many of them are thorough.
 _THOROUGH_OF_CODE = 2
+_RUNS = ("run_once", "run_case")  # the functions of the worker that run a case, and a thorough one
 
 Progress = Callable[[str, int, int], None]
 
@@ -51,6 +53,7 @@ class Conformance:
         outcomes: the outcomes in the order of the tests.
         left_out: the number of allowed products that were not tested.
         stopped: the reason if not all tests were run: the time limit, or a process that died.
+        not_executed: the lines that no case on the emulator has executed, as :class:`mmcore.verdict.Findings` has them.
     """
 
     kernel: Kernel
@@ -60,6 +63,7 @@ class Conformance:
     outcomes: tuple[Outcome, ...]
     left_out: int = 0
     stopped: str = ""
+    not_executed: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def failures(self) -> tuple[Outcome, ...]:
@@ -83,7 +87,7 @@ class Conformance:
 
     def to_json(self) -> dict[str, Any]:
         """Return the conformance as JSON-ready values."""
-        names = ("device", "sanitizer", "seed", "conforms", "left_out", "stopped")
+        names = ("device", "sanitizer", "seed", "conforms", "left_out", "stopped", "not_executed")
         values = {"kernel": self.kernel.name, **{name: getattr(self, name) for name in names}}
         counts = {name: dict(Counter(each.outcome for each in self.of(name))) for name in PROPERTIES}
         return {**values, "properties": counts, "cases": [each.to_json() for each in self.outcomes]}
@@ -138,7 +142,8 @@ def conform_kernel(
     )
     reproducible = tuple(each if each.reproduce else replace(each, reproduce=again) for each in outcomes)
     left_out = cases.left_out + max(0, len(cases.allowed) - begun)
-    return Conformance(kernel, device, SANITIZER, seed, reproducible, left_out, stopped)
+    missing = [] if stopped else tests.executed.missing(kernel.source.name)
+    return Conformance(kernel, device, SANITIZER, seed, reproducible, left_out, stopped, tuple(missing))
 
 
 @dataclass(frozen=True)
@@ -152,6 +157,7 @@ class _Tests:
     seed: int
     timeout: float
     config: Mapping[str, Any]
+    executed: Coverage = field(default_factory=Coverage)  # by the cases on the emulator
 
     def find_cases(self) -> Cases:
         """Return the test cases. Raises InvalidKernel or ConstraintViolation if there are none."""
@@ -195,7 +201,7 @@ class _Tests:
 
     def _case(self, case: Case) -> Iterator[Outcome]:
         """Yield the properties of a case; of several failures of one property, the first."""
-        found = self._tested(case, "run_case" if case.thorough else "run_once", "product")
+        found = self._tested(case, _RUNS[case.thorough], "product")
         if case.thorough and any(each.outcome == PASSED for each in found.values()):
             failed = {name: each for name, each in found.items() if each.outcome == FAILED}
             found |= self._tested(case, "sanitize_case", "hazards", "check") | failed
@@ -206,6 +212,9 @@ class _Tests:
         device = self.sanitizer if command == "check" else self.device
         try:
             found = self._ask(device, function, case.cell.to_json())
+            if function in _RUNS:
+                found, executed = found
+                self.executed.update(Coverage.from_json(executed) if executed else Coverage())
         except (TimeLimit, DeviceLost, CompilerMissing):
             raise
         except MmcoreError as error:

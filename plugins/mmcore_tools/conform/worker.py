@@ -26,6 +26,7 @@ from mmcore.verify.not_finite import with_not_finite
 from mmcore.verify.verify_launches import mixed_inputs, verify_launches
 from mmcore_cuda.occupancy.compiled import capability_target, compiled_occupancies, target_plan
 from mmcore_emulator.adapter.check import check_cell
+from mmcore_emulator.adapter.device import EmulatedModule
 from mmcore_emulator.adapter.examine import sizes_of_code
 from mmcore_emulator.adapter.profile import over_read_elements
 from mmcore_tools.conform.cases import find_cases
@@ -44,6 +45,7 @@ _KINDS = {
 _REFUSALS = ("assertion", "trap", "deadlock")
 
 CellJson: TypeAlias = Mapping[str, Any]
+CoverageJson: TypeAlias = dict[str, Any]
 Findings: TypeAlias = list[tuple[str, str, str]]
 """Triples of a property, its outcome and the reason."""
 
@@ -81,13 +83,15 @@ def refuse_case(device: Device, phases: Phases, values: CellJson) -> Findings:
     return [("constraints", FAILED, "it is not refused")]
 
 
-def run_once(device: Device, phases: Phases, values: CellJson) -> Findings:
+def run_once(device: Device, phases: Phases, values: CellJson) -> tuple[Findings, CoverageJson]:
     """Run a cell and verify its product. Raises as :func:`run_case` does."""
     return run_case(device, phases, values, again=False)
 
 
-def run_case(device: Device, phases: Phases, values: CellJson, *, again: bool = True) -> Findings:
+def run_case(device: Device, phases: Phases, values: CellJson, *, again: bool = True) -> tuple[Findings, CoverageJson]:
     """Run a cell, twice on the same inputs unless ``again`` is False, and verify both products.
+
+    The code that the emulator has executed is returned too, as JSON; nothing of other devices.
 
     Raises TimeLimit, or another MmcoreError if the cell cannot run on this machine.
     """
@@ -96,14 +100,15 @@ def run_case(device: Device, phases: Phases, values: CellJson, *, again: bool = 
         with phases("compile"):
             module = compile_plan(planned, device.architecture)
         with phases("verify"), LoadedKernel(planned, device, module) as loaded:
-            return _verified(loaded, cell, again=again)
+            found = _verified(loaded, cell, again=again)
+            return found, loaded.module.coverage.to_json() if isinstance(loaded.module, EmulatedModule) else {}
     except SharedMemoryExceeded as error:
-        return [("product", SKIPPED, str(error))]
+        return [("product", SKIPPED, str(error))], {}
     except ConstraintViolation as error:
-        return [("geometry", FAILED, f"its constraints allow a launch that is refused: {error}")]
+        return [("geometry", FAILED, f"its constraints allow a launch that is refused: {error}")], {}
     # These are failures of the kernel; other errors are this machine's.
     except (InvalidKernel, CompileError, errors.DeviceError, errors.KernelError) as error:
-        return [("product", FAILED, str(error))]
+        return [("product", FAILED, str(error))], {}
 
 
 def sanitize_case(device: Device, phases: Phases, values: CellJson) -> Findings:

@@ -10,7 +10,7 @@ from mmcore_emulator.isa.entries import Compute, Execute, Wait
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.numerics.types import NUMPY, DType, Values
-from mmcore_emulator.ptx.instructions import Instruction, Operand, Register
+from mmcore_emulator.ptx.instructions import Instruction, Negated, Operand, Register
 
 Shadow: TypeAlias = Any
 """The second value of a register, of a type that the domain chooses; None for the default of most registers."""
@@ -124,19 +124,21 @@ class ShadowCode:
             shadow = f"{self._name}.merge(wanted, {shadow}, {name})"
         self._code.lines.append(f"{name} = {shadow}")
 
-    def depend(self, instruction: Instruction, guard: Register) -> None:
-        """Note that the execution of an instruction depends on its guard."""
+    def depend(self, instruction: Instruction, operand: Operand) -> None:
+        """Note that the execution of an instruction depends on a register, such as its guard."""
         at = self._code.value(instruction)
-        self._code.lines.append(f"{self._name}.branch(machine, mask, {at}, {self._code.shadow(guard)})")
+        self._code.lines.append(f"{self._name}.branch(machine, mask, {at}, {self._code.shadow(operand)})")
 
     def end(self, end: Instruction, wait: Wait | None) -> None:
         """Write the shadow statements for the instruction that ends a block."""
         if end.guard is not None:
             self.depend(end, end.guard)
-        if wait is not None and wait.barrier is not None and wait.barrier.action == "red":
-            target = end.operands[0]
-            if isinstance(target, Register):
-                self._code.lines.append(f"registers.shadows[{self._code.slot(target)}] = None")
+        reduces = wait is not None and wait.barrier is not None and wait.barrier.action == "red"
+        for operand in end.operands[int(reduces) :]:
+            if isinstance(operand, Register | Negated):
+                self.depend(end, operand)
+        if reduces and isinstance(end.operands[0], Register):
+            self._code.lines.append(f"registers.shadows[{self._code.slot(end.operands[0])}] = None")
 
     def leave(self, leaving: Sequence[int]) -> list[str]:
         """Return the statements that write shadows back to the register file."""

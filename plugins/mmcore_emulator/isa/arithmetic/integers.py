@@ -215,8 +215,8 @@ def dot_product_of_two(first: int, a: Values, b: Values, c: Values) -> Values:
 def _algebra(opcode: str) -> str:
     """Return the polynomial of integer arithmetic whose result has all its bits; "" for none."""
     name, *parts = opcode.split(".")
-    if name in ("mul", "mad", "mul24", "mad24"):
-        return ("fma" if name.startswith("mad") else "mul") if parts[0] in ("lo", "wide") else ""
+    if name in ("mul", "mad"):
+        return {"mul": "mul", "mad": "fma"}[name] if parts[0] in ("lo", "wide") else ""
     plain = len(parts) == 1 and not parts[0].endswith("x2")
     return {"add": "add", "sub": "sub", "neg": "neg", "dp4a": "dot4"}.get(name, "") if plain or name == "dp4a" else ""
 

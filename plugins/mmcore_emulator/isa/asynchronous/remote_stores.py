@@ -15,7 +15,7 @@ from mmcore_emulator.isa.asynchronous.bulk.placement import each_of, issued, lan
 from mmcore_emulator.isa.asynchronous.mbarrier_actions import change
 from mmcore_emulator.isa.asynchronous.mbarriers import MbarrierKind, contents
 from mmcore_emulator.isa.atomics import atomic_operation
-from mmcore_emulator.isa.entries import Effect, Entry, Execute, Family, Opcode, OperandSpec
+from mmcore_emulator.isa.entries import Effect, Entry, Execute, Family, MemoryAccess, Opcode, OperandSpec
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Transfer
 from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.memory.arrays import RANK_BEGIN, RANK_SHIFT, SHARED_WINDOW
@@ -49,7 +49,8 @@ def _remote(opcode: Opcode) -> Execute | None:
         if operation is None or (kind == "u64" and match["name"] != "add"):
             return None
         operands = (OperandSpec("address"), OperandSpec("source", kind), OperandSpec("address"))
-        return Execute(partial(_send, _space(match), NUMPY[kind], operation.combine), operands)
+        access = MemoryAccess("change", _space(match), NUMPY[kind])
+        return Execute(partial(_send, access.space, access.dtype, operation.combine), operands, changes=access)
     return None
 
 

@@ -37,6 +37,8 @@ _VERBS = {"out-of-bounds-read": "reads", "out-of-bounds-write": "writes"}
 class AddressSpaces:
     """The memories of one batch of blocks."""
 
+    holds_numbers = True  # false for memories that hold no numbers but marks of a shadow domain
+
     def __init__(self, batch: Batch, spaces: Mapping[str, Space], observers: Observers) -> None:
         self.spaces = spaces  # the memories by name: "global", "const", "shared", "local", "param"
         self.changes = 0  # number of writes so far

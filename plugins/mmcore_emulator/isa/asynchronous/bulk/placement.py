@@ -192,7 +192,9 @@ def read_global(sent: Sent, placed: Placement) -> NDArray[np.generic]:
         sent.report("out-of-bounds-read", array.label, text, stray.any(axis=1))
         inside = inside & ~stray
     elements = array.view(dtype)[np.where(inside, places // itemsize, 0)]
-    fill = np.frombuffer(placed.layout.fill, dtype)[0] if placed.layout and placed.layout.nan else dtype.type(0)
+    holds_numbers = sent.machine.memory.holds_numbers
+    nan = holds_numbers and placed.layout is not None and placed.layout.nan
+    fill = np.frombuffer(placed.layout.fill, dtype)[0] if placed.layout and nan else dtype.type(0)
     return np.asarray(np.where(inside, elements, fill))
 
 
