@@ -18,7 +18,7 @@ from mmcore_emulator.proof.field import PRIMES
 from mmcore_emulator.proof.values import Elements
 from tests.emulation import dtype_of, function_of, ptx_kernel
 
-OUTPUT = 512
+OUTPUT = 2048
 """The offset of the results in a program's array; the elements are before it."""
 SIZES = {"e4m3": 1, "e5m2": 1, "tf32": 4}
 PRIME_NUMBERS = tuple(int(prime) for prime in PRIMES)

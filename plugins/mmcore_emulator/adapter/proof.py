@@ -27,7 +27,8 @@ from mmcore_emulator.numerics.types import Integers, Values
 from mmcore_emulator.proof import field
 from mmcore_emulator.proof.domain import FieldDomain
 from mmcore_emulator.proof.field import Residues
-from mmcore_emulator.proof.values import Elements, Reason, TooManyElements
+from mmcore_emulator.proof.table import TooManyElements
+from mmcore_emulator.proof.values import Elements, Reason
 from mmcore_emulator.ptx.instructions import Instruction
 
 KINDS = {

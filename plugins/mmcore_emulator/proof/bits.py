@@ -15,7 +15,8 @@ import numpy as np
 from mmcore_emulator.isa.entries import Compute
 from mmcore_emulator.numerics.types import DType, Values
 from mmcore_emulator.proof.polynomials import opaque_of
-from mmcore_emulator.proof.values import Bytes, Elements, Shadow, Table
+from mmcore_emulator.proof.table import Table
+from mmcore_emulator.proof.values import Bytes, Elements, Shadow
 from mmcore_emulator.ptx.instructions import Instruction
 
 _PATTERNS = (0x5A, 0xA5)

@@ -18,7 +18,9 @@ from mmcore_emulator.proof.accumulation import ADDRESS, accumulated, changed
 from mmcore_emulator.proof.bits import moved_bits
 from mmcore_emulator.proof.planes import TokenMemory
 from mmcore_emulator.proof.products import multiplied
-from mmcore_emulator.proof.values import PLANES, Bytes, Elements, Parts, Shadow, Table
+from mmcore_emulator.proof.table import Table
+from mmcore_emulator.proof.tokens import PLANES
+from mmcore_emulator.proof.values import Bytes, Elements, Parts, Shadow
 from mmcore_emulator.ptx.instructions import Instruction
 
 _ONE = (1,) * 6
@@ -154,6 +156,8 @@ class FieldDomain:
             ]
             for number in data
         }
+        if semantics.shuffle is not None and all(each is None for given in held.values() for each in given):
+            return [None] * len(results)
         moved: list[Sequence[Values]] = []
         for rank, of_plane in enumerate(self.memory.machines(machine)):
             given_operands = [

@@ -23,7 +23,8 @@ from mmcore_emulator.machine.memory.arrays import Array, CopiedMemory, Space
 from mmcore_emulator.machine.observer import Observers
 from mmcore_emulator.machine.warps import RegisterPool, Warps
 from mmcore_emulator.numerics.types import Values
-from mmcore_emulator.proof.values import PLANES, Bytes
+from mmcore_emulator.proof.tokens import PLANES
+from mmcore_emulator.proof.values import Bytes
 from mmcore_emulator.ptx.instructions import Instruction
 
 

@@ -15,7 +15,9 @@ import numpy as np
 from mmcore_emulator.isa.entries import Compute
 from mmcore_emulator.numerics.types import NUMPY, Values
 from mmcore_emulator.proof import field
-from mmcore_emulator.proof.values import Elements, Parts, Shadow, Table, is_integer
+from mmcore_emulator.proof.kinds import is_integer
+from mmcore_emulator.proof.table import Table
+from mmcore_emulator.proof.values import Elements, Parts, Shadow
 from mmcore_emulator.ptx.instructions import Instruction
 
 ZEROS = field.zeros(())
@@ -217,7 +219,7 @@ def _products(a: Elements, b: Elements, *rest: Elements) -> tuple[field.Residues
 
 
 def first_reason(operands: Sequence[Elements]) -> Values | None:
-    """Return the reason why the result of some elements is opaque: that of the first opaque one."""
+    """Return the reason why the result of some elements is opaque, from the first opaque one."""
     reason: Values | None = None
     for each in operands:
         if each.reason is not None:

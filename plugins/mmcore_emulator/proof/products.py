@@ -16,7 +16,9 @@ from mmcore_emulator.numerics.types import NUMPY, Values
 from mmcore_emulator.proof import field
 from mmcore_emulator.proof.accumulation import ADDRESS
 from mmcore_emulator.proof.polynomials import BY_ZERO, is_zero
-from mmcore_emulator.proof.values import PLANES, Bytes, Elements, Parts, Shadow, Table, is_integer
+from mmcore_emulator.proof.table import Table
+from mmcore_emulator.proof.tokens import PLANES
+from mmcore_emulator.proof.values import Bytes, Elements, Parts, Shadow
 from mmcore_emulator.tensor_cores.arithmetic import Arithmetic
 from mmcore_emulator.tensor_cores.fragments import Fragment, wgmma_a, wgmma_d
 
