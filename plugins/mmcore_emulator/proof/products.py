@@ -15,6 +15,7 @@ from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.numerics.types import NUMPY, Values
 from mmcore_emulator.proof import field
 from mmcore_emulator.proof.accumulation import ADDRESS
+from mmcore_emulator.proof.kinds import is_integer
 from mmcore_emulator.proof.polynomials import BY_ZERO, is_zero
 from mmcore_emulator.proof.table import Table
 from mmcore_emulator.proof.tokens import PLANES
