@@ -27,7 +27,7 @@ def whole(
     table: Table, semantics: Compute, at: Instruction, values: Sequence[Values], shadows: Sequence[Shadow]
 ) -> Shadow:
     """Return the second value of an instruction that computes one number."""
-    kind = _kind(semantics.result)
+    kind = semantics.number or _kind(semantics.result)
     if semantics.algebra == "copy" and kind[0] in "su":
         return _converted(table, semantics, at, values, shadows, kind)
     return _computed(table, semantics, at, values, shadows, semantics.sources, kind)
