@@ -52,6 +52,7 @@ class Result:
         verification: whether the product is right; None when a violation left no product.
         violations: errors of the launches.
         hazards: the place where hazards were looked for, or why they were not; empty if not requested.
+        proof: the size at which the product is proved, or the reason why it is not; empty if no proof was tried.
         warnings: faults at sizes that were not requested, and signs of a mistake, a sentence each.
         sizes: the further products that were run: "m", "n", "k", "why" and "right" of each.
         not_executed: the lines that none of these executed: "source", "line", and "branch" if it went one way alone.
@@ -88,6 +89,7 @@ class Result:
     verification: Verification | None = None
     violations: tuple[Violation, ...] = ()
     hazards: str = ""
+    proof: str = ""
     warnings: tuple[str, ...] = ()
     sizes: tuple[Mapping[str, Any], ...] = ()
     not_executed: tuple[Mapping[str, Any], ...] = ()
@@ -268,7 +270,19 @@ class Result:
 _PLAIN = (
     *("kernel", "title", "device_description", "dtype", "output", "accumulator", "operation", "config", "config_id"),
     *("strided", "host_seconds", "supports_timing", "peak_flops", "figures", "phases"),
-    *(_NEW := ("column_major", "alpha", "beta", "config_origin", "hazards", "place", "distributions", "conditions")),
+    *(
+        _NEW := (
+            "column_major",
+            "alpha",
+            "beta",
+            "config_origin",
+            "hazards",
+            "proof",
+            "place",
+            "distributions",
+            "conditions",
+        )
+    ),
 )
 
 # Attributes that contain values by name, and the types of these values.

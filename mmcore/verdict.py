@@ -28,6 +28,7 @@ class Findings:
         sizes: the further products that were run, as JSON-ready values: "m", "n", "k", "why" and "right".
         not_executed: the lines that none of these executed, as JSON-ready values: "source", "line", and "branch", which
             is true if the line's branch went one way alone.
+        proof: the size at which the product is proved for all values, or what keeps it from a proof.
     """
 
     looked: str
@@ -35,6 +36,7 @@ class Findings:
     warnings: tuple[str, ...] = ()
     sizes: tuple[Mapping[str, Any], ...] = ()
     not_executed: tuple[Mapping[str, Any], ...] = ()
+    proof: str = ""
 
 
 EXTENTS = ("all", "size", "hazards")
@@ -61,6 +63,7 @@ def judged(result: Result, kernel: Kernel, extent: str) -> Result:
         result = replace(
             result,
             hazards="\n".join(filter(None, (result.hazards, findings.looked))),
+            proof="\n".join(filter(None, (result.proof, findings.proof))),
             violations=(*result.violations, *findings.violations),
             warnings=(*result.warnings, *findings.warnings),
             sizes=(*result.sizes, *findings.sizes),

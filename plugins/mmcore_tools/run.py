@@ -99,6 +99,7 @@ def report(result: Result, kernel: Kernel, hints: Sequence[str] = (), *, auto: b
         ("seed", "" if result.cell.seed is None else str(result.cell.seed)),
         ("verification", _verification(result)),
         ("hazards", result.hazards),
+        ("proof", result.proof),
         ("also tried", "\n".join(f"{size_text(tried)}: {tried['why']}" for tried in result.sizes)),
         ("not executed", places(result.not_executed)),
     ]

@@ -53,6 +53,7 @@ RESULT = Result(
     figures={"occupancy": 0.5, "kernel": 1.0},
     phases={"plan": 0.125, "verify": 3.0},
     hazards="none at 2×3×4",
+    proof="proved at 2×3×4",
     warnings=("a fault at 7×7×7",),
     sizes=({"m": 7, "n": 7, "k": 7, "why": "n % 8", "right": False},),
     not_executed=({"source": "fast.cu", "line": 9, "branch": True},),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,25 @@ def test_the_exit_status_is_the_outcome(tmp_path: Path) -> None:
             assert f"own.cu:9\n    {SKIPS}\n" in result.stdout
     document = json.loads(mmcore("prove", str(path), "--size", "16", "--json").stdout)
     assert (document["outcome"], document["reasons"][0]["line"]) == (NOT_PROVED, 9)
+
+
+@pytest.mark.parametrize(
+    ("change", "size", "proof"),
+    [
+        (("p < k", "p < k"), 80, r"proved at \d+×\d+×\d+ on the emulator"),
+        ((TERM, SKIPS), 80, r"not proved at \d+×\d+×\d+ on the emulator\n\w+ at own.cu:9: .*"),
+        (
+            ("p < k", "p < k - 3"),
+            40,
+            r"wrong at 40×40×40 on the emulator\nC\[0\]\[0\] lacks .* the last 3 of 40\n1,600 of .*",
+        ),
+        (("p < k", "p < k"), 8, ""),
+    ],
+)
+def test_run_reports_the_proof_unless_it_takes_longer_than_the_run(
+    tmp_path: Path, change: tuple[str, str], size: int, proof: str
+) -> None:
+    path = tmp_path / "own.cu"
+    path.write_text(RIGHT.replace(*change))
+    options = ("--device", "emulator", "--size", str(size), "--seed", "1", "--json")
+    assert re.fullmatch(proof, json.loads(mmcore("run", str(path), *options).stdout)["proof"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mmcore.cell import Cell
@@ -17,10 +17,11 @@ from mmcore.planning.plan import plan
 from mmcore.registry import referenced_kernel
 from mmcore.result import Result
 from mmcore.verdict import Findings
-from mmcore_emulator.adapter.api import checked, examined
+from mmcore_emulator.adapter.api import checked, examined, proved
 from mmcore_emulator.adapter.conversions import capability_properties
-from mmcore_emulator.adapter.examination import WORK, Examination
+from mmcore_emulator.adapter.examination import WORK, Examination, Tried
 from mmcore_emulator.adapter.launch_facts import launch_command
+from mmcore_emulator.adapter.proof import WRONG
 from mmcore_emulator.isa.architectures import CAPABILITIES
 
 DEVICE = "emulator"
@@ -30,6 +31,8 @@ _BASES = (32, 64, 128, 256, 512)
 _DEPTHS = (4, 2, 1)
 _LEAST_K, _TURNS = 64, 4  # of a k that is deep enough: itself, and how often shared memory is filled
 _MOST_ELEMENTS = 1 << 16  # of a block's tile of C, which is kept in the registers of a multiprocessor
+_MOST_PROVED = 1 << 18  # m·n·k of a product that is proved in about a second
+_PROOF = 8  # a proof takes at most as long as so many plain runs
 _WORK, _MOST_WORK = 1 << 22, 1 << 24  # m·n·k of a product that is checked: usually at most, and at most
 
 
@@ -42,18 +45,47 @@ def findings(result: Result, kernel: Kernel, extent: str) -> Findings:
     if not result.launched:
         return Findings("not looked for: a library is called")
     nameless = None if _has_name(result, kernel) else kernel
+    found, tried = _looked(result, kernel, nameless, extent)
+    return found if extent == "hazards" else replace(found, proof=_proof(result, kernel, nameless, tried))
+
+
+def _looked(result: Result, kernel: Kernel, nameless: Kernel | None, extent: str) -> tuple[Findings, Sequence[Tried]]:
+    """Return the hazards and faults, and the products that were run at further sizes."""
     if not result.verified or extent != "all":
         hazards = _hazards(result, kernel, nameless, remember=extent == "hazards")
         if not result.verified or extent == "hazards" or hazards.violations or result.cell.force:
-            return hazards
+            return hazards, ()
     else:
         hazards = Findings("")
     cell = replace(_emulated(result), config=result.config)
     try:
         examination = examined(cell, nameless, WORK if extent == "all" else WORK / 2)
     except MmcoreError as error:
-        return hazards if hazards.looked else Findings(f"not looked for: {error}")
-    return _combined(hazards, examination, result, sized=extent == "size")
+        return hazards if hazards.looked else Findings(f"not looked for: {error}"), ()
+    return _combined(hazards, examination, result, sized=extent == "size"), examination.tried
+
+
+def _proof(result: Result, kernel: Kernel, nameless: Kernel | None, tried: Sequence[Tried]) -> str:
+    """Return the outcome of a proof at a small size; "" if it would take longer than the run, or cannot be made.
+
+    Of a wrong kernel, only a wrong sum is reported, as a proof at another size says nothing about its fault.
+    """
+    right = result.verified and all(each.is_right for each in tried)
+    cells = [each.cell for each in tried if right or each.mismatch]
+    if not tried:
+        cells = [cell for cell in (_emulated(result), _small_cell(result, kernel)) if cell]
+    most = result.flops // (2 * _PROOF) if right and not result.supports_timing else _MOST_PROVED
+    small = [cell for cell in cells if cell.m * cell.n * cell.k <= most]
+    if result.cell.force or not small:
+        return ""
+    cell = max(small, key=lambda cell: min(cell.m, cell.n, cell.k))
+    try:
+        proof = proved(replace(cell, config=cell.config or result.config), nameless)
+    except MmcoreError:
+        return ""
+    reasons = [*map(str, proof.reasons[:1]), *proof.sentences]
+    text = "\n".join([f"{proof.outcome} at {cell.m}×{cell.n}×{cell.k} on the emulator", *reasons])
+    return text if right or proof.outcome == WRONG else ""
 
 
 def _has_name(result: Result, kernel: Kernel) -> bool:

@@ -28,9 +28,7 @@ def whole(
     table: Table, semantics: Compute, at: Instruction, values: Sequence[Values], shadows: Sequence[Shadow]
 ) -> Shadow:
     """Return the second value of an instruction that computes one number."""
-    # A conversion to TF32 has bits as its result.
-    is_tf32 = semantics.result == "b32" and semantics.sources[0] == "f32"
-    kind = "tf32" if is_tf32 else _kind(semantics.result)
+    kind = semantics.number or _kind(semantics.result)
     if semantics.algebra == "copy" and kind[0] in "su":
         return _converted(table, semantics, at, values, shadows, kind)
     return _computed(table, semantics, at, values, shadows, semantics.sources, kind)
