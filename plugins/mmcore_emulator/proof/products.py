@@ -179,10 +179,7 @@ def _arranged(fragment: Fragment, registers: Sequence[Sequence[Elements]], rows:
 
 
 def _product(a: Elements, b: Elements, c: Elements, arithmetic: Arithmetic, kind: str, by_zero: int) -> Elements:
-    """Return A·B + C of matrices [..., M, K], [..., K, N] and [..., M, N].
-
-    ``by_zero`` is the number of the reason for an element with a term that is a plain zero times another value.
-    """
+    """Return A·B + C; ``by_zero`` is the reason for elements with a term that is a plain zero times a value."""
     m, k, n = a.residues[0].shape[-2], a.residues[0].shape[-1], b.residues[0].shape[-1]
     residues = field.add(field.matrix_product(_full(a.residues, m, k), _full(b.residues, k, n)), c.residues)
     magnitude = None
@@ -198,8 +195,8 @@ def _product(a: Elements, b: Elements, c: Elements, arithmetic: Arithmetic, kind
         reason = np.where(c.opaque != 0, c.opaque, reason)
     of_zeros = _of_zeros(a, b)
     if of_zeros.any():
-        before = np.zeros((), np.int32) if reason is None else reason
-        reason = np.where(of_zeros & (before == 0), np.int32(by_zero), before)
+        before = np.int32(0) if reason is None else reason
+        reason = np.where(before, before, np.int32(by_zero) * of_zeros)
     return Elements(residues, error + unit + error * unit, kind, None, reason, magnitude)
 
 
