@@ -66,6 +66,7 @@ def dot_product(
 ) -> Shadow:
     """Return the second value of ``dp4a``: a number plus the products of four pairs of bytes."""
     a, b, total = semantics.sources
+    table.reader = at
     result = table.resolved(shadows[2], values[2], total)
     kinds = [f"{kind[0]}8" for kind in (a, b)]
     split = [table.parts(shadow, 4, value.dtype) for shadow, value in zip(shadows[:2], values[:2], strict=True)]
@@ -121,6 +122,7 @@ def _computed(
         return made
     if is_integer(result) and any(table.signed(shadow).any() for shadow in shadows):
         result = f"s{result[1:]}"
+    table.reader = at
     operands = [table.resolved(*each) for each in zip(shadows, values, kinds, strict=True)]
     return combined(semantics.algebra, operands, semantics.unit, result)
 
