@@ -89,6 +89,13 @@ def test_programs_without_a_meaning_have_a_reason(name: str) -> None:
     assert proved(body, kind, result, 1, block=32).reasons, name
 
 
+def test_a_reason_names_the_instruction_that_reads_the_element() -> None:
+    made = proved(NOTHING["memory that was never written"][1], "f32", "f32", 1)
+    reason = made.domain.table.reasons[int(made.made.opaque.max())]
+    assert reason.at is not None
+    assert (reason.kind, reason.at.mnemonic) == ("undefined", "add.f32")
+
+
 def test_a_conversion_to_tf32_is_rounded_and_read_as_float32() -> None:
     body = f"ld.global.f32 %f1, [%d1]; cvt.rna.tf32.f32 %r2, %f1; st.global.b32 [%d1+{OUTPUT}], %r2;"
     made = proved(body, "f32", "f32", 1)

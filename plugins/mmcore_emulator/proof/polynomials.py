@@ -67,6 +67,7 @@ def dot_product(
 ) -> Shadow:
     """Return the second value of ``dp4a``: a number plus the products of four pairs of bytes."""
     a, b, total = semantics.sources
+    table.reader = at
     result = table.resolved(shadows[2], values[2], total)
     kinds = [f"{kind[0]}8" for kind in (a, b)]
     split = [table.parts(shadow, 4, value.dtype) for shadow, value in zip(shadows[:2], values[:2], strict=True)]
@@ -122,6 +123,7 @@ def _computed(
         return made
     if is_integer(result) and any(table.signed(shadow).any() for shadow in shadows):
         result = f"s{result[1:]}"
+    table.reader = at
     operands = [table.resolved(*each) for each in zip(shadows, values, kinds, strict=True)]
     if semantics.algebra in ("mul", "fma") and not is_integer(kinds[0]):
         operands = _without_zeros(table, at, operands, shadows)

@@ -47,6 +47,7 @@ def multiplied(
     machine, mask, at = execution
     for shadow in (shadow for several in shadows[matrices:] for shadow in several):
         domain.depends(machine, mask, "address", ADDRESS, at, shadow)
+    domain.table.reader = at
     arithmetic = product.arithmetic(domain.capability)
     make = _of_warpgroups if of_group else _of_warps
     return make(domain, product.kind, arithmetic, execution, operands, shadows)
