@@ -67,5 +67,6 @@ def proved(body: str, kind: str, result: str, count: int, *, block: int = 1, mod
     size = SIZES.get(result) or dtype_of(result).itemsize
     places = OUTPUT + np.arange(count) * size
     values = array.content[OUTPUT : OUTPUT + count * size].view(f"u{size}")
+    domain.table.reader = None
     made = domain.table.resolved(domain.memory.download(array, places, size), values, result)
     return Proved(domain, given, made)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from mmcore_emulator.isa.entries import Family
+from mmcore_emulator.isa.table import FAMILIES
 from tests.emulator.proof_programs import OUTPUT, proved
-
-ADD = f"ld.global.f32 %f2, [%d1+4]; add.f32 %f3, %f1, %f2; st.global.f32 [%d1+{OUTPUT}], %f3;"
 
 # Programs that have no meaning in the field, by the type of the elements that they read and of their result.
 NOTHING = {
@@ -87,3 +87,24 @@ def test_programs_without_a_meaning_have_a_reason(name: str) -> None:
     kind, body = NOTHING[name]
     result = {"f32": "f32", "bf16": "f32"}.get(kind, "s32")
     assert proved(body, kind, result, 1, block=32).reasons, name
+
+
+def test_a_reason_names_the_instruction_that_reads_the_element() -> None:
+    made = proved(NOTHING["memory that was never written"][1], "f32", "f32", 1)
+    reason = made.domain.table.reasons[int(made.made.opaque.max())]
+    assert reason.at is not None
+    assert (reason.kind, reason.at.mnemonic) == ("undefined", "add.f32")
+
+
+def test_a_conversion_to_tf32_is_rounded_and_read_as_float32() -> None:
+    body = f"ld.global.f32 %f1, [%d1]; cvt.rna.tf32.f32 %r2, %f1; st.global.b32 [%d1+{OUTPUT}], %r2;"
+    made = proved(body, "f32", "f32", 1)
+    assert (made.reasons, float(made.made.error.max())) == ([], 2.0**-11)
+
+
+@pytest.mark.parametrize(
+    "family", [family for family in FAMILIES if family.proof == "none"], ids=lambda each: each.title
+)
+def test_instructions_without_a_meaning_in_a_proof_write_no_elements(family: Family) -> None:
+    assert not list(family.exact())
+    assert not [entry.name for entry in family.entries if entry.effect.kind in ("store", "atomic", "product")]

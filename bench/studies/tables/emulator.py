@@ -45,9 +45,10 @@ def planted_faults(document: Any) -> Iterator[list[str]]:
 
 
 def instructions() -> Iterator[list[str]]:
-    """Yield the families with their instructions."""
-    for title, names in (*((family.title, _names(family)) for family in FAMILIES), ("not supported", REFUSED)):
-        yield [title, ", ".join(f"`{name}`" for name in names)]
+    """Yield the families with their instructions and their meaning in a proof."""
+    rows = ((family.title, _names(family), family.proof) for family in FAMILIES)
+    for title, names, proof in (*rows, ("not supported", REFUSED, "")):
+        yield [title, ", ".join(f"`{name}`" for name in names), proof]
 
 
 def _names(family: Family) -> list[str]:

@@ -170,6 +170,7 @@ def _elements_of_c(loaded: LoadedKernel, domain: FieldDomain) -> Elements:
     itemsize, places, array = problem.dtype_of("C").itemsize, _places(problem, "C"), _array(loaded, "C")
     tokens = domain.memory.download(array, places, itemsize)
     values = array.content[: len(array.content) // itemsize * itemsize].view(f"u{itemsize}")[places // itemsize]
+    domain.table.reader = None
     return domain.table.resolved(tokens, values, KINDS[problem.output])
 
 

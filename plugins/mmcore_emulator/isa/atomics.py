@@ -147,4 +147,5 @@ FAMILY = Family(
         Entry("red", _instruction, r"red\.(?!async).*", Effect("atomic", "changes", True, step="reduce")),
     ),
     since=(((9, 0), r"(atom|red)\..*(bf16(x2)?|\.v[248].*|b128|(min|max)\.noftz.*)"), CLUSTER_SPACE, CACHE_HINT),
+    proof="adds: `add` of 32 bits and `f64` without a result; others opaque",
 )

@@ -77,6 +77,7 @@ FAMILY = Family(
         Entry("barrier.cluster.wait", Wait("cluster"), r"barrier\.cluster\.wait.*"),
     ),
     since=(CLUSTER_SPACE,),
+    proof="opaque: `red`",
 )
 
 

@@ -48,6 +48,7 @@ class Compute:
     # ``selp``. "" for a result that is no polynomial.
     algebra: str = ""
     unit: float = 0.0  # bound of the relative error of rounding the result; 0 if it is exact
+    number: str = ""  # PTX type of the number in the result, if ``result`` has only its bits
     halves: str = ""  # PTX type of the halves of the result; "" for one number
     halves_of: str = ""  # PTX type of the halves of the sources, if they differ from the result's
 
@@ -193,6 +194,9 @@ class Family:
     flops: Mapping[str, int] = field(default_factory=dict)
     # First parts of the opcodes through which the value of a flag may flow to a comparison.
     passes: tuple[str, ...] = ()
+    # The meaning in a proof, for the documentation: "polynomial", "moves", "product", "adds", "opaque", or "none" for
+    # instructions that do not see elements.
+    proof: str = "none"
 
 
 def nothing(*_: object) -> None:

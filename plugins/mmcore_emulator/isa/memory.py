@@ -195,4 +195,5 @@ FAMILY = Family(
         ((8, 0), r"(createpolicy|applypriority|discard)\..*|prefetch\..*L2::.*"),
         CACHE_HINT,
     ),
+    proof="moves",
 )

@@ -143,4 +143,5 @@ FAMILY = Family(
         Entry("match", _collective, effect=Effect("compute", members="named", elects=True)),
     ),
     since=(((9, 0), r"elect\..*"), ((8, 0), r"redux\..*")),
+    proof="moves: `shfl`; others opaque",
 )

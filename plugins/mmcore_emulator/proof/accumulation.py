@@ -48,6 +48,7 @@ def accumulated(
         domain.path("opaque", text, at)
         return [_unknown(domain, at, kind) for _ in results]
     before = machine.memory.peek(access.space, address, access.dtype, mask)
+    domain.table.reader = at
     old = domain.table.resolved(old_bytes, before, kind)
     new = domain.table.resolved(shadow, value, kind)
     lanes = machine.batch.spread(mask)

@@ -21,13 +21,14 @@ from mmcore_emulator.proof.values import Elements, Parts, Shadow
 from mmcore_emulator.ptx.instructions import Instruction
 
 ZEROS = field.zeros(())
+BY_ZERO = "multiplies a value of a matrix by zero, which is NaN for NaN and infinities"
 
 
 def whole(
     table: Table, semantics: Compute, at: Instruction, values: Sequence[Values], shadows: Sequence[Shadow]
 ) -> Shadow:
     """Return the second value of an instruction that computes one number."""
-    kind = _kind(semantics.result)
+    kind = semantics.number or _kind(semantics.result)
     if semantics.algebra == "copy" and kind[0] in "su":
         return _converted(table, semantics, at, values, shadows, kind)
     return _computed(table, semantics, at, values, shadows, semantics.sources, kind)
@@ -66,6 +67,7 @@ def dot_product(
 ) -> Shadow:
     """Return the second value of ``dp4a``: a number plus the products of four pairs of bytes."""
     a, b, total = semantics.sources
+    table.reader = at
     result = table.resolved(shadows[2], values[2], total)
     kinds = [f"{kind[0]}8" for kind in (a, b)]
     split = [table.parts(shadow, 4, value.dtype) for shadow, value in zip(shadows[:2], values[:2], strict=True)]
@@ -121,8 +123,31 @@ def _computed(
         return made
     if is_integer(result) and any(table.signed(shadow).any() for shadow in shadows):
         result = f"s{result[1:]}"
+    table.reader = at
     operands = [table.resolved(*each) for each in zip(shadows, values, kinds, strict=True)]
+    if semantics.algebra in ("mul", "fma") and not is_integer(kinds[0]):
+        operands = _without_zeros(table, at, operands, shadows)
     return combined(semantics.algebra, operands, semantics.unit, result)
+
+
+def _without_zeros(
+    table: Table, at: Instruction, operands: Sequence[Elements], shadows: Sequence[Shadow]
+) -> list[Elements]:
+    """Return the operands of a product, opaque where one factor depends on a matrix and the other is a plain zero."""
+    result = list(operands)
+    for factor, other in ((0, 1), (1, 0)):
+        if shadows[other] is None or not (zero := is_zero(operands[factor])).any():
+            continue
+        zero = zero & table.dependent(shadows[other]) & ~table.dependent(shadows[factor])
+        if zero.any():
+            reason = np.where(zero, np.int32(table.reason("opaque", BY_ZERO, at)), result[factor].opaque)
+            result[factor] = replace(result[factor], reason=reason)
+    return result
+
+
+def is_zero(elements: Elements) -> Values:
+    """Return True where an element is zero; one of a matrix hardly ever is."""
+    return np.asarray((elements.residues[0] == 0) & (elements.residues[1] == 0) & (elements.opaque == 0))
 
 
 def _wrapping(table: Table, algebra: str, shadows: Sequence[Shadow], kinds: Sequence[str], result: str) -> str:

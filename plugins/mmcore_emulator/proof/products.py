@@ -15,6 +15,8 @@ from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.numerics.types import NUMPY, Values
 from mmcore_emulator.proof import field
 from mmcore_emulator.proof.accumulation import ADDRESS
+from mmcore_emulator.proof.kinds import is_integer
+from mmcore_emulator.proof.polynomials import BY_ZERO, is_zero
 from mmcore_emulator.proof.table import Table
 from mmcore_emulator.proof.tokens import PLANES
 from mmcore_emulator.proof.values import Bytes, Elements, Parts, Shadow
@@ -45,6 +47,7 @@ def multiplied(
     machine, mask, at = execution
     for shadow in (shadow for several in shadows[matrices:] for shadow in several):
         domain.depends(machine, mask, "address", ADDRESS, at, shadow)
+    domain.table.reader = at
     arithmetic = product.arithmetic(domain.capability)
     make = _of_warpgroups if of_group else _of_warps
     return make(domain, product.kind, arithmetic, execution, operands, shadows)
@@ -64,7 +67,8 @@ def _of_warps(
     a, b, c = (
         _matrices(domain.table, *each, warps.rows) for each in zip(fragments, types, operands, shadows, strict=True)
     )
-    return _dealt(domain.table, d, _product(a, b, c, arithmetic, kind.d), warps.lanes)
+    by_zero = domain.table.reason("opaque", BY_ZERO, execution.at)
+    return _dealt(domain.table, d, _product(a, b, c, arithmetic, kind.d, by_zero), warps.lanes)
 
 
 def _of_warpgroups(
@@ -89,7 +93,8 @@ def _of_warpgroups(
     right = _in_shared(domain, execution, groups, kind, b[0], kind.n, kind.b, settings.get("trans_b", 0))
     left = _scaled(left, np.array(settings.get("scale_a", 1)))
     right = _scaled(_transposed(right), np.array(settings.get("scale_b", 1)))
-    return _dealt(table, held, _product(left, right, c, arithmetic, kind.accumulator), groups.lanes)
+    by_zero = table.reason("opaque", BY_ZERO, execution.at)
+    return _dealt(table, held, _product(left, right, c, arithmetic, kind.accumulator, by_zero), groups.lanes)
 
 
 def _in_shared(
@@ -174,8 +179,8 @@ def _arranged(fragment: Fragment, registers: Sequence[Sequence[Elements]], rows:
     return Elements(residues, arranged(lambda each: each.error), every[0].kind, None, reason, magnitude)
 
 
-def _product(a: Elements, b: Elements, c: Elements, arithmetic: Arithmetic, kind: str) -> Elements:
-    """Return A·B + C of matrices [..., M, K], [..., K, N] and [..., M, N]."""
+def _product(a: Elements, b: Elements, c: Elements, arithmetic: Arithmetic, kind: str, by_zero: int) -> Elements:
+    """Return A·B + C; ``by_zero`` is the reason for elements with a term that is a plain zero times a value."""
     m, k, n = a.residues[0].shape[-2], a.residues[0].shape[-1], b.residues[0].shape[-1]
     residues = field.add(field.matrix_product(_full(a.residues, m, k), _full(b.residues, k, n)), c.residues)
     magnitude = None
@@ -189,7 +194,22 @@ def _product(a: Elements, b: Elements, c: Elements, arithmetic: Arithmetic, kind
     if any(each.reason is not None for each in (a, b, c)):
         reason = np.maximum(_largest(a.opaque, -1), _largest(b.opaque, -2))
         reason = np.where(c.opaque != 0, c.opaque, reason)
+    of_zeros = _of_zeros(a, b)
+    if of_zeros.any():
+        before = np.int32(0) if reason is None else reason
+        reason = np.where(before, before, np.int32(by_zero) * of_zeros)
     return Elements(residues, error + unit + error * unit, kind, None, reason, magnitude)
+
+
+def _of_zeros(a: Elements, b: Elements) -> Values:
+    """Return True for the elements of A·B with a term whose one factor alone is zero."""
+    m, k, n = a.residues[0].shape[-2], a.residues[0].shape[-1], b.residues[0].shape[-1]
+    left, right = is_zero(a), is_zero(b)
+    if is_integer(a.kind) or not (left.any() or right.any()):
+        return np.zeros((), np.bool_)
+    left = np.broadcast_to(left, (*left.shape[:-2], m, k)).astype(np.float32)
+    right = np.broadcast_to(right, (*right.shape[:-2], k, n)).astype(np.float32)
+    return np.asarray(left @ (1 - right) + (1 - left) @ right > 0)
 
 
 def _largest(values: Values, axis: int) -> Values:

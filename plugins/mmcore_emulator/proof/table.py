@@ -24,6 +24,7 @@ class Table:
 
     def __init__(self) -> None:
         self.reasons: list[Reason] = [Reason("", "")]
+        self.reader: Instruction | None = None  # the instruction that reads elements now
         self._numbers: dict[tuple[str, str, int], int] = {}
         self._count = 1
         self._residues = np.zeros((2, 1024), np.uint64)
@@ -84,7 +85,7 @@ class Table:
         reason = self._reason[numbers]
         if not (fits | none).all():
             text = f"bytes of different elements, or of another type, are read as {kind or 'bits'}"
-            reason = np.where(fits | none, reason, self.reason("opaque", text))
+            reason = np.where(fits | none, reason, self.reason("opaque", text, self.reader))
         error = self._error[numbers]
         if kind == "tf32":
             error = np.where(kinds == NUMBER["f32"], cut_to_tf32(error), error)
@@ -135,7 +136,7 @@ class Table:
             used = self.bytes(shadow, bits).used
             mixed = (used != 0) & (raw & ~used != 0)
             if mixed.any():
-                reason = np.where(mixed, np.int32(self.reason("opaque", _MIXED)), held.opaque)
+                reason = np.where(mixed, np.int32(self.reason("opaque", _MIXED, self.reader)), held.opaque)
                 held = replace(held, reason=reason)
         if held.known is None or not held.known.any():
             return replace(held, known=None)
@@ -159,7 +160,7 @@ class Table:
         reason = None
         if not np.all(finite):
             text = "no number, as memory that was never written holds"
-            reason = np.where(finite, 0, self.reason("undefined", text)).astype(np.int32)
+            reason = np.where(finite, 0, self.reason("undefined", text, self.reader)).astype(np.int32)
         magnitude = of_numbers(np.abs(numbers)) if numbers.dtype.kind in "if" and (numbers < 0).any() else None
         return Elements(of_numbers(numbers), np.zeros(()), kind, None, reason, magnitude)
 

@@ -217,4 +217,6 @@ def _exact() -> Iterator[tuple[str, Compute]]:
     yield from _by_table_and_predicate()
 
 
-FAMILY = Family("Bits and fields", exact=_exact)
+FAMILY = Family(
+    "Bits and fields", exact=_exact, proof="moves: `bfe`, `bfi`, `prmt`, `shf`, `lop3` of whole bytes; others opaque"
+)

@@ -179,4 +179,5 @@ FAMILY = Family(
     ),
     exact=_selections,
     since=(((9, 0), r"(set|setp)\..*bf16.*"),),
+    proof="moves: `selp` by a number of the kernel; others opaque",
 )

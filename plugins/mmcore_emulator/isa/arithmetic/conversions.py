@@ -62,6 +62,8 @@ def conversion(modifiers: tuple[str, ...]) -> Compute | None:
         return _of_pairs(how, to, of)
     algebra, unit = _polynomial(how, to, of)
     plain = Compute(_plain(how, to, of), (of,), "b32" if to == "tf32" else to, algebra=algebra, unit=unit)
+    if to == "tf32":
+        plain = replace(plain, number=to)
     if "ftz" in how:
         way = next((part for part in how if part[0] == "r"), "rn")
         flushed = flushing("cvt", plain, nearest=way[:2] == "rn")
@@ -290,4 +292,5 @@ FAMILY = Family(
         ((8, 9), r"cvt\..*e[45]m[23]x2.*"),
         ((8, 0), r"cvt\..*(tf32|bf16).*|cvt\..*\.relu\..*|cvt\..*f16x2\.f32"),
     ),
+    proof="polynomial: a copy with its rounding; to integers, `sat` and `relu` opaque",
 )

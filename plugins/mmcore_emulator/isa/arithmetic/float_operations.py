@@ -253,4 +253,5 @@ FAMILY = Family(
     ),
     passes=("abs", "add", "sub"),
     flops={"fma": 2, "mad": 2, **dict.fromkeys(("add", "sub", "mul", "div", "rcp", "sqrt"), 1)},
+    proof="polynomial: `add`, `sub`, `mul`, `fma`, `mad`, `neg`, `div` by a number of the kernel; others opaque",
 )

@@ -235,4 +235,5 @@ FAMILY = Family(
     exact=_exact,
     passes=("and", "or", "xor", "shl", "shr"),
     since=(((9, 0), r"(add|min|max)\..*[us]16x2|(min|max)\.relu\.s32"),),
+    proof="polynomial: `add`, `sub`, `mul`, `mad`, `neg`, `dp4a`; moves: logic, shifts; others opaque",
 )

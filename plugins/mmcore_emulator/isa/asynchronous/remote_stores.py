@@ -120,4 +120,5 @@ FAMILY = Family(
         Entry("red.async", _remote, r"red\.async\..*", Effect("remote store", "changes", True, step="reduce")),
     ),
     since=(((9, 0), r"(st|red)\.async\..*"),),
+    proof="moves: `st.async`; `red.async` opaque",
 )

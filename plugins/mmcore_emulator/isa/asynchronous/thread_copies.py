@@ -146,4 +146,5 @@ FAMILY = Family(
         Entry("cp.async", _copies, r"cp\.async\.c[ag]\..*", _COPY),
     ),
     since=(((8, 0), r"cp\.async\..*"), CLUSTER_SPACE, CACHE_HINT),
+    proof="moves",
 )

@@ -223,4 +223,5 @@ FAMILY = Family(
         ),
     ),
     since=(((9, 0), r"wgmma\..*"),),
+    proof="product",
 )

@@ -122,4 +122,5 @@ FAMILY = Family(
         Entry("movmatrix", _TRANSPOSED, r"movmatrix\.sync\.aligned\.m8n8\.trans\.b16", Effect(members="all")),
     ),
     since=(((9, 0), r"stmatrix\..*"), CLUSTER_SPACE),
+    proof="moves",
 )

@@ -219,4 +219,5 @@ FAMILY = Family(
         Entry("wmma.store", _fragment_move, r"wmma\.store\..*", _STORES),
     ),
     since=(((8, 0), r"wmma\..*\.(bf16|tf32|f64)(\..*)?|wmma\.mma\.and\..*"), CLUSTER_SPACE),
+    proof="product; moves: loads and stores",
 )

@@ -140,4 +140,5 @@ FAMILY = Family(
         Entry("prefetch.tensormap", _bulk, r"prefetch\..*tensormap"),
     ),
     since=(((9, 0), r"cp\.(reduce\.)?async\.bulk.*"), CLUSTER_SPACE, CACHE_HINT),
+    proof="moves; reductions opaque",
 )
