@@ -109,6 +109,14 @@ def test_a_kernel_is_tested_at_the_sizes_that_its_code_asks_for(tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("few")
+def test_a_term_that_is_too_small_for_the_tolerance_fails_the_proof(tmp_path: Path) -> None:
+    found = conformance(wrong_kernels.kernel(tmp_path, ("= sum;", "= sum + 1e-30f * A[row * k];")))
+    failure = next(each for each in found.failures if each.property == "proof")
+    assert failure.reproduce.startswith("mmcore prove ")
+    assert failure.reason.startswith("C[0][0] is another polynomial of the elements of A and B; ")
+
+
+@pytest.mark.usefixtures("few")
 def test_code_that_no_case_executes_is_listed(tmp_path: Path) -> None:
     found = conformance(
         wrong_kernels.kernel(tmp_path, ("float sum", "if (k > 100000)\n        C[0] = 1;\n    float sum"))

@@ -204,7 +204,8 @@ class _Tests:
         found = self._tested(case, _RUNS[case.thorough], "product")
         if case.thorough and any(each.outcome == PASSED for each in found.values()):
             failed = {name: each for name, each in found.items() if each.outcome == FAILED}
-            found |= self._tested(case, "sanitize_case", "hazards", "check") | failed
+            looked = self._tested(case, "sanitize_case", "hazards", "check")
+            found |= {name: each for name, each in looked.items() if not failed or name != "proof"} | failed
         yield from found.values()
 
     def _tested(self, case: Case, function: str, skipped: str, command: str = "run") -> dict[str, Outcome]:
@@ -221,9 +222,10 @@ class _Tests:
             found = [(skipped, SKIPPED, str(error))]
         outcomes = {}
         for name, outcome, reason in found:
-            shown = ("run", case.cell) if outcome == PASSED else (command, case.cell.on(device))
+            shown = "run" if outcome == PASSED else "prove" if name == "proof" else command
+            again = launch_command(shown, case.cell if shown == "run" else case.cell.on(device))
             # One run cannot show a difference between two, and has no NaN.
-            again = "" if name in ("repeatable", "not-finite") and outcome == FAILED else launch_command(*shown)
+            again = "" if name in ("repeatable", "not-finite") and outcome == FAILED else again
             outcomes[name] = Outcome(name, str(case), outcome, reason, again, case)
         return outcomes
 

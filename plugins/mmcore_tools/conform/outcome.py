@@ -19,6 +19,7 @@ PROPERTIES = {
     "repeatable": "the same inputs give the same bits, whatever memory held before",
     "not-finite": "NaN and infinities in A and B reach the elements of C that they belong to, and no others",
     "hazards": "no race, no divergent barrier, no misaligned access, no element written twice",
+    "proof": "no element of a small product is proved to be another sum of products",
     "over-read": "the declared over-read is large enough, and no larger than needed",
     "constraints": "each constraint allows some launches and refuses others, in its own words",
     "geometry": "block, grid, registers and shared memory fit compute capabilities 7.5 to 12.0",

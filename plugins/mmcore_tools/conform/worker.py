@@ -29,9 +29,11 @@ from mmcore_emulator.adapter.check import check_cell
 from mmcore_emulator.adapter.device import EmulatedModule
 from mmcore_emulator.adapter.examine import sizes_of_code
 from mmcore_emulator.adapter.profile import over_read_elements
+from mmcore_emulator.adapter.proof import NOT_PROVED, prove_cell
 from mmcore_tools.conform.cases import find_cases
 from mmcore_tools.conform.outcome import FAILED, PASSED, SKIPPED
 
+_MOST_PROVED = 1 << 16  # m·n·k of a case whose proof takes less time than its other runs
 _CODE_WORK = 8.0  # estimated seconds of the cases that a config's code asks for
 _KINDS = {
     "bounds": ("out-of-bounds-write", "out-of-bounds-read", "illegal-address"),
@@ -112,11 +114,27 @@ def run_case(device: Device, phases: Phases, values: CellJson, *, again: bool = 
 
 
 def sanitize_case(device: Device, phases: Phases, values: CellJson) -> Findings:
-    """Run a cell under the sanitizer. Raises MmcoreError if the device cannot run it."""
+    """Run a cell under the sanitizer and, if it is small, prove it. Raises MmcoreError if the device cannot run it."""
     cell, planned = _planned(device, phases, values)
     with phases("sanitize"):
         failures = _failures(planned, check_cell(cell, device).violations)
-    return _findings(("hazards", "over-read") if any(map(planned.over_read, MATRICES)) else ("hazards",), failures)
+    found = _findings(("hazards", "over-read") if any(map(planned.over_read, MATRICES)) else ("hazards",), failures)
+    small = min(cell.m, cell.n, cell.k) > 1 and cell.m * cell.n * cell.k <= _MOST_PROVED
+    if small and not failures:
+        with phases("prove"):
+            found.append(("proof", *_proof(cell, device)))
+    return found
+
+
+def _proof(cell: Cell, device: Device) -> tuple[str, str]:
+    """Return the outcome of a proof, and the reason unless it passes; what is not proved may be right."""
+    try:
+        proof = prove_cell(cell, device)
+    except MmcoreError as error:
+        return SKIPPED, str(error)
+    if proof.outcome == NOT_PROVED:
+        return SKIPPED, f"not proved: {proof.reasons[0]}"
+    return (FAILED, "; ".join(proof.sentences)) if proof.sentences else (PASSED, "")
 
 
 def over_reads(device: Device, phases: Phases, values: CellJson, known: Sequence[str]) -> dict[str, tuple[int, int]]:
