@@ -1,0 +1,158 @@
+"""Mutants of right kernels: an opcode, an operand, a constant, a predicate or an offset of their PTX is changed."""
+
+from __future__ import annotations
+
+import functools
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from bench.studies.proof.kernels import Sizes, summary
+from mmcore.cell import Cell
+from mmcore.compile.compiler import compile_plan
+from mmcore.devices.loaded_kernel import LoadedKernel
+from mmcore.errors import MmcoreError, TimeLimit
+from mmcore.planning.plan import plan_cell
+from mmcore.verify.verify_launches import mixed_inputs, upload_inputs, verify_launches
+from mmcore_emulator.adapter.device import Emulator
+from mmcore_emulator.adapter.proof import PROVED, prove_loaded
+from mmcore_emulator.errors import EmulatorError
+
+KERNELS: dict[str, Sizes] = {
+    "hpsee.tiled": (32, 32, 32),
+    "lezione9.kernel1": (64, 32, 40),
+    "poznan.v4a": (32, 32, 32),
+    "unsa.tiled": (40, 40, 40),
+    "upc.kernel11": (33, 35, 37),
+    "ladder.f32.04_column_of_registers": (64, 64, 32),
+    "ladder.bf16.03_mma_sync": (128, 128, 32),
+    "ladder.f32.08_async": (64, 128, 32),
+}
+"""The kernels that are changed, and the size at which they are proved."""
+_SECONDS = 5.0
+_INPUTS = 3
+_INSTRUCTION = re.compile(r"(?P<guard>@!?%p\d+\s+)?(?P<opcode>[a-z]\w*(?:[.:]+\w+)*)\s+(?P<operands>[^;]+);")
+_OPCODES = {
+    "add": "sub", "sub": "add", "shl": "shr", "shr": "shl", "and": "or", "or": "and", "xor": "or",
+    "min": "max", "max": "min", "neg": "abs", "mad.lo": "mad.hi", "eq": "ne", "ne": "eq",
+    "lt": "le", "le": "lt", "gt": "ge", "ge": "gt",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A kernel whose PTX has one line changed.
+
+    Attributes:
+        kernel: name of the kernel.
+        kind: "opcode", "operand", "constant", "predicate" or "offset".
+        line: number of the line in the PTX.
+        old, new: the line before and after.
+    """
+
+    kernel: str
+    kind: str
+    line: int
+    old: str
+    new: str
+
+
+@functools.lru_cache(maxsize=1)
+def _loaded_plan(kernel: str) -> tuple[Any, Any]:
+    """Return the plan of a kernel, and what it compiles to."""
+    device = Emulator()
+    planned = plan_cell(Cell(kernel, *KERNELS[kernel], seed=1), device.properties)
+    return planned, compile_plan(planned, device.architecture)
+
+
+def drawn(count: int, seed: int) -> Iterator[Mutant]:
+    """Yield mutants, the same number of each kernel and of each kind, as far as there are any."""
+    rng = random.Random(seed)
+    for number, kernel in enumerate(KERNELS):
+        lines = _loaded_plan(kernel)[1].ptx.splitlines()
+        every = list(dict.fromkeys(_changes(kernel, lines, rng)))
+        rng.shuffle(every)
+        by_kind: dict[str, list[Mutant]] = {}
+        for mutant in every:
+            by_kind.setdefault(mutant.kind, []).append(mutant)
+        rest = count // len(KERNELS) + (number < count % len(KERNELS))
+        while rest and any(by_kind.values()):
+            for mutants in by_kind.values():
+                if mutants and rest:
+                    rest -= 1
+                    yield mutants.pop()
+
+
+def _changes(kernel: str, lines: list[str], rng: random.Random) -> Iterator[Mutant]:
+    """Yield a change of each kind of each instruction that has one."""
+    registers = sorted(set(re.findall(r"%[a-z]+\d+", "\n".join(lines))))
+    for number, line in enumerate(lines, 1):
+        match = _INSTRUCTION.search(line)
+        if not match or line.lstrip().startswith((".", "//", "ret", "call")):
+            continue
+        for kind, (group, pattern) in _PLACES.items():
+            text = match[group] or ""
+            places = list(re.finditer(pattern, text))
+            places = places[1:] if kind == "operand" else places
+            if not places:
+                continue
+            place = rng.choice(places)
+            changed = _changed(kind, place[0], registers, rng)
+            begin = match.start(group)
+            new = line[: begin + place.start()] + changed + line[begin + place.end() :]
+            if new != line:
+                yield Mutant(kernel, kind, number, line.strip(), new.strip())
+
+
+_PLACES = {
+    "opcode": ("opcode", rf"\b({'|'.join(map(re.escape, _OPCODES))})\b"),
+    "operand": ("operands", r"%[a-z]+\d+"),
+    "constant": ("operands", r"(?<![\w%+$.-])-?\d+(?![\w.])"),
+    "predicate": ("guard", r"@!?"),
+    "offset": ("operands", r"(?<=\[)%[a-z]+\d+(\+-?\d+)?(?=\])"),
+}
+"""The part of an instruction that a kind of change is made in, and the pattern of the text that it replaces."""
+
+
+def _changed(kind: str, text: str, registers: list[str], rng: random.Random) -> str:
+    """Return the text that takes the place of another."""
+    match kind:
+        case "opcode":
+            return _OPCODES[text]
+        case "operand":
+            prefix = text.rstrip("0123456789")
+            return rng.choice([each for each in registers if each.rstrip("0123456789") == prefix])
+        case "constant":
+            return str(int(text) + rng.choice((1, -1, 4)))
+        case "predicate":
+            return "@" if text == "@!" else "@!"
+        case _:
+            base, _, offset = text.partition("+")
+            return f"{base}+{int(offset or 0) + rng.choice((4, 16))}"
+
+
+def outcome(mutant: Mutant) -> dict[str, Any]:
+    """Return the outcome of the proof of a mutant; of a proved one, whether verification finds no difference."""
+    planned, compiled = _loaded_plan(mutant.kernel)
+    lines = compiled.ptx.splitlines()
+    at = lines[mutant.line - 1]
+    lines[mutant.line - 1] = at.replace(mutant.old, mutant.new)
+    changed = replace(compiled, ptx="\n".join(lines) + "\n")
+    device, row = Emulator(), asdict(mutant)
+    try:
+        with device.deadline.within(_SECONDS), LoadedKernel(planned, device, changed) as loaded:
+            upload_inputs(loaded, mixed_inputs(loaded, planned.problem, 1))
+            proof = summary(prove_loaded(loaded, device, 1))
+            row |= {"outcome": proof["outcome"], "reasons": proof["reasons"][:1]}
+            if row["outcome"] == PROVED:
+                row["equal"] = all(
+                    verify_launches(loaded, planned.problem, mixed_inputs(loaded, planned.problem, seed)).right
+                    for seed in range(_INPUTS)
+                )
+    except TimeLimit:
+        row |= {"outcome": "not ended", "reasons": []}
+    except (MmcoreError, EmulatorError) as error:
+        row |= {"outcome": "refused", "reasons": [str(error).splitlines()[0]]}
+    return row
