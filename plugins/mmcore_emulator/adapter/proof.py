@@ -146,7 +146,7 @@ def prove_loaded(loaded: LoadedKernel, device: Device, seed: int = 0) -> Proof:
     bound = float(np.max(made.error)) if field.equal(made.magnitudes, magnitude).all() else None
     if not reasons and (excess := _excess(bound, proof.tolerance, kernel.algorithm)):
         reasons.append(_violation(Reason("rounding", excess, _coarsest(domain, proof.tolerance))))
-    return replace(proof, outcome=NOT_PROVED if reasons else PROVED, reasons=tuple(reasons), bound=bound)
+    return replace(proof, outcome=NOT_PROVED if reasons else PROVED, reasons=_by_line(reasons), bound=bound)
 
 
 def _run(loaded: LoadedKernel, domain: FieldDomain, given: Mapping[str, Residues]) -> list[Violation]:
@@ -179,6 +179,14 @@ def _opaque(domain: FieldDomain, opaque: Values) -> Iterable[Violation]:
     for number in np.unique(opaque[opaque != 0]).tolist():
         count = int((opaque == number).sum())
         yield replace(_violation(domain.table.reasons[number]), array="C", count=count)
+
+
+def _by_line(reasons: Iterable[Violation]) -> tuple[Violation, ...]:
+    """Return one reason for each kind and line, with the number of all its elements."""
+    found: dict[Violation, list[Violation]] = {}
+    for each in reasons:
+        found.setdefault(replace(each, count=None, column=None), []).append(each)
+    return tuple(replace(same[0], count=sum(each.count or 0 for each in same) or None) for same in found.values())
 
 
 def _violation(reason: Reason) -> Violation:

@@ -5,6 +5,7 @@ An instruction that only moves bytes is executed on these machines as it is on t
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -66,7 +67,7 @@ class PlaneMachine:
     """A machine that executes instructions on the tokens of one plane; it reports nothing, and waits for nothing."""
 
     def __init__(self, machine: Machine, tokens: TokenMemory, rank: int) -> None:
-        self._special, self._clock = machine.special, machine.clock
+        self._machine = weakref.proxy(machine)  # the machine's planes end with it
         self.batch = machine.batch
         self.warps: Warps = machine.warps
         self.register_pool: RegisterPool = machine.register_pool
@@ -80,10 +81,12 @@ class PlaneMachine:
         self.mbarriers = MbarrierLog()
 
     def special(self, name: str) -> Values:
-        return self._special(name)
+        special: Values = self._machine.special(name)
+        return special
 
     def clock(self, name: str) -> Values:
-        return self._clock(name)
+        clock: Values = self._machine.clock(name)
+        return clock
 
     def print(self, lanes: Values, text: Format, arguments: Sequence[Values]) -> None:
         """Print nothing."""
