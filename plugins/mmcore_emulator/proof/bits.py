@@ -16,6 +16,7 @@ from mmcore_emulator.isa.entries import Compute
 from mmcore_emulator.numerics.types import DType, Values
 from mmcore_emulator.proof.polynomials import opaque_of
 from mmcore_emulator.proof.table import Table
+from mmcore_emulator.proof.tokens import PLANES
 from mmcore_emulator.proof.values import Bytes, Elements, Shadow
 from mmcore_emulator.ptx.instructions import Instruction
 
@@ -74,12 +75,16 @@ def moved_bits(
             ones = [every[place] if place in several else none for place, none in enumerate(nothing)]
             expected = reduce(np.bitwise_or, (moved[place] for place in several))
             moves = moves & ((made(ones) ^ base) == expected)
-    if not moves.all():
-        return opaque_of(table, at, given, f"u{8 * base.itemsize}", _TEXT)
+    opaque = None if moves.all() else opaque_of(table, at, given, f"u{8 * base.itemsize}", _TEXT)
+    if not moves.any():
+        return opaque
     planes = [
         made([nothing[place] if each is None else each.planes[rank] for place, each in enumerate(held)]) & dependent
-        for rank in range(len(next(each for each in held if each is not None).planes))
+        for rank in range(PLANES)
     ]
+    if opaque is not None:
+        others = table.bytes(opaque, base.dtype).planes
+        planes = [np.where(moves, plane, other) for plane, other in zip(planes, others, strict=True)]
     return Bytes(tuple(planes)) if any(plane.any() for plane in planes) else None
 
 

@@ -16,6 +16,7 @@ from mmcore_emulator.numerics.types import NUMPY, DType, Values
 from mmcore_emulator.proof import polynomials
 from mmcore_emulator.proof.accumulation import ADDRESS, accumulated, changed
 from mmcore_emulator.proof.bits import moved_bits
+from mmcore_emulator.proof.kinds import is_integer
 from mmcore_emulator.proof.planes import TokenMemory
 from mmcore_emulator.proof.products import multiplied
 from mmcore_emulator.proof.table import Table
@@ -116,7 +117,7 @@ class FieldDomain:
             "pair": polynomials.paired,
             "dot4": polynomials.dot_product,
         }
-        polynomial = polynomials.in_parts if semantics.halves else polynomials.whole
+        polynomial = polynomials.in_parts if semantics.halves else _whole
         rule = rules.get(semantics.algebra, polynomial if semantics.algebra and not semantics.also else None)
         if semantics.unit:
             self.roundings.setdefault(semantics.unit, at)
@@ -217,6 +218,18 @@ def _merged(lanes: Values, new: Elements | None, old: Elements | None, kind: str
     nothing = Elements(polynomials.ZEROS, np.zeros(()), kind, np.ones((), np.bool_))
     one, other = new or nothing, old or nothing
     return polynomials.chosen(lanes, one, other)
+
+
+def _whole(
+    table: Table, semantics: Compute, at: Instruction, values: Sequence[Values], shadows: Sequence[Shadow]
+) -> Shadow:
+    """Return the second value of one number; integer arithmetic may also move bytes, as x · 65536 + y does."""
+    made = polynomials.whole(table, semantics, at, values, shadows)
+    packs = is_integer(semantics.result) and any(isinstance(shadow, Bytes | Parts) for shadow in shadows)
+    if packs and isinstance(made, Elements) and made.reason is not None:
+        moved = moved_bits(table, semantics, at, values, shadows)
+        return moved if isinstance(moved, Bytes) else made
+    return made
 
 
 def _selected(
