@@ -224,12 +224,16 @@ def test_a_worker_with_an_invalid_answer_is_left_out(answer: bytes | None, why: 
     assert said[0].startswith(f"a is left out: {why}")
 
 
-@pytest.mark.parametrize("part", ["figures", "phases", "conditions", "distributions"])
-def test_a_worker_with_an_answer_of_other_types_is_left_out(part: str, said: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("part", "why"),
+    [(part, f"InvalidProblem: the result's {part} must be an object, not '5'") for part in ("figures", "phases")]
+    + [(part, "ValueError: its parts are of other types") for part in ("conditions", "distributions")],
+)
+def test_a_worker_with_an_answer_of_other_types_is_left_out(part: str, why: str, said: list[str]) -> None:
     found = spread(Scripted("a", answer=lambda asked: {part: 5}), later=[Scripted("b")], said=said)
     (result,) = results(found, {"one": [CELL]})
     assert result.place == "b"
-    assert said == ["a is left out: its answer is not valid (ValueError: its parts are of other types)"]
+    assert said == [f"a is left out: its answer is not valid ({why})"]
 
 
 def test_an_engine_that_cannot_be_made_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,23 +136,24 @@ class _Runs:
             self.left_out = f"{missing[0].problem}{more}, for their work"
 
     def _affords(self, size: Size) -> bool:
-        """Return whether the work that is left suffices for a size, and count on its run.
-
-        Estimates are corrected by the work of the earlier runs, which is counted in instructions.
-        """
+        """Return whether the work that is left suffices for a size, and count on its run."""
         seconds = self._sizes.seconds(size.problem)
-        counted = sum(module.coverage.work for module in self._modules.values()) * _SECONDS
-        slower = max(1, counted / self._estimated) if self._estimated else 1
-        if affordable := slower * (self._estimated + seconds) <= self._budget:
+        if affordable := self._slower() * (self._estimated + seconds) <= self._budget:
             self._estimated += seconds
         return affordable
+
+    def _slower(self) -> float:
+        """Return the correction of estimates by the work of the earlier runs, which is counted in instructions."""
+        counted = sum(module.coverage.work for module in self._modules.values()) * _SECONDS
+        return max(1, counted / self._estimated) if self._estimated else 1
 
     def grown(self) -> Iterator[Size]:
         """Yield larger products while code is missing that some size may execute, until one executes nothing new.
 
         One size grows at a time, or all of them where the kernel needs that.
         """
-        self._budget = 0 if self.left_out else min(self._budget, self._estimated + self._work / _GROWTH)
+        spent = self._slower() * self._estimated
+        self._budget = 0 if self.left_out else min(self._budget, spent + self._work / _GROWTH)
         for axes in ("k", "m", "n") if self._larger("k") else ("mnk",):
             before = -1
             while before < (before := self._coverage().executed) and self.not_executed():

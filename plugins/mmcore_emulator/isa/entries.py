@@ -47,6 +47,7 @@ class Compute:
     # sources in the halves of a register, the second in the lower one). "bits" combines or moves bits, "select" is
     # ``selp``. "" for a result that is no polynomial.
     algebra: str = ""
+    data: int = 0  # of "bits", the number of the first sources that hold the bits; 0 for all
     unit: float = 0.0  # bound of the relative error of rounding the result; 0 if it is exact
     number: str = ""  # PTX type of the number in the result, if ``result`` has only its bits
     halves: str = ""  # PTX type of the halves of the result; "" for one number

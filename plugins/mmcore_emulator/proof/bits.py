@@ -22,7 +22,6 @@ from mmcore_emulator.ptx.instructions import Instruction
 
 _PATTERNS = (0x5A, 0xA5)
 # The operands that may be elements, of instructions whose further operands are numbers of bits.
-_DATA = {"shl": 1, "shr": 1, "bfe": 1, "bfi": 2, "shf": 2, "prmt": 2, "lop3": 3}
 _TEXT = "combines or cuts bits of matrix elements"
 
 
@@ -33,7 +32,7 @@ def moved_bits(
     given = [shadow for shadow in shadows if shadow is not None]
     if any(isinstance(shadow, Elements) and shadow.kind == "pred" for shadow in given) or semantics.result == "pred":
         return opaque_of(table, at, given, semantics.result)
-    data = _DATA.get(at.opcode[0], len(shadows))
+    data = semantics.data or len(shadows)
     if any(shadow is not None and table.dependent(shadow).any() for shadow in shadows[data:]):
         return opaque_of(table, at, given, semantics.result, "moves bits by a value of a matrix")
     pairs = list(zip(shadows, values, strict=True))

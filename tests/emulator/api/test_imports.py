@@ -14,7 +14,7 @@ from mmcore_emulator.isa.table import REFUSED, semantics_of
 ROOT = Path(mmcore_emulator.__file__).parent
 ORDER = (
     *("errors", "numerics", "ptx", "tensor_cores", "machine", "isa", "executor"),
-    *("sanitizer", "profiler", "explain", "conditions", "api", "adapter"),
+    *("sanitizer", "profiler", "explain", "proof", "conditions", "api", "adapter"),
 )
 
 

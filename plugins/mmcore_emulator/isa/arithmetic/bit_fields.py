@@ -212,8 +212,8 @@ def permuted_by_mode(selectors: tuple[int, ...]) -> Function:
 
 def _exact() -> Iterator[tuple[str, Compute]]:
     for opcode, compute, sources, result in _fields():
-        moves = opcode.partition(".")[0] in ("bfe", "bfi", "prmt", "shf", "lop3")
-        yield opcode, Compute(compute, sources, result, algebra="bits" if moves else "")
+        data = {"bfe": 1, "bfi": 2, "prmt": 2, "shf": 2, "lop3": 3}.get(opcode.partition(".")[0], 0)
+        yield opcode, Compute(compute, sources, result, algebra="bits" if data else "", data=data)
     yield from _by_table_and_predicate()
 
 

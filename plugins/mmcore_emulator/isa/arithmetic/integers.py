@@ -226,7 +226,7 @@ def _exact() -> Iterator[tuple[str, Compute]]:
     for opcode, compute, sources, result in _wrapping():
         rule = rules.get(opcode.partition(".")[0], "")
         algebra = "bits" if rule else _algebra(opcode)
-        yield opcode, Compute(compute, sources, result, rule=rule, algebra=algebra)
+        yield opcode, Compute(compute, sources, result, rule=rule, algebra=algebra, data=int(rule == "shift"))
     yield from _with_carries()
 
 
