@@ -115,7 +115,7 @@ def conditions(values: Mapping[str, Any]) -> str:
 
 
 def _answer(result: Result, hints: Sequence[str], kernel: Kernel | None = None) -> list[RenderableType]:
-    """Return what is wrong, with the lines of a ``kernel``, and the answer in two words."""
+    """Return the faults, with the lines of a ``kernel``, and the answer in two words."""
     from rich.text import Text
 
     answer = Text("TEST PASS", "bold green") if result.verified else Text("TEST FAIL", "bold red")

@@ -1,4 +1,4 @@
-"""The proof of a kernel: each element of C is the exact sum of products, up to rounding, whatever the values."""
+"""The proof of a kernel: each element of C is the exact sum of products, up to rounding, for all values."""
 
 from __future__ import annotations
 

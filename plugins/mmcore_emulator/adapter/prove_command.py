@@ -30,7 +30,7 @@ _STYLES = {PROVED: "bold green", WRONG: "bold red", NOT_PROVED: "bold yellow"}
 @timeout_option("everything together")
 @json_option
 def prove(kernel: KernelReference, device: str, as_json: bool, **options: object) -> int:
-    """Prove that C is the product, whatever the values.
+    """Prove that C is the product, for all values.
 
     Exit status: 0 = proved, 1 = wrong, 2 = not proved, or could not run.
     """

@@ -50,7 +50,7 @@ class WrongSum:
         return f"C[{self.row}][{self.column}]"
 
     def explanation(self, differs: Callable[[Mapping[str, Residues]], Residues]) -> str:
-        """Return a sentence on what is missing or too much; "" if no hypothesis is true.
+        """Return a sentence on missing products or products too many; "" if no hypothesis is true.
 
         ``differs`` runs the kernel on other residues and returns the difference of the element.
         """
@@ -95,7 +95,7 @@ class WrongSum:
         return field.subtract(self.made, _part(self.wanted, (self.row, self.column)))
 
     def _others(self) -> Iterator[Term]:
-        """Yield products that may stand in the place of A[row][k]·B[k][column]."""
+        """Yield products that may replace A[row][k]·B[k][column]."""
         m, n, k = self.problem.m, self.problem.n, self.problem.k
         row, column = self._row(self.row), self._column(self.column)
         for shift in sorted(range(1 - k, k), key=abs):

@@ -26,8 +26,8 @@ from mmcore_emulator.ptx.instructions import EXIT, Block, Register
 
 _PARITY = "a first wait for parity 1, if it is for an empty buffer: on a new mbarrier that ends at once"
 _POLLS = "waits for a value in memory that no thread is left to write"
-# The work of running an instruction for any number of threads, and that of a change to memory, in instructions of a
-# thread.
+# The work of running an instruction for any number of threads, and the work of a change to memory, in instructions of
+# a thread.
 _DISPATCH, _CHANGE = 1500, 6000
 
 

@@ -90,7 +90,7 @@ class Execute:
     # Moves the first source between the lanes of a warp, if the instruction does nothing else.
     shuffle: Callable[..., Sequence[Values]] | None = None
     # If it moves bytes as they are, and does nothing else to elements: the numbers of the operands whose bytes move,
-    # among those that are no results. Bytes that it loads move too.
+    # counted without the results. Bytes that it loads move too.
     moves: tuple[int, ...] | None = None
     product: MatrixProduct | None = None  # the product of matrices that it computes
     adds: MemoryAccess | None = None  # the elements in memory that it adds its second operand to

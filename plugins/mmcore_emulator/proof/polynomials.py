@@ -1,7 +1,7 @@
 """Arithmetic on elements of the field, with bounds of the rounding errors.
 
-Each element x̂ that a kernel computes for a polynomial x has |x̂ − x| ≤ e·|x|, where |x| is the sum of the magnitudes of
-all terms (Higham, Accuracy and Stability of Numerical Algorithms, chapter 3): a sum has the larger bound of its terms,
+Each element x̂ that a kernel computes for a polynomial x has |x̂ − x| ≤ e·|x|. Here |x| is the sum of the magnitudes of
+all terms (Higham, Accuracy and Stability of Numerical Algorithms, chapter 3). A sum has the larger bound of its terms,
 and a product (1 + e)(1 + f) − 1; each rounding multiplies by 1 + u. Overflow and underflow are left out.
 """
 
@@ -182,7 +182,7 @@ def _converted(
 
 
 def combined(algebra: str, operands: Sequence[Elements], unit: float, kind: str) -> Elements:
-    """Return the result of a polynomial of elements, none of which is only known."""
+    """Return the result of a polynomial of elements that are all resolved."""
     if algebra in ("mul", "fma", "div"):
         a, b, *rest = operands
         if algebra == "div":

@@ -49,5 +49,5 @@ def _values(store: Instruction) -> Iterator[Register]:
 
 
 def _line(at: Instruction) -> object:
-    """Return the line of the kernel that an instruction belongs to, that of the call if a function was inlined."""
+    """Return the line of the kernel that an instruction belongs to: the line of the call for an inlined function."""
     return at.callers[-1] if at.callers else (at.source, at.line)

@@ -174,7 +174,7 @@ class _Search:
 
     @cached_property
     def _base(self) -> Problem:
-        """The allowed product whose neighbours are tried: about one block, else a square, else that of least work."""
+        """The allowed product whose neighbours are tried: about one block, a square, or the product of least work."""
         block = self.config.block
         flat = ((size, block.x, size) for size in range(min(block.x, 32), 129))
         one_block = _SQUARES[max(block) - 1 :] if max(block) ** 3 * 4 <= USUAL_WORK else flat

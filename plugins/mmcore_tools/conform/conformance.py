@@ -102,7 +102,7 @@ def conform_kernel(
     timeout: float = USUAL_SECONDS,
     progress: Progress = lambda what, done, total: None,
 ) -> Conformance:
-    """Test whether a kernel does what its declaration promises.
+    """Test a kernel against the promises of its declaration.
 
     Args:
         reference: the kernel's name or file.
@@ -110,7 +110,7 @@ def conform_kernel(
         config: the only config to test; all usual ones if None.
         seed: the seed of all inputs; fresh if None.
         timeout: the most seconds of each case; the first that takes longer ends the tests.
-        progress: a function that is called with the next test, the number of finished tests, and that of all tests.
+        progress: a function that is called with the next test, and the numbers of finished tests and of all tests.
 
     Raises:
         MmcoreError: the kernel, the device or the compiler does not exist.

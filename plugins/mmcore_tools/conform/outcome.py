@@ -81,7 +81,7 @@ class Outcome:
         property: one of :data:`PROPERTIES`.
         what: a description of the test.
         outcome: "passed", "failed", or "skipped" if the test cannot run on this machine.
-        reason: the reason of a failure or a skip, or the violations for which a launch was rightly refused.
+        reason: the reason of a failure or a skip, or the violations that explain a refused launch.
         reproduce: the command that repeats the test.
         case: the case; None for a test of the whole kernel.
     """

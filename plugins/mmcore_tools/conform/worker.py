@@ -127,7 +127,7 @@ def sanitize_case(device: Device, phases: Phases, values: CellJson) -> Findings:
 
 
 def _proof(cell: Cell, device: Device) -> tuple[str, str]:
-    """Return the outcome of a proof, and the reason unless it passes; what is not proved may be right."""
+    """Return the outcome of a proof, and the reason unless it passes; a kernel that is not proved may be right."""
     try:
         proof = prove_cell(cell, device)
     except MmcoreError as error:

@@ -221,7 +221,7 @@ class CodeGenerator:
         if self._shadows is not None:
             self._shadows.execute(instruction, semantics, sources_given, results)
         if not results:
-            # The shadows of what it changes in memory depend on what was there.
+            # The shadows of what it changes in memory depend on its earlier content.
             code.lines.append(executed)
         for position, (register, kind) in enumerate(results):
             code.assign(instruction, register, f"results[{position}]", kind)

@@ -63,7 +63,7 @@ class MbarrierClocks:
         self._clocks, self._events = clocks, clocks.events
         self._sent: dict[ArrivalSent, _Arrival] = {}
         self._phases: dict[int, _Phases] = {}
-        # By mbarrier: the phase that each lane has yet to acquire by a fence after a relaxed wait; -1 for none.
+        # The phase of each mbarrier that each lane has yet to acquire by a fence after a relaxed wait; -1 for none.
         self._to_acquire: dict[int, Integers] = {}
 
     def reset(self, places: Iterable[int]) -> None:

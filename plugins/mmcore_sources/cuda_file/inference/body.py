@@ -74,7 +74,7 @@ class Body:
 
     @functools.cached_property
     def thread_axes(self) -> set[str]:
-        """The axes of its block by which it distinguishes threads."""
+        """The axes of the thread index that it uses."""
         return {axis for kind, axis in BUILT_IN.findall(text_of(self.function.body)) if kind == "threadIdx"}
 
     def _members(self, which: Callable[[Parameter], bool]) -> set[str]:

@@ -24,7 +24,7 @@ _THREADS = re.compile(r"(?i)threads|block_?(?:size|dim)")
 def block_of_warps(reader: Reader, body: Body) -> Geometry | None:
     """Return whole warps along x if a kernel uses only x and exchanges values within warps; None for other kernels.
 
-    Their number is that of the threads that the source names or steps over, else the least one.
+    The source names the number of threads, or steps over them; else it is the least one.
     """
     text = text_of(body.function.body)
     of_warpgroups = _OF_WARPGROUPS.search(text) is not None
