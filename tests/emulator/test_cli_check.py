@@ -40,6 +40,20 @@ def test_findings_are_reported_with_their_lines_and_exit_with_1() -> None:
     assert lines[begin + 3].strip().startswith("thread (0, 1) of block (0, 2) reads the first byte past the end of A")
 
 
+@pytest.mark.parametrize("seed", ["6", "12"])
+def test_a_sum_of_halves_that_overflows_is_no_unwritten_value(tmp_path: Path, seed: str) -> None:
+    source = tmp_path / "halves.cu"
+    body = "half sum = 0; for (int p = 0; p < k; p++) sum += A[i * k + p] * B[p * n + j]; C[i * n + j] = sum;"
+    source.write_text(
+        "#include <cuda_fp16.h>\n"
+        "__global__ void product(const half *A, const half *B, half *C, int m, int n, int k)\n{\n"
+        "    int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        f"    if (i < m && j < n) {{ {body} }}\n}}\n"
+    )
+    result = mmcore("check", str(source), "--size", "40x50x60", "--accumulator", "float16", "--seed", seed)
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "CHECK PASS")
+
+
 def test_json_is_the_check() -> None:
     result = mmcore(*FORCED, "--json")
     assert result.exit_code == 1

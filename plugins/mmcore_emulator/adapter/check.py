@@ -14,7 +14,7 @@ from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.problem import Problem, dtype_named
+from mmcore.kernel.problem import Problem, accumulator_named, dtype_named
 from mmcore.measure import Phases, prepared_cell
 from mmcore.verify.elements import is_poison, widen
 from mmcore.verify.verify_launches import rows_of_product
@@ -22,6 +22,7 @@ from mmcore_emulator.adapter.checked_code import CheckedCode
 from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
+from mmcore_emulator.numerics.types import Flags
 from mmcore_emulator.sanitizer.array_access import least_access_bytes
 from mmcore_emulator.sanitizer.hazards import Checking
 from mmcore_emulator.sanitizer.recording import Recorder, hazards_and_warnings
@@ -141,7 +142,7 @@ def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:
     flat = np.empty(problem.span("C"), dtype_named(problem.output).storage)
     loaded.buffers["C"].download(flat)
     c = rows_of_product(loaded.plan, flat)
-    wrong = np.isnan(widen(c, problem.output))
+    wrong = np.isnan(widen(c, problem.output)) & ~_may_overflow(loaded)
     if "unwritten-output" in kinds:
         wrong &= ~is_poison(c)
     if not wrong.any():
@@ -152,6 +153,21 @@ def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:
         "an unwritten value has reached it, from behind a matrix or between its rows, or from a variable never set"
     )
     return [Violation("uninitialized-read", message, "C", count=int(wrong.sum()))]
+
+
+def _may_overflow(loaded: LoadedKernel) -> Flags:
+    """Return the elements of C whose sums of magnitudes exceed the range of the sums or of C: inf − inf is NaN."""
+    problem, sums = loaded.plan.problem, loaded.plan.kernel.accumulator
+    magnitudes = []
+    for matrix in "AB":
+        dtype = problem.dtype_of(matrix)
+        flat = np.empty(problem.span(matrix), dtype.storage)
+        loaded.buffers[matrix].download(flat)
+        strides = [stride * dtype.itemsize for stride in problem.strides(matrix)]
+        elements = np.lib.stride_tricks.as_strided(flat, problem.shape(matrix), strides)
+        magnitudes.append(np.abs(widen(elements, dtype.name).astype(np.float64)))
+    largest = min(dtype_named(problem.output).exponents[1], accumulator_named(sums or problem.output).exponents[1])
+    return np.asarray(abs(problem.alpha) * (magnitudes[0] @ magnitudes[1]) >= 2.0**largest)
 
 
 def _unwritten(problem: Problem, shadow: Shadow) -> list[Violation]:
