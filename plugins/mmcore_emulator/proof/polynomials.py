@@ -42,7 +42,7 @@ def in_parts(
     split = [table.parts(shadow, 2, value.dtype) for shadow, value in zip(shadows, values, strict=True)]
     results = []
     for number in range(2):
-        halves = [_half(value, number) for value in values]
+        halves = [part(value, number, 2) for value in values]
         given = [parts[number] for parts in split]
         kinds = (kind,) * len(halves)
         made = _computed(table, semantics, at, halves, given, kinds, semantics.halves)
@@ -73,7 +73,7 @@ def dot_product(
     split = [table.parts(shadow, 4, value.dtype) for shadow, value in zip(shadows[:2], values[:2], strict=True)]
     for number in range(4):
         factors = [
-            table.resolved(parts[number], _part(value, number, 1).view(NUMPY[kind]), kind)
+            table.resolved(parts[number], part(value, number, 4).view(NUMPY[kind]), kind)
             for parts, value, kind in zip(split, values[:2], kinds, strict=True)
         ]
         result = combined("fma", [*factors, result], 0.0, total)
@@ -245,10 +245,7 @@ def _kind(kind: str) -> str:
     return f"u{kind[1:]}" if kind[0] == "b" and kind != "bf16" else kind
 
 
-def _half(value: Values, number: int) -> Values:
-    return _part(value, number, value.itemsize // 2)
-
-
-def _part(value: Values, number: int, size: int) -> Values:
-    bits = value.view(np.dtype(f"u{value.itemsize}"))
+def part(value: Values, number: int, count: int) -> Values:
+    """Return one of the equal parts of a register, the first in its lowest bits, as unsigned numbers."""
+    bits, size = value.view(np.dtype(f"u{value.itemsize}")), value.itemsize // count
     return np.asarray((bits >> bits.dtype.type(8 * size * number)).astype(f"u{size}"))

@@ -16,7 +16,7 @@ from mmcore_emulator.numerics.types import NUMPY, Values
 from mmcore_emulator.proof import field
 from mmcore_emulator.proof.accumulation import ADDRESS
 from mmcore_emulator.proof.kinds import is_integer
-from mmcore_emulator.proof.polynomials import BY_ZERO, is_zero
+from mmcore_emulator.proof.polynomials import BY_ZERO, is_zero, part
 from mmcore_emulator.proof.table import Table
 from mmcore_emulator.proof.tokens import PLANES
 from mmcore_emulator.proof.values import Bytes, Elements, Parts, Shadow
@@ -130,8 +130,8 @@ def _matrices(
         count = fragment.register_parts
         split = [
             [
-                table.resolved(part, _part(value, number, count), type)
-                for number, part in enumerate(table.parts(shadow, count, value.dtype))
+                table.resolved(each, part(value, number, count), type)
+                for number, each in enumerate(table.parts(shadow, count, value.dtype))
             ]
             for shadow, value in zip(shadows, registers, strict=True)
         ]
@@ -150,12 +150,6 @@ def _matrices(
         plane = fragment.unpack([rows(np.broadcast_to(each, (1,) * 6) if each.ndim == 1 else each) for each in given])
         planes.append(np.ascontiguousarray(plane).view(f"u{plane.dtype.itemsize}"))
     return table.resolved(Bytes(tuple(planes)), np.ascontiguousarray(raw), type)
-
-
-def _part(value: Values, number: int, count: int) -> Values:
-    bits = value.view(np.dtype(f"u{value.itemsize}"))
-    size = value.itemsize // count
-    return np.asarray((bits >> bits.dtype.type(8 * size * number)).astype(f"u{size}"))
 
 
 def _arranged(fragment: Fragment, registers: Sequence[Sequence[Elements]], rows: _Rows) -> Elements:
