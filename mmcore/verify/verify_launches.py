@@ -75,7 +75,7 @@ def verify_launches(
     result = np.empty_like(host["C"])
     loaded.buffers["C"].download(result)
     violations += _overwritten_inputs(loaded, host) + _overwritten_gaps(loaded.plan, result)
-    c, buffers = rows_of_product(loaded.plan, result), loaded.buffers
+    c, buffers = rows_of(loaded.plan, "C", result), loaded.buffers
     # What the kernel has left of A and B is what it was given.
     products = None if violations else loaded.device.products(loaded.plan.problem, buffers["A"], buffers["B"])
     kernel, parts = loaded.plan.kernel, _parts(loaded)
@@ -153,10 +153,10 @@ def host_arrays(planned: Plan, matrices: Matrices) -> dict[str, HostArray]:
     return {label: rows.reshape(-1)[: planned.problem.span(label)] for label, rows in arrays.items()}
 
 
-def rows_of_product(planned: Plan, flat: HostArray) -> HostArray:
-    """Return C's elements in device order as an m×n view."""
-    row, column = planned.problem.strides("C")
-    shape = planned.problem.shape("C")
+def rows_of(planned: Plan, matrix: str, flat: HostArray) -> HostArray:
+    """Return the elements of "A", "B" or "C" in device order as a view of its rows and columns."""
+    row, column = planned.problem.strides(matrix)
+    shape = planned.problem.shape(matrix)
     return np.lib.stride_tricks.as_strided(flat, shape, (row * flat.itemsize, column * flat.itemsize))
 
 

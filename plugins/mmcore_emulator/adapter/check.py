@@ -17,7 +17,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem, accumulator_named, dtype_named
 from mmcore.measure import Phases, prepared_cell
 from mmcore.verify.elements import is_poison, widen
-from mmcore.verify.verify_launches import rows_of_product
+from mmcore.verify.verify_launches import rows_of
 from mmcore_emulator.adapter.checked_code import CheckedCode
 from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
@@ -141,7 +141,7 @@ def _poisoned_output(loaded: LoadedKernel, kinds: set[str]) -> list[Violation]:
     problem = loaded.plan.problem
     flat = np.empty(problem.span("C"), dtype_named(problem.output).storage)
     loaded.buffers["C"].download(flat)
-    c = rows_of_product(loaded.plan, flat)
+    c = rows_of(loaded.plan, "C", flat)
     wrong = np.isnan(widen(c, problem.output)) & ~_may_overflow(loaded)
     if "unwritten-output" in kinds:
         wrong &= ~is_poison(c)
@@ -163,9 +163,8 @@ def _may_overflow(loaded: LoadedKernel) -> Flags:
         dtype = problem.dtype_of(matrix)
         flat = np.empty(problem.span(matrix), dtype.storage)
         loaded.buffers[matrix].download(flat)
-        strides = [stride * dtype.itemsize for stride in problem.strides(matrix)]
-        elements = np.lib.stride_tricks.as_strided(flat, problem.shape(matrix), strides)
-        magnitudes.append(np.abs(widen(elements, dtype.name).astype(np.float64)))
+        elements = widen(rows_of(loaded.plan, matrix, flat), dtype.name)
+        magnitudes.append(np.abs(elements.astype(np.float64)))
     largest = min(dtype_named(problem.output).exponents[1], accumulator_named(sums or problem.output).exponents[1])
     return np.asarray(abs(problem.alpha) * (magnitudes[0] @ magnitudes[1]) >= 2.0**largest)
 
