@@ -117,8 +117,8 @@ def groups(outcomes: Sequence[Outcome]) -> list[tuple[str, list[Outcome]]]:
     passed = Counter(condition for case in passing for condition in _conditions(case, limits))
     # Conditions on sizes come before those on a config, and simple ones before others.
     held = [list(_conditions(case, limits)) for _, case in cases]
-    shared = (text for text in held[0] if all(text in each for each in held)) if held else ()
-    rarest = min(shared, key=passed.__getitem__, default="")
+    of_all = set.intersection(*map(set, held)) if held else set()
+    rarest = min((text for text in (held or [[]])[0] if text in of_all), key=passed.__getitem__, default="")
     if 0 < passed[rarest] <= _FEW * len(passing):
         return [*found, (f"only with {rarest}", [each for each, _ in cases])]
     left = [(each, [text for text in texts if not passed[text]]) for (each, _), texts in zip(cases, held, strict=True)]
