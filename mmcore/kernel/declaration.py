@@ -316,7 +316,8 @@ class Kernel:
     def source_text(self) -> str:
         """Return its CUDA C++, or the content of its file.
 
-        Raises :class:`InvalidKernel` if it cannot be read or is not UTF-8 text. It is empty for code that has no text: machine code, code built without a source, and libraries.
+        Raises :class:`InvalidKernel` if it cannot be read or is not UTF-8 text. It is empty for code that has no text:
+        machine code, code built without a source, and libraries.
         """
         if self.text:
             return self.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ def written(program: str) -> str:
 
 
 @cases(__file__, "programs", "case")
-def test_a_program_of_each_library_is_judged_at_its_own_lines(case: dict[str, str]) -> None:
+def test_a_program_of_each_library_is_judged_at_its_own_lines(case: dict[str, Any]) -> None:
     result = command("run", written(case["text"]), "--json", "--device", "emulator")
     answer = json.loads(result.stdout)
     verdict, _, line = case["verdict"].partition(" ")
@@ -39,7 +40,7 @@ def test_a_program_of_each_library_is_judged_at_its_own_lines(case: dict[str, st
 
 
 @cases(__file__, "programs", "case")
-def test_launches_in_python_are_read(case: dict[str, str]) -> None:
+def test_launches_in_python_are_read(case: dict[str, Any]) -> None:
     kernel = file_kernel({"file": written(case["text"])}, {}).kernel
     assert isinstance(kernel.launch, LaunchText)
     assert (str(kernel.usual_configs[0].block), kernel.launch.grid) == case["launch"]

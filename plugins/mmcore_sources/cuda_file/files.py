@@ -17,7 +17,7 @@ from mmcore_cuda.nvrtc.dependencies import dependencies
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import notes_table
 from mmcore_sources.cuda_file.options import normalised, words_of
-from mmcore_sources.cuda_file.syntax import refuse_syntax_errors
+from mmcore_sources.cuda_file.syntax import refuse_errors, refuse_syntax_errors
 
 PYTHON = (".py", ".ipynb")
 """The suffixes of files in which kernels are parts of a Python program."""
@@ -72,6 +72,9 @@ def _inferred(path: Path, text: str, headers: tuple[tuple[Path, str], ...], give
         return infer(path, text, options, [(each.name, content) for each, content in headers])
     except RecursionError:
         raise InvalidKernel(f"{_shown(path)} cannot be read: its expressions are nested too deeply") from None
+    except InvalidKernel:
+        refuse_errors(path, text, options)
+        raise
 
 
 def headers_of(path: Path, text: str) -> dict[Path, str]:

@@ -3,7 +3,7 @@
 - ``program`` is a file's syntax tree. ``literals`` evaluates its strings, ``arrays`` the types of its arrays.
 - ``host_text`` translates the launches in Python into host code, from which ``cuda_file`` infers as usual.
 - ``cuda_strings`` and ``string_launches`` find CUDA C++ in strings: CuPy, PyCUDA, PyTorch.
-- ``choice`` chooses the kernel that a command runs, among those that the hook ``mmcore_python_kernels`` returns.
+- ``choice`` chooses the kernel that a command runs, from the answers to the hook ``mmcore_python_kernels``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The element types and shapes of a program's arrays, as far as its literals tell."""
+"""The element types and shapes of a program's arrays, as far as its literals show."""
 
 from __future__ import annotations
 
@@ -24,19 +24,7 @@ _TYPES = {
 }
 _OF_TORCH = {**_TYPES, "float": "float32"}
 _METHODS = {"half": "float16", "float": "float32", "double": "float64", "bfloat16": "bfloat16"}
-_SAME = (
-    "cuda",
-    "cpu",
-    "copy",
-    "contiguous",
-    "clone",
-    "detach",
-    "ravel",
-    "flatten",
-    "get",
-    "copy_to_host",
-    "requires_grad_",
-)
+_SAME = ("cuda", "cpu", "copy", "contiguous", "clone", "detach", "ravel", "flatten", "get", "copy_to_host")
 _CONVERTED = (
     *("asarray", "array", "ascontiguousarray", "asfortranarray", "to_device", "to_gpu", "to_gpu_async", "tensor"),
     *("from_numpy", "from_dlpack", "as_cuda_array", "In", "Out", "InOut"),
@@ -72,7 +60,7 @@ class ArrayReader:
                 name = ast.unparse(node)
                 assigned = self.program.value_of(name, scope, line)
                 if assigned is not None:
-                    # The value itself sees only what was assigned before.
+                    # The value sees earlier assignments only.
                     before = assigned.line - (assigned.scope == scope)
                     return self.read(assigned.value, assigned.scope, before, depth + 1)
                 if (passed := self.program.argument_at_calls(name, scope)) is not None:

@@ -25,9 +25,8 @@ def inferred_from_python(path: Path, text: str, given: Mapping[str, Any]) -> Inf
     """
     program = _program(path, text)
     every = registry().answers("mmcore_python_kernels", list, program=program)
-    kernel, why = _chosen(
-        path, {found.name: found for answer in every for found in answer}, str(given.get("entry", ""))
-    )
+    kernels = {found.name: found for answer in every for found in answer}
+    kernel, why = _chosen(path, kernels, str(given.get("entry", "")))
     inferred = kernel.declare(given)
     note = Note("function", kernel.name, f"{kernel.language}, {why}", "--entry")
     return replace(inferred, notes=(note, *inferred.notes))

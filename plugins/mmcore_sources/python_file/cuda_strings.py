@@ -142,7 +142,7 @@ def _text(lines: Mapping[int, str]) -> str:
 
 def _placeholders(program: PythonProgram, unit: Unit) -> dict[int, str]:
     """Return macros for the names that placeholders became, in free lines before the string, by line."""
-    free = [line for line in range(1, unit.first_line)]
+    free = list(range(1, unit.first_line))
     words = set(re.findall(r"[A-Za-z_]\w*", unit.literal.text))
     writer, macros = HostWriter(program), dict[int, str]()
     names = sorted(words & unit.literal.names)

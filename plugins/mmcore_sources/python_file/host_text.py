@@ -29,6 +29,11 @@ class Unknown(ValueError):
     """An expression without a translation."""
 
 
+def _word(text: str) -> str:
+    """Return a text as one name."""
+    return re.sub(r"\W", "_", text)
+
+
 @dataclass(frozen=True)
 class PythonLaunch:
     """A launch of a kernel in Python.
@@ -62,18 +67,15 @@ class HostWriter:
 
         ``further`` are arguments after those of the launch, as texts.
         """
-        statements = [
-            text
-            for each in self.program.visible(launch.scope, launch.line)
-            if (text := self._declared(each.name, each.value, each.scope, each.line))
-        ]
+        visible = self.program.visible(launch.scope, launch.line)
+        statements = [self._declared(each.name, each.value, each.scope, each.line) for each in visible]
         statements += [f"int {name} = {text};" for name, text in launch.sizes.items()]
         geometry = [self._extents_or(each, launch) for each in (launch.grid, launch.block)]
         if launch.shared is not None:
             geometry.append(self._number_or(launch.shared, launch, "0"))
         passed = [self._number_or(each, launch, "unknown") for each in launch.arguments]
         call = f"{launch.name}<<<{', '.join(geometry)}>>>({', '.join([*passed, *further])});"
-        return f"void launch_in_line_{launch.line}() {{ {' '.join(statements)} {call} }}"
+        return f"void launch_in_line_{launch.line}() {{ {' '.join(filter(None, statements))} {call} }}"
 
     def fills(self) -> dict[int, str]:
         """Return calls that fill arrays with values, as host functions by line."""
@@ -97,7 +99,7 @@ class HostWriter:
             case ast.Attribute(owner, "gpudata" | "ptr" | "data" | "value"):
                 return self.number(owner, scope, line)
             case ast.Attribute():
-                return re.sub(r"\W", "_", ast.unparse(node))
+                return _word(ast.unparse(node))
             case ast.Subscript(ast.Attribute(owner, "shape"), ast.Constant(value=int(axis))):
                 return self._side(owner, axis, scope, line)
             case ast.Subscript(ast.Name(name), ast.Constant(value=int(axis))) if 0 <= axis < 3:
@@ -139,13 +141,13 @@ class HostWriter:
         raise Unknown(ast.unparse(call))
 
     def _side(self, array: ast.expr, axis: int, scope: Scope, line: int) -> str:
-        """Return the side of an array: that of its creation if known, else a name such as "a_shape_0"."""
+        """Return the side of an array as it was created if that is known, else a name such as "a_shape_0"."""
         sides = ArrayReader(self.program).read(array, scope, line).sides
         if -len(sides) <= axis < len(sides):
             side = sides[axis]
             if not isinstance(side, ast.Subscript) or ast.unparse(side) != f"{ast.unparse(array)}.shape[{axis}]":
                 return self.number(side, scope, line)
-        return re.sub(r"\W", "_", f"{ast.unparse(array)}_shape_{axis % 2}")
+        return _word(f"{ast.unparse(array)}_shape_{axis % 2}")
 
     def extents(self, node: ast.expr, scope: Scope, line: int) -> str:
         """Return the C++ text of a grid or block. Raises :class:`Unknown`."""
@@ -159,19 +161,15 @@ class HostWriter:
         return self.number(node, scope, line)
 
     def _declared(self, name: str, value: ast.expr, scope: Scope, line: int) -> str:
+        of_tuple = value.left if isinstance(value, ast.BinOp) else value
         try:
-            if isinstance(value, ast.Tuple | ast.List) or (
-                isinstance(value, ast.BinOp) and isinstance(value.left, ast.Tuple)
-            ):
-                return (
-                    f"dim3 {name}{self.extents(value, scope, line - 1).removeprefix('dim3')};"
-                    if name.isidentifier()
-                    else ""
-                )
+            if isinstance(of_tuple, ast.Tuple | ast.List):
+                extents = self.extents(value, scope, line - 1)
+                return f"dim3 {name}{extents.removeprefix('dim3')};" if name.isidentifier() else ""
             text = self.number(value, scope, line - 1)
         except (Unknown, RecursionError):
             return ""
-        return f"int {re.sub(chr(92) + 'W', '_', name)} = {text};" if text != name else ""
+        return f"int {_word(name)} = {text};" if text != name else ""
 
     def _extents_or(self, node: ast.expr | None, launch: PythonLaunch) -> str:
         try:

@@ -140,7 +140,7 @@ class LiteralReader:
         return {str(key.value): value for key, value in pairs if isinstance(key, ast.Constant)}
 
     def _value(self, node: ast.expr) -> str:
-        """Return the text of a value: that of its literals, or else its own, with other signs than letters removed."""
+        """Return the text of a value: its literals, or else its expression as one name."""
         if (literal := self.read(node)) is not None:
             return literal.text
         return self.value(node) or re.sub(r"\W+", "_", ast.unparse(node)).strip("_")
@@ -167,9 +167,8 @@ class LiteralReader:
             for each in text.splitlines(keepends=True):
                 pieces.append(Piece(each, line, node.col_offset if line == node.lineno else 0))
                 line += each.endswith("\n")
-        return Literal(
-            tuple(pieces), self._names(each.value for each in node.values if isinstance(each, ast.FormattedValue))
-        )
+        values = (each.value for each in node.values if isinstance(each, ast.FormattedValue))
+        return Literal(tuple(pieces), self._names(values))
 
     def _names(self, values: Iterable[ast.expr]) -> frozenset[str]:
         """Return the names in the texts of values that are no strings."""

@@ -29,9 +29,8 @@ def _launch(program: PythonProgram, reader: LiteralReader, call: ast.Call, scope
         name = _kernel(program, reader, call.func.value, scope, call.lineno)
         first = 3 if word == "prepared_async_call" else 2
         geometry = [*call.args[:2], None, None]
-        return (
-            PythonLaunch(name, call.lineno, scope, geometry[0], geometry[1], tuple(call.args[first:])) if name else None
-        )
+        launch = PythonLaunch(name, call.lineno, scope, geometry[0], geometry[1], tuple(call.args[first:]))
+        return launch if name else None
     name = _kernel(program, reader, call.func, scope, call.lineno)
     if not name:
         return None
@@ -63,7 +62,7 @@ def _with_config(program: PythonProgram, reader: LiteralReader, call: ast.Call, 
 def _kernel(
     program: PythonProgram, reader: LiteralReader, node: ast.expr, scope: Scope, line: int, depth: int = 0
 ) -> str:
-    """Return the name of the CUDA function that an expression stands for; empty for others."""
+    """Return the name of the CUDA function that an expression denotes; empty for others."""
     if depth > _DEEPEST:
         return ""
     if isinstance(node, ast.Name | ast.Attribute):
