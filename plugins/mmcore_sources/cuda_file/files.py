@@ -20,7 +20,10 @@ from mmcore_sources.cuda_file.header_folders import header_folders
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import Note, notes_table
 from mmcore_sources.cuda_file.options import normalised, words_of
-from mmcore_sources.cuda_file.syntax import refuse_syntax_errors
+from mmcore_sources.cuda_file.syntax import refuse_errors, refuse_syntax_errors
+
+PYTHON = (".py", ".ipynb")
+"""The suffixes of files in which kernels are parts of a Python program."""
 
 
 def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -> FileKernel:
@@ -32,7 +35,7 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
     path = path_of(reference)
     inferred = inferred_of(reference)
     name = reference.get("name") or _name(path, taken)
-    kernel = Kernel(**{**inferred.attributes, "name": name}, source=path)
+    kernel = Kernel(**{"source": path, **inferred.attributes, "name": name})
     words = (_shown(path), *words_of(reference))
     notes = {note.what: note.value for note in inferred.notes}
     named = {**reference, "file": str(path), "name": name, "inferred": notes}
@@ -56,9 +59,10 @@ def inferred_of(reference: Mapping[str, Any]) -> Inferred:
     """Return the attributes inferred from a file and its options."""
     path = path_of(reference)
     given, text = normalised(reference), _text(path)
-    folders = header_folders(path, text, given.get("options", ()))
-    options = (*given.get("options", ()), *(f"-I{folder}" for folder in folders))
-    headers = headers_of(path, text, options)
+    python, options = path.suffix in PYTHON, (*given.get("options", ()),)
+    folders = () if python else header_folders(path, text, options)
+    options = (*options, *(f"-I{folder}" for folder in folders))
+    headers = {} if python else headers_of(path, text, options)
     inferred = _inferred(path, text, tuple(headers.items()), json.dumps(given, sort_keys=True), options)
     notes = (Note("headers in", os.path.relpath(each, path.parent), "of the same project", "none") for each in folders)
     return replace(inferred, notes=(*inferred.notes, *notes), attributes={"include": folders, **inferred.attributes})
@@ -69,11 +73,18 @@ def _inferred(
     path: Path, text: str, headers: tuple[tuple[Path, str], ...], given: str, search: tuple[str, ...]
 ) -> Inferred:
     options = {name: value for name, value in json.loads(given).items() if name != "name"}
+    if path.suffix in PYTHON:
+        from mmcore_sources.python_file.choice import inferred_from_python  # it infers from strings with this package
+
+        return inferred_from_python(path, text, options)
     refuse_syntax_errors(path, text, {**options, "options": search})
     try:
         return infer(path, text, options, [(each.name, content) for each, content in headers])
     except RecursionError:
         raise InvalidKernel(f"{_shown(path)} cannot be read: its expressions are nested too deeply") from None
+    except InvalidKernel:
+        refuse_errors(path, text, {**options, "options": search})
+        raise
 
 
 def headers_of(path: Path, text: str, options: Sequence[str] = ()) -> dict[Path, str]:
