@@ -115,6 +115,17 @@ def test_a_syntax_error_is_reported_first(folder: Path) -> None:
     assert 'error: expected a ";"' in result.stderr
 
 
+def test_a_file_that_does_not_compile_is_asked_nothing(folder: Path) -> None:
+    unclear = RIGHT.replace("int k)", "int k, int q, int r)")
+    (folder / "unclear.cu").write_text(unclear)
+    assert emulated("run unclear.cu").stderr.startswith("Error: the role of q in mul is unknown")
+    (folder / "unclear.cu").write_text(unclear.replace("sum +=", "summ +="))
+    result = emulated("run unclear.cu")
+    assert (result.exit_code, 'error: identifier "summ" is undefined' in result.stderr) == (2, True)
+    (folder / "unclear.cu").write_text(unclear.replace("sum +=", "FACTOR * sum +="))
+    assert emulated("run unclear.cu").stderr.startswith("Error: the role of q in mul is unknown")
+
+
 def test_a_factor_may_be_0_and_no_matrix_by_columns(folder: Path) -> None:
     scaled = RIGHT.replace("int k)", "int k, float beta)").replace("= sum", "= sum + beta * C[row * n + col]")
     (folder / "scaled.cu").write_text(scaled)

@@ -17,7 +17,10 @@ from mmcore_cuda.nvrtc.dependencies import dependencies
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import notes_table
 from mmcore_sources.cuda_file.options import normalised, words_of
-from mmcore_sources.cuda_file.syntax import refuse_syntax_errors
+from mmcore_sources.cuda_file.syntax import refuse_errors, refuse_syntax_errors
+
+PYTHON = (".py", ".ipynb")
+"""The suffixes of files in which kernels are parts of a Python program."""
 
 
 def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -> FileKernel:
@@ -29,7 +32,7 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
     path = path_of(reference)
     inferred = inferred_of(reference)
     name = reference.get("name") or _name(path, taken)
-    kernel = Kernel(**{**inferred.attributes, "name": name}, source=path)
+    kernel = Kernel(**{"source": path, **inferred.attributes, "name": name})
     words = (_shown(path), *words_of(reference))
     notes = {note.what: note.value for note in inferred.notes}
     named = {**reference, "file": str(path), "name": name, "inferred": notes}
@@ -53,17 +56,25 @@ def inferred_of(reference: Mapping[str, Any]) -> Inferred:
     """Return the attributes inferred from a file and its options."""
     path = path_of(reference)
     given, text = normalised(reference), _text(path)
-    return _inferred(path, text, tuple(headers_of(path, text).items()), json.dumps(given, sort_keys=True))
+    headers = {} if path.suffix in PYTHON else headers_of(path, text)
+    return _inferred(path, text, tuple(headers.items()), json.dumps(given, sort_keys=True))
 
 
 @functools.lru_cache(maxsize=64)
 def _inferred(path: Path, text: str, headers: tuple[tuple[Path, str], ...], given: str) -> Inferred:
     options = {name: value for name, value in json.loads(given).items() if name != "name"}
+    if path.suffix in PYTHON:
+        from mmcore_sources.python_file.choice import inferred_from_python  # it infers from strings with this package
+
+        return inferred_from_python(path, text, options)
     refuse_syntax_errors(path, text, options)
     try:
         return infer(path, text, options, [(each.name, content) for each, content in headers])
     except RecursionError:
         raise InvalidKernel(f"{_shown(path)} cannot be read: its expressions are nested too deeply") from None
+    except InvalidKernel:
+        refuse_errors(path, text, options)
+        raise
 
 
 def headers_of(path: Path, text: str) -> dict[Path, str]:

@@ -63,6 +63,7 @@ class Inferred:
     attributes: Mapping[str, Any]  # those of :class:`mmcore.Kernel` by name; the launch rule is a :class:`LaunchText`
     notes: tuple[Note, ...]  # the inferred values, in the order in which they are printed
     unusual: tuple[Unusual, ...] = ()  # the unusual readings of the source
+    warnings: tuple[str, ...] = ()  # signs of a mistake in the host code, a sentence each
 
 
 def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tuple[str, str]] = ()) -> Inferred:
