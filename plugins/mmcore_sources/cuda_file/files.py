@@ -14,6 +14,7 @@ from mmcore.files import read_text
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
 from mmcore_cuda.nvrtc.dependencies import dependencies
+from mmcore_sources.cuda_file.host_bugs.find import host_bugs
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import notes_table
 from mmcore_sources.cuda_file.options import normalised, words_of
@@ -33,7 +34,8 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
     words = (_shown(path), *words_of(reference))
     notes = {note.what: note.value for note in inferred.notes}
     named = {**reference, "file": str(path), "name": name, "inferred": notes}
-    return FileKernel(kernel, named, words, notes_table(path.name, inferred.notes))
+    bugs = host_bugs(path.name, kernel.source_text(), inferred, normalised(reference))
+    return FileKernel(kernel, named, words, notes_table(path.name, inferred.notes), bugs)
 
 
 def path_of(reference: Mapping[str, Any]) -> Path:
