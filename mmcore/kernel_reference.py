@@ -31,6 +31,7 @@ class FileKernel(NamedTuple):
 
 
 def is_file(reference: KernelReference) -> bool:
-    """Return whether a reference names a file: it is a path, ends in .cu, or such a file exists."""
+    """Return whether a reference names a file: it is a path, ends as such files do, or such a file exists."""
     path = reference if isinstance(reference, str) else ""
-    return isinstance(reference, Mapping) or path.endswith(".cu") or "/" in path or os.path.isfile(path)
+    named = path.endswith((".cu", ".py", ".ipynb")) or "/" in path
+    return isinstance(reference, Mapping) or named or os.path.isfile(path)

@@ -19,7 +19,7 @@ _LAUNCH = ("block", "configs")  # options of the launch, from which a file's lau
 class KernelParam(click.ParamType):  # type: ignore[type-arg]
     """A registered kernel's name, or a file's path, which becomes a reference with the facts that options give.
 
-    The facts that are inferred from the file are written to stderr.
+    The facts that are inferred from the file are written to stderr, unless the command has ``--quiet``.
     """
 
     name = "kernel"
@@ -34,7 +34,9 @@ class KernelParam(click.ParamType):  # type: ignore[type-arg]
             return value
         launch = {name: ctx.params[name] for name in _LAUNCH if _is_given(ctx, name)}
         facts = {"file": value, **ctx.meta.get(_FACTS, {}), **launch}
-        say(registry().files[registry().kernel(facts).name].inferred)
+        inferred = registry().files[registry().kernel(facts).name].inferred
+        if not ctx.params.get("quiet"):
+            say(inferred)
         return facts
 
 
