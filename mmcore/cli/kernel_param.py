@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 from mmcore.kernel_reference import KernelReference, is_file
 from mmcore.messages import say
@@ -23,6 +24,11 @@ class KernelParam(click.ParamType):  # type: ignore[type-arg]
     """
 
     name = "kernel"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the names of kernels that begin with a word; without any, let the shell complete a path."""
+        names = [CompletionItem(name) for name in registry().kernels if name.startswith(incomplete)]
+        return names or [CompletionItem(incomplete, type="file")]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> KernelReference:
         """Return the reference of a kernel. Raises MmcoreError if the file cannot be read as one."""

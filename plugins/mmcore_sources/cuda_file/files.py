@@ -17,6 +17,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
 from mmcore_cuda.nvrtc.dependencies import dependencies
 from mmcore_sources.cuda_file.header_folders import header_folders
+from mmcore_sources.cuda_file.host_bugs.find import host_bugs
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import Note, notes_table
 from mmcore_sources.cuda_file.options import normalised, words_of
@@ -39,7 +40,9 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
     words = (_shown(path), *words_of(reference))
     notes = {note.what: note.value for note in inferred.notes}
     named = {**reference, "file": str(path), "name": name, "inferred": notes}
-    return FileKernel(kernel, named, words, notes_table(path.name, inferred.notes))
+    given, of_cuda = normalised(reference), path.suffix not in PYTHON
+    bugs = host_bugs(path.name, kernel.source_text(), inferred, given) if of_cuda else ()
+    return FileKernel(kernel, named, words, notes_table(path.name, inferred.notes), bugs)
 
 
 def path_of(reference: Mapping[str, Any]) -> Path:
