@@ -1,9 +1,3 @@
-"""One benchmark for every registered kernel, problem, config and way of measuring that the --mm- options select."""
+"""The benchmark of ``mmcore bench``, for ``pytest bench/``."""
 
-from __future__ import annotations
-
-from mmcore_pytest.fixture import CellBenchmark
-
-
-def test_kernel(mm_benchmark: CellBenchmark) -> None:
-    mm_benchmark()
+from mmcore_pytest.bench.test_kernels import test_kernel as test_kernel

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from mmcore.devices.violations import Violation
 from mmcore.kernel.declaration import Kernel
 
 KernelReference: TypeAlias = str | Mapping[str, Any]
@@ -19,15 +20,18 @@ class FileKernel(NamedTuple):
         reference: the reference with which cells name it.
         words: its path and options, as words of a command line.
         inferred: the facts that were inferred from the file, as a text for the user.
+        bugs: the bugs of the file's host code, which are warnings about the kernel.
     """
 
     kernel: Kernel
     reference: Mapping[str, Any]
     words: tuple[str, ...]
     inferred: str
+    bugs: tuple[Violation, ...] = ()
 
 
 def is_file(reference: KernelReference) -> bool:
-    """Return whether a reference names a file: it is a path, ends in .cu, or such a file exists."""
+    """Return whether a reference names a file: it is a path, ends as such files do, or such a file exists."""
     path = reference if isinstance(reference, str) else ""
-    return isinstance(reference, Mapping) or path.endswith(".cu") or "/" in path or os.path.isfile(path)
+    named = path.endswith((".cu", ".py", ".ipynb")) or "/" in path
+    return isinstance(reference, Mapping) or named or os.path.isfile(path)

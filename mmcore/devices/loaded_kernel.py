@@ -29,7 +29,7 @@ from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Struct, TensorMap, Workspace, scalar_of, scalar_value
 from mmcore.kernel.launch import Launch, asking
 from mmcore.kernel.problem import Problem, dtype_named
-from mmcore.planning.plan import Plan, resource_violations, violation
+from mmcore.planning.plan import Plan, resource_violations, static_memory_violations, violation
 
 
 class LoadedKernel:
@@ -113,6 +113,7 @@ class LoadedKernel:
         for launch in self.plan.launches:
             function = self.compiled.functions[self.plan.entry(launch)]
             shared_bytes = function.static_shared_bytes + function.dynamic_shared_bytes + launch.shared_bytes
+            reasons += static_memory_violations(device.properties, function.static_shared_bytes)
             reasons += resource_violations(device.properties, launch.block_dim, function.registers, shared_bytes)
         if reasons:
             raise violation(self.plan.kernel, reasons)

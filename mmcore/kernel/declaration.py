@@ -55,6 +55,7 @@ class Kernel:
         name: unique dotted identifier, package first: "acme.tiled".
         configs: named parameters, the thread block among them, the default first; or a :class:`~mmcore.Space`.
         source: path of its .cu, .ptx or .cubin file, relative to the plugin's module; the name's last word by default.
+        text: the CUDA C++ in a source of another language, such as Python, at the lines of the source.
         build: what makes the code instead of a source, ``(problem, config, architecture) -> Binary``, for an
             architecture such as "90a"; see :class:`mmcore.Binary`.
         call: what computes the product instead of launches, a library: ``(problem, config, operands) -> enqueue``. The
@@ -91,6 +92,7 @@ class Kernel:
     name: str
     configs: Sequence[Mapping[str, Any]] | Space = ()
     source: Path = Path()
+    text: str = ""
     build: BuildRule | None = None
     call: CallRule | None = None
     title: str = ""
@@ -312,10 +314,13 @@ class Kernel:
         return "→".join(dict.fromkeys((self.dtype, self.output))) + sums + layout
 
     def source_text(self) -> str:
-        """Return the content of its .cu file. Raises :class:`InvalidKernel` if it cannot be read or is not UTF-8 text.
+        """Return its CUDA C++, or the content of its file.
 
-        It is empty for code that has no text: machine code, code built without a source, and libraries.
+        Raises :class:`InvalidKernel` if it cannot be read or is not UTF-8 text. It is empty for code that has no text:
+        machine code, code built without a source, and libraries.
         """
+        if self.text:
+            return self.text
         built = self.build is not None and not self.source.is_file()
         if self.source.suffix == ".cubin" or built or self.call is not None:
             return ""

@@ -184,5 +184,11 @@ def resource_violations(device: DeviceProperties, block: Dim3, registers: int, s
     )
 
 
+def static_memory_violations(device: DeviceProperties, static_shared_bytes: int) -> list[str]:
+    """Return the reason why no block can have such arrays in shared memory, whose size the source declares."""
+    declared = f"the source declares {static_shared_bytes} bytes of static {_SHARED_MEMORY}"
+    return _exceeded((static_shared_bytes, device.shared_bytes, f"{declared}, and more must be dynamic"))
+
+
 def _exceeded(*limits: tuple[int, int, str]) -> list[str]:
     return [f"{sentence}; the device allows {most}" for amount, most, sentence in limits if amount > most]

@@ -77,7 +77,9 @@ def prepare(config: pytest.Config, warn: Callable[[str], None], *, supports_timi
         raise pytest.UsageError(f"--benchmark-compare={benchmarks.compare}: {reason}")
     if benchmarks.compare_fail and not supports_timing:
         reason = "emulation times say nothing about a kernel's speed"
-        raise pytest.UsageError(f"{reason}, so --benchmark-compare-fail needs a GPU")
+        raise pytest.UsageError(
+            f"{reason}, so --benchmark-compare-fail needs a GPU; --benchmark-compare compares counts without one"
+        )
     if benchmarks.compare_fail and not benchmarks.compared_mapping:
         raise pytest.UsageError(
             "--benchmark-compare-fail has nothing to compare with: first measure once without it to save a run, then "
@@ -134,6 +136,13 @@ def save(config: pytest.Config) -> None:
     # The file of --benchmark-json has been written already.
     benchmarks.autosave, benchmarks.json = get_tag(), None
     benchmarks.handle_saving()
+
+
+def saved_benchmarks(config: pytest.Config) -> tuple[str, dict[str, Any]]:
+    """Return the name of the compared results' last file, and its benchmarks by test; nothing without a comparison."""
+    compared = getattr(session_of(config), "compared_mapping", None) or {}
+    path, benchmarks = next(reversed(compared.items()), ("", {}))
+    return Path(path).name, dict(benchmarks)
 
 
 def without_counterpart(config: pytest.Config, tests: Iterable[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from mmcore.kernel.configs import parse_config
 from mmcore.kernel.geometry import parse_shape
 from mmcore.kernel.problem import dtype_named
 from mmcore.kernel.sizes import Sizes
-from mmcore.messages import visible
+from mmcore.messages import quoted, visible
 from mmcore_pytest.sizes import parse_sizes
 
 ALL_CONFIGS = "all"
@@ -134,6 +135,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--mm-show-refused", action="store_true", help=text)
     text = "Measure kernels without looking for races and other hazards."
     group.addoption("--mm-allow-hazards", action="store_true", help=text)
+    text = "Without a GPU, --benchmark-compare fails if a count grew by more than so many percent (default 0)."
+    option("allow-growth", "PERCENT", _percent, text, default=0.0)
     text = "Allow --benchmark-compare to use results of another device."
     group.addoption("--mm-allow-other-device", action="store_true", help=text)
 
@@ -163,6 +166,16 @@ def _among(choices: Sequence[str]) -> Callable[[str], list[str]]:
         return words
 
     return read
+
+
+def _percent(text: str) -> float:
+    try:
+        percent = float(text.removesuffix("%"))
+    except ValueError:
+        percent = math.nan
+    if not 0 <= percent < math.inf:
+        raise MmcoreError(f"{quoted(text)} is not a number of percent from 0")
+    return percent
 
 
 def _writable(text: str) -> Path:

@@ -77,6 +77,18 @@ def mm_benchmark(mm_cell: Benchmark, benchmark: Any, request: pytest.FixtureRequ
     return session.begin(node.nodeid, mm_cell, _marker_of(node), benchmark)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Explain ``pytest bench/`` in a folder without a folder bench."""
+    try:
+        return (yield)
+    except pytest.UsageError as error:
+        if any(argument.rstrip("/") == "bench" for argument in session.config.args) and not Path("bench").exists():
+            hint = "mmcore bench runs mmcore's benchmarks from any folder"
+            raise pytest.UsageError(*error.args, hint) from None
+        raise
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run every test that uses ``mm_cell`` once for each benchmark."""
     if "mm_cell" not in metafunc.fixturenames:
@@ -215,6 +227,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
     from mmcore_pytest.report import percent_of_best, write_csv
 
     results = list(ours.results.values())
+    ours.compare_counts()
     percents = percent_of_best(results)
     for test, (benchmark, _) in ours.results.items():
         ours.benchmarks[test].fixture.extra_info["percent_of_best"] = percents[benchmark.id]

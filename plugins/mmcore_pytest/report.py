@@ -50,9 +50,12 @@ def print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
     if alone := without_counterpart(session.config, session.results):
         count = f"{len(alone)} of {len(session.results)} cells"
         terminal.write_line(f"mmcore: {count} have no counterpart in the compared results", yellow=True)
-    if session.regressed:
+    if session.counts.compared:
+        for text in session.counts.lines():
+            terminal.write_line(visible(text), red=session.counts.regressed)
+    if slower := session_of(session.config) and session_of(session.config).performance_regressions:
         terminal.write_line("mmcore: not saved, because it is slower than --benchmark-compare-fail allows:", red=True)
-        for name, reason in session_of(session.config).performance_regressions:
+        for name, reason in slower:
             terminal.write_line(visible(f"  {name}: {reason}"), red=True)
 
 

@@ -22,8 +22,9 @@ from mmcore.messages import visible
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore_engines.file_locks import Lock, LockFailed
-from mmcore_pytest.benchmark_internals import measures
+from mmcore_pytest.benchmark_internals import measures, saved_benchmarks
 from mmcore_pytest.collection import Benchmark, Collection, find_benchmarks
+from mmcore_pytest.counts import CountComparison, compared_counts
 from mmcore_pytest.fixture import CellBenchmark, DeviceClock, options_of
 from mmcore_pytest.options import Selection
 from mmcore_pytest.verdicts import AHEAD, Verdicts, with_hazards
@@ -47,6 +48,7 @@ class Session:
     reported: set[str] = field(default_factory=set)  # tests that have finished
     interrupted: bool = False  # by Ctrl-C
     regressed: bool = False  # a cell is slower than --benchmark-compare-fail allows
+    counts: CountComparison = field(default_factory=CountComparison)  # with the results of --benchmark-compare
     problems: list[str] = field(default_factory=list)  # warnings for the summary
     unsaved: list[str] = field(default_factory=list)  # reasons why results could not be written
     lock: Lock | None = None  # on the device, taken before the first measurement
@@ -69,6 +71,13 @@ class Session:
         """The benchmarks that pytest-benchmark has recorded, with their results, by test."""
         used = self.benchmarks.items()
         return {test: (each.benchmark, each.result) for test, each in used if each.recorded and each.result}
+
+    def compare_counts(self) -> None:
+        """Compare the results' counts with those that ``--benchmark-compare`` selects."""
+        source, benchmarks = saved_benchmarks(self.config)
+        results = {test: result for test, (_, result) in self.results.items()}
+        self.counts = compared_counts(results, benchmarks, source, self.config.getoption("mm_allow_growth"))
+        self.regressed |= self.counts.regressed
 
     @property
     def can_resume(self) -> bool:

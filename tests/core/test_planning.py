@@ -30,7 +30,7 @@ from mmcore import (
 )
 from mmcore.errors import SharedMemoryExceeded
 from mmcore.kernel.configs import resolve
-from mmcore.planning.plan import launch_violations, plan, resource_violations
+from mmcore.planning.plan import launch_violations, plan, resource_violations, static_memory_violations
 
 DEVICE = DeviceProperties()
 
@@ -151,6 +151,9 @@ def test_a_device_limits_registers_in_whole_warps_and_shared_memory_in_all() -> 
     )
     (shared,) = resource_violations(DEVICE, Dim3(1), 1, 232449)
     assert shared == "a block uses 232449 bytes of shared memory; the device allows 232448"
+    assert static_memory_violations(DEVICE, 49152) == []
+    (static,) = static_memory_violations(DEVICE, 49153)
+    assert static.startswith("the source declares 49153 bytes of static shared memory")
 
 
 # Plans

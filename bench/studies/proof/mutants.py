@@ -5,19 +5,21 @@ from __future__ import annotations
 import functools
 import random
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from bench.studies.proof.kernels import Sizes, summary
 from mmcore.cell import Cell
+from mmcore.compile.compiled_module import CompiledModule
 from mmcore.compile.compiler import compile_plan
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.errors import MmcoreError, TimeLimit
-from mmcore.planning.plan import plan_cell
+from mmcore.planning.plan import Plan, plan_cell
 from mmcore.verify.verify_launches import mixed_inputs, upload_inputs, verify_launches
 from mmcore_emulator.adapter.device import Emulator
-from mmcore_emulator.adapter.proof import PROVED, prove_loaded
+from mmcore_emulator.adapter.proof import PROVED, Proof, prove_loaded
 from mmcore_emulator.errors import EmulatorError
 
 KERNELS: dict[str, Sizes] = {
@@ -27,11 +29,16 @@ KERNELS: dict[str, Sizes] = {
     "unsa.tiled": (40, 40, 40),
     "upc.kernel11": (33, 35, 37),
     "ladder.f32.04_column_of_registers": (64, 64, 32),
+    "ladder.f32.05_register_tile": (128, 128, 32),
     "ladder.bf16.03_mma_sync": (128, 128, 32),
+    "ladder.bf16.08_wgmma": (128, 128, 64),
+    "ladder.tf32.01_mma_sync": (33, 35, 37),
+    "ladder.f64.02_dmma": (33, 35, 37),
     "ladder.f32.08_async": (64, 128, 32),
 }
 """The kernels that are changed, and the size at which they are proved."""
-_SECONDS = 5.0
+_TIMES, _SECONDS = 10.0, 5.0
+"""The time limit of a mutant's proof, in times of its kernel's own proof, and in seconds more."""
 _INPUTS = 3
 _INSTRUCTION = re.compile(r"(?P<guard>@!?%p\d+\s+)?(?P<opcode>[a-z]\w*(?:[.:]+\w+)*)\s+(?P<operands>[^;]+);")
 _OPCODES = {
@@ -60,11 +67,19 @@ class Mutant:
 
 
 @functools.lru_cache(maxsize=1)
-def _loaded_plan(kernel: str) -> tuple[Any, Any]:
+def _loaded_plan(kernel: str) -> tuple[Plan, CompiledModule]:
     """Return the plan of a kernel, and what it compiles to."""
     device = Emulator()
     planned = plan_cell(Cell(kernel, *KERNELS[kernel], seed=1), device.properties)
     return planned, compile_plan(planned, device.architecture)
+
+
+@functools.lru_cache(maxsize=1)
+def _time_limit(kernel: str) -> float:
+    """Return the seconds that the proof of a mutant of a kernel may take, by the time of the kernel's own proof."""
+    begin = time.perf_counter()
+    _proof(*_loaded_plan(kernel), Emulator())
+    return _TIMES * (time.perf_counter() - begin) + _SECONDS
 
 
 def drawn(count: int, seed: int) -> Iterator[Mutant]:
@@ -136,17 +151,14 @@ def _changed(kind: str, text: str, registers: list[str], rng: random.Random) -> 
 def outcome(mutant: Mutant) -> dict[str, Any]:
     """Return the outcome of the proof of a mutant; of a proved one, whether verification finds no difference."""
     planned, compiled = _loaded_plan(mutant.kernel)
-    lines = compiled.ptx.splitlines()
-    at = lines[mutant.line - 1]
-    lines[mutant.line - 1] = at.replace(mutant.old, mutant.new)
-    changed = replace(compiled, ptx="\n".join(lines) + "\n")
-    device, row = Emulator(), asdict(mutant)
+    limit, device, row = _time_limit(mutant.kernel), Emulator(), asdict(mutant)
+    changed = replace(compiled, ptx=changed_ptx(compiled.ptx, mutant.line, mutant.old, mutant.new))
     try:
-        with device.deadline.within(_SECONDS), LoadedKernel(planned, device, changed) as loaded:
-            upload_inputs(loaded, mixed_inputs(loaded, planned.problem, 1))
-            proof = summary(prove_loaded(loaded, device, 1))
+        with device.deadline.within(limit):
+            proof = summary(_proof(planned, changed, device))
             row |= {"outcome": proof["outcome"], "reasons": proof["reasons"][:1]}
-            if row["outcome"] == PROVED:
+        if row["outcome"] == PROVED:
+            with LoadedKernel(planned, device, changed) as loaded:
                 row["equal"] = all(
                     verify_launches(loaded, planned.problem, mixed_inputs(loaded, planned.problem, seed)).right
                     for seed in range(_INPUTS)
@@ -156,3 +168,16 @@ def outcome(mutant: Mutant) -> dict[str, Any]:
     except (MmcoreError, EmulatorError) as error:
         row |= {"outcome": "refused", "reasons": [str(error).splitlines()[0]]}
     return row
+
+
+def changed_ptx(ptx: str, line: int, old: str, new: str) -> str:
+    """Return PTX with one line changed."""
+    lines = ptx.splitlines()
+    lines[line - 1] = lines[line - 1].replace(old, new)
+    return "\n".join(lines) + "\n"
+
+
+def _proof(planned: Plan, compiled: CompiledModule, device: Emulator) -> Proof:
+    with LoadedKernel(planned, device, compiled) as loaded:
+        upload_inputs(loaded, mixed_inputs(loaded, planned.problem, 1))
+        return prove_loaded(loaded, device, 1)

@@ -1,4 +1,4 @@
-"""Syntax errors of a file, which are reported before anything is inferred from it."""
+"""Errors of the compiler, which are reported before anything is asked about a file."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from mmcore_cuda.nvrtc.source_compilation import SourceRejected, compile_source
 
 _ARCHITECTURE = "90"
 _SYNTAX = re.compile(r": error: (?:expected |unrecognized token|missing |extra text|this declaration has no storage)")
+_TO_DEFINE = "--define NAME=VALUE"  # in the reason of a source that lacks a macro, which an option can define
 
 
 def refuse_syntax_errors(path: Path, text: str, given: Mapping[str, Any]) -> None:
@@ -21,16 +22,28 @@ def refuse_syntax_errors(path: Path, text: str, given: Mapping[str, Any]) -> Non
 
     Only a file that the grammar of CUDA C++ does not accept is compiled for this.
     """
-    program = read_program(text)
-    if not program.error_line or not (program.functions or path.suffix == ".cu"):
-        return
+    if read_program(text).error_line and _SYNTAX.search(reason := rejection(path, text, given)):
+        raise InvalidKernel(reason)
+
+
+def refuse_errors(path: Path, text: str, given: Mapping[str, Any]) -> None:
+    """Raise InvalidKernel with the compiler's messages if a file does not compile, whatever is defined for it."""
+    reason = rejection(path, text, given)
+    if reason and _TO_DEFINE not in reason:
+        raise InvalidKernel(reason)
+
+
+def rejection(path: Path, text: str, given: Mapping[str, Any]) -> str:
+    """Return the compiler's reason against a file; empty if it compiles, there is no compiler, or it is no CUDA C++."""
+    if not (read_program(text).functions or path.suffix == ".cu"):
+        return ""
     macros = {**given.get("defines", {}), **given.get("parameters", {})}
     options = (f"-arch=sm_{_ARCHITECTURE}", "-std=c++17", *(f"-D{name}={value}" for name, value in macros.items()))
     options += (*given.get("options", ()), *cuda_headers().options)
     try:
         compile_source(path.name, path, text, options, ())
     except SourceRejected as rejected:
-        if _SYNTAX.search(rejected.reason):
-            raise InvalidKernel(rejected.reason.rstrip()) from None
+        return rejected.reason.rstrip()
     except MmcoreError:
-        return  # there is no compiler
+        pass  # there is no compiler
+    return ""

@@ -51,7 +51,7 @@ def to_global(copy: BulkCopy, merge: Merge | None, execution: Execution, *operan
     machine.observers.bulk_copy(transfer)
     if machine.observers:
         machine.observers.event(Issued(sent.transfer(np.ones(len(sent.lanes), np.bool_), sent.block, writes=False)))
-        tell_fetched(sent, mask)
+        tell_fetched(sent, mask, placed)
     for number, lane in enumerate(sent.lanes):
         machine.bulk_groups.send(tuple(lane.tolist()), partial(_read, sent, number, placed, merge, transfer))
 

@@ -91,14 +91,6 @@ def landed(land: Callable[[], None], transfer: Transfer, machine: Machine) -> No
     land()
 
 
-def tell_fetched(sent: Sent, mask: Mask | None) -> None:
-    """Report to observers the reads by copies from shared memory."""
-    machine, address = sent.machine, np.zeros(sent.machine.batch.shape, np.uint64)
-    address[tuple(sent.lanes.T)] = sent.shared & np.uint64(RANK_BEGIN - 1)
-    nbytes = int(sent.span.max(initial=0))
-    machine.observers.access(Access("fetch", "shared", machine.memory.spaces["shared"], address, nbytes, mask, sent.at))
-
-
 @dataclass(frozen=True)
 class Placement:
     """The places of the elements of copies; an element of plain bytes is 16 bytes."""
@@ -130,6 +122,25 @@ class Placement:
         chunks = self.inside & (self.shared % 16 == 0) & (self.shared < sent.span[:, np.newaxis])
         origins[np.nonzero(chunks)[0], self.shared[chunks] // 16] = self.base + self.offsets[chunks]
         return origins
+
+
+def tell_fetched(sent: Sent, mask: Mask | None, placed: Placement) -> None:
+    """Report to observers the reads by copies from shared memory, without elements that the tensor does not have."""
+    if placed.layout is None or placed.inside.all():
+        _tell_read(sent, mask, np.zeros(len(sent.lanes), np.int64), int(sent.span.max(initial=0)))
+        return
+    for number in range(len(sent.lanes)):
+        places = np.sort(placed.shared[number][placed.inside[number]])
+        for run in np.split(places, np.flatnonzero(np.diff(places) != placed.itemsize) + 1):
+            if run.size:
+                _tell_read(sent, sent.mask([number]), run[:1], run.size * placed.itemsize)
+
+
+def _tell_read(sent: Sent, mask: Mask | None, first: Integers, nbytes: int) -> None:
+    """Report the read of as many bytes by each thread, ``first`` bytes after the copy's address in shared memory."""
+    machine, address = sent.machine, np.zeros(sent.machine.batch.shape, np.uint64)
+    address[tuple(sent.lanes.T)] = (sent.shared & np.uint64(RANK_BEGIN - 1)) + first.astype(np.uint64)
+    machine.observers.access(Access("fetch", "shared", machine.memory.spaces["shared"], address, nbytes, mask, sent.at))
 
 
 def issue(copy: BulkCopy, execution: Execution, named: dict[str, list[Values]]) -> tuple[Sent, Placement] | None:

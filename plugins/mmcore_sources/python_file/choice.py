@@ -1,0 +1,87 @@
+"""The kernel that a command runs, among those in a Python file, and warnings about its launch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mmcore.errors import InvalidKernel
+from mmcore.registry import registry
+from mmcore.result import Result
+from mmcore.verdict import Findings
+from mmcore_sources.cuda_file.files import inferred_of
+from mmcore_sources.cuda_file.inference.infer import Inferred
+from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.python_file.found import FoundKernel
+from mmcore_sources.python_file.notebook import read_notebook
+from mmcore_sources.python_file.program import PythonProgram, parse_program
+
+
+def inferred_from_python(path: Path, text: str, given: Mapping[str, Any]) -> Inferred:
+    """Return the declaration of the kernel in a Python file.
+
+    Raises InvalidKernel if the file is not Python, or has no kernel, or several among which ``entry`` must choose.
+    """
+    program = _program(path, text)
+    every = registry().answers("mmcore_python_kernels", list, program=program)
+    kernels = {found.name: found for answer in every for found in answer}
+    kernel, why = _chosen(path, kernels, str(given.get("entry", "")))
+    try:
+        inferred = kernel.declare(given)
+    except InvalidKernel as error:
+        raise InvalidKernel(program.in_cells(str(error))) from None
+    note = Note("function", kernel.name, f"{kernel.language}, {why}", "--entry")
+    notes = [note, *(each._replace(why=program.in_cells(each.why)) for each in inferred.notes)]
+    unusual = [
+        replace(each, evidence=program.in_cells(each.evidence), lacks=program.in_cells(each.lacks))
+        for each in inferred.unusual
+    ]
+    warnings = tuple(map(program.in_cells, inferred.warnings))
+    return replace(inferred, notes=tuple(notes), unusual=tuple(unusual), warnings=warnings)
+
+
+def _program(path: Path, text: str) -> PythonProgram:
+    if path.suffix == ".ipynb":
+        return read_notebook(path, text)
+    try:
+        return parse_program(path, text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        where = f" in line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else f": {error}"
+        raise InvalidKernel(f"{path.name} is not Python{where}") from None
+
+
+def _chosen(path: Path, kernels: Mapping[str, FoundKernel], entry: str) -> tuple[FoundKernel, str]:
+    """Return the kernel that a file means, and the reason; of those with one name, the last."""
+    word = entry.partition("<")[0].strip()
+    if not kernels:
+        raise InvalidKernel(
+            f"{path.name} has no kernel: neither a string with a __global__ function nor a function of a kernel "
+            "language, such as @cuda.jit"
+        )
+    if word:
+        matching = [found for name, found in kernels.items() if word in (name, name.rpartition("::")[2])]
+        if not matching:
+            raise InvalidKernel(f"{path.name} has no kernel {word}; it has {', '.join(kernels)}")
+        return matching[0], "as given by --entry"
+    likely, why = list(kernels.values()), "the file's only kernel"
+    for which, fitting in (
+        ("that takes three arrays", [found for found in likely if found.is_product]),
+        ("that is launched in the file", [found for found in likely if found.is_product and found.launched]),
+    ):
+        if len(likely) > 1 and fitting:
+            likely, why = fitting, f"of {len(kernels)} kernels the one {which}"
+    if len(likely) > 1:
+        names = [found.name for found in likely]
+        raise InvalidKernel(
+            f"{path.name} has {len(names)} kernels, {', '.join(names)}; give one, as in --entry {names[-1]}"
+        )
+    return likely[0], why
+
+
+def findings(result: Result) -> Findings | None:
+    """Return warnings about the arrays that a Python file passes to its kernel; None if there are none."""
+    file = registry().files.get(result.kernel)
+    warnings: Sequence[str] = inferred_of(file.reference).warnings if file is not None else ()
+    return Findings("", warnings=tuple(warnings)) if warnings else None

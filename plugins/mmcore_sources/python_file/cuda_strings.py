@@ -1,0 +1,178 @@
+"""Kernels in CUDA C++ within strings: CuPy, PyCUDA, PyTorch's ``load_inline``, and any other string."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mmcore_cuda.cuda_source.program import Function, read_program
+from mmcore_sources.cuda_file.files import headers_of
+from mmcore_sources.cuda_file.inference.infer import Inferred, infer
+from mmcore_sources.cuda_file.inference.roles import ELEMENTS, is_product
+from mmcore_sources.cuda_file.syntax import refuse_syntax_errors
+from mmcore_sources.python_file.arrays import ArrayReader
+from mmcore_sources.python_file.found import FoundKernel
+from mmcore_sources.python_file.host_text import HostWriter, PythonLaunch, Unknown
+from mmcore_sources.python_file.literals import Literal, LiteralReader
+from mmcore_sources.python_file.program import PythonProgram, Scope
+from mmcore_sources.python_file.string_launches import launches
+
+_COMPILERS = {"RawKernel": "CuPy", "RawModule": "CuPy", "SourceModule": "PyCUDA", "DynamicSourceModule": "PyCUDA",
+              "load_inline": "PyTorch", "Program": "cuda.core"}  # fmt: skip
+_OF_ITSELF = re.compile(r"#\s*define\s+(\w+)\s+\1\s*$")  # a placeholder that became the macro's own name
+_DEFINES = re.compile(r"-D\s*(\w+)(?:=(.*))?")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A string that is compiled by itself: its text, the library that compiles it, and the macros of its options."""
+
+    literal: Literal
+    language: str
+    defines: Mapping[str, str]
+
+    @property
+    def first_line(self) -> int:
+        return min(piece.line for piece in self.literal.pieces)
+
+    @functools.cached_property
+    def functions(self) -> tuple[Function, ...]:
+        return read_program(self.literal.text).functions
+
+
+def kernels_in_strings(program: PythonProgram) -> Iterable[FoundKernel]:
+    """Return the kernels in a program's strings."""
+    if "__global__" not in program.text:
+        return []
+    reader = _reader(program)
+    found_launches = launches(program, reader)
+    names = {each.name.partition("<")[0] for each in found_launches}
+    kernels = []
+    for unit in _units(program, reader):
+        own = {launch.name for launch in read_program(unit.literal.text).launches}
+        for function in unit.functions:
+            declare = functools.partial(_declared, program, unit, function, found_launches)
+            product, launched = is_product(function), bool({function.name, function.word} & (names | own))
+            kernels.append(FoundKernel(function.name, unit.language, unit.first_line, declare, product, launched))
+    return kernels
+
+
+def _reader(program: PythonProgram) -> LiteralReader:
+    writer = HostWriter(program)
+
+    def value(node: ast.expr) -> str:
+        try:
+            return writer.number(node, Scope(), 1 << 30)
+        except Unknown:
+            return ""
+
+    strings = {each.name: each.value for each in program.assignments}
+    return LiteralReader(program.lines, strings, value)
+
+
+def _units(program: PythonProgram, reader: LiteralReader) -> list[Unit]:
+    """Return the strings with a kernel, each as it is compiled, with its placeholders filled in."""
+    found: dict[frozenset[tuple[int, int]], tuple[int, Unit]] = {}
+    for rank, node, language, defines in _candidates(program, reader):
+        literal = reader.read(node)
+        if literal is None or "__global__" not in literal.text:
+            continue
+        key = frozenset((piece.line, piece.column) for piece in literal.pieces)
+        if key not in found or rank >= found[key][0]:
+            found[key] = rank, Unit(literal, language, defines)
+    largest = [key for key in found if not any(key < other for other in found)]
+    return sorted((found[key][1] for key in largest), key=lambda unit: unit.first_line)
+
+
+def _candidates(
+    program: PythonProgram, reader: LiteralReader
+) -> Iterator[tuple[int, ast.expr, str, Mapping[str, str]]]:
+    """Yield the expressions that may be sources, with a rank, the name of the library, and the options' macros."""
+    yield from ((0, each.value, "CUDA C++", {}) for each in program.assignments)
+    for call, _ in program.calls:
+        word = program.full_name(call.func).rpartition(".")[2]
+        language = _COMPILERS.get(word, "")
+        keywords = {each.arg: each.value for each in call.keywords if each.arg}
+        options = keywords.get("options", keywords.get("extra_cuda_cflags"))
+        defines = dict(_macros(options, reader)) if language else {}
+        for node in (*call.args, *keywords.values()):
+            yield (2 if language else 1), node, language or "CUDA C++", defines
+
+
+def _macros(options: ast.expr | None, reader: LiteralReader) -> Iterator[tuple[str, str]]:
+    if isinstance(options, ast.Name):
+        options = reader.strings.get(options.id)
+    for each in options.elts if isinstance(options, ast.List | ast.Tuple) else ():
+        literal = reader.read(each)
+        if literal is not None and (match := _DEFINES.fullmatch(literal.text.strip())):
+            yield match[1], match[2] if match[2] is not None else "1"
+
+
+def _declared(
+    program: PythonProgram, unit: Unit, function: Function, found: Sequence[PythonLaunch], given: Mapping[str, Any]
+) -> Inferred:
+    """Return the declaration of a kernel in a string."""
+    lines = {line: _OF_ITSELF.sub("", text) for line, text in unit.literal.lines().items()}
+    lines |= _placeholders(program, unit, lines)
+    path, text = program.placed(unit.first_line), _text(lines)
+    own = [each for each in found if each.name.partition("<")[0] in (function.name, function.word)]
+    writer = HostWriter(program)
+    host: dict[int, str] = writer.fills() if own else {}
+    for launch in own:
+        host[launch.line] = f"{host.get(launch.line, '')} {writer.launch(launch)}"
+    combined = dict(lines)
+    for line, statement in host.items():
+        combined[line] = f"{combined.get(line, '')} {statement}"
+    options = {**given, "entry": given.get("entry") or function.name}
+    options["defines"] = {**unit.defines, **given.get("defines", {})}
+    refuse_syntax_errors(path, program.shifted(text, unit.first_line), options)
+    headers = [(each.name, content) for each, content in headers_of(path, text).items()]
+    inferred = infer(path, _text(combined), options, headers)
+    attributes = {**inferred.attributes, "text": program.shifted(text, unit.first_line), "source": path}
+    return replace(inferred, attributes=attributes, warnings=tuple(_mismatches(program, function, own[:1])))
+
+
+def _text(lines: Mapping[int, str]) -> str:
+    return "\n".join(lines.get(line, "") for line in range(1, max(lines) + 1)) + "\n"
+
+
+def _placeholders(program: PythonProgram, unit: Unit, lines: Mapping[int, str]) -> dict[int, str]:
+    """Return macros for the names that placeholders became, in free lines before the string's text, by line."""
+    first = min(line for line, text in lines.items() if text.strip())
+    free = list(range(program.lines_before(first) + 1, first))
+    words = set(re.findall(r"[A-Za-z_]\w*", unit.literal.text))
+    writer, macros = HostWriter(program), dict[int, str]()
+    names = sorted(words & unit.literal.names)
+    while names and free:
+        name = names.pop()
+        assigned = program.value_of(name, Scope(), 1 << 30)
+        if assigned is None:
+            continue
+        try:
+            value = writer.number(assigned.value, assigned.scope, assigned.line - 1)
+        except Unknown:
+            continue
+        line = max((each for each in free if each <= assigned.line), default=free[0])
+        free.remove(line)
+        macros[line] = f"#define {name} {value}"
+        names += [word for word in re.findall(r"[A-Za-z_]\w*", value) if word not in words]
+        words |= set(names)
+    return macros
+
+
+def _mismatches(program: PythonProgram, function: Function, found: Sequence[PythonLaunch]) -> Iterator[str]:
+    """Yield a sentence for each array whose elements have another type than the kernel's parameter."""
+    reader = ArrayReader(program)
+    for launch in found:
+        for parameter, argument in zip(function.parameters, launch.arguments, strict=False):
+            array = reader.read(argument, launch.scope, launch.line)
+            taken = ELEMENTS.get(parameter.type, "")
+            if parameter.pointer and array.dtype and taken and array.dtype != taken:
+                yield (
+                    f"line {launch.line} passes {ast.unparse(argument)}, an array of {array.dtype}, "
+                    f"as {str(parameter)!r}"
+                )

@@ -1,0 +1,202 @@
+"""A Python program as its syntax tree: imports, assignments by scope, and calls. It is never run."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The functions around a node from the outermost to the innermost; none at the module's level."""
+
+    functions: tuple[_Function, ...] = ()
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A value assigned to a name, or an element of a value: ``rows, columns = A.shape``."""
+
+    name: str
+    value: ast.expr
+    line: int
+    scope: Scope
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A code cell of a notebook: its number among them, its first line in the program, and its text."""
+
+    number: int
+    first_line: int
+    text: str
+    is_cuda: bool
+
+
+@dataclass(frozen=True)
+class PythonProgram:
+    """The content of a Python file, or of the code cells of a notebook.
+
+    Attributes:
+        path: the file.
+        text: its text; the cells of a notebook follow each other.
+        tree: its syntax tree.
+        cells: the code cells of a notebook; empty for a file.
+    """
+
+    path: Path
+    text: str
+    tree: ast.Module
+    cells: tuple[Cell, ...] = ()
+
+    @functools.cached_property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+    @functools.cached_property
+    def scoped(self) -> list[tuple[ast.AST, Scope]]:
+        """All nodes in the order of the file, with their scopes."""
+        return list(_walk(self.tree, Scope()))
+
+    @functools.cached_property
+    def calls(self) -> list[tuple[ast.Call, Scope]]:
+        return [(node, scope) for node, scope in self.scoped if isinstance(node, ast.Call)]
+
+    @functools.cached_property
+    def functions(self) -> list[ast.FunctionDef]:
+        return [node for node, _ in self.scoped if isinstance(node, ast.FunctionDef)]
+
+    @functools.cached_property
+    def imports(self) -> dict[str, str]:
+        """The full names of imported modules, and of names imported from them, by the names in the file."""
+        names: dict[str, str] = {}
+        for node, _ in self.scoped:
+            if isinstance(node, ast.Import):
+                for each in node.names:
+                    names[each.asname or each.name.partition(".")[0]] = (
+                        each.name if each.asname else each.name.partition(".")[0]
+                    )
+            elif isinstance(node, ast.ImportFrom):
+                names |= {each.asname or each.name: f"{node.module or ''}.{each.name}" for each in node.names}
+        return names
+
+    @functools.cached_property
+    def assignments(self) -> list[Assignment]:
+        return [each for node, scope in self.scoped for each in _assignments(node, scope)]
+
+    def placed(self, line: int) -> Path:
+        """Return the path that names the file of a line: the file itself, or a cell of a notebook."""
+        cell = self.cell(line)
+        return self.path if cell is None else self.path.with_name(f"{self.path.name}[cell {cell.number}]")
+
+    def cell(self, line: int) -> Cell | None:
+        """Return the cell of a line; None in a file."""
+        return next((each for each in reversed(self.cells) if each.first_line <= line), None)
+
+    def lines_before(self, line: int) -> int:
+        """Return the number of lines before the cell of a line; 0 in a file."""
+        cell = self.cell(line)
+        return 0 if cell is None else cell.first_line - 1
+
+    def in_cells(self, text: str) -> str:
+        """Return a message with lines of the program as lines of cells."""
+
+        def place(match: re.Match[str]) -> str:
+            cell = self.cell(int(match[1]))
+            return match[0] if cell is None else f"cell {cell.number}, line {int(match[1]) - cell.first_line + 1}"
+
+        return re.sub(r"\bline (\d+)\b", place, text) if self.cells else text
+
+    def shifted(self, text: str, line: int) -> str:
+        """Return a text at the lines of the program as a text at the lines of the cell of ``line``."""
+        return "\n".join(text.split("\n")[self.lines_before(line) :])
+
+    def full_name(self, node: ast.expr) -> str:
+        """Return the full name of a dotted expression, such as "numpy.float32" for ``np.float32``; "" for others."""
+        match node:
+            case ast.Name(name):
+                return self.imports.get(name, name)
+            case ast.Attribute(owner, attribute) if above := self.full_name(owner):
+                return f"{above}.{attribute}"
+            case ast.Attribute(_, attribute):
+                return f".{attribute}"
+        return ""
+
+    def visible(self, scope: Scope, line: int) -> list[Assignment]:
+        """Return the assignments that a line of a scope sees, the decisive one of each name last.
+
+        Assignments of the module count wherever they are if the line is in a function.
+        """
+        inner = [scope.functions[: depth + 1] for depth in range(len(scope.functions))]
+        seen = [each for each in self.assignments if not each.scope.functions and (inner or each.line <= line)]
+        for functions in inner:
+            own = [each for each in self.assignments if each.scope.functions == functions]
+            seen += [each for each in own if each.line <= line or functions != scope.functions]
+        return seen
+
+    def value_of(self, name: str, scope: Scope, line: int) -> Assignment | None:
+        """Return the last assignment of a name that a line sees."""
+        return next((each for each in reversed(self.visible(scope, line)) if each.name == name), None)
+
+    def argument_at_calls(self, name: str, scope: Scope) -> tuple[ast.expr, Scope, int] | None:
+        """Return what the first call of the innermost function passes as a parameter, and where."""
+        if not scope.functions:
+            return None
+        function = scope.functions[-1]
+        names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+        for call, caller in self.calls:
+            called = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+            if called == function.name and name in names and caller != scope:
+                passed = dict(zip(names, call.args, strict=False))
+                passed |= {each.arg: each.value for each in call.keywords if each.arg}
+                if name in passed:
+                    return passed[name], caller, call.lineno
+        return None
+
+
+def _walk(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
+    yield node, scope
+    inner = Scope((*scope.functions, node)) if isinstance(node, _Function) else scope
+    for child in ast.iter_child_nodes(node):
+        yield from _walk(child, inner)
+
+
+def _assignments(node: ast.AST, scope: Scope) -> Iterator[Assignment]:
+    match node:
+        case ast.Assign(targets, value):
+            for target in targets:
+                yield from _assigned(target, value, node.lineno, scope)
+        case ast.AnnAssign(target, _, ast.expr() as value) | ast.NamedExpr(target, value):
+            yield from _assigned(target, value, node.lineno, scope)
+        case ast.FunctionDef(_, arguments) | ast.AsyncFunctionDef(_, arguments):
+            inner = Scope((*scope.functions, node))
+            usual = arguments.args[len(arguments.args) - len(arguments.defaults) :]
+            for parameter, value in zip(usual, arguments.defaults, strict=True):
+                yield Assignment(parameter.arg, value, node.lineno, inner)
+
+
+def _assigned(target: ast.expr, value: ast.expr, line: int, scope: Scope) -> Iterator[Assignment]:
+    match target, value:
+        case ast.Name(name), _:
+            yield Assignment(name, value, line, scope)
+        case ast.Attribute(), _:
+            yield Assignment(ast.unparse(target), value, line, scope)
+        case ast.Tuple(names) | ast.List(names), ast.Tuple(values) | ast.List(values) if len(names) == len(values):
+            for one, other in zip(names, values, strict=True):
+                yield from _assigned(one, other, line, scope)
+        case ast.Tuple(names) | ast.List(names), _:
+            for position, each in enumerate(names):
+                if isinstance(each, ast.Name):
+                    element = ast.copy_location(ast.Subscript(value, ast.Constant(position)), value)
+                    yield Assignment(each.id, element, line, scope)
+
+
+def parse_program(path: Path, text: str) -> PythonProgram:
+    """Return the program in a text. Raises SyntaxError, or ValueError for a null byte."""
+    return PythonProgram(path, text, ast.parse(text))

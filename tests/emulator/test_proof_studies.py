@@ -1,0 +1,67 @@
+"""The studies of proofs: the errors of random products, and kernels with an instruction changed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bench.studies.proof.bounds import Subject, observed, relative_error
+from bench.studies.proof.inputs import KINDS, drawn, exponents
+from mmcore.kernel.problem import Problem, accumulator_named, dtype_named
+from mmcore.verify.elements import narrow, widen
+
+
+@pytest.mark.parametrize("kernel", ["upc.kernel01", "lezione9.kernel1", "ladder.bf16.03_mma_sync"])
+def test_errors_of_random_products_are_within_the_bound_of_the_proof(kernel: str) -> None:
+    row = observed(Subject(kernel, None, "emulator", 20, seed=7))
+    assert row["outcome"] == "proved"
+    assert row["within"]
+    assert 0 < row["observed"] < row["bound"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "output", "accumulator"),
+    [
+        ("float64", "float64", "float64"),
+        ("float32", "float32", "float32"),
+        ("tf32", "float32", "float32"),
+        ("float16", "float16", "float16"),
+        ("bfloat16", "bfloat16", "float32"),
+        ("float8_e4m3fn", "bfloat16", "float22"),
+        ("float8_e5m2", "float16", "float32"),
+        ("int8", "int32", "int32"),
+        ("uint8", "int32", "int32"),
+        ("int32", "int32", "int32"),
+    ],
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_inputs_neither_overflow_nor_underflow(kind: str, dtype: str, output: str, accumulator: str) -> None:
+    problem = Problem(20, 30, 41, dtype, output)
+    for seed in range(10):
+        matrices = drawn(kind, problem, accumulator, "", seed)
+        a, b = np.abs(widen(matrices.a, dtype)), np.abs(widen(matrices.b, dtype))
+        terms = a[:, :, np.newaxis] * b
+        for each in (accumulator_named(accumulator), dtype_named(output)):
+            assert terms[terms > 0].min() >= 2.0 ** each.exponents[0]
+            assert terms.sum(axis=1).max() / 2 < 2.0 ** each.exponents[1]
+
+
+def test_a_type_on_the_way_and_flushing_narrow_the_exponents_of_inputs() -> None:
+    problem = Problem(8, 8, 64)
+    usual = exponents(problem, "float32", "")
+    assert usual == (-62, 60)
+    assert exponents(problem, "float32", "cvt.rn.bf16.f32 %rs1, %f1;") == usual
+    assert exponents(problem, "float32", "cvt.rn.f16.f32 %rs1, %f1;") == (0, 0)
+    assert exponents(problem, "float32", "fma.rn.ftz.f32 %f1, %f1, %f1, %f1;") == (-50, 60)
+
+
+def test_the_relative_error_is_the_largest_of_the_elements_and_infinite_for_what_is_not_finite() -> None:
+    problem = Problem(4, 4, 3, beta=1.0)
+    matrices = drawn("cancelling", problem, "float32", "", 1)
+    a, b, before = (widen(each, "float32") for each in (matrices.a, matrices.b, matrices.c))
+    c, magnitude = a @ b + before, np.abs(a) @ np.abs(b) + np.abs(before)
+    assert relative_error(problem, matrices, narrow(c, "float32")) < 2.0**-23
+    c[2, 1] += 0.5 * magnitude[2, 1]
+    assert relative_error(problem, matrices, narrow(c, "float32")) == pytest.approx(0.5, abs=1e-6)
+    c[3, 3] = np.nan
+    assert relative_error(problem, matrices, narrow(c, "float32")) == np.inf

@@ -1,0 +1,163 @@
+"""``mmcore bench``: the benchmarks from any folder, and counts compared without a GPU."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from mmcore.registry import registry
+from mmcore_pytest.bench.command import _Kernels
+from mmcore_pytest.counts import Change, CountComparison
+from tests.command_line import mmcore, process
+
+KERNEL = "upc.kernel01"
+SMALL = ("--mm-size=32", "--mm-block=16", "--mm-device=emulator", "--mm-allow-hazards")
+CELL = f"{KERNEL}-32x32x32-b16"
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Run each test in an empty folder, outside pytest-xdist, and forget the kernels of its files."""
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    monkeypatch.chdir(tmp_path)
+    yield
+    registry().files.clear()
+
+
+def bench(*words: str) -> Result:
+    return mmcore("bench", *words, *SMALL)
+
+
+def own_file(change: str = "") -> None:
+    """Write own.cu, a right kernel; ``change`` is inserted before its store."""
+    text = registry().kernel(KERNEL).source.read_text()
+    Path("own.cu").write_text(text.replace("C[", f"{change} C[", 1) if change else text)
+
+
+def test_kernels_and_files_are_measured_in_a_folder_without_tests() -> None:
+    own_file()
+    Path("pytest.ini").write_text("[pytest]\naddopts = --no-such-option\n")
+    Path("conftest.py").write_text("raise RuntimeError('it is not imported')\n")
+    ran = bench("own.cu", "upc.kernel0*", "-q", "--mm-csv", "out.csv")
+    assert ran.exit_code == 0, ran.output
+    assert [line.partition(",")[0] for line in Path("out.csv").read_text().splitlines()[1:]] == [
+        "file.own", "upc.kernel00", "upc.kernel01"
+    ]  # fmt: skip
+    assert {path.name for path in Path.cwd().iterdir()} >= {".benchmarks", ".pytest_cache"}
+
+
+def test_a_files_inferred_launch_is_printed_unless_it_is_quiet() -> None:
+    own_file()
+    assert "inferred from own.cu" in bench("own.cu", "--collect-only").output
+    assert "inferred" not in bench("own.cu", "--collect-only", "-q").output
+
+
+def test_test_ids_are_those_of_the_checkouts_benchmark() -> None:
+    assert f"bench/test_kernels.py::test_kernel[{CELL}]\n" in bench(KERNEL, "--collect-only", "-q").output
+
+
+def test_json_has_results_and_what_could_not_be_measured() -> None:
+    document = json.loads(process("bench", KERNEL, "upc.kernel11", *SMALL, "--json", "-k", "kernel01").stdout)
+    (result,) = document["results"]
+    assert (result["kernel"], result["verified"], document["not_measured"]) == (KERNEL, True, {})
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "text"),
+    [
+        (("upc.kernl01",), 2, "there is no kernel 'upc.kernl01'; did you mean upc.kernel01"),
+        ((KERNEL, "--mm-size=0"), 2, "argument --mm-size"),
+        (("own.cu",), 1, "is wrong on emulator"),
+        ((KERNEL, "-k", "nothing"), 2, "deselected"),
+    ],
+)
+def test_the_exit_status_is_that_of_every_command(words: tuple[str, ...], status: int, text: str) -> None:
+    own_file("return;")
+    ran = mmcore("bench", *words, *SMALL[1:], *(() if "--mm-size" in str(words) else SMALL[:1]))
+    assert ran.exit_code == status
+    assert text in ran.output
+
+
+def test_ctrl_c_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_Kernels, "pytest_sessionfinish", lambda self, session: setattr(self, "interrupted", True))
+    assert bench(KERNEL, "--collect-only").exit_code == 130
+
+
+def test_the_help_lists_the_options_of_both_plugins_in_eighty_columns() -> None:
+    text = mmcore("bench", "--help").output
+    assert text.index("--mm-allow-growth=PERCENT") < text.index("--benchmark-compare=")
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_grown_counts_fail_and_are_not_saved() -> None:
+    own_file()
+    assert bench("own.cu", "-q").exit_code == 0
+    same = bench("own.cu", "-q", "--benchmark-compare")
+    assert same.exit_code == 0
+    assert re.search(r"mmcore: 1 of 1 cells have the counts of 0001_.*\.json\n", same.output)
+    own_file("if (A[0] > 1e30f) return;")
+    grown = bench("own.cu", "-q", "--benchmark-compare")
+    assert grown.exit_code == 1
+    assert re.search(r"\n  instructions: [\d,]+ before, [\d,]+ now, \+[\d.]+ %\n", grown.output)
+    assert "mmcore: not saved, because counts have grown; --mm-allow-growth PERCENT allows that" in grown.output
+    assert len([*Path(".benchmarks").rglob("*.json")]) == 2
+    assert bench("own.cu", "-q", "--benchmark-compare", "--mm-allow-growth=90%").exit_code == 0
+    own_file()
+    assert bench("own.cu", "-q", "--benchmark-compare").exit_code == 0, "fewer are no error"
+
+
+def test_saved_counts_of_another_form_are_ignored() -> None:
+    bench(KERNEL, "-q")
+    (path,) = Path(".benchmarks").rglob("*.json")
+    for figures in ("none", {"instructions": "many"}, [1]):
+        document = json.loads(path.read_text())
+        document["benchmarks"][0]["extra_info"]["figures"] = figures
+        Path("old.json").write_text(json.dumps(document))
+        compared = bench(KERNEL, "-q", "--benchmark-compare=old.json")
+        assert compared.exit_code == 0
+        assert "the counts of" not in compared.output
+
+
+@pytest.mark.parametrize(
+    ("now", "allowed", "text", "regressed"),
+    [
+        (104, 0.0, "global sectors: 100 before, 104 now, +4.00 %", True),
+        (104, 4.0, "global sectors: 100 before, 104 now, +4.00 %", False),
+        (96, 0.0, "global sectors: 100 before, 96 now, -4.00 %", False),
+        (None, 0.0, "global sectors: 100 before, not counted now", False),
+    ],
+)
+def test_a_change_is_growth_if_it_is_more_than_allowed(
+    now: int | None, allowed: float, text: str, regressed: bool
+) -> None:
+    change = Change("bench/test_kernels.py::test_kernel[a]", "global_sectors", 100, now)
+    comparison = CountComparison("old.json", 2, (change,), allowed)
+    sentence = "mmcore: 1 of 2 cells have the counts of old.json"
+    assert [*comparison.lines()][:3] == ["test_kernel[a]", f"  {text}", sentence]
+    assert comparison.regressed is regressed
+
+
+def test_growth_from_zero_is_growth() -> None:
+    change = Change("a", "instructions", 0, 5)
+    assert change.grew(50.0)
+    assert str(change) == "instructions: 0 before, 5 now"
+
+
+@pytest.mark.parametrize("percent", ["-1", "nan", "inf", "few"])
+def test_an_allowed_growth_is_a_number(pytester: pytest.Pytester, percent: str) -> None:
+    with pytest.raises(pytest.UsageError, match=f"'{percent}' is not a number of percent from 0"):
+        pytester.parseconfig(f"--mm-allow-growth={percent}")
+
+
+def test_pytest_bench_in_another_folder_names_the_command(pytester: pytest.Pytester) -> None:
+    result: Any = pytester.runpytest("bench/")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*not found: bench/*", "ERROR: mmcore bench runs mmcore's benchmarks from any folder"])
+    other = pytester.runpytest("nothing/")
+    other.stderr.no_fnmatch_line("*mmcore bench*")
