@@ -6,10 +6,11 @@ import functools
 import random
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from bench.studies.proof.equivalence import argument
 from bench.studies.proof.kernels import Sizes, summary
 from mmcore.cell import Cell
 from mmcore.compile.compiled_module import CompiledModule
@@ -37,7 +38,7 @@ KERNELS: dict[str, Sizes] = {
     "ladder.f32.08_async": (64, 128, 32),
 }
 """The kernels that are changed, and the size at which they are proved."""
-_TIMES, _SECONDS = 10.0, 5.0
+_TIMES, _SECONDS = 30.0, 5.0
 """The time limit of a mutant's proof, in times of its kernel's own proof, and in seconds more."""
 _INPUTS = 3
 _INSTRUCTION = re.compile(r"(?P<guard>@!?%p\d+\s+)?(?P<opcode>[a-z]\w*(?:[.:]+\w+)*)\s+(?P<operands>[^;]+);")
@@ -149,7 +150,11 @@ def _changed(kind: str, text: str, registers: list[str], rng: random.Random) -> 
 
 
 def outcome(mutant: Mutant) -> dict[str, Any]:
-    """Return the outcome of the proof of a mutant; of a proved one, whether verification finds no difference."""
+    """Return the outcome of the proof of a mutant, as a row.
+
+    The row of a proved one says whether verification finds no difference, and the argument for it that
+    :mod:`bench.studies.proof.equivalence` finds.
+    """
     planned, compiled = _loaded_plan(mutant.kernel)
     limit, device, row = _time_limit(mutant.kernel), Emulator(), asdict(mutant)
     changed = replace(compiled, ptx=changed_ptx(compiled.ptx, mutant.line, mutant.old, mutant.new))
@@ -163,11 +168,24 @@ def outcome(mutant: Mutant) -> dict[str, Any]:
                     verify_launches(loaded, planned.problem, mixed_inputs(loaded, planned.problem, seed)).right
                     for seed in range(_INPUTS)
                 )
+            row["argument"] = argument(compiled.ptx, mutant.line, mutant.old, mutant.new, _prover(planned, compiled))
     except TimeLimit:
         row |= {"outcome": "not ended", "reasons": []}
     except (MmcoreError, EmulatorError) as error:
         row |= {"outcome": "refused", "reasons": [str(error).splitlines()[0]]}
     return row
+
+
+def _prover(planned: Plan, compiled: CompiledModule) -> Callable[[str], bool]:
+    """Return a function that proves other PTX of a kernel."""
+
+    def proves(ptx: str) -> bool:
+        try:
+            return _proof(planned, replace(compiled, ptx=ptx), Emulator()).outcome == PROVED
+        except (MmcoreError, EmulatorError):
+            return False
+
+    return proves
 
 
 def changed_ptx(ptx: str, line: int, old: str, new: str) -> str:
