@@ -15,7 +15,13 @@ _STANDARD = Path(os.__file__).parent
 
 
 class MmcoreError(Exception):
-    """Base of everything mmcore raises on purpose."""
+    """Base of everything mmcore raises on purpose.
+
+    Attributes:
+        options: options that would make the command run, as they are typed; each entry is one way.
+    """
+
+    options: tuple[str, ...] = ()
 
 
 class InvalidProblem(MmcoreError):
@@ -32,6 +38,14 @@ class InvalidConfig(MmcoreError):
 
 class InvalidKernel(MmcoreError):
     """A plugin's declaration of a kernel contradicts itself or names something that does not exist."""
+
+
+class LacksOption(InvalidKernel):
+    """A file does not contain something that an option gives."""
+
+    def __init__(self, text: str, *options: str) -> None:
+        super().__init__(text)
+        self.options = options
 
 
 class UnknownName(MmcoreError):

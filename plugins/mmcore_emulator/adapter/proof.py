@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,6 +28,7 @@ from mmcore_emulator.numerics.types import Integers, Values
 from mmcore_emulator.proof import field
 from mmcore_emulator.proof.domain import FieldDomain
 from mmcore_emulator.proof.field import Residues
+from mmcore_emulator.proof.splits import bounds
 from mmcore_emulator.proof.table import TooManyElements
 from mmcore_emulator.proof.values import Elements, Reason
 from mmcore_emulator.ptx.instructions import Instruction
@@ -113,8 +115,17 @@ def prove_loaded(loaded: LoadedKernel, device: Device, seed: int = 0) -> Proof:
     Raises:
         MmcoreError: the kernel has too many intermediate values for a proof at this size.
     """
+    capability, rng = device.properties.compute_capability, np.random.default_rng(seed)
+    domain = FieldDomain(capability)
+    made = _proof(loaded, device, seed, domain)
+    if made.outcome == NOT_PROVED and domain.table.narrows:
+        made = _proof(loaded, device, seed, FieldDomain(capability, rng.spawn(1)[0]))
+    return made
+
+
+def _proof(loaded: LoadedKernel, device: Device, seed: int, domain: FieldDomain) -> Proof:
+    """Return the proof in a domain."""
     problem, kernel = loaded.plan.problem, loaded.plan.kernel
-    domain = FieldDomain(device.properties.compute_capability)
     rng = np.random.default_rng(seed)
     given = {matrix: field.random_residues(problem.shape(matrix), rng) for matrix in ("ABC" if problem.beta else "AB")}
     try:
@@ -143,7 +154,8 @@ def prove_loaded(loaded: LoadedKernel, device: Device, seed: int = 0) -> Proof:
         return replace(proof, outcome=WRONG, wrong=int(wrong.sum()), first=(row, column), difference=text)
     reasons += _opaque(domain, opaque)
     magnitude = product_of(replace(problem, alpha=abs(problem.alpha), beta=abs(problem.beta)), given)
-    bound = float(np.max(made.error)) if field.equal(made.magnitudes, magnitude).all() else None
+    largest = float(np.max(bounds(made, magnitude)))
+    bound = None if math.isnan(largest) else largest
     if not reasons and (excess := _excess(bound, proof.tolerance, kernel.algorithm)):
         reasons.append(_violation(Reason("rounding", excess, _coarsest(domain, proof.tolerance))))
     return replace(proof, outcome=NOT_PROVED if reasons else PROVED, reasons=_by_line(reasons), bound=bound)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,8 @@ from mmcore_emulator.machine.memory.arrays import RANK_SHIFT, SHARED_WINDOW
 from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.proof import field
 from mmcore_emulator.proof.polynomials import first_reason, opaque_of
-from mmcore_emulator.proof.values import Bytes, Elements, Shadow
+from mmcore_emulator.proof.splits import magnitudes_of, residues_of, with_orders
+from mmcore_emulator.proof.values import Bytes, Elements, Shadow, joined
 from mmcore_emulator.ptx.instructions import Instruction
 
 if TYPE_CHECKING:
@@ -127,40 +129,32 @@ def _places(execution: Execution, space: str, address: Values) -> Values:
 
 
 def _of_lanes(elements: Elements, lanes: Values) -> Elements:
-    def chosen(values: Values) -> Values:
-        return np.asarray(np.broadcast_to(values, lanes.shape)[lanes])
-
-    magnitude = None if elements.magnitude is None else (chosen(elements.magnitude[0]), chosen(elements.magnitude[1]))
-    return Elements(
-        (chosen(elements.residues[0]), chosen(elements.residues[1])),
-        chosen(elements.error),
-        elements.kind,
-        None,
-        None if elements.reason is None else chosen(elements.reason),
-        magnitude,
-    )
+    return replace(joined(lambda values: np.broadcast_to(values, lanes.shape)[lanes], elements), known=None)
 
 
 def _sum(old: Elements, new: Elements, first: Values, group: Values, unit: float, kind: str) -> Elements:
     """Return the elements in memory after the additions of all lanes, group by group."""
+    reach = old.residues[0]
 
     def total(one: field.Residues, other: field.Residues) -> field.Residues:
         sums = []
         for before, added, prime in zip(one, other, field.PRIMES, strict=True):
-            into = before[first].copy()
-            np.add.at(into, group, added)
+            into = np.broadcast_to(before, reach.shape)[first].copy()
+            np.add.at(into, group, np.broadcast_to(added, reach.shape))
             sums.append(field.reduced(into, prime))
         return sums[0], sums[1]
 
     error = old.error[first].copy()
     np.maximum.at(error, group, new.error)
     rounded = np.expm1(np.bincount(group) * np.log1p(unit))
-    magnitude = None
-    if old.magnitude is not None or new.magnitude is not None:
-        magnitude = total(old.magnitudes, new.magnitudes)
     reason = first_reason([old, new])
     if reason is not None:
         worst = reason[first].copy()
         np.maximum.at(worst, group, reason)
         reason = worst
-    return Elements(total(old.residues, new.residues), error + rounded + error * rounded, kind, None, reason, magnitude)
+    every = [[total(*each) for each in zip(of(old), of(new), strict=True)] for of in (residues_of, magnitudes_of)]
+    made = with_orders(old, *every)
+    if old.splits is None and new.splits is None:
+        same = old.magnitude is None and new.magnitude is None
+        made = replace(made, splits=None, magnitude=None if same else made.magnitude)
+    return replace(made, error=error + rounded + error * rounded, kind=kind, reason=reason)

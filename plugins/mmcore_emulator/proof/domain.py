@@ -21,7 +21,7 @@ from mmcore_emulator.proof.planes import TokenMemory
 from mmcore_emulator.proof.products import multiplied
 from mmcore_emulator.proof.table import Table
 from mmcore_emulator.proof.tokens import PLANES
-from mmcore_emulator.proof.values import Bytes, Elements, Parts, Shadow
+from mmcore_emulator.proof.values import Bytes, Elements, Parts, Shadow, chosen
 from mmcore_emulator.ptx.instructions import Instruction
 
 _ONE = (1,) * 6
@@ -40,9 +40,9 @@ class FieldDomain:
         roundings: the first instruction that rounds an element, by the bound of its relative error.
     """
 
-    def __init__(self, capability: Capability) -> None:
+    def __init__(self, capability: Capability, symbols: np.random.Generator | None = None) -> None:
         self.capability = capability
-        self.table = Table()
+        self.table = Table(symbols)
         self.memory = TokenMemory()
         self.paths: list[int] = []
         self.roundings: dict[float, Instruction] = {}
@@ -217,7 +217,7 @@ def _merged(lanes: Values, new: Elements | None, old: Elements | None, kind: str
     """Return ``new`` in some lanes, ``old`` elsewhere; the lanes of None depend on no matrix."""
     nothing = Elements(polynomials.ZEROS, np.zeros(()), kind, np.ones((), np.bool_))
     one, other = new or nothing, old or nothing
-    return polynomials.chosen(lanes, one, other)
+    return chosen(lanes, one, other)
 
 
 def _whole(

@@ -15,7 +15,8 @@ import numpy as np
 from mmcore_emulator.isa.entries import Compute
 from mmcore_emulator.numerics.types import NUMPY, Values
 from mmcore_emulator.proof import field
-from mmcore_emulator.proof.kinds import is_integer
+from mmcore_emulator.proof.kinds import as_numbers, is_integer
+from mmcore_emulator.proof.splits import is_exact, is_zero, narrowed, negated, product, total
 from mmcore_emulator.proof.table import Table
 from mmcore_emulator.proof.values import Elements, Parts, Shadow
 from mmcore_emulator.ptx.instructions import Instruction
@@ -127,7 +128,21 @@ def _computed(
     operands = [table.resolved(*each) for each in zip(shadows, values, kinds, strict=True)]
     if semantics.algebra in ("mul", "fma") and not is_integer(kinds[0]):
         operands = _without_zeros(table, at, operands, shadows)
-    return combined(semantics.algebra, operands, semantics.unit, result)
+    unit: Values | float = semantics.unit
+    if unit and semantics.algebra == "copy" and not is_integer(kinds[0]):
+        table.narrows |= bool(is_exact(operands[0]).any())
+        if table.symbols:
+            return replace(narrowed(operands[0], semantics.unit, table.symbols), kind=result)
+    if unit and semantics.algebra == "mul" and table.symbols:
+        scales = [_is_scale(table, *each) for each in zip(shadows, values, kinds, strict=True)]
+        unit = np.where(scales[0] | scales[1], 0.0, unit)
+    return combined(semantics.algebra, operands, unit, result)
+
+
+def _is_scale(table: Table, shadow: Shadow, value: Values, kind: str) -> Values:
+    """Return True where a factor depends on no matrix and is a power of two."""
+    power = np.abs(np.frexp(as_numbers(value, kind).astype(np.float64))[0]) == 0.5
+    return np.asarray(power if shadow is None else power & ~table.dependent(shadow))
 
 
 def _without_zeros(
@@ -143,11 +158,6 @@ def _without_zeros(
             reason = np.where(zero, np.int32(table.reason("opaque", BY_ZERO, at)), result[factor].opaque)
             result[factor] = replace(result[factor], reason=reason)
     return result
-
-
-def is_zero(elements: Elements) -> Values:
-    """Return True where an element is zero; one of a matrix hardly ever is."""
-    return np.asarray((elements.residues[0] == 0) & (elements.residues[1] == 0) & (elements.opaque == 0))
 
 
 def _wrapping(table: Table, algebra: str, shadows: Sequence[Shadow], kinds: Sequence[str], result: str) -> str:
@@ -181,31 +191,40 @@ def _converted(
     return table.bytes(low, NUMPY[kind])
 
 
-def combined(algebra: str, operands: Sequence[Elements], unit: float, kind: str) -> Elements:
-    """Return the result of a polynomial of elements that are all resolved."""
+def combined(algebra: str, operands: Sequence[Elements], unit: Values | float, kind: str) -> Elements:
+    """Return the result of a polynomial of elements that are all resolved; ``unit`` bounds its rounding."""
+    first, *others = operands
+    splits = any(each.splits is not None for each in operands)
     if algebra in ("mul", "fma", "div"):
-        a, b, *rest = operands
+        second, *rest = others
         if algebra == "div":
-            b = replace(b, residues=field.inverse(b.residues), magnitude=b.magnitude and field.inverse(b.magnitude))
-        error = a.error + b.error + a.error * b.error
-        residues, magnitude = _products(a, b, *rest)
+            inverse = second.magnitude and field.inverse(second.magnitude)
+            second = replace(second, residues=field.inverse(second.residues), magnitude=inverse)
+        error = first.error + second.error + first.error * second.error
         if rest:
             error = np.maximum(error, rest[0].error)
+        if splits:
+            made = product(first, second, field.multiply, *rest)
+        else:
+            residues, magnitude = _products(first, second, *rest)
+            made = replace(first, residues=residues, magnitude=magnitude)
     elif algebra in ("add", "sub"):
-        a, b = operands
-        error = np.maximum(a.error, b.error)
-        residues = (field.add if algebra == "add" else field.subtract)(a.residues, b.residues)
-        magnitude = None
-        if algebra == "sub" or a.magnitude is not None or b.magnitude is not None:
-            magnitude = field.add(a.magnitudes, b.magnitudes)
+        (second,) = others
+        error, of = np.maximum(first.error, second.error), field.add if algebra == "add" else field.subtract
+        if splits:
+            made, unit = total(first, second, of, unit)
+        else:
+            magnitude = None
+            if algebra == "sub" or first.magnitude is not None or second.magnitude is not None:
+                magnitude = field.add(first.magnitudes, second.magnitudes)
+            made = replace(first, residues=of(first.residues, second.residues), magnitude=magnitude)
+    elif algebra == "neg":
+        error, made = first.error, negated(first)
     else:
-        (a,) = operands
-        error, residues, magnitude = a.error, a.residues, a.magnitude
-        if algebra == "neg":
-            residues, magnitude = field.negate(a.residues), a.magnitudes
-    if unit:
+        error, made = first.error, first
+    if np.any(unit):
         error = error + unit + error * unit
-    return Elements(residues, error, kind, None, first_reason(operands), magnitude)
+    return replace(made, error=np.asarray(error), kind=kind, known=None, reason=first_reason(operands))
 
 
 def _products(a: Elements, b: Elements, *rest: Elements) -> tuple[field.Residues, field.Residues | None]:
@@ -225,20 +244,6 @@ def first_reason(operands: Sequence[Elements]) -> Values | None:
         if each.reason is not None:
             reason = each.reason if reason is None else np.where(reason != 0, reason, each.reason)
     return reason
-
-
-def chosen(lanes: Values, one: Elements, other: Elements) -> Elements:
-    """Return one element in some lanes, another elsewhere."""
-    magnitude = None
-    if one.magnitude is not None or other.magnitude is not None:
-        magnitude = field.where(lanes, one.magnitudes, other.magnitudes)
-    known = np.where(lanes, one.is_known, other.is_known)
-    reason = None
-    if one.reason is not None or other.reason is not None:
-        reason = np.where(lanes, one.opaque, other.opaque)
-    error = one.error if one.error is other.error else np.where(lanes, one.error, other.error)
-    residues = field.where(lanes, one.residues, other.residues)
-    return Elements(residues, error, one.kind, known if known.any() else None, reason, magnitude)
 
 
 def _kind(kind: str) -> str:

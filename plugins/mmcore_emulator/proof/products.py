@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,10 +17,11 @@ from mmcore_emulator.numerics.types import NUMPY, Values
 from mmcore_emulator.proof import field
 from mmcore_emulator.proof.accumulation import ADDRESS
 from mmcore_emulator.proof.kinds import is_integer
-from mmcore_emulator.proof.polynomials import BY_ZERO, is_zero, part
+from mmcore_emulator.proof.polynomials import BY_ZERO, part
+from mmcore_emulator.proof.splits import is_zero, magnitudes_of, product, residues_of, with_orders
 from mmcore_emulator.proof.table import Table
 from mmcore_emulator.proof.tokens import PLANES
-from mmcore_emulator.proof.values import Bytes, Elements, Parts, Shadow
+from mmcore_emulator.proof.values import Bytes, Elements, Parts, Shadow, joined
 from mmcore_emulator.tensor_cores.arithmetic import Arithmetic
 from mmcore_emulator.tensor_cores.fragments import Fragment, wgmma_a, wgmma_d
 
@@ -154,33 +156,32 @@ def _matrices(
 
 def _arranged(fragment: Fragment, registers: Sequence[Sequence[Elements]], rows: _Rows) -> Elements:
     """Return elements of registers and their parts as matrices."""
-    every = [each for parts in registers for each in parts]
+    count = len(registers[0])
 
-    def arranged(name: Callable[[Elements], Values]) -> Values:
-        given = [[name(each) for each in parts] for parts in registers]
-        first = given[0][0].flat[0]
-        if all(each.size == 1 and each.flat[0] == first for parts in given for each in parts):
+    def arranged(*given: Values) -> Values:
+        first = given[0].flat[0]
+        if all(each.size == 1 and each.flat[0] == first for each in given):
             return np.asarray(first)
-        stacked = np.stack([np.stack([rows(each) for each in parts], axis=-1) for parts in given], axis=1)
-        return fragment.arranged(stacked)
+        parts = [given[start : start + count] for start in range(0, len(given), count)]
+        return fragment.arranged(np.stack([np.stack([rows(each) for each in few], axis=-1) for few in parts], axis=1))
 
-    magnitude, reason = None, None
-    if any(each.magnitude is not None for each in every):
-        magnitude = arranged(lambda each: each.magnitudes[0]), arranged(lambda each: each.magnitudes[1])
-    if any(each.reason is not None for each in every):
-        reason = arranged(lambda each: each.opaque)
-    residues = arranged(lambda each: each.residues[0]), arranged(lambda each: each.residues[1])
-    return Elements(residues, arranged(lambda each: each.error), every[0].kind, None, reason, magnitude)
+    return replace(joined(arranged, *(each for parts in registers for each in parts)), known=None)
 
 
 def _product(a: Elements, b: Elements, c: Elements, arithmetic: Arithmetic, kind: str, by_zero: int) -> Elements:
     """Return A·B + C; ``by_zero`` is the reason for elements with a term that is a plain zero times a value."""
     m, k, n = a.residues[0].shape[-2], a.residues[0].shape[-1], b.residues[0].shape[-1]
-    residues = field.add(field.matrix_product(_full(a.residues, m, k), _full(b.residues, k, n)), c.residues)
-    magnitude = None
-    if any(each.magnitude is not None for each in (a, b, c)):
-        product = field.matrix_product(_full(a.magnitudes, m, k), _full(b.magnitudes, k, n))
-        magnitude = field.add(product, c.magnitudes)
+
+    def multiply(left: field.Residues, right: field.Residues) -> field.Residues:
+        return field.matrix_product(_full(left, m, k), _full(right, k, n))
+
+    if any(each.splits is not None for each in (a, b, c)):
+        made = product(a, b, multiply, c)
+    else:
+        magnitude = None
+        if any(each.magnitude is not None for each in (a, b, c)):
+            magnitude = field.add(multiply(a.magnitudes, b.magnitudes), c.magnitudes)
+        made = replace(c, residues=field.add(multiply(a.residues, b.residues), c.residues), magnitude=magnitude)
     of_rows, of_columns = _largest(a.error, -1), _largest(b.error, -2)
     error = np.maximum(of_rows + of_columns + of_rows * of_columns, c.error)
     unit = rounding_of(arithmetic, k)
@@ -192,7 +193,7 @@ def _product(a: Elements, b: Elements, c: Elements, arithmetic: Arithmetic, kind
     if of_zeros.any():
         before = np.int32(0) if reason is None else reason
         reason = np.where(before, before, np.int32(by_zero) * of_zeros)
-    return Elements(residues, error + unit + error * unit, kind, None, reason, magnitude)
+    return replace(made, error=np.asarray(error + unit + error * unit), kind=kind, reason=reason)
 
 
 def _of_zeros(a: Elements, b: Elements) -> Values:
@@ -238,52 +239,38 @@ def _scaled(matrix: Elements, by: Values) -> Elements:
     """Return elements times 1, 0 or −1."""
     if (by == 1).all():
         return matrix
-    factor, magnitude = field.of_numbers(by), field.of_numbers(np.abs(by))
-    magnitudes = field.multiply(matrix.magnitudes, magnitude)
-    error = np.where(by == 0, 0.0, matrix.error)
+    factors = field.of_numbers(by), field.of_numbers(np.abs(by))
+    residues, magnitudes = (
+        [field.multiply(each, factor) for each in parts]
+        for parts, factor in zip((residues_of(matrix), magnitudes_of(matrix)), factors, strict=True)
+    )
+    made = with_orders(matrix, residues, magnitudes)
     reason = None if matrix.reason is None else np.where(by == 0, 0, matrix.reason)
-    same = matrix.magnitude is None and (by >= 0).all()
-    residues = field.multiply(matrix.residues, factor)
-    return Elements(residues, error, matrix.kind, None, reason, None if same else magnitudes)
+    if matrix.splits is None:
+        same = matrix.magnitude is None and (by >= 0).all()
+        made = replace(made, splits=None, magnitude=None if same else magnitudes[0])
+    return replace(made, error=np.where(by == 0, 0.0, matrix.error), known=None, reason=reason)
 
 
 def _transposed(matrix: Elements) -> Elements:
-    def turned(values: Values) -> Values:
-        return values.swapaxes(-1, -2)
-
-    magnitude = None if matrix.magnitude is None else (turned(matrix.magnitude[0]), turned(matrix.magnitude[1]))
-    residues = turned(matrix.residues[0]), turned(matrix.residues[1])
-    reason = None if matrix.reason is None else turned(matrix.reason)
-    error = turned(matrix.error) if matrix.error.ndim else matrix.error
-    return Elements(residues, error, matrix.kind, None, reason, magnitude)
+    return joined(lambda values: values.swapaxes(-1, -2) if values.ndim > 1 else values, matrix)
 
 
 def _dealt(table: Table, fragment: Fragment, matrices: Elements, lanes: _Rows) -> Sequence[Shadow]:
     """Return the second values of the registers that hold matrices."""
     shape = matrices.residues[0].shape
 
-    def dealt(values: Values) -> Values | None:
-        return None if values.size == 1 else fragment.dealt(np.broadcast_to(values, shape))
-
-    residues = [dealt(each) for each in matrices.residues]
-    magnitude = None if matrices.magnitude is None else [dealt(each) for each in matrices.magnitude]
-    error, reason = dealt(matrices.error), None if matrices.reason is None else dealt(matrices.reason)
-
-    def of(values: Values | None, register: int, part: int, whole: Values) -> Values:
-        return whole.reshape((1,) * 6) if values is None else lanes(values[:, register, :, part])
+    dealt: dict[int, Values] = {}  # components of the matrices, register by register
 
     def element(register: int, part: int) -> Elements:
-        def pair(given: Sequence[Values | None], whole: field.Residues) -> field.Residues:
-            return of(given[0], register, part, whole[0]), of(given[1], register, part, whole[1])
+        def of(values: Values) -> Values:
+            if values.size == 1:
+                return values.reshape((1,) * 6)
+            if id(values) not in dealt:
+                dealt[id(values)] = fragment.dealt(np.broadcast_to(values, shape))
+            return lanes(dealt[id(values)][:, register, :, part])
 
-        return Elements(
-            pair(residues, matrices.residues),
-            of(error, register, part, matrices.error),
-            matrices.kind,
-            None,
-            None if matrices.reason is None else of(reason, register, part, matrices.reason),
-            None if magnitude is None or matrices.magnitude is None else pair(magnitude, matrices.magnitude),
-        )
+        return joined(of, matrices)
 
     parts = fragment.register_parts
     made: list[Shadow] = []

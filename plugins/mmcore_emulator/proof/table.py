@@ -8,10 +8,11 @@ import numpy as np
 
 from mmcore_emulator.numerics.types import DType, Flags, Values
 from mmcore_emulator.proof import field as residues_of
-from mmcore_emulator.proof.field import of_numbers
+from mmcore_emulator.proof.field import Residues, of_numbers
 from mmcore_emulator.proof.kinds import BYTES, NUMBER, SIGNED, as_numbers, is_integer, readable_as, same_number
+from mmcore_emulator.proof.splits import is_exact, narrowed
 from mmcore_emulator.proof.tokens import MOST_ELEMENTS, PLANES, elements_at, tokens_of
-from mmcore_emulator.proof.values import Bytes, Elements, Parts, Reason, Shadow
+from mmcore_emulator.proof.values import Bytes, Elements, Parts, Reason, Shadow, chosen
 from mmcore_emulator.ptx.instructions import Instruction
 
 _ONE = (1,) * 6
@@ -20,15 +21,23 @@ _MIXED = "reads bytes of an element together with other bytes"
 
 
 class Table:
-    """The elements that bytes hold, by number, and the reasons why elements are opaque."""
+    """The elements that bytes hold, by number, and the reasons why elements are opaque.
 
-    def __init__(self) -> None:
+    Attributes:
+        symbols: draws an indeterminate for each rounding of an exact element by a conversion; None for none.
+        narrows: true if a conversion has rounded an exact element.
+    """
+
+    def __init__(self, symbols: np.random.Generator | None = None) -> None:
+        self.symbols = symbols
+        self.narrows = False
         self.reasons: list[Reason] = [Reason("", "")]
         self.reader: Instruction | None = None  # the instruction that reads elements now
         self._numbers: dict[tuple[str, str, int], int] = {}
         self._count = 1
         self._residues = np.zeros((2, 1024), np.uint64)
         self._magnitudes = np.zeros((2, 1024), np.uint64)
+        self._splits: Values | None = None
         self._error = np.zeros(1024)
         self._kind = np.zeros(1024, np.uint8)
         self._reason = np.zeros(1024, np.int32)
@@ -52,6 +61,12 @@ class Table:
             raise TooManyElements(self._count)
         for planes, residues in ((self._residues, elements.residues), (self._magnitudes, elements.magnitudes)):
             for plane, residue in zip(planes, residues, strict=True):
+                plane[first : self._count] = np.broadcast_to(residue, shape).reshape(-1)
+        if elements.splits is not None:
+            if self._splits is None:
+                self._splits = np.zeros((2 * len(elements.splits), len(self._error)), np.uint64)
+            every = (residue for pair in elements.splits for residue in pair)
+            for plane, residue in zip(self._splits, every, strict=True):
                 plane[first : self._count] = np.broadcast_to(residue, shape).reshape(-1)
         self._error[first : self._count] = np.broadcast_to(elements.error, shape).reshape(-1)
         if elements.reason is not None:
@@ -87,19 +102,35 @@ class Table:
             text = f"bytes of different elements, or of another type, are read as {kind or 'bits'}"
             reason = np.where(fits | none, reason, self.reason("opaque", text, self.reader))
         error = self._error[numbers]
-        if kind == "tf32":
-            error = np.where(kinds == NUMBER["f32"], cut_to_tf32(error), error)
         residues, magnitudes = (
             (planes[0][numbers], planes[1][numbers]) for planes in (self._residues, self._magnitudes)
         )
-        return Elements(
+        held = Elements(
             residues,
             np.asarray(error.flat[0]) if (error == error.flat[0]).all() else error,
             kind,
             none if none.any() else None,
             reason if reason.any() else None,
             None if residues_of.equal(residues, magnitudes).all() else magnitudes,
+            self._splits_of(numbers),
         )
+        longer = kinds == NUMBER["f32"]
+        if kind == "tf32" and longer.any():
+            held = chosen(longer, self._cut_to_tf32(held), held)
+        return held
+
+    def _splits_of(self, numbers: Values) -> tuple[Residues, ...] | None:
+        if self._splits is None:
+            return None
+        found = self._splits[:, numbers]
+        return tuple((found[n], found[n + 1]) for n in range(0, len(found), 2)) if found.any() else None
+
+    def _cut_to_tf32(self, elements: Elements) -> Elements:
+        """Return float32 elements after a tensor core has cut off their lowest 13 bits."""
+        self.narrows |= bool(is_exact(elements).any())
+        if self.symbols:
+            return narrowed(elements, _CUT, self.symbols)
+        return replace(elements, error=elements.error + _CUT + elements.error * _CUT)
 
     def _extended(self, planes: tuple[Values, ...], numbers: Values, whole: Flags) -> tuple[Values, Flags]:
         """Return numbers of elements with those of narrower unsigned integers, extended by zeros."""
@@ -119,6 +150,8 @@ class Table:
                 np.concatenate([each, np.zeros((2, more), np.uint64)], axis=1)
                 for each in (self._residues, self._magnitudes)
             )
+            if self._splits is not None:
+                self._splits = np.concatenate([self._splits, np.zeros((len(self._splits), more), np.uint64)], axis=1)
             self._error, self._kind, self._reason = (
                 np.concatenate([each, np.zeros(more, each.dtype)]) for each in (self._error, self._kind, self._reason)
             )
@@ -140,18 +173,8 @@ class Table:
                 held = replace(held, reason=reason)
         if held.known is None or not held.known.any():
             return replace(held, known=None)
-        given = self.of_values(value, kind)
-        magnitude = None
-        if held.magnitude is not None or given.magnitude is not None:
-            magnitude = residues_of.where(held.known, given.magnitudes, held.magnitudes)
-        return Elements(
-            residues_of.where(held.known, given.residues, held.residues),
-            np.where(held.known, given.error, held.error),
-            kind,
-            None,
-            _none_if_zero(np.where(held.known, given.opaque, held.opaque)),
-            magnitude,
-        )
+        made = chosen(held.known, self.of_values(value, kind), held)
+        return replace(made, known=None, reason=_none_if_zero(made.opaque))
 
     def of_values(self, value: Values, kind: str) -> Elements:
         """Return numbers that depend on no matrix as elements; NaN and infinities are opaque."""
@@ -174,7 +197,7 @@ class Table:
         if shadow.kind == kind or (kind, shadow.kind) == ("f32", "tf32"):
             return replace(shadow, kind=kind)
         if (kind, shadow.kind) == ("tf32", "f32"):
-            return replace(shadow, kind=kind, error=cut_to_tf32(shadow.error))
+            return replace(self._cut_to_tf32(shadow), kind=kind)
         if is_integer(kind) and is_integer(shadow.kind) and same_number(shadow.kind, kind):
             return replace(shadow, kind=kind)
         return self.elements_of(self.bytes_of(shadow), kind)
@@ -237,11 +260,6 @@ class Table:
 
 class TooManyElements(Exception):
     """More elements than tokens can number."""
-
-
-def cut_to_tf32(error: Values) -> Values:
-    """Return the error of float32 numbers after a tensor core has cut off their lowest 13 bits."""
-    return error + _CUT + error * _CUT
 
 
 def _none_if_zero(reason: Values) -> Values | None:

@@ -7,15 +7,20 @@ matrix. So copies move tokens as they move bytes, until an instruction consumes 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 
 from mmcore_emulator.numerics.types import Flags, Values
-from mmcore_emulator.proof.field import Residues
+from mmcore_emulator.proof.field import Residues, zeros
 from mmcore_emulator.ptx.instructions import Instruction
+
+ORDERS = 3
+"""Orders of roundings whose residues an element has: 0 for the element itself, and those of its splits."""
+NO_SPLITS: tuple[Residues, ...] = (zeros(()),) * (2 * ORDERS - 1)
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,8 @@ class Elements:
     known: Flags | None = None  # lanes whose element depends on no matrix; None for no lane
     reason: Values | None = None  # number of the reason why each lane's element is opaque, 0 for none; None for no lane
     magnitude: Residues | None = None  # residues of the sum of the magnitudes of all terms, if they differ
+    # Residues of the orders above 0, the magnitudes of these, and the bound of higher orders; see ``splits``.
+    splits: tuple[Residues, ...] | None = None
 
     @property
     def magnitudes(self) -> Residues:
@@ -52,6 +59,41 @@ class Elements:
     def opaque(self) -> Values:
         """The number of each lane's reason; 0 for none."""
         return np.zeros((), np.int32) if self.reason is None else self.reason
+
+
+def joined(function: Callable[..., Values], *elements: Elements) -> Elements:
+    """Return elements whose components are a function of the components of others."""
+
+    def of(components: Iterable[Values]) -> Values:
+        return np.asarray(function(*components))
+
+    def pair(components: Sequence[Residues]) -> Residues:
+        return of(each[0] for each in components), of(each[1] for each in components)
+
+    def some(name: str) -> bool:
+        return any(getattr(each, name) is not None for each in elements)
+
+    splits = [each.splits or NO_SPLITS for each in elements]
+    return Elements(
+        pair([each.residues for each in elements]),
+        of(each.error for each in elements),
+        elements[0].kind,
+        of(each.is_known for each in elements) if some("known") else None,
+        of(each.opaque for each in elements) if some("reason") else None,
+        pair([each.magnitudes for each in elements]) if some("magnitude") else None,
+        tuple(map(pair, zip(*splits, strict=True))) if some("splits") else None,
+    )
+
+
+def chosen(lanes: Values, one: Elements, other: Elements) -> Elements:
+    """Return one element in some lanes, another elsewhere."""
+
+    def choose(a: Values, b: Values) -> Values:
+        return a if a is b else np.where(lanes, a, b)
+
+    made = joined(choose, one, other)
+    none = made.known is None or not made.known.any()
+    return replace(made, known=None if none else made.known)
 
 
 @dataclass(frozen=True, eq=False)

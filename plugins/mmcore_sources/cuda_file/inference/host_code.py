@@ -6,12 +6,13 @@ import ast
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, walk
 from mmcore_sources.cuda_file.inference.expressions import evaluate
+from mmcore_sources.cuda_file.inference.host_calls import Passed, passed, returned
 
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9']*\.?[0-9]*(?:[eE][-+]?\d+)?)([uUlLfF]*)")
 _SIZEOF = {"char": 1, "half": 2, "__half": 2, "__nv_bfloat16": 2, "short": 2, "int": 4, "float": 4, "double": 8}
@@ -52,6 +53,8 @@ class Reader:
             if value is not None:
                 extents = self._listed(value, depth) if value.type in _LISTS else self.extents(value, depth + 1)
                 return [self._component(name, axis, each, depth) for axis, each in zip("xyz", extents, strict=False)]
+            if (argument := self._passed(name)) is not None:
+                return self._in(argument).extents(argument.value, depth + 1)
         called = node.child_by_field_name("function") if node.type == "call_expression" else None
         listed = node.child_by_field_name("arguments") if called is not None and text_of(called) == "dim3" else None
         if node.type == "compound_literal_expression":
@@ -101,7 +104,11 @@ class Reader:
                 return _literal(text_of(node))
             case "identifier" | "type_identifier":
                 return self._named(text_of(node), depth)
-            case "parenthesized_expression" if len(parts) == 1:
+            case "qualified_identifier":
+                return self._named(text_of(node).rpartition("::")[2], depth)
+            case "true" | "false":
+                return ast.Constant(int(node.type == "true")), False
+            case "parenthesized_expression" | "initializer_list" if len(parts) == 1:
                 return self._typed(parts[0], depth + 1)
             case "unary_expression" if text_of(node.children[0]) == "-":
                 number, real = self._typed(parts[0], depth + 1)
@@ -163,7 +170,18 @@ class Reader:
         helper = _CEILING.search(name)
         if helper and len(typed) == 2:
             return _ceil(typed[0][0], typed[1][0]), False
+        function = returned(self.scope, name) if self.scope is not None else None
+        if function is not None and len(function[0]) == len(typed):
+            names = dict(zip(function[0], (number for number, _ in typed), strict=True))
+            return replace(self._in(function[1]), names=names)._typed(function[1].value, depth + 1)
         raise Unreadable(text_of(node))
+
+    def _passed(self, name: str) -> Passed | None:
+        return passed(self.scope, name) if self.scope is not None else None
+
+    def _in(self, other: Passed) -> Reader:
+        """Return the reader of an expression in another function, where names have other meanings."""
+        return Reader(self.source, {}, other.scope, other.line)
 
     def _named(self, name: str, depth: int) -> tuple[ast.expr, bool]:
         if name in self.names:
@@ -180,6 +198,8 @@ class Reader:
                 return self._typed(values[name], depth + 1)
         if name in self.source.constants:
             return self._typed(self.source.constants[name], depth + 1)
+        if (argument := self._passed(name)) is not None:
+            return self._in(argument)._typed(parse_expression(text_of(argument.value)), depth + 1)
         raise Unreadable(name)
 
 
