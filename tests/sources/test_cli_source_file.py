@@ -55,12 +55,24 @@ def test_given_options_are_not_inferred() -> None:
     assert (result.exit_code, result.stdout, result.stderr.strip()) == (0, "TEST PASS\n", "")
 
 
+@pytest.mark.parametrize("asked", ["run", "check", "prove", "conform"])
+def test_inferred_values_have_eighty_columns_and_a_quiet_command_prints_none(asked: str) -> None:
+    kept = emulated(f"{asked} my.cu" + " --size 16" * (asked != "conform")).stderr.splitlines()
+    assert kept[0] == "inferred from my.cu, with the option that changes it:"
+    assert max(map(len, kept)) <= 80
+    quiet = emulated(f"{asked} my.cu --quiet" + " --size 16" * (asked != "conform"))
+    assert "inferred" not in quiet.stderr
+    assert quiet.stdout.splitlines()[-1].endswith(("PASS", "PROVED", "CONFORMS"))
+
+
 def test_what_a_report_prints_can_be_given_back(folder: Path) -> None:
     (folder / "flat.cu").write_text(kernel_source("flat_blocks"))
     asked = shlex.split("run flat.cu --size 20×30×40 --seed 1 --device emulator --inputs wide --no-hazards")
     result = command(*asked)
-    rows = [re.split("  +", line) for line in result.stderr.splitlines()]
-    notes = {cells[4]: cells[2] for cells in rows if cells[4:]}
+    # A note: "  --block  block 8×8 (the reason, which may continue on the next line".
+    notes = dict(
+        re.findall(r"^  (--\w+) +(?:function|arguments|block|grid|dynamic shared bytes) (.*?) \(", result.stderr, re.M)
+    )
     facts = dict(re.split("  +", line, maxsplit=1) for line in result.stdout.splitlines() if "  " in line)
     assert notes.keys() >= {"--args", "--block", "--grid", "--shared"}
     assert facts["inputs"] == "wide"
@@ -136,7 +148,7 @@ def test_a_factor_may_be_0_and_no_matrix_by_columns(folder: Path) -> None:
     product, by_columns = "A[row * k + i] * B[i * n + col]", "A[row + i * m] * B[i + col * k]"
     columns = RIGHT.replace(product, by_columns).replace("C[row * n + col]", "C[row + col * m]")
     (folder / "columns.cu").write_text(columns)
-    assert "--column-major ''" in command("run", "columns.cu", "--size", "20x30x40", "--quiet").stderr
+    assert "--column-major ''" in command("run", "columns.cu", "--size", "20x30x40").stderr
     result = command(*shlex.split("run columns.cu --size 20x30x40 --quiet --column-major '' --block 16x16"))
     assert result.exit_code == 1
     assert "hint: with --column-major 'ABC' the product is right" in result.stdout

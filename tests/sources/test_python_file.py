@@ -28,22 +28,32 @@ def written(program: str) -> str:
     return "my.py"
 
 
-@cases(__file__, "programs", "case")
-def test_a_program_of_each_library_is_judged_at_its_own_lines(case: dict[str, Any]) -> None:
+def check_verdict(case: dict[str, Any]) -> None:
+    """Require the verdict on a program, the line of a fault, and warnings."""
     result = command("run", written(case["text"]), "--json", "--device", "emulator")
-    answer = json.loads(result.stdout)
     verdict, _, line = case["verdict"].partition(" ")
     assert result.exit_code == (verdict != "right"), result.output
-    found = {(each["kind"], str(each["line"])) for each in answer["violations"]}
-    assert not line or (verdict, line) in found, found
+    answer = json.loads(result.stdout)
+    faults = {(each["kind"], str(each["line"])) for each in answer["violations"]}
+    assert not line or (verdict, line) in faults, faults
     assert set(case.get("warnings", ())) <= set(answer["warnings"])
+
+
+def check_launch(case: dict[str, Any]) -> None:
+    """Require the block and the grid that are inferred from a program."""
+    kernel = file_kernel({"file": written(case["text"])}, {}).kernel
+    assert isinstance(kernel.launch, LaunchText)
+    assert (str(kernel.usual_configs[0].block), kernel.launch.grid) == tuple(case["launch"])
+
+
+@cases(__file__, "programs", "case")
+def test_a_program_of_each_library_is_judged_at_its_own_lines(case: dict[str, Any]) -> None:
+    check_verdict(case)
 
 
 @cases(__file__, "programs", "case")
 def test_launches_in_python_are_read(case: dict[str, Any]) -> None:
-    kernel = file_kernel({"file": written(case["text"])}, {}).kernel
-    assert isinstance(kernel.launch, LaunchText)
-    assert (str(kernel.usual_configs[0].block), kernel.launch.grid) == case["launch"]
+    check_launch(case)
 
 
 @cases(__file__, "refusals", "program, reason")

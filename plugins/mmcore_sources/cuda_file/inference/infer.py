@@ -106,7 +106,7 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     ordinary = launch if source.cooperative and not _COOPERATIVE.search(text) else None
     if ordinary is not None:
         why = f"<<<>>> in line {ordinary.line}; this_grid().sync() needs cudaLaunchCooperativeKernel"
-        launch_notes.append(Note("launch", "ordinary", why, "none: it is in the source"))
+        launch_notes.append(Note("launch", "ordinary", why, ""))
     rule = LaunchText(grid, str(shared), cooperative=source.cooperative and ordinary is None)
     values = {name: value for name, value in chosen.values.items() if name not in defines}
     attributes = {
@@ -150,7 +150,7 @@ def _roles(
         roles = replace(roles, sizes=sizes)
         constraints = (fixed,)
         shown, why = f"{fixed.m}×{fixed.n}×{fixed.k}", f"the source fixes {', '.join(sizes)}"
-        notes.append(Note("sizes", shown, why, "none: they are in the source"))
+        notes.append(Note("sizes", shown, why, ""))
     return roles, notes, constraints
 
 
