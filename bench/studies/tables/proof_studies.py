@@ -28,7 +28,7 @@ def bounds(document: Any) -> Iterator[list[str]]:
             types,
             f"{len(rows):,}",
             f"{sum(row['products'] for row in rows):,}",
-            f"{100 * max(shares):.0f} %",
+            f"{100 * max(shares):.1f} %",
             f"{max(row['tolerances'] for row in rows):.1f}",
             str(sum(not row["within"] for row in rows)),
         ]
