@@ -50,6 +50,8 @@ def check(kernel: KernelReference, device: str, quiet: bool, as_json: bool, tool
     checker = checked if tool is None else _checker(registry, tool)
     cell = requested_cell(declaration, device, options, USUAL_SIZE)
     result = checker(cell)
+    if (file := registry.files.get(declaration.name)) is not None:
+        result = replace(result, warnings=(*result.warnings, *file.bugs))
     examination = _NONE
     if tool is None and not sized(options) and not result.violations and not cell.force:
         examination = examined(cell)

@@ -17,6 +17,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
 from mmcore_cuda.nvrtc.dependencies import dependencies
 from mmcore_sources.cuda_file.header_folders import header_folders
+from mmcore_sources.cuda_file.host_bugs.find import host_bugs
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import Note, notes_table
 from mmcore_sources.cuda_file.options import normalised, words_of
@@ -39,7 +40,9 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
     words = (_shown(path), *words_of(reference))
     notes = {note.what: note.value for note in inferred.notes}
     named = {**reference, "file": str(path), "name": name, "inferred": notes}
-    return FileKernel(kernel, named, words, notes_table(path.name, inferred.notes))
+    given, of_cuda = normalised(reference), path.suffix not in PYTHON
+    bugs = host_bugs(path.name, kernel.source_text(), inferred, given) if of_cuda else ()
+    return FileKernel(kernel, named, words, notes_table(path.name, inferred.notes), bugs)
 
 
 def path_of(reference: Mapping[str, Any]) -> Path:
@@ -121,6 +124,6 @@ def _name(path: Path, taken: Mapping[str, FileKernel]) -> str:
     words = ["".join(each if each.isalnum() and each.isascii() else "_" for each in part.lower())
              for part in (path.stem, *path.parent.parts[:0:-1])]  # fmt: skip
     words = [word.lstrip("_") or "kernel" for word in words]
-    others = {name for name, each in taken.items() if each.kernel.source != path}
+    others = {name for name, each in taken.items() if each.reference["file"] != str(path)}
     names = [".".join(["file", *reversed(words[:count])]) for count in range(1, len(words) + 1)]
     return next((name for name in names if name not in others), names[-1])
