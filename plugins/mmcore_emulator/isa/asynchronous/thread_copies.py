@@ -34,10 +34,7 @@ def _copies(opcode: Opcode) -> Execute | None:
     further = [OperandSpec("source", "")] * (1 + policy)
     size = OperandSpec("source", "u32", constants=(16,) if rest[0] == "cg" else (4, 8, 16))
     return Execute(
-        _copy,
-        (OperandSpec("address"), OperandSpec("address"), size, *further),
-        required=3 + policy,
-        moves=(),
+        _copy, (OperandSpec("address"), OperandSpec("address"), size, *further), required=3 + policy, moves=()
     )
 
 
