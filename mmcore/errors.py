@@ -6,6 +6,7 @@ The command line prints that sentence on stderr and exits with 2; Python callers
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,7 @@ class ConstraintViolation(MmcoreError):
     def __init__(self, kernel: str, reasons: Sequence[str]) -> None:
         self.kernel = kernel
         self.reasons = tuple(reasons)
+        self.options = tuple(re.findall(r"--size \d+x\d+x\d+", " ".join(reasons))[:1])  # a size that is allowed
         super().__init__(f"{kernel}: {'; '.join(self.reasons)}")
 
 

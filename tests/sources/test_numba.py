@@ -11,7 +11,7 @@ import pytest
 
 from mmcore.registry import registry
 from tests.command_line import mmcore as command
-from tests.sources.test_python_file import check_launch, check_verdict, written
+from tests.sources.test_python_file import check_launch, check_verdict, notebook, written
 from tests.tables import cases, section_of
 
 needs_numba = pytest.mark.skipif(
@@ -58,3 +58,12 @@ def test_an_error_of_numba_is_shown() -> None:
     result = command("run", written(program), "--size", "9")
     assert result.exit_code == 2
     assert "Numba does not compile fast_matmul of my.py" in result.stderr
+
+
+@needs_numba
+def test_a_kernel_of_a_notebook_takes_imports_of_other_cells() -> None:
+    program = section_of(__file__, "programs")["flat_arrays_without_a_guard"]["text"]
+    imports, kernel, launch = program[: program.index("@")], program[program.index("@") : program.index("n = 64")], "1"
+    result = command("run", notebook((imports, kernel, launch)), "--size", "17", "--device", "emulator")
+    assert result.exit_code == 1
+    assert "my.ipynb[cell 2]:8" in result.stdout

@@ -266,7 +266,7 @@ def _launch(node: Node) -> HostLaunch:
     name = "" if called is None else text_of(called)
     if called is not None and (listed := called.child_by_field_name("arguments")) is not None:
         template = tuple(map(text_of, _without_comments(listed)))
-        name = name.partition("<")[0]
+        name = name.partition("<")[0].strip()
     geometry = next(child for child in node.children if child.type == "kernel_call_syntax")
     passed = () if arguments is None else tuple(_without_comments(arguments))
     extents = tuple(_without_comments(geometry))

@@ -124,6 +124,6 @@ def _name(path: Path, taken: Mapping[str, FileKernel]) -> str:
     words = ["".join(each if each.isalnum() and each.isascii() else "_" for each in part.lower())
              for part in (path.stem, *path.parent.parts[:0:-1])]  # fmt: skip
     words = [word.lstrip("_") or "kernel" for word in words]
-    others = {name for name, each in taken.items() if each.kernel.source != path}
+    others = {name for name, each in taken.items() if each.reference["file"] != str(path)}
     names = [".".join(["file", *reversed(words[:count])]) for count in range(1, len(words) + 1)]
     return next((name for name in names if name not in others), names[-1])

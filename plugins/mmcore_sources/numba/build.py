@@ -34,6 +34,7 @@ class NumbaBuild:
         axes: the number of axes of each matrix.
         contiguous: False if its signature says that arrays may have gaps.
         fastmath: True if it is compiled with ``fastmath=True``.
+        lines_before: the number of lines before its cell in a notebook; 0 in a file.
     """
 
     path: Path
@@ -43,6 +44,7 @@ class NumbaBuild:
     axes: Mapping[str, int]
     contiguous: bool = True
     fastmath: bool = False
+    lines_before: int = 0
 
     def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
         """Return the PTX for an architecture such as "90a".
@@ -67,8 +69,13 @@ class NumbaBuild:
 
     def _function(self) -> Any:
         """Return the function, after running only the imports, constants and functions that it needs."""
-        linecache.cache[str(self.path)] = (len(self.text), None, self.text.splitlines(keepends=True), str(self.path))
-        module = ast.Module(needed_statements(ast.parse(self.text), self.function), [])
+        lines = self.text.splitlines(keepends=True)[self.lines_before :]
+        linecache.cache[str(self.path)] = (len(self.text), None, lines, str(self.path))  # Numba quotes it in errors
+        statements = needed_statements(ast.parse(self.text), self.function)
+        for statement in statements:
+            if statement.lineno > self.lines_before:
+                ast.increment_lineno(statement, -self.lines_before)
+        module = ast.Module(statements, [])
         names: dict[str, Any] = {"__name__": self.path.stem}
         exec(compile(module, str(self.path), "exec"), names)
         return names[self.function]

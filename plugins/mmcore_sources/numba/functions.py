@@ -108,11 +108,11 @@ def _with_build(
     names = [each.arg for each in function.args.args]
     parameters = tuple(_argument(roles[name], _passed(program, found, names, name)) for name in names)
     of_matrices = {roles[name]: count for name, count in axes.items()}
-    path, text = program.placed(function.lineno), program.shifted(program.text, function.lineno)
+    path, cell = program.placed(function.lineno), program.cell(function.lineno)
     decorator = ast.unparse(kernel_decorator(program, function) or ast.Constant(None))
-    build = NumbaBuild(
-        path, text, function.name, parameters, of_matrices, arrays.contiguous, "fastmath=True" in decorator
-    )
+    fastmath = "fastmath=True" in decorator
+    before = program.lines_before(function.lineno)
+    build = NumbaBuild(path, program.text, function.name, parameters, of_matrices, arrays.contiguous, fastmath, before)
     attributes = dict(inferred.attributes)
     rule: LaunchText = attributes["launch"]
     launch = ArrayLaunch(rule.grid, rule.shared_bytes, rule.cooperative, parameters=parameters, axes=of_matrices)
@@ -125,7 +125,7 @@ def _with_build(
         "launch": launch,
         "build": build,
         "source": path,
-        "text": text if path != program.path else "",
+        "text": "" if cell is None else cell.text,
         "constraints": (*attributes["constraints"], *[Square()] * square),
     }
     shown = ", ".join(roles[name] if roles[name] == name else f"{name}={roles[name]}" for name in names)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import math
+import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from mmcore.errors import InvalidKernel
@@ -19,6 +20,14 @@ _SIZEOF = {"char": 1, "half": 2, "__half": 2, "__nv_bfloat16": 2, "short": 2, "i
 _FLOATS = ("float", "double")
 _FUNCTIONS = {"ceil": "ceil", "ceilf": "ceil", "floor": "floor", "floorf": "floor", "max": "max", "min": "min"}
 _OPERATORS: Mapping[str, type[ast.operator]] = {"+": ast.Add, "-": ast.Sub, "*": ast.Mult, "%": ast.Mod}
+_COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 _DEEPEST, _LONGEST = 40, 40
 
 
@@ -38,7 +47,9 @@ class Reader:
     @classmethod
     def of(cls, source: Program, launch: HostLaunch | None, names: Mapping[str, ast.expr]) -> Reader:
         """Return the reader of the expressions in a launch, or in no function."""
-        return cls(source, names, launch.scope, launch.line) if launch else cls(source, names)
+        if launch is None:
+            return cls(source, names)
+        return cls(source, {**_conditions(launch), **names}, launch.scope, launch.line)
 
     def number(self, node: Node, depth: int = 0) -> ast.expr:
         """Return the arithmetic of an expression; raise :class:`Unreadable` if there is none."""
@@ -133,9 +144,22 @@ class Reader:
                     return self._component(owner, axis, usual, depth), False
             case "binary_expression":
                 return self._binary(node, depth)
+            case "conditional_expression" if len(parts) == 3:
+                return self._typed(parts[1 if self._holds(parts[0], depth) else 2], depth + 1)
             case "call_expression":
                 return self._call(node, depth)
         raise Unreadable(text_of(node))
+
+    def _holds(self, node: Node, depth: int) -> bool:
+        """Return whether a condition on constants holds; raise :class:`Unreadable` for another condition."""
+        while node.type == "parenthesized_expression":
+            node = node.named_children[0]
+        compare = _COMPARISONS.get(text_of(node.children[1])) if node.type == "binary_expression" else None
+        sides = [node.children[0], node.children[2]] if compare else [node, parse_expression("0")]
+        left, right = (constant(self.number(each, depth + 1)) for each in sides)
+        if left is None or right is None:
+            raise Unreadable(text_of(node))
+        return (compare or operator.ne)(left, right)
 
     def _binary(self, node: Node, depth: int) -> tuple[ast.expr, bool]:
         (left, real), (right, also) = (self._typed(node.children[i], depth + 1) for i in (0, 2))
@@ -203,6 +227,20 @@ class Reader:
         raise Unreadable(name)
 
 
+def _conditions(launch: HostLaunch) -> dict[str, ast.expr]:
+    """Return the values that conditions around a launch give to names, as ``if (tile == 16)``."""
+    values: dict[str, ast.expr] = {}
+    node = launch.geometry[0]
+    while (above := node.parent) is not None:
+        condition = above.child_by_field_name("condition") if above.type == "if_statement" else None
+        match = _EQUALS.fullmatch(text_of(condition)) if condition is not None else None
+        if match is not None and node == above.child_by_field_name("consequence"):
+            values.setdefault(match[1], ast.Constant(int(match[2])))
+        node = above
+    return values
+
+
+_EQUALS = re.compile(r"\( ?(\w+) == (\d+) ?\)")
 _LISTS = ("parameter_list", "argument_list", "initializer_list")
 _CEILING = re.compile(r"ceil|div.?up|round.?up|i?cdiv|idiv", re.IGNORECASE)
 

@@ -50,6 +50,7 @@ from mmcore_sources.cuda_file.inference.roles import (
 )
 from mmcore_sources.cuda_file.inference.unusual import Unusual, unusual_readings
 from mmcore_sources.cuda_file.inference.warps import block_of_warps
+from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
 
 _MOST_SHARED = 48 << 10  # bytes that a block may have without further ado
 _DYNAMIC = re.compile(r'\bextern\b[^;{"]*\b__shared__\b')
@@ -108,6 +109,8 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
         why = f"<<<>>> in line {ordinary.line}; this_grid().sync() needs cudaLaunchCooperativeKernel"
         launch_notes.append(Note("launch", "ordinary", why, ""))
     rule = LaunchText(grid, str(shared), cooperative=source.cooperative and ordinary is None)
+    if "//" in grid and "gridDim" not in text_of(function.body):
+        constraints += (SomeBlock(rule, roles.square),)
     values = {name: value for name, value in chosen.values.items() if name not in defines}
     attributes = {
         "title": f"{function.name} of {path.name}" + "".join(f", read as {each}" for each in unusual),
