@@ -145,8 +145,9 @@ class Result(ResultValues):
 
 
 # Attributes that are JSON as they are.
-_NEW = tuple(
-    ["column_major", "alpha", "beta", "config_origin", "hazards", "proof", "place", "distributions", "conditions"]
+_NEW = (
+    *("column_major", "alpha", "beta", "config_origin", "hazards", "proof", "place"),
+    *("distributions", "conditions"),
 )
 _PLAIN = (
     *("kernel", "title", "device_description", "dtype", "output", "accumulator", "operation", "config", "config_id"),
