@@ -32,9 +32,6 @@ NOTHING = {
         atom.global.add.u32 %r2, [%d1], 0; st.global.u32 [%d1+{OUTPUT}], %r2;"""),
     "an element changed by an atomic": ("f32", f"""
         ld.global.f32 %f1, [%d1]; st.global.f32 [%d1+{OUTPUT}], %f1; red.global.max.s32 [%d1+{OUTPUT}], 7;"""),
-    "a vector added in memory": ("f32", f"""
-        ld.global.f32 %f1, [%d1]; st.global.f32 [%d1+{OUTPUT}], %f1; mov.f32 %f2, 0f3F800000;
-        red.global.add.v4.f32 [%d1+{OUTPUT}], {{%f2, %f2, %f2, %f2}};"""),
     "a number cut to a byte": ("s32", f"""
         ld.global.u32 %r2, [%d1]; add.s32 %r2, %r2, 0; cvt.s32.s8 %r3, %r2; st.global.u32 [%d1+{OUTPUT}], %r3;"""),
     "a number stored as a byte": ("s32", f"""

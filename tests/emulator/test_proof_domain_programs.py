@@ -203,3 +203,30 @@ def test_additions_in_memory_sum_the_elements_of_all_threads() -> None:
     wanted = modulo(sum(each.residues[prime] for each in elements_of(made)[:32]) + 32 for prime in range(2))
     assert made.reasons == []
     assert made.residues(0) == wanted
+
+
+VECTORS = {
+    "pairs of float16": ("f16", f"ld.global.b32 %r2, [%d2]; red.global.add.noftz.f16x2 [%d1+{OUTPUT}], %r2;", 2),
+    "pairs of bfloat16": ("bf16", f"ld.global.b32 %r2, [%d2]; red.global.add.noftz.bf16x2 [%d1+{OUTPUT}], %r2;", 2),
+    "one float16": ("f16", f"ld.global.b16 %h1, [%d2]; red.global.add.noftz.f16 [%d1+{OUTPUT}], %h1;", 1),
+    "vectors of float32": (
+        "f32",
+        f"ld.global.f32 %f1, [%d2]; mov.f32 %f2, 0f00000000;"
+        f"red.global.add.v4.f32 [%d1+{OUTPUT}], {{%f1, %f2, %f1, %f1}};",
+        4,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_additions_of_vectors_in_memory_are_those_of_their_elements(name: str) -> None:
+    kind, body, count = VECTORS[name]
+    made = proved(body, kind, kind, count, block=32)
+    given, step = elements_of(made), 1 if kind == "f32" else 2
+    assert made.reasons == []
+    for number in range(count):
+        first = number if step == 2 else 0
+        terms = [] if (kind, number) == ("f32", 1) else given[first : 32 * step : step]
+        wanted = modulo(sum(each.residues[prime] for each in terms) for prime in range(2))
+        assert made.residues(number) == wanted
+    assert made.made.error.max() > 31 * {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}[kind]

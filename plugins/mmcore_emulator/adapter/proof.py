@@ -30,6 +30,7 @@ from mmcore_emulator.proof.domain import FieldDomain
 from mmcore_emulator.proof.field import Residues
 from mmcore_emulator.proof.splits import bounds
 from mmcore_emulator.proof.table import TooManyElements
+from mmcore_emulator.proof.tokens import MOST_ELEMENTS
 from mmcore_emulator.proof.values import Elements, Reason
 from mmcore_emulator.ptx.instructions import Instruction
 
@@ -53,7 +54,7 @@ class Proof:
         launched: the launches.
         outcome: "proved", "not proved" or "wrong".
         reasons: the reasons why it is not proved, each with its line.
-        bound: a bound of |C − A·B| relative to |A|·|B|; None if it is unknown.
+        bound: a bound of |C − A·B| relative to |A|·|B|, for the path taken; None if it is unknown.
         tolerance: the error that verification allows, relative to |A|·|B|.
         wrong: the number of elements that are another polynomial.
         first: row and column of the first of them.
@@ -131,7 +132,10 @@ def _proof(loaded: LoadedKernel, device: Device, seed: int, domain: FieldDomain)
     try:
         violations = _run(loaded, domain, given)
     except TooManyElements:
-        raise MmcoreError("the product has too many intermediate values for a proof; try a smaller size") from None
+        raise MmcoreError(
+            f"the proof has more than {MOST_ELEMENTS:,} elements of matrices and intermediate values, its limit; "
+            "try a smaller size"
+        ) from None
     made = _elements_of_c(loaded, domain)
     wanted = product_of(problem, given)
     opaque = np.broadcast_to(made.opaque, wanted[0].shape)
@@ -154,7 +158,7 @@ def _proof(loaded: LoadedKernel, device: Device, seed: int, domain: FieldDomain)
         return replace(proof, outcome=WRONG, wrong=int(wrong.sum()), first=(row, column), difference=text)
     reasons += _opaque(domain, opaque)
     magnitude = product_of(replace(problem, alpha=abs(problem.alpha), beta=abs(problem.beta)), given)
-    largest = float(np.max(bounds(made, magnitude)))
+    largest = math.nan if wrong.any() or opaque.any() else float(np.max(bounds(made, magnitude)))
     bound = None if math.isnan(largest) else largest
     if not reasons and (excess := _excess(bound, proof.tolerance, kernel.algorithm)):
         reasons.append(_violation(Reason("rounding", excess, _coarsest(domain, proof.tolerance))))

@@ -45,8 +45,8 @@ def prove(kernel: KernelReference, device: str, as_json: bool, **options: object
 
 def report(proof: Proof, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
     """Return the launches, the reasons with their source lines, and the result; ``auto``: mmcore chose the device."""
-    bound = "unknown" if proof.bound is None else f"|C - A·B| <= {proof.bound:.3g}·|A|·|B|"
-    facts = [*proof.launched.facts(auto), ("error", "" if proof.outcome == WRONG else bound)]
+    bound = "" if proof.bound is None else f"|C - A·B| <= {proof.bound:.3g}·|A|·|B|"
+    facts = [*proof.launched.facts(auto), ("error", bound)]
     lines = [line for reason in proof.reasons for line in _lines(reason, kernel)]
     answer = Text(proof.outcome.upper(), _STYLES[proof.outcome])
     return [f"{kernel.name}: {kernel.title}\n", fields(facts), "", *lines, *proof.sentences, answer]

@@ -67,6 +67,7 @@ class MemoryAccess:
     kind: str
     space: str  # the memory, as in :meth:`~mmcore_emulator.machine.memory.address_spaces.AddressSpaces.load`
     dtype: DType  # type of the elements
+    type: str = ""  # their PTX type, of an addition
 
 
 @dataclass(frozen=True)
