@@ -32,6 +32,10 @@ NOTHING = {
         atom.global.add.u32 %r2, [%d1], 0; st.global.u32 [%d1+{OUTPUT}], %r2;"""),
     "an element changed by an atomic": ("f32", f"""
         ld.global.f32 %f1, [%d1]; st.global.f32 [%d1+{OUTPUT}], %f1; red.global.max.s32 [%d1+{OUTPUT}], 7;"""),
+    "a maximum in bulk": ("s32", f"""
+        .shared .align 16 .b8 s[16]; mov.u32 %r3, s; ld.global.u32 %r2, [%d1]; st.shared.u32 [%r3], %r2;
+        cp.reduce.async.bulk.global.shared::cta.bulk_group.max.s32 [%d1+{OUTPUT}], [%r3], 16;
+        cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"""),
     "a number cut to a byte": ("s32", f"""
         ld.global.u32 %r2, [%d1]; add.s32 %r2, %r2, 0; cvt.s32.s8 %r3, %r2; st.global.u32 [%d1+{OUTPUT}], %r3;"""),
     "a number stored as a byte": ("s32", f"""

@@ -230,3 +230,23 @@ def test_additions_of_vectors_in_memory_are_those_of_their_elements(name: str) -
         wanted = modulo(sum(each.residues[prime] for each in terms) for prime in range(2))
         assert made.residues(number) == wanted
     assert made.made.error.max() > 31 * {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}[kind]
+
+
+@pytest.mark.parametrize("kind", ["f32", "f16", "bf16", "s32"])
+def test_additions_in_bulk_are_those_of_their_elements(kind: str) -> None:
+    noftz = "noftz." if kind in ("f16", "bf16") else ""
+    add = f"cp.reduce.async.bulk.global.shared::cta.bulk_group.add.{noftz}{kind} [%d1+{OUTPUT}], [%r3], 32;"
+    body = f"""
+        mov.u32 %r3, s; shl.b32 %r4, %r1, 2; add.u32 %r4, %r4, %r3; ld.global.b32 %r2, [%d2];
+        st.shared.b32 [%r4], %r2; fence.proxy.async.shared::cta; bar.sync 0; setp.ne.u32 %p1, %r1, 0; @%p1 ret;
+        {add} add.u32 %r3, %r3, 32; {add} {add}
+        cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"""
+    size = 4 if kind in ("f32", "s32") else 2
+    made = proved(body, kind, kind, 32 // size, block=16, module=".shared .align 128 .b8 s[64];")
+    given = elements_of(made)
+    assert made.reasons == []
+    for number in range(32 // size):
+        one, other = given[number], given[32 // size + number]
+        wanted = modulo(one.residues[prime] + 2 * other.residues[prime] for prime in range(2))
+        assert made.residues(number) == wanted
+    assert (made.made.error.max() > 0) == (kind != "s32")

@@ -18,7 +18,9 @@ def outcomes(document: Any) -> Iterator[list[str]]:
     right = [row for row in document["kernels"] if row["expected"] == "right"]
     wrong = [row for row in document["kernels"] if row["expected"] != "right"]
     groups = {name: [row for row in right if _group(row) == name] for name in ("lectures", "ladder", "other languages")}
-    by_repository = grouped([row | {"repository": _group(row)} for row in right if _group(row) not in groups], "repository")
+    by_repository = grouped(
+        [row | {"repository": _group(row)} for row in right if _group(row) not in groups], "repository"
+    )
     for name, rows in [*groups.items(), *sorted(by_repository.items()), ("all", right), ("wrong kernels", wrong)]:
         counts = Counter(row["outcome"] for row in rows)
         yield [name, str(len(rows)), *(str(counts[each]) for each in (PROVED, NOT_PROVED, WRONG, _NOT_RUN))]
@@ -37,8 +39,8 @@ def unproved(document: Any) -> Iterator[list[str]]:
     by_reasons: dict[tuple[str, ...], list[Row]] = {}
     for row in document["kernels"]:
         if row["outcome"] != PROVED:
-            reasons = tuple(dict.fromkeys(_short(each) for each in row["reasons"])) or ("the sum is another one",)
-            by_reasons.setdefault((row["outcome"], *reasons), []).append(row)
+            found = dict.fromkeys(_short(each) for each in row["reasons"] or ["the sum is another one"])
+            by_reasons.setdefault((row["outcome"], *found), []).append(row)
     for (outcome, *reasons), rows in sorted(by_reasons.items()):
         names = ", ".join(f"`{row['kernel']}`" for row in rows)
         yield [names, outcome, "; ".join(reasons).replace("|", "\\|")]

@@ -28,7 +28,7 @@ from mmcore_emulator.numerics.types import Integers, Values
 from mmcore_emulator.proof import field
 from mmcore_emulator.proof.domain import FieldDomain
 from mmcore_emulator.proof.field import Residues
-from mmcore_emulator.proof.splits import bounds
+from mmcore_emulator.proof.splits import Symbols, bounds
 from mmcore_emulator.proof.table import TooManyElements
 from mmcore_emulator.proof.tokens import MOST_ELEMENTS
 from mmcore_emulator.proof.values import Elements, Reason
@@ -116,11 +116,11 @@ def prove_loaded(loaded: LoadedKernel, device: Device, seed: int = 0) -> Proof:
     Raises:
         MmcoreError: the kernel has too many intermediate values for a proof at this size.
     """
-    capability, rng = device.properties.compute_capability, np.random.default_rng(seed)
+    capability, rng = device.properties.compute_capability, np.random.default_rng([seed, 1])
     domain = FieldDomain(capability)
     made = _proof(loaded, device, seed, domain)
     if made.outcome == NOT_PROVED and domain.table.narrows:
-        made = _proof(loaded, device, seed, FieldDomain(capability, rng.spawn(1)[0]))
+        made = _proof(loaded, device, seed, FieldDomain(capability, Symbols(rng)))
     return made
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mmcore_emulator.proof.domain import FieldDomain
 
 ADDRESS = "uses an address, or a lane, that depends on a value of a matrix"
-_UNITS = {"f32": 2.0**-24, "f64": 2.0**-53, "f16": 2.0**-11, "bf16": 2.0**-8}
+UNITS = {"f32": 2.0**-24, "f64": 2.0**-53, "f16": 2.0**-11, "bf16": 2.0**-8}
 
 
 def accumulated(
@@ -83,7 +83,7 @@ def _added(
     lanes = machine.batch.spread(mask)
     keys = np.broadcast_to(_places(execution, access.space, address), lanes.shape)[lanes]
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    made = _sum(_of_lanes(old, lanes), _of_lanes(new, lanes), first, group, _UNITS.get(kind, 0.0), kind)
+    made = _sum(_of_lanes(old, lanes), _of_lanes(new, lanes), first, group, UNITS.get(kind, 0.0), kind)
     tokens = domain.table.bytes_of(made)
     one_each = np.zeros(lanes.size, np.bool_)
     one_each[np.flatnonzero(lanes)[first]] = True

@@ -16,9 +16,11 @@ from mmcore_emulator.numerics.types import NUMPY, DType, Values
 from mmcore_emulator.proof import polynomials
 from mmcore_emulator.proof.accumulation import ADDRESS, accumulated, changed
 from mmcore_emulator.proof.bits import moved_bits
+from mmcore_emulator.proof.bulk_sums import added_in_bulk, has_sums
 from mmcore_emulator.proof.kinds import is_integer
 from mmcore_emulator.proof.planes import TokenMemory
 from mmcore_emulator.proof.products import multiplied
+from mmcore_emulator.proof.splits import Symbols
 from mmcore_emulator.proof.table import Table
 from mmcore_emulator.proof.tokens import PLANES
 from mmcore_emulator.proof.values import Bytes, Elements, Parts, Shadow, chosen
@@ -40,7 +42,7 @@ class FieldDomain:
         roundings: the first instruction that rounds an element, by the bound of its relative error.
     """
 
-    def __init__(self, capability: Capability, symbols: np.random.Generator | None = None) -> None:
+    def __init__(self, capability: Capability, symbols: Symbols | None = None) -> None:
         self.capability = capability
         self.table = Table(symbols)
         self.memory = TokenMemory()
@@ -130,6 +132,8 @@ class FieldDomain:
             return partial(multiplied, self, semantics.product)
         if semantics.adds is not None:
             return partial(accumulated, self, semantics)
+        if semantics.reduces is not None and has_sums(semantics.reduces):
+            return partial(added_in_bulk, self, semantics.reduces)
         if semantics.changes is not None:
             return partial(changed, self, semantics)
         return self._opaque

@@ -132,7 +132,7 @@ def _computed(
     if unit and semantics.algebra == "copy" and not is_integer(kinds[0]):
         table.narrows |= bool(is_exact(operands[0]).any())
         if table.symbols:
-            return replace(narrowed(operands[0], semantics.unit, table.symbols), kind=result)
+            return replace(narrowed(operands[0], semantics.unit, table.symbols, at.mnemonic), kind=result)
     if unit and semantics.algebra == "mul" and table.symbols:
         scales = [_is_scale(table, *each) for each in zip(shadows, values, kinds, strict=True)]
         unit = np.where(scales[0] | scales[1], 0.0, unit)

@@ -10,7 +10,7 @@ from mmcore_emulator.numerics.types import DType, Flags, Values
 from mmcore_emulator.proof import field as residues_of
 from mmcore_emulator.proof.field import Residues, of_numbers
 from mmcore_emulator.proof.kinds import BYTES, NUMBER, SIGNED, as_numbers, is_integer, readable_as, same_number
-from mmcore_emulator.proof.splits import is_exact, narrowed
+from mmcore_emulator.proof.splits import Symbols, is_exact, narrowed
 from mmcore_emulator.proof.tokens import MOST_ELEMENTS, PLANES, elements_at, tokens_of
 from mmcore_emulator.proof.values import Bytes, Elements, Parts, Reason, Shadow, chosen
 from mmcore_emulator.ptx.instructions import Instruction
@@ -24,11 +24,11 @@ class Table:
     """The elements that bytes hold, by number, and the reasons why elements are opaque.
 
     Attributes:
-        symbols: draws an indeterminate for each rounding of an exact element by a conversion; None for none.
+        symbols: the indeterminates of roundings of exact elements by conversions; None for none.
         narrows: true if a conversion has rounded an exact element.
     """
 
-    def __init__(self, symbols: np.random.Generator | None = None) -> None:
+    def __init__(self, symbols: Symbols | None = None) -> None:
         self.symbols = symbols
         self.narrows = False
         self.reasons: list[Reason] = [Reason("", "")]
@@ -129,7 +129,7 @@ class Table:
         """Return float32 elements after a tensor core has cut off their lowest 13 bits."""
         self.narrows |= bool(is_exact(elements).any())
         if self.symbols:
-            return narrowed(elements, _CUT, self.symbols)
+            return narrowed(elements, _CUT, self.symbols, "cut to tf32")
         return replace(elements, error=elements.error + _CUT + elements.error * _CUT)
 
     def _extended(self, planes: tuple[Values, ...], numbers: Values, whole: Flags) -> tuple[Values, Flags]:
