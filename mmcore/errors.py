@@ -6,6 +6,7 @@ The command line prints that sentence on stderr and exits with 2; Python callers
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,13 @@ _STANDARD = Path(os.__file__).parent
 
 
 class MmcoreError(Exception):
-    """Base of everything mmcore raises on purpose."""
+    """Base of everything mmcore raises on purpose.
+
+    Attributes:
+        options: options that would make the command run, as they are typed; each entry is one way.
+    """
+
+    options: tuple[str, ...] = ()
 
 
 class InvalidProblem(MmcoreError):
@@ -32,6 +39,14 @@ class InvalidConfig(MmcoreError):
 
 class InvalidKernel(MmcoreError):
     """A plugin's declaration of a kernel contradicts itself or names something that does not exist."""
+
+
+class LacksOption(InvalidKernel):
+    """A file does not contain something that an option gives."""
+
+    def __init__(self, text: str, *options: str) -> None:
+        super().__init__(text)
+        self.options = options
 
 
 class UnknownName(MmcoreError):
@@ -56,6 +71,7 @@ class ConstraintViolation(MmcoreError):
     def __init__(self, kernel: str, reasons: Sequence[str]) -> None:
         self.kernel = kernel
         self.reasons = tuple(reasons)
+        self.options = tuple(re.findall(r"--size \d+x\d+x\d+", " ".join(reasons))[:1])  # a size that is allowed
         super().__init__(f"{kernel}: {'; '.join(self.reasons)}")
 
 

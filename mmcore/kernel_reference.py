@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from mmcore.devices.violations import Violation
 from mmcore.kernel.declaration import Kernel
 
 KernelReference: TypeAlias = str | Mapping[str, Any]
@@ -19,12 +20,14 @@ class FileKernel(NamedTuple):
         reference: the reference with which cells name it.
         words: its path and options, as words of a command line.
         inferred: the facts that were inferred from the file, as a text for the user.
+        bugs: the bugs of the file's host code, which are warnings about the kernel.
     """
 
     kernel: Kernel
     reference: Mapping[str, Any]
     words: tuple[str, ...]
     inferred: str
+    bugs: tuple[Violation, ...] = ()
 
 
 def is_file(reference: KernelReference) -> bool:

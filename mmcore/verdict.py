@@ -54,8 +54,11 @@ def places(not_executed: Sequence[Mapping[str, Any]]) -> str:
 def judged(result: Result, kernel: Kernel, extent: str) -> Result:
     """Return a result with the findings of all plugins, to one of the :data:`EXTENTS`.
 
-    A result with violations has no times.
+    The bugs of a file's host code are warnings. A result with violations has no times.
     """
+    file = registry().files.get(result.kernel)
+    if file is not None:
+        result = replace(result, warnings=(*result.warnings, *map(str, file.bugs)))
     if result.violations:
         return result
     several = registry().answers("mmcore_findings", instance_of(Findings), result=result, kernel=kernel, extent=extent)

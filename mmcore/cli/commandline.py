@@ -6,8 +6,9 @@ import contextlib
 import errno
 import io
 import os
+import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import click
@@ -63,7 +64,7 @@ class CommandLine(click.Group):
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # × and ³ must not stop a terminal that cannot show them
         with keep_stdout_for_json() if "--json" in words else contextlib.nullcontext():
-            status, sentence = _outcome(lambda: self._run(words, prog_name, extra))
+            status, sentence = _outcome(words, lambda: self._run(words, prog_name, extra))
         if sentence is not None:
             say(sentence)
         finish(sys.stdout)
@@ -76,8 +77,11 @@ class CommandLine(click.Group):
             return self.invoke(context)
 
 
-def _outcome(run: Callable[[], Any]) -> tuple[int, str | None]:
-    """Return the exit status of a command, and the sentence to write where it could not run."""
+def _outcome(words: Sequence[str], run: Callable[[], Any]) -> tuple[int, str | None]:
+    """Return the exit status of a command, and the sentence to write where it could not run.
+
+    Commands that would run, of these ``words`` and an option, follow the sentence.
+    """
     try:
         status = run()
         print(end="", flush=True)  # what cannot be written is an error of the command
@@ -92,7 +96,8 @@ def _outcome(run: Callable[[], Any]) -> tuple[int, str | None]:
     except click.ClickException as error:
         return 2, f"Error: {error.format_message()}"
     except MmcoreError as error:
-        return 2, f"Error: {error}{'; --timeout sets the limit' if isinstance(error, TimeLimit) else ''}"
+        commands = "".join(f"\n  mmcore {shlex.join(words)} {option}" for option in error.options)
+        return 2, f"Error: {error}{'; --timeout sets the limit' if isinstance(error, TimeLimit) else ''}{commands}"
     except Exception as error:
         if sys.flags.dev_mode:
             raise

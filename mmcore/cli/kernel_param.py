@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 from mmcore.kernel_reference import KernelReference, is_file
 from mmcore.messages import say
@@ -19,10 +20,15 @@ _LAUNCH = ("block", "configs")  # options of the launch, from which a file's lau
 class KernelParam(click.ParamType):  # type: ignore[type-arg]
     """A registered kernel's name, or a file's path, which becomes a reference with the facts that options give.
 
-    The facts that are inferred from the file are written to stderr.
+    The facts that are inferred from the file are written to stderr, unless the command has ``--quiet``.
     """
 
     name = "kernel"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the names of kernels that begin with a word; without any, let the shell complete a path."""
+        names = [CompletionItem(name) for name in registry().kernels if name.startswith(incomplete)]
+        return names or [CompletionItem(incomplete, type="file")]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> KernelReference:
         """Return the reference of a kernel. Raises MmcoreError if the file cannot be read as one."""
@@ -34,7 +40,9 @@ class KernelParam(click.ParamType):  # type: ignore[type-arg]
             return value
         launch = {name: ctx.params[name] for name in _LAUNCH if _is_given(ctx, name)}
         facts = {"file": value, **ctx.meta.get(_FACTS, {}), **launch}
-        say(registry().files[registry().kernel(facts).name].inferred)
+        inferred = registry().files[registry().kernel(facts).name].inferred
+        if not ctx.params.get("quiet"):
+            say(inferred)
         return facts
 
 

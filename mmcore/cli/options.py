@@ -90,7 +90,14 @@ def launch_options(usual: int) -> _Option:
 
 def device_option(usual: str = "auto, NAME or NAME:INDEX; mmcore doctor lists the names.") -> _Option:
     """Return the option ``--device``."""
-    return click.option("--device", default="auto", metavar="D", show_default=True, help=usual)
+    return click.option(
+        "--device", default="auto", metavar="D", show_default=True, help=usual, shell_complete=complete_device
+    )
+
+
+def complete_device(context: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of devices that begin with a word."""
+    return [name for name in ("auto", *registry().providers) if name.startswith(incomplete)]
 
 
 def timeout_option(what: str) -> _Option:

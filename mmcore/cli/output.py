@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+# Eager, because a file that is quietly read prints no inferred values.
+quiet_option = click.option(
+    "-q", "--quiet", is_flag=True, is_eager=True, help="Print the answer alone, and what is wrong."
+)
 _MOST_LAUNCHES = 8
 _redirected = contextlib.ExitStack()
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import fnmatch
+import shutil
+import textwrap
 from typing import Any
 
 import click
 
-from mmcore.cli.output import json_option, loaded_registry, on_terminal, render, write, write_json
+from mmcore.cli.output import json_option, loaded_registry, on_terminal, write, write_json
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import dtype_named
+from mmcore.messages import visible
 from mmcore.plugin_table import Registered
 
 
@@ -23,7 +26,8 @@ from mmcore.plugin_table import Registered
 def list_kernels(patterns: tuple[str, ...], quiet: bool, as_json: bool, **filters: str | None) -> int:
     """List the kernels: what each does and what it needs.
 
-    PATTERN is a name, the first part of one (upc), or a pattern with * and ?.
+    PATTERN is a name, the first part of one (upc), or a pattern with * and ?. On a terminal each kernel has one line,
+    and without a pattern each family.
     """
     registered = loaded_registry().kernels
     kernels = _select([each.item for each in registered.values()], patterns, **filters)
@@ -32,7 +36,8 @@ def list_kernels(patterns: tuple[str, ...], quiet: bool, as_json: bool, **filter
     elif quiet:
         write("\n".join(kernel.name for kernel in kernels))
     elif on_terminal():
-        _render(kernels)
+        folded = not patterns and not any(filters.values())
+        _page(terminal_lines(kernels, folded=folded, width=shutil.get_terminal_size().columns))
     else:
         write(_rows(kernels))
     return 0
@@ -111,15 +116,39 @@ def _rows(kernels: list[Kernel]) -> str:
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
-def _render(kernels: list[Kernel]) -> None:
-    """Render the kernels for a terminal, with operation, configs and needs below the title."""
-    from rich.table import Table
+def _page(lines: list[str]) -> None:
+    """Write lines to a terminal, with a pager if they are more than its rows."""
+    text = visible("\n".join(lines))
+    if len(lines) < shutil.get_terminal_size().lines:
+        write(text)
+    else:
+        click.echo_via_pager(text)
 
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True, style="bold")
-    table.add_column()
-    for name, title, operation, blocks, needs in map(_cells, kernels):
-        table.add_row(name, title)
-        table.add_row("", f"{operation} in blocks of {blocks}")
-        table.add_row("", f"needs: {needs or 'nothing'}", style="dim")
-    render(table)
+
+def terminal_lines(kernels: list[Kernel], *, folded: bool, width: int) -> list[str]:
+    """Return a line for each kernel, or for each family if ``folded``, none longer than ``width``."""
+    families: dict[str, list[Kernel]] = {}
+    for kernel in kernels:
+        families.setdefault(_family(kernel), []).append(kernel)
+    rows = [_folded(family, members) for family, members in families.items()]
+    hint = "mmcore list-kernels FAMILY lists its kernels; mmcore show KERNEL describes one."
+    if not folded:
+        rows = [(kernel.name, "[known bugs] " * bool(kernel.known_bugs) + kernel.title) for kernel in kernels]
+        hint = "mmcore show KERNEL describes one."
+    names = max(len(name) for name, _ in rows)
+    shortened = [(name, _shortened(text, width - names - 2)) for name, text in rows]
+    return [*(f"{name:{names}}  {text}".rstrip() for name, text in shortened), "", *textwrap.wrap(hint, width)]
+
+
+def _folded(family: str, kernels: list[Kernel]) -> tuple[str, str]:
+    """Return the name of a family, and its number of kernels, their types and origin."""
+    first, count = kernels[0], f"{len(kernels):3}"
+    types = " ".join(dict.fromkeys(each.dtype.replace("float", "f") for each in kernels))
+    return family, f"{count} in {types}: {first.reference or first.title}"
+
+
+def _shortened(text: str, width: int) -> str:
+    """Return a text that ends with … after its last whole word if it is longer than ``width``."""
+    if len(text) <= width:
+        return text
+    return f"{text[: width - 1].rpartition(' ')[0].rstrip()} …"

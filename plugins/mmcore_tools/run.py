@@ -10,7 +10,16 @@ import click
 from mmcore.cell import INPUTS, LIBRARY, WAYS, brief_timings
 from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, sized, timeout_option
-from mmcore.cli.output import fields, in_turn, json_option, loaded_registry, parameters, render, write_json
+from mmcore.cli.output import (
+    fields,
+    in_turn,
+    json_option,
+    loaded_registry,
+    parameters,
+    quiet_option,
+    render,
+    write_json,
+)
 from mmcore.cli.source_quote import quoted
 from mmcore.executor import measure_cell
 from mmcore.executor.choose_device import chosen
@@ -40,7 +49,7 @@ _UNTIMED_SIZE = 128
 @timeout_option("everything together")
 @click.option("--inputs", type=click.Choice(INPUTS), default="usual", help="Numbers of usual or of all exponents.")
 @click.option("--hazards/--no-hazards", default=True, help="Look for hazards, and at further sizes.", show_default=True)
-@click.option("-q", "--quiet", is_flag=True, help="Print the answer alone, and what is wrong.")
+@quiet_option
 @json_option
 def run(
     kernel: KernelReference,

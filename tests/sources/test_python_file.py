@@ -12,7 +12,7 @@ from mmcore.registry import registry
 from mmcore_sources.cuda_file.files import file_kernel
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from tests.command_line import mmcore as command
-from tests.tables import cases
+from tests.tables import cases, section_of
 
 
 @pytest.fixture(autouse=True)
@@ -28,22 +28,62 @@ def written(program: str) -> str:
     return "my.py"
 
 
-@cases(__file__, "programs", "case")
-def test_a_program_of_each_library_is_judged_at_its_own_lines(case: dict[str, Any]) -> None:
+def check_verdict(case: dict[str, Any]) -> None:
+    """Require the verdict on a program, the line of a fault, and warnings."""
     result = command("run", written(case["text"]), "--json", "--device", "emulator")
-    answer = json.loads(result.stdout)
     verdict, _, line = case["verdict"].partition(" ")
     assert result.exit_code == (verdict != "right"), result.output
-    found = {(each["kind"], str(each["line"])) for each in answer["violations"]}
-    assert not line or (verdict, line) in found, found
+    answer = json.loads(result.stdout)
+    faults = {(each["kind"], str(each["line"])) for each in answer["violations"]}
+    assert not line or (verdict, line) in faults, faults
     assert set(case.get("warnings", ())) <= set(answer["warnings"])
+
+
+def check_launch(case: dict[str, Any]) -> None:
+    """Require the block and the grid that are inferred from a program."""
+    kernel = file_kernel({"file": written(case["text"])}, {}).kernel
+    assert isinstance(kernel.launch, LaunchText)
+    assert (str(kernel.usual_configs[0].block), kernel.launch.grid) == tuple(case["launch"])
+
+
+@cases(__file__, "programs", "case")
+def test_a_program_of_each_library_is_judged_at_its_own_lines(case: dict[str, Any]) -> None:
+    check_verdict(case)
 
 
 @cases(__file__, "programs", "case")
 def test_launches_in_python_are_read(case: dict[str, Any]) -> None:
-    kernel = file_kernel({"file": written(case["text"])}, {}).kernel
-    assert isinstance(kernel.launch, LaunchText)
-    assert (str(kernel.usual_configs[0].block), kernel.launch.grid) == case["launch"]
+    check_launch(case)
+
+
+def notebook(cells: tuple[str, ...]) -> str:
+    """Write a notebook of code cells after a cell of text, and return its path."""
+    listed = [("markdown", "# Products"), *(("code", cell) for cell in cells)]
+    content = [{"cell_type": kind, "metadata": {}, "source": text.splitlines(keepends=True)} for kind, text in listed]
+    Path("my.ipynb").write_text(json.dumps({"cells": content, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    return "my.ipynb"
+
+
+@cases(__file__, "notebooks", "case")
+def test_a_notebook_is_judged_at_the_lines_of_its_cells(case: dict[str, Any]) -> None:
+    result = command("run", notebook(case["cells"]), "--json", "--device", "emulator")
+    verdict, _, place = case["verdict"].partition(" ")
+    assert result.exit_code == (verdict != "right"), result.output
+    found = {(each["kind"], f"{each['source']}:{each['line']}") for each in json.loads(result.stdout)["violations"]}
+    assert not place or (verdict, place) in found, found
+    assert all(note in " ".join(result.stderr.split()) for note in case["notes"]), result.stderr
+
+
+def test_a_notebook_has_one_name_however_often_it_is_read() -> None:
+    path = notebook(section_of(__file__, "notebooks")["a_cell_of_cuda"]["cells"])
+    names = [registry().kernel({"file": path}).name for _ in range(2)]
+    assert names == ["file.my"] * 2
+
+
+def test_a_file_that_is_no_notebook_is_refused() -> None:
+    Path("my.ipynb").write_text("[]")
+    result = command("run", "my.ipynb")
+    assert (result.exit_code, result.stderr) == (2, "Error: my.ipynb is not a notebook\n")
 
 
 @cases(__file__, "refusals", "program, reason")

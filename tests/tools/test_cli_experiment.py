@@ -188,6 +188,20 @@ def test_configs_are_asked_for_by_their_parameters(declare: Any, tmp_path: Path)
     assert json.loads(run(tmp_path, "--json").stdout)["cells"] == 3, "each in its own usual configs"
 
 
+@pytest.mark.parametrize(
+    ("options", "device", "quick"),
+    [((), "emulator", True), (("--full",), "emulator", False), ((), "timed", False), (("--quick",), "timed", True)],
+)
+def test_the_reduced_form_is_the_default_where_there_are_no_times(
+    options: tuple[str, ...], device: str, quick: bool, declare: Any, tmp_path: Path
+) -> None:
+    declare(sizes=(16,), quick_sizes=(8,), blocks=(8,))
+    ran = run(tmp_path, *options, device=device)
+    assert ("--full runs the whole experiment" in ran.output) is (not options and device == "emulator")
+    section = results(tmp_path, "acme-sizes-quick" if quick else "acme-sizes")["mmcore"]
+    assert (section["quick"], section["sizes"]) == (quick, [[8 if quick else 16] * 3])
+
+
 def test_kernels_take_turns_with_the_baseline_of_their_preset(declare: Any, tmp_path: Path) -> None:
     declare(sizes=(32,), blocks=(16,))
     run(tmp_path)

@@ -13,7 +13,7 @@ import pytest
 
 import mmcore as api
 from mmcore.registry import Registry
-from mmcore_tools.list_kernels import configs, typed_operation
+from mmcore_tools.list_kernels import configs, terminal_lines, typed_operation
 from tests.command_line import install, mmcore
 
 ENTRIES = {
@@ -134,19 +134,38 @@ def test_a_third_partys_kernel_is_listed_as_it_is_written(tmp_path: Path) -> Non
     assert row.split("  ") == ["acme.mixed", "[red]Mixed[/red] :smile:", "C=AB bf16→f32", "128×1 BM=64, 128×1 BM=128"]
 
 
-def test_on_a_terminal_the_rest_is_below_the_title(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(tmp_path, "acme", "acme.mixed", MIXED)
-    for module in ("mmcore_tools.list_kernels", "mmcore.cli.output"):
-        monkeypatch.setattr(f"{module}.on_terminal", lambda: True)
-    monkeypatch.setenv("COLUMNS", "40")
-    monkeypatch.setenv("TERM", "xterm")
-    lines = mmcore("list-kernels", "acme", site=tmp_path).stdout.splitlines()
-    assert [line.rstrip() for line in lines] == [
-        "acme.mixed  [red]Mixed[/red] :smile:",
-        "            C=AB bf16→f32 in blocks of",
-        "            128×1 BM=64, 128×1 BM=128",
-        "            needs: nothing",
-    ]
+def test_on_a_terminal_each_kernel_has_one_line_cut_between_words() -> None:
+    kernels = [*api.kernels().values()]
+    *lines, _, hint = terminal_lines(kernels, folded=False, width=80)
+    assert [line.split()[0] for line in lines] == [kernel.name for kernel in kernels]
+    assert max(map(len, lines)) <= 80
+    for line, kernel in zip(lines, kernels, strict=True):
+        shown = line.removeprefix(kernel.name).strip().removeprefix("[known bugs] ").removesuffix(" …")
+        assert [*kernel.title.split()][: len(shown.split())] == shown.split()
+        assert line.endswith(" …") is (shown != kernel.title)
+        assert ("[known bugs]" in line) is bool(kernel.known_bugs)
+    assert hint == "mmcore show KERNEL describes one."
+
+
+def test_on_a_terminal_families_are_folded_unless_one_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmcore_tools.list_kernels.on_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    folded = mmcore("list-kernels").stdout.splitlines()
+    assert "upc         5 in f32: UPC Barcelona, Tarjetas Gráficas y Aceleradores, CUDA – …" in folded
+    assert max(map(len, folded)) <= 80
+    assert [line.split()[0] for line in folded[:3]] == ["cublas", "cutedsl", "hpsee"]
+    assert mmcore("list-kernels", "upc").stdout.startswith("upc.kernel00 ")
+    assert mmcore("list-kernels", "--dtype", "f64").stdout.startswith("cublas.float64 ")
+
+
+def test_a_pager_shows_what_is_longer_than_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    paged: list[str] = []
+    monkeypatch.setattr("mmcore_tools.list_kernels.on_terminal", lambda: True)
+    monkeypatch.setattr("click.echo_via_pager", paged.append)
+    monkeypatch.setenv("LINES", "24")
+    assert mmcore("list-kernels", "upc").stdout
+    assert (mmcore("list-kernels", "ladder").stdout, len(paged)) == ("", 1)
+    assert paged[0].count("\n") > 50
 
 
 @pytest.mark.parametrize("option", [[], ["--json"]], ids=str)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from mmcore_cuda.cuda_source.accessors import without_accessors
 from mmcore_cuda.cuda_source.tokens import without_comments
 from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, walk
 
@@ -56,6 +58,11 @@ class Function:
     @property
     def word(self) -> str:
         return self.name.rpartition("::")[2]
+
+    def with_types(self, types: Mapping[str, str]) -> Function:
+        """Return the instance of a template whose type parameters stand for ``types``."""
+        parameters = (replace(each, type=types.get(each.type, each.type)) for each in self.parameters)
+        return replace(self, parameters=tuple(parameters))
 
 
 @dataclass(frozen=True)
@@ -119,7 +126,7 @@ def read_program(text: str) -> Program:
     structures: dict[str, tuple[Parameter, ...]] = {}
     error_line, cooperative = 0, False
     declared = set[str]()
-    for node in walk(parse(text.encode())):
+    for node in walk(parse(without_accessors(text.encode()))):
         declared |= set(map(text_of, _declared(node)))
         if not error_line and (node.is_missing or node.type == "ERROR"):
             error_line = node.start_point.row + 1
@@ -136,6 +143,8 @@ def read_program(text: str) -> Program:
                 macros.setdefault(macro.name, macro)
             case "declaration" if _is_const(node) and _scope(node).type == "translation_unit":
                 constants |= dict(initializers(node))
+            case "field_declaration" if _is_const(node) and (value := node.child_by_field_name("default_value")):
+                constants.setdefault(text_of(node.children_by_field_name("declarator")[0]), value)
             case "enumerator" if (value := node.child_by_field_name("value")) is not None:
                 constants.setdefault(text_of(node.children[0]), value)
             case "struct_specifier" if members := _members(node):
@@ -185,7 +194,7 @@ def _function(node: Node) -> Function | None:
     bounds = next((child.named_children for child in node.children if child.type == "launch_bounds"), [])
     return Function(
         "::".join(reversed(names)),
-        tuple(map(_parameter, template.named_children)) if template is not None else (),
+        tuple(map(_parameter, _without_comments(template))) if template is not None else (),
         tuple(_parameter(each) for each in parameters.named_children if each.type.endswith("parameter_declaration")),
         body,
         text_of(bounds[0]) if bounds else "",
@@ -256,11 +265,16 @@ def _launch(node: Node) -> HostLaunch:
     template: tuple[str, ...] = ()
     name = "" if called is None else text_of(called)
     if called is not None and (listed := called.child_by_field_name("arguments")) is not None:
-        template = tuple(map(text_of, listed.named_children))
-        name = name.partition("<")[0]
+        template = tuple(map(text_of, _without_comments(listed)))
+        name = name.partition("<")[0].strip()
     geometry = next(child for child in node.children if child.type == "kernel_call_syntax")
-    passed = () if arguments is None else tuple(each for each in arguments.named_children if each.type != "comment")
-    return HostLaunch(name, template, tuple(geometry.named_children), passed, node.start_point.row + 1, _scope(node))
+    passed = () if arguments is None else tuple(_without_comments(arguments))
+    extents = tuple(_without_comments(geometry))
+    return HostLaunch(name, template, extents, passed, node.start_point.row + 1, _scope(node))
+
+
+def _without_comments(node: Node) -> list[Node]:
+    return [each for each in node.named_children if each.type != "comment"]
 
 
 def _macro(node: Node) -> Macro:

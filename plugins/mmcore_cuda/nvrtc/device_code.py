@@ -157,7 +157,7 @@ class DeviceHalfSearch:
         chosen: dict[tuple[int, int], tuple[Entity, Diagnostic]] = {}
         for error in errors:
             entity = source.entity(error.line, error.column)
-            if error.of_host and entity is not None and entity.declared_for_device:
+            if error.of_host and entity is not None and entity.head and entity.declared_for_device:
                 entity = source.entity_from_line(error.line, error.column)
             if entity is not None and (entity.begin, entity.end) not in chosen and self._is_host(entity, error):
                 chosen[entity.begin, entity.end] = entity, error

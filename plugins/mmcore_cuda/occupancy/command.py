@@ -12,6 +12,7 @@ from mmcore.cli.kernel_param import KernelParam, refuse_file_options
 from mmcore.cli.options import (
     USUAL_SIZE,
     block_option,
+    complete_device,
     config_option,
     number_type,
     problem_options,
@@ -43,7 +44,9 @@ def _capability(text: str) -> tuple[int, int]:
 @problem_options(USUAL_SIZE)
 @block_option
 @config_option
-@click.option("--device", metavar="D", help="auto, cuda, cuda:1, emulator, ...; auto by default.")
+@click.option(
+    "--device", metavar="D", help="auto, cuda, emulator, ...; auto by default.", shell_complete=complete_device
+)
 @click.option("--cc", type=_capability, metavar="X.Y", help=f"Compute capability, in place of a device: {_KNOWN}.")
 @click.option("--registers", type=number_type(0), metavar="R", help="Registers per thread, in place of a kernel's.")
 @click.option("--shared", type=number_type(0), metavar="S", help="Bytes of shared memory per block, likewise.")

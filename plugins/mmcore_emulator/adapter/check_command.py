@@ -12,7 +12,7 @@ from rich.text import Text
 from mmcore.cell import Cell
 from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.options import device_option, launch_options, requested_cell, sized, timeout_option
-from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
+from mmcore.cli.output import fields, json_option, loaded_registry, quiet_option, render, write_json
 from mmcore.cli.source_quote import quoted
 from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError
@@ -38,8 +38,9 @@ _NONE = Examination(())
 @device_option("auto: the emulator.")
 @timeout_option("everything together")
 @click.option("--with", "tool", metavar="TOOL", help="Check with another tool, on a GPU: compute-sanitizer.")
+@quiet_option
 @json_option
-def check(kernel: KernelReference, device: str, as_json: bool, tool: str | None, **options: object) -> int:
+def check(kernel: KernelReference, device: str, quiet: bool, as_json: bool, tool: str | None, **options: object) -> int:
     """Look for races, stray accesses and deadlocks.
 
     Without a size, products are also verified at the sizes that the kernel's code asks for.
@@ -49,6 +50,8 @@ def check(kernel: KernelReference, device: str, as_json: bool, tool: str | None,
     checker = checked if tool is None else _checker(registry, tool)
     cell = requested_cell(declaration, device, options, USUAL_SIZE)
     result = checker(cell)
+    if (file := registry.files.get(declaration.name)) is not None:
+        result = replace(result, warnings=(*result.warnings, *file.bugs))
     examination = _NONE
     if tool is None and not sized(options) and not result.violations and not cell.force:
         examination = examined(cell)
@@ -57,7 +60,8 @@ def check(kernel: KernelReference, device: str, as_json: bool, tool: str | None,
         further = {"sizes": examination.sizes, "not_executed": list(examination.not_executed)}
         write_json(result.to_json() | further)
     else:
-        render(*report(result, declaration, examination, auto=device == "auto"))
+        heading = [] if quiet else facts(result, declaration, examination, auto=device == "auto")
+        render(*heading, *answer(result, declaration, examination))
     return 1 if result.violations else 0
 
 
@@ -78,25 +82,22 @@ def _checker(registry: Registry, tool: str) -> Callable[[Cell], Check]:
     return checker
 
 
-def report(check: Check, kernel: Kernel, examination: Examination = _NONE, *, auto: bool) -> list[RenderableType]:
-    """Return the launches, the violations with their source lines, and the result in two words.
+def facts(check: Check, kernel: Kernel, examination: Examination, *, auto: bool) -> list[RenderableType]:
+    """Return the launches, and the further products that were run; ``auto`` says that mmcore chose the device."""
+    missing = places(examination.not_executed)
+    rows = [*check.launched.facts(auto), ("sizes", examination.text), ("not executed", missing)]
+    return [f"{kernel.name}: {kernel.title}\n", fields(rows), ""]
 
-    The examination has the further products that were run; ``auto`` says that mmcore chose the device.
-    """
+
+def answer(check: Check, kernel: Kernel, examination: Examination = _NONE) -> list[RenderableType]:
+    """Return the violations with their source lines, and the result in two words."""
     lines = [line for violation in check.violations for line in _lines(violation, kernel)]
     for warning in check.warnings:
         heading, *more = _lines(warning, kernel)
         lines += [f"warning: {heading}", *more]
     lines = lines or ["nothing found" if examination.tried else "no hazard found; mmcore run verifies the product"]
-    missing = places(examination.not_executed)
     result = Text("CHECK FAIL", "bold red") if check.violations else Text("CHECK PASS", "bold green")
-    return [
-        f"{kernel.name}: {kernel.title}\n",
-        fields([*check.launched.facts(auto), ("sizes", examination.text), ("not executed", missing)]),
-        "",
-        *lines,
-        result,
-    ]
+    return [*lines, result]
 
 
 def _lines(violation: Violation, kernel: Kernel) -> list[str]:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.options import device_option, launch_options, requested_cell, timeout_option
-from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
+from mmcore.cli.output import fields, json_option, loaded_registry, quiet_option, render, write_json
 from mmcore.cli.source_quote import quoted
 from mmcore.devices.violations import Violation
 from mmcore.kernel.declaration import Kernel
@@ -28,8 +28,9 @@ _STYLES = {PROVED: "bold green", WRONG: "bold red", NOT_PROVED: "bold yellow"}
 @launch_options(USUAL_SIZE)
 @device_option("auto: the emulator.")
 @timeout_option("everything together")
+@quiet_option
 @json_option
-def prove(kernel: KernelReference, device: str, as_json: bool, **options: object) -> int:
+def prove(kernel: KernelReference, device: str, quiet: bool, as_json: bool, **options: object) -> int:
     """Prove that C is the product, for all values.
 
     Exit status: 0 = proved, 1 = wrong, 2 = not proved, or could not run.
@@ -39,17 +40,22 @@ def prove(kernel: KernelReference, device: str, as_json: bool, **options: object
     if as_json:
         write_json(proof.to_json())
     else:
-        render(*report(proof, declaration, auto=device == "auto"))
+        heading = [] if quiet else facts(proof, declaration, auto=device == "auto")
+        render(*heading, *answer(proof, declaration))
     return _EXIT[proof.outcome]
 
 
-def report(proof: Proof, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
-    """Return the launches, the reasons with their source lines, and the result; ``auto``: mmcore chose the device."""
+def facts(proof: Proof, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
+    """Return the launches and the bound of the error; ``auto``: mmcore chose the device."""
     bound = "" if proof.bound is None else f"|C - A·B| <= {proof.bound:.3g}·|A|·|B|"
-    facts = [*proof.launched.facts(auto), ("error", bound)]
+    rows = [*proof.launched.facts(auto), ("error", bound)]
+    return [f"{kernel.name}: {kernel.title}\n", fields(rows), ""]
+
+
+def answer(proof: Proof, kernel: Kernel) -> list[RenderableType]:
+    """Return the reasons with their source lines, and the result."""
     lines = [line for reason in proof.reasons for line in _lines(reason, kernel)]
-    answer = Text(proof.outcome.upper(), _STYLES[proof.outcome])
-    return [f"{kernel.name}: {kernel.title}\n", fields(facts), "", *lines, *proof.sentences, answer]
+    return [*lines, *proof.sentences, Text(proof.outcome.upper(), _STYLES[proof.outcome])]
 
 
 def _lines(reason: Violation, kernel: Kernel) -> list[str]:

@@ -10,7 +10,9 @@ from typing import Any
 
 import click
 import pytest
+from click.shell_completion import CompletionItem
 
+from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.output import json_option, loaded_registry, write_json
 from mmcore.errors import MmcoreError
 from mmcore.messages import say, visible
@@ -64,6 +66,10 @@ class _Kernels:
         self.not_measured = {test: why for test, why in self.not_measured.items() if test not in measured}
 
 
+def _complete(context: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return KernelParam().shell_complete(context, param, incomplete)
+
+
 class _Bench(click.Command):
     """A command whose help ends with the options that pytest adds for it."""
 
@@ -75,7 +81,9 @@ class _Bench(click.Command):
 
 
 @click.command(cls=_Bench, context_settings={"ignore_unknown_options": True})
-@click.argument("words", metavar="[KERNEL]... [OPTION OF PYTEST]...", nargs=-1, type=click.UNPROCESSED)
+@click.argument(
+    "words", metavar="[KERNEL]... [OPTION OF PYTEST]...", nargs=-1, type=click.UNPROCESSED, shell_complete=_complete
+)
 @json_option
 def bench(words: tuple[str, ...], as_json: bool) -> int:
     """Verify and measure kernels as benchmarks of pytest-benchmark.

@@ -1,7 +1,8 @@
 """Kernels in .cu files that no package declares: ``mmcore run my.cu``.
 
 - ``inference`` declares a kernel from a file's text; ``files`` and ``options`` connect it with the command line.
-- ``syntax`` reports syntax errors first.
+- ``syntax`` reports the compiler's errors first.
+- ``host_bugs`` finds mistakes in the host code, which warnings report.
 - ``hints`` tries other readings of a wrong kernel, and ``findings`` the usual reading of a right one.
 - ``excluded_host_code`` lists the host code that was removed.
 - ``package`` writes the declaration as a module. ``revisions`` finds another version of a source.
@@ -41,7 +42,7 @@ def mmcore_file_options() -> Iterable[click.Option]:
 
 @hookimpl
 def mmcore_findings(result: Result) -> Findings | None:
-    """Return the verdict for the usual reading of a file, and what its host code lacks."""
+    """Return the verdict for the usual reading of a file."""
     if isinstance(result.cell.kernel, str):
         return None
     from mmcore_sources.cuda_file.findings import findings
@@ -75,5 +76,7 @@ def mmcore_hints(result: Result) -> Iterator[str]:
         yield in_a_line(registry().kernel(result.cell.kernel).source, result.excluded_host_code)
     if not isinstance(result.cell.kernel, str):
         from mmcore_sources.cuda_file.hints import hints
+        from mmcore_sources.cuda_file.host_bugs.unread_errors import note
 
+        yield from note(result)
         yield from hints(result)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,10 @@ from mmcore.files import read_text
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
 from mmcore_cuda.nvrtc.dependencies import dependencies
+from mmcore_sources.cuda_file.header_folders import header_folders
+from mmcore_sources.cuda_file.host_bugs.find import host_bugs
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
-from mmcore_sources.cuda_file.inference.notes import notes_table
+from mmcore_sources.cuda_file.inference.notes import Note, notes_table
 from mmcore_sources.cuda_file.options import normalised, words_of
 from mmcore_sources.cuda_file.syntax import refuse_errors, refuse_syntax_errors
 
@@ -36,7 +40,9 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
     words = (_shown(path), *words_of(reference))
     notes = {note.what: note.value for note in inferred.notes}
     named = {**reference, "file": str(path), "name": name, "inferred": notes}
-    return FileKernel(kernel, named, words, notes_table(path.name, inferred.notes))
+    given, of_cuda = normalised(reference), path.suffix not in PYTHON
+    bugs = host_bugs(path.name, kernel.source_text(), inferred, given) if of_cuda else ()
+    return FileKernel(kernel, named, words, notes_table(path.name, inferred.notes), bugs)
 
 
 def path_of(reference: Mapping[str, Any]) -> Path:
@@ -56,31 +62,38 @@ def inferred_of(reference: Mapping[str, Any]) -> Inferred:
     """Return the attributes inferred from a file and its options."""
     path = path_of(reference)
     given, text = normalised(reference), _text(path)
-    headers = {} if path.suffix in PYTHON else headers_of(path, text)
-    return _inferred(path, text, tuple(headers.items()), json.dumps(given, sort_keys=True))
+    python, options = path.suffix in PYTHON, (*given.get("options", ()),)
+    folders = () if python else header_folders(path, text, options)
+    options = (*options, *(f"-I{folder}" for folder in folders))
+    headers = {} if python else headers_of(path, text, options)
+    inferred = _inferred(path, text, tuple(headers.items()), json.dumps(given, sort_keys=True), options)
+    notes = (Note("headers in", os.path.relpath(each, path.parent), "of the same project", "none") for each in folders)
+    return replace(inferred, notes=(*inferred.notes, *notes), attributes={"include": folders, **inferred.attributes})
 
 
 @functools.lru_cache(maxsize=64)
-def _inferred(path: Path, text: str, headers: tuple[tuple[Path, str], ...], given: str) -> Inferred:
+def _inferred(
+    path: Path, text: str, headers: tuple[tuple[Path, str], ...], given: str, search: tuple[str, ...]
+) -> Inferred:
     options = {name: value for name, value in json.loads(given).items() if name != "name"}
     if path.suffix in PYTHON:
         from mmcore_sources.python_file.choice import inferred_from_python  # it infers from strings with this package
 
         return inferred_from_python(path, text, options)
-    refuse_syntax_errors(path, text, options)
+    refuse_syntax_errors(path, text, {**options, "options": search})
     try:
         return infer(path, text, options, [(each.name, content) for each, content in headers])
     except RecursionError:
         raise InvalidKernel(f"{_shown(path)} cannot be read: its expressions are nested too deeply") from None
     except InvalidKernel:
-        refuse_errors(path, text, options)
+        refuse_errors(path, text, {**options, "options": search})
         raise
 
 
-def headers_of(path: Path, text: str) -> dict[Path, str]:
+def headers_of(path: Path, text: str, options: Sequence[str] = ()) -> dict[Path, str]:
     """Return the texts of the headers that a file includes, directly or not, except CUDA's own."""
     texts: dict[Path, str] = {}
-    for each in map(Path, dependencies(path, text, ()) or ()):
+    for each in map(Path, dependencies(path, text, tuple(options)) or ()):
         with contextlib.suppress(OSError):
             texts[each] = read_text(each, "replace")
     return texts
@@ -111,6 +124,6 @@ def _name(path: Path, taken: Mapping[str, FileKernel]) -> str:
     words = ["".join(each if each.isalnum() and each.isascii() else "_" for each in part.lower())
              for part in (path.stem, *path.parent.parts[:0:-1])]  # fmt: skip
     words = [word.lstrip("_") or "kernel" for word in words]
-    others = {name for name, each in taken.items() if each.kernel.source != path}
+    others = {name for name, each in taken.items() if each.reference["file"] != str(path)}
     names = [".".join(["file", *reversed(words[:count])]) for count in range(1, len(words) + 1)]
     return next((name for name in names if name not in others), names[-1])

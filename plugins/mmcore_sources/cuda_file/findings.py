@@ -1,8 +1,7 @@
-"""Findings about a right product of a file's kernel: the usual reading of its source, and what its host code lacks."""
+"""Findings about a right product of a file's kernel: the outcome of the usual reading of its source."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from mmcore.devices.violations import Violation
@@ -10,12 +9,9 @@ from mmcore.kernel_reference import FileKernel
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore.verdict import Findings
-from mmcore_cuda.cuda_source.program import read_program
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.hints import measured, small_cell
 from mmcore_sources.cuda_file.inference.unusual import Unusual
-
-_SHARED_LIMIT = 48 << 10  # bytes of shared memory that a block may have without an attribute of its function
 
 
 def findings(result: Result) -> Findings | None:
@@ -23,10 +19,9 @@ def findings(result: Result) -> Findings | None:
     file = registry().files.get(result.kernel)
     if file is None or not result.verified:
         return None
-    violations, warnings = list[Violation](), list(_lacking(result, file))
+    violations, warnings = list[Violation](), list[str]()
     for each in inferred_of(file.reference).unusual if not result.cell.force else ():
         fault = _fault(result, file, each)
-        warnings += filter(None, [each.lacks])
         if fault and not each.evidence:
             meant = f"which nothing in {file.kernel.source.name} supports; {each.option} says that it is meant"
             violations.append(Violation("unusual-reading", f"right only if read as {each.reading}, {meant}; {fault}"))
@@ -44,16 +39,3 @@ def _fault(result: Result, file: FileKernel, unusual: Unusual) -> str:
         return ""
     why = next(iter(usual.failures()), "")
     return f"as {unusual.usual}, which is usual, it is wrong at {cell.m}×{cell.n}×{cell.k}: {why}"
-
-
-def _lacking(result: Result, file: FileKernel) -> Iterator[str]:
-    """Yield a sentence if the host code launches too much shared memory without an attribute that allows it."""
-    source = file.kernel.source_text()
-    launches = [each.line for each in read_program(source).launches]
-    raised = "MaxDynamicSharedMemorySize" in source or "MAX_DYNAMIC_SHARED_SIZE" in source
-    if result.shared_bytes > _SHARED_LIMIT and launches and not raised:
-        attribute = f"cudaFuncSetAttribute(…, cudaFuncAttributeMaxDynamicSharedMemorySize, {result.shared_bytes})"
-        yield (
-            f"line {launches[0]} launches {result.shared_bytes} bytes of shared memory per block, and the program does "
-            f"not raise the limit of {_SHARED_LIMIT}: {attribute} does"
-        )

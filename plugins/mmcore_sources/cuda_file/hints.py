@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError
 from mmcore.executor import measure_cell
+from mmcore.kernel.constraints import Square
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
+from mmcore.kernel.sizes import size_text
+from mmcore.kernel_reference import FileKernel
 from mmcore.messages import quoted
 from mmcore.registry import registry
 from mmcore.result import Result
+from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
+from mmcore_sources.cuda_file.inference.whole_tiles import whole
 
 _HALF, _BFLOAT = r"(?:__half|half)2?", r"(?:__)?nv_bfloat162?"
 _SIGNS = {
@@ -24,7 +29,8 @@ _SIGNS = {
     "float16": (rf"accumulator\b[^;>]*\b{_HALF}\b", r"\.f16\.f16\b", rf"\b{_HALF}\s+\w+(?:\[\w*\])*\s*="),
     "bfloat16": (r"__hfma\w*", rf"\b{_BFLOAT}\s+\w+(?:\[\w*\])*\s*="),
 }
-_SMALL = 64
+_SMALL, _LARGEST = 64, 256
+_WHOLE = "whole tiles"  # the reason for a size, as the verdict names it
 _SECONDS = 10.0
 
 
@@ -34,20 +40,55 @@ def hints(result: Result) -> Iterator[str]:
     if file is None or result.timed_out or result.cell.force:
         return
     if result.verification is not None and result.verification.verified:
+        failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(_WHOLE)), None)
+        if failed is not None:
+            cell = _at(small_cell(result.cell, file.kernel), file.kernel, *(failed[name] for name in "mnk"))
+            yield from _tried(cell, file, _exchanged(file.kernel))
         return
     guessed = [note for note in inferred_of(file.reference).notes if note.guessed]
     if guessed:
         yield f"guessed: {'; '.join(f'{note.what} {note.value} ({note.option})' for note in guessed)}"
     small = small_cell(result.cell, file.kernel)
-    usual = measured(small)
-    if usual is None or usual.verified:
-        return
-    for option, values in _others(file.kernel):
-        other = measured(replace(small, kernel={**file.reference, **values}))
-        if other is not None and other.verified:
-            says = _says(file.kernel.source_text(), values)
-            yield f"hint: with {option} the product is right at {small.m}×{small.n}×{small.k}{says}"
+    tiles = _whole_tiles(small, file.kernel)
+    if tiles is not None and (of_tiles := measured(tiles)) is not None:
+        if of_tiles.verified:
+            yield _hint(f"without a remainder, at {_size(tiles)}, the product is right", tiles)
             return
+        small = tiles
+    usual = measured(small)
+    if usual is not None and not usual.verified:
+        yield from _tried(small, file, _others(file.kernel))
+
+
+def _tried(cell: Cell, file: FileKernel, readings: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
+    """Yield the first of some readings, each with its options, that makes a product right."""
+    for option, values in readings:
+        other = replace(cell, kernel={**file.reference, **values})
+        result = measured(other)
+        if result is not None and result.verified:
+            says = _says(file.kernel.source_text(), values)
+            yield _hint(f"with {option} the product is right at {_size(cell)}{says}", other)
+            return
+
+
+def _hint(text: str, cell: Cell) -> str:
+    return f"hint: {text}\n  {launch_command('run', replace(cell, seed=None))}"
+
+
+def _size(cell: Cell) -> str:
+    return size_text({name: getattr(cell, name) for name in "mnk"})
+
+
+def _whole_tiles(cell: Cell, kernel: Kernel) -> Cell | None:
+    """Return the launch for whole tiles of the grid, if it differs and is not much larger."""
+    if not isinstance(kernel.launch, LaunchText):
+        return None
+    square = any(isinstance(each, Square) for each in kernel.constraints)
+    problem = whole(kernel.launch, cell.problem(kernel), kernel.config(**cell.config), square=square)
+    sizes = problem.m, problem.n, problem.k
+    if sizes == (cell.m, cell.n, cell.k) or max(sizes) > _LARGEST:
+        return None
+    return _at(cell, kernel, *sizes)
 
 
 def small_cell(cell: Cell, kernel: Kernel) -> Cell:
@@ -102,14 +143,23 @@ def _others(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield f"--accumulator {kernel.dtype}", {"accumulator": kernel.dtype}
     if kernel.dtype == "float32":
         yield "--dtype tf32", {"dtype": "tf32"}
-    swapped = _swapped(kernel)
     layouts = [each for each in ("B", "ABC", "A", "AB", "C", "AC", "BC", "") if each != kernel.column_major]
-    if swapped:
-        yield f"--grid '{swapped}'", {"grid": swapped}
+    yield from _exchanged(kernel)
     for layout in layouts:
         yield f"--column-major '{layout}'", {"column_major": layout}
     if not kernel.beta:
         yield "--beta 1 (C = C + A·B)", {"beta": 1.0}
+    else:
+        yield "--beta 0 (C = A·B)", {"beta": 0.0}
+    for layout in ("B", "ABC") if narrow else ():
+        both = {"accumulator": kernel.dtype, "column_major": layout}
+        yield f"--accumulator {kernel.dtype} --column-major {layout}", both
+
+
+def _exchanged(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the grid whose axes are exchanged, if it has two."""
+    if swapped := _swapped(kernel):
+        yield f"--grid '{swapped}'", {"grid": swapped}
 
 
 def _swapped(kernel: Kernel) -> str:

@@ -15,6 +15,7 @@ from mmcore_sources.cuda_file.files import headers_of, inferred_of
 from mmcore_sources.cuda_file.inference.expressions import Derived, LaunchText, parse_expressions, python_text
 from mmcore_sources.cuda_file.inference.infer import Inferred
 from mmcore_sources.cuda_file.inference.parameters import FixedSizes
+from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
 
 _OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", "defines", "options",
              "min_compute_capability", "architecture")  # fmt: skip
@@ -76,7 +77,7 @@ def declaration(inferred: Inferred, kernel: str, source: str) -> str:
     why = {note.what: note.why for note in inferred.notes}
     rule: LaunchText = attributes["launch"]
     grid = _tuple([python_text(each) for each in parse_expressions(rule.grid, "the grid")])
-    constraints: Sequence[Constraint] = attributes["constraints"]
+    constraints: Sequence[Constraint] = [each for each in attributes["constraints"] if not isinstance(each, SomeBlock)]
     before = "".join(_FIXED.format(each.m, each.n, each.k) for each in constraints if isinstance(each, FixedSizes))
     rows = [
         ("name", _text(kernel), ""),

@@ -3,6 +3,7 @@
 - ``program`` is a file's syntax tree. ``literals`` evaluates its strings, ``arrays`` the types of its arrays.
 - ``host_text`` translates the launches in Python into host code, from which ``cuda_file`` infers as usual.
 - ``cuda_strings`` and ``string_launches`` find CUDA C++ in strings: CuPy, PyCUDA, PyTorch.
+- ``notebook`` reads the cells of a notebook.
 - ``choice`` chooses the kernel that a command runs, from the answers to the hook ``mmcore_python_kernels``.
 """
 
@@ -29,6 +30,16 @@ def mmcore_python_kernels(program: PythonProgram) -> Iterable[FoundKernel]:  # t
 def kernels_in_strings(program: PythonProgram) -> Iterable[FoundKernel]:
     """Return the kernels in CUDA C++ within strings."""
     from mmcore_sources.python_file.cuda_strings import kernels_in_strings as found
+
+    return found(program)
+
+
+@hookimpl(specname="mmcore_python_kernels")
+def kernels_in_cells(program: PythonProgram) -> Iterable[FoundKernel]:
+    """Return the kernels in a notebook's cells of CUDA C++."""
+    if not program.cells:
+        return []
+    from mmcore_sources.python_file.notebook import kernels_in_cells as found
 
     return found(program)
 

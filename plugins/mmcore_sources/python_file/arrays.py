@@ -63,8 +63,11 @@ class ArrayReader:
                     # The value sees earlier assignments only.
                     before = assigned.line - (assigned.scope == scope)
                     return self.read(assigned.value, assigned.scope, before, depth + 1)
-                if (passed := self.program.argument_at_calls(name, scope)) is not None:
-                    return self.read(*passed, depth + 1)
+                # The sides of a parameter keep its name, so that a launch holds for all sizes.
+                passed = self.program.argument_at_calls(name, scope)
+                array = Array() if passed is None else self.read(*passed, depth + 1)
+                shape = ast.Attribute(node, "shape")
+                return replace(array, sides=tuple(ast.Subscript(shape, ast.Constant(axis)) for axis in (0, 1)))
             case ast.Attribute(owner, "T"):
                 array = self.read(owner, scope, line, depth + 1)
                 return replace(array, sides=array.sides[::-1], by_columns=not array.by_columns)

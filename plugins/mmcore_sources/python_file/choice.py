@@ -15,6 +15,7 @@ from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.infer import Inferred
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.python_file.found import FoundKernel
+from mmcore_sources.python_file.notebook import read_notebook
 from mmcore_sources.python_file.program import PythonProgram, parse_program
 
 
@@ -27,12 +28,23 @@ def inferred_from_python(path: Path, text: str, given: Mapping[str, Any]) -> Inf
     every = registry().answers("mmcore_python_kernels", list, program=program)
     kernels = {found.name: found for answer in every for found in answer}
     kernel, why = _chosen(path, kernels, str(given.get("entry", "")))
-    inferred = kernel.declare(given)
+    try:
+        inferred = kernel.declare(given)
+    except InvalidKernel as error:
+        raise InvalidKernel(program.in_cells(str(error))) from None
     note = Note("function", kernel.name, f"{kernel.language}, {why}", "--entry")
-    return replace(inferred, notes=(note, *inferred.notes))
+    notes = [note, *(each._replace(why=program.in_cells(each.why)) for each in inferred.notes)]
+    unusual = [
+        replace(each, evidence=program.in_cells(each.evidence), lacks=program.in_cells(each.lacks))
+        for each in inferred.unusual
+    ]
+    warnings = tuple(map(program.in_cells, inferred.warnings))
+    return replace(inferred, notes=tuple(notes), unusual=tuple(unusual), warnings=warnings)
 
 
 def _program(path: Path, text: str) -> PythonProgram:
+    if path.suffix == ".ipynb":
+        return read_notebook(path, text)
     try:
         return parse_program(path, text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

@@ -117,7 +117,7 @@ def _declared(
 ) -> Inferred:
     """Return the declaration of a kernel in a string."""
     lines = {line: _OF_ITSELF.sub("", text) for line, text in unit.literal.lines().items()}
-    lines = {**_placeholders(program, unit), **lines}
+    lines |= _placeholders(program, unit, lines)
     path, text = program.placed(unit.first_line), _text(lines)
     own = [each for each in found if each.name.partition("<")[0] in (function.name, function.word)]
     writer = HostWriter(program)
@@ -140,9 +140,10 @@ def _text(lines: Mapping[int, str]) -> str:
     return "\n".join(lines.get(line, "") for line in range(1, max(lines) + 1)) + "\n"
 
 
-def _placeholders(program: PythonProgram, unit: Unit) -> dict[int, str]:
-    """Return macros for the names that placeholders became, in free lines before the string, by line."""
-    free = list(range(1, unit.first_line))
+def _placeholders(program: PythonProgram, unit: Unit, lines: Mapping[int, str]) -> dict[int, str]:
+    """Return macros for the names that placeholders became, in free lines before the string's text, by line."""
+    first = min(line for line, text in lines.items() if text.strip())
+    free = list(range(program.lines_before(first) + 1, first))
     words = set(re.findall(r"[A-Za-z_]\w*", unit.literal.text))
     writer, macros = HostWriter(program), dict[int, str]()
     names = sorted(words & unit.literal.names)

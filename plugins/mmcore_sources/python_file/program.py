@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,16 @@ class Assignment:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """A code cell of a notebook: its number among them, its first line in the program, and its text."""
+
+    number: int
+    first_line: int
+    text: str
+    is_cuda: bool
+
+
+@dataclass(frozen=True)
 class PythonProgram:
     """The content of a Python file, or of the code cells of a notebook.
 
@@ -36,11 +47,13 @@ class PythonProgram:
         path: the file.
         text: its text; the cells of a notebook follow each other.
         tree: its syntax tree.
+        cells: the code cells of a notebook; empty for a file.
     """
 
     path: Path
     text: str
     tree: ast.Module
+    cells: tuple[Cell, ...] = ()
 
     @functools.cached_property
     def lines(self) -> list[str]:
@@ -79,11 +92,30 @@ class PythonProgram:
 
     def placed(self, line: int) -> Path:
         """Return the path that names the file of a line: the file itself, or a cell of a notebook."""
-        return self.path
+        cell = self.cell(line)
+        return self.path if cell is None else self.path.with_name(f"{self.path.name}[cell {cell.number}]")
+
+    def cell(self, line: int) -> Cell | None:
+        """Return the cell of a line; None in a file."""
+        return next((each for each in reversed(self.cells) if each.first_line <= line), None)
+
+    def lines_before(self, line: int) -> int:
+        """Return the number of lines before the cell of a line; 0 in a file."""
+        cell = self.cell(line)
+        return 0 if cell is None else cell.first_line - 1
+
+    def in_cells(self, text: str) -> str:
+        """Return a message with lines of the program as lines of cells."""
+
+        def place(match: re.Match[str]) -> str:
+            cell = self.cell(int(match[1]))
+            return match[0] if cell is None else f"cell {cell.number}, line {int(match[1]) - cell.first_line + 1}"
+
+        return re.sub(r"\bline (\d+)\b", place, text) if self.cells else text
 
     def shifted(self, text: str, line: int) -> str:
-        """Return a text whose lines are those of the program with the lines of the file of ``line``."""
-        return text
+        """Return a text at the lines of the program as a text at the lines of the cell of ``line``."""
+        return "\n".join(text.split("\n")[self.lines_before(line) :])
 
     def full_name(self, node: ast.expr) -> str:
         """Return the full name of a dotted expression, such as "numpy.float32" for ``np.float32``; "" for others."""

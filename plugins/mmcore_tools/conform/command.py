@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--seed", type=seed_type, metavar="S", help="Seed of the random inputs; fresh by default.")
 @timeout_option("each case")
 @click.option("-v", "--verbose", is_flag=True, help="Print every case.")
-@click.option("-q", "--quiet", is_flag=True, help="Print a line for each kernel, and no progress.")
+@click.option("-q", "--quiet", is_flag=True, is_eager=True, help="Print a line for each kernel, and no progress.")
 @json_option
 def conform(
     kernel: tuple[KernelReference, ...],

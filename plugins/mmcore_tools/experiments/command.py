@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from mmcore.cli.options import complete_device
 from mmcore.cli.output import json_option, loaded_registry, render, write_json
 from mmcore.messages import say
 from mmcore_tools.experiments.preset import presets
@@ -15,8 +16,10 @@ from mmcore_tools.experiments.preset import presets
 @click.command()
 @click.argument("name", required=False)
 @click.option("--list", "lists", is_flag=True, help="List the presets.")
-@click.option("--quick", is_flag=True, help="The reduced form, in under a minute on an emulator.")
-@click.option("--device", metavar="D", help="auto (the default), cuda, cuda:1, emulator, ...")
+@click.option(
+    "--quick/--full", default=None, help="The reduced form, the default without a GPU, or the whole experiment."
+)
+@click.option("--device", metavar="D", help="auto (the default), cuda, emulator, ...", shell_complete=complete_device)
 @click.option("-o", "--dir", "folder", type=Path, metavar="DIR", help="By default experiments/ and the device.")
 @click.option("--fresh", is_flag=True, help="Measure every cell again.")
 @json_option

@@ -44,15 +44,17 @@ _Cells: TypeAlias = dict[str, tuple[Benchmark, Cell]]  # by key
 _Missing: TypeAlias = dict[str, list[Record]]  # "refused" and "failed"
 
 
-def run_preset(preset: Preset, *, quick: bool, device: str, folder: Path | None, fresh: bool) -> Finished:
+def run_preset(preset: Preset, *, quick: bool | None, device: str, folder: Path | None, fresh: bool) -> Finished:
     """Measure the cells of a preset that have no result yet, and write the results.
 
-    The options are those of the command; the usual folder is the device's under ``experiments``. A KeyboardInterrupt
+    The options are those of the command. If ``quick`` is None, a device without times runs the reduced form. The usual
+    folder is the device's under ``experiments``. A KeyboardInterrupt
     loses no finished cell. Raises MmcoreError if the preset cannot be run.
     """
     name, timed = device_name(device), chosen(device)[0].supports_timing
-    if not timed and not quick:
-        say("the device supports no timing: this only counts, and --quick takes less than a minute")
+    if quick is None and not timed:
+        say("the device supports no timing: this only counts, in the reduced form; --full runs the whole experiment")
+    quick = not timed if quick is None else quick
     found = run(name, "mmcore.executor.worker:describe")
     what, machine = f"{name} ({found['description']})", machine_info(found["facts"])
     usual_folder = Path("experiments") / in_file_names(found["facts"]["name"])

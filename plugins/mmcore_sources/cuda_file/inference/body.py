@@ -16,6 +16,7 @@ Term: TypeAlias = tuple[str, ...]
 
 BUILT_IN = re.compile(r"\b(blockIdx|threadIdx|blockDim|gridDim)\s*\.\s*([xyz])\b")
 _READ = re.compile(r"\*[^[]*")  # through a pointer without an index
+_READS = re.compile(r"(?<!&)\b\w+\[|^\*|\(\*")  # a value instead of an address
 _MOST_TERMS = _MOST_FACTORS = 64
 _MOST_EXPRESSIONS = 200_000
 _ZERO = re.compile(r"0*(?:0\.?|\.0)0*[fF]?")
@@ -64,12 +65,21 @@ class Body:
         parameters = {each.name: each.name for each in self.function.parameters if each.pointer or each.members}
         of_members = self._members(lambda member: member.pointer)
         parameters |= {name: name.partition(".")[0] for name in of_members}
+        locals_ = set[str]()
         for node in self._nodes:
-            if node.type == "declaration" and "*" in text_of(node).partition("=")[0]:
-                for name, value in initializers(node):
-                    made_of = [parameters[word] for word in identifiers(value) if word in parameters]
-                    if len(set(made_of)) == 1:
-                        parameters[name] = made_of[0]
+            pairs = list[tuple[str, Node]]()
+            declared = text_of(node).partition("=")[0] if node.type == "declaration" else ""
+            if "*" in declared:
+                pairs += initializers(node)
+                locals_ |= {*identifiers(node)}
+            elif declared.removeprefix("const ").startswith("auto"):
+                pairs += [each for each in initializers(node) if not _READS.search(text_of(each[1]))]
+            elif node.type == "assignment_expression" and text_of(node.children[0]) in locals_:
+                pairs += [(text_of(node.children[0]), node.children[2])]
+            for name, value in pairs:
+                made_of = {parameters[word] for word in identifiers(value) if word in parameters}
+                if len(made_of) == 1:
+                    parameters.setdefault(name, made_of.pop())
         return parameters
 
     @functools.cached_property

@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mmcore.errors import InvalidKernel
+from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.kernel.arguments import SIZES
 from mmcore.messages import quoted
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import identifiers, initializers, text_of, walk
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body, Layout
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, evaluate, names_in
+from mmcore_sources.cuda_file.inference.host_calls import parameter_names
 from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, constant, parse_expression
 from mmcore_sources.cuda_file.inference.roles import Roles
 
@@ -73,7 +74,7 @@ def launched(
             shared = reader.number(launch.geometry[2])
         except Unreadable:
             unknown = f"the shared memory {quoted(text_of(launch.geometry[2]))} of the launch in line {launch.line}"
-            raise InvalidKernel(f"{unknown} is unknown; --shared gives it in bytes") from None
+            raise LacksOption(f"{unknown} is unknown; --shared gives it in bytes", "--shared 49152") from None
     return block, grid, None if shared is not None and constant(shared) == 0 else shared
 
 
@@ -99,6 +100,7 @@ def _host_constant(reader: Reader, launch: HostLaunch, position: int, role: str,
     of_block = {*identifiers(launch.geometry[1])} | {*identifiers(body.function.body)}
     named = {name for each in declared for name, _ in initializers(each)} | {*reader.source.constants}
     named |= {name for name, macro in reader.source.macros.items() if macro.parameters is None}
+    named |= parameter_names(launch.scope)
     found: list[tuple[int, str, ast.expr]] = []
     for name in named - of_block - reader.names.keys():
         with contextlib.suppress(Unreadable):
@@ -264,4 +266,4 @@ def check_threads(block: Geometry, extents: Sequence[int]) -> None:
     if block.why.startswith(_LAUNCHED):
         line, shape = block.why.removeprefix(_LAUNCHED), "×".join(map(str, extents))
         what = f"line {line} launches {shape} = {threads} threads; a GPU allows {_MOST_THREADS}"
-    raise InvalidKernel(f"{what}; give another with --block")
+    raise LacksOption(f"{what}; give another with --block", "--block 16x16")

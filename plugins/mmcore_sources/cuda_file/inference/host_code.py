@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import ast
 import math
+import operator
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, walk
 from mmcore_sources.cuda_file.inference.expressions import evaluate
+from mmcore_sources.cuda_file.inference.host_calls import Passed, passed, returned
 
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9']*\.?[0-9]*(?:[eE][-+]?\d+)?)([uUlLfF]*)")
 _SIZEOF = {"char": 1, "half": 2, "__half": 2, "__nv_bfloat16": 2, "short": 2, "int": 4, "float": 4, "double": 8}
 _FLOATS = ("float", "double")
 _FUNCTIONS = {"ceil": "ceil", "ceilf": "ceil", "floor": "floor", "floorf": "floor", "max": "max", "min": "min"}
 _OPERATORS: Mapping[str, type[ast.operator]] = {"+": ast.Add, "-": ast.Sub, "*": ast.Mult, "%": ast.Mod}
+_COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 _DEEPEST, _LONGEST = 40, 40
 
 
@@ -37,7 +47,9 @@ class Reader:
     @classmethod
     def of(cls, source: Program, launch: HostLaunch | None, names: Mapping[str, ast.expr]) -> Reader:
         """Return the reader of the expressions in a launch, or in no function."""
-        return cls(source, names, launch.scope, launch.line) if launch else cls(source, names)
+        if launch is None:
+            return cls(source, names)
+        return cls(source, {**_conditions(launch), **names}, launch.scope, launch.line)
 
     def number(self, node: Node, depth: int = 0) -> ast.expr:
         """Return the arithmetic of an expression; raise :class:`Unreadable` if there is none."""
@@ -52,6 +64,8 @@ class Reader:
             if value is not None:
                 extents = self._listed(value, depth) if value.type in _LISTS else self.extents(value, depth + 1)
                 return [self._component(name, axis, each, depth) for axis, each in zip("xyz", extents, strict=False)]
+            if (argument := self._passed(name)) is not None:
+                return self._in(argument).extents(argument.value, depth + 1)
         called = node.child_by_field_name("function") if node.type == "call_expression" else None
         listed = node.child_by_field_name("arguments") if called is not None and text_of(called) == "dim3" else None
         if node.type == "compound_literal_expression":
@@ -101,7 +115,11 @@ class Reader:
                 return _literal(text_of(node))
             case "identifier" | "type_identifier":
                 return self._named(text_of(node), depth)
-            case "parenthesized_expression" if len(parts) == 1:
+            case "qualified_identifier":
+                return self._named(text_of(node).rpartition("::")[2], depth)
+            case "true" | "false":
+                return ast.Constant(int(node.type == "true")), False
+            case "parenthesized_expression" | "initializer_list" if len(parts) == 1:
                 return self._typed(parts[0], depth + 1)
             case "unary_expression" if text_of(node.children[0]) == "-":
                 number, real = self._typed(parts[0], depth + 1)
@@ -126,9 +144,22 @@ class Reader:
                     return self._component(owner, axis, usual, depth), False
             case "binary_expression":
                 return self._binary(node, depth)
+            case "conditional_expression" if len(parts) == 3:
+                return self._typed(parts[1 if self._holds(parts[0], depth) else 2], depth + 1)
             case "call_expression":
                 return self._call(node, depth)
         raise Unreadable(text_of(node))
+
+    def _holds(self, node: Node, depth: int) -> bool:
+        """Return whether a condition on constants holds; raise :class:`Unreadable` for another condition."""
+        while node.type == "parenthesized_expression":
+            node = node.named_children[0]
+        compare = _COMPARISONS.get(text_of(node.children[1])) if node.type == "binary_expression" else None
+        sides = [node.children[0], node.children[2]] if compare else [node, parse_expression("0")]
+        left, right = (constant(self.number(each, depth + 1)) for each in sides)
+        if left is None or right is None:
+            raise Unreadable(text_of(node))
+        return (compare or operator.ne)(left, right)
 
     def _binary(self, node: Node, depth: int) -> tuple[ast.expr, bool]:
         (left, real), (right, also) = (self._typed(node.children[i], depth + 1) for i in (0, 2))
@@ -163,7 +194,18 @@ class Reader:
         helper = _CEILING.search(name)
         if helper and len(typed) == 2:
             return _ceil(typed[0][0], typed[1][0]), False
+        function = returned(self.scope, name) if self.scope is not None else None
+        if function is not None and len(function[0]) == len(typed):
+            names = dict(zip(function[0], (number for number, _ in typed), strict=True))
+            return replace(self._in(function[1]), names=names)._typed(function[1].value, depth + 1)
         raise Unreadable(text_of(node))
+
+    def _passed(self, name: str) -> Passed | None:
+        return passed(self.scope, name) if self.scope is not None else None
+
+    def _in(self, other: Passed) -> Reader:
+        """Return the reader of an expression in another function, where names have other meanings."""
+        return Reader(self.source, {}, other.scope, other.line)
 
     def _named(self, name: str, depth: int) -> tuple[ast.expr, bool]:
         if name in self.names:
@@ -180,9 +222,25 @@ class Reader:
                 return self._typed(values[name], depth + 1)
         if name in self.source.constants:
             return self._typed(self.source.constants[name], depth + 1)
+        if (argument := self._passed(name)) is not None:
+            return self._in(argument)._typed(parse_expression(text_of(argument.value)), depth + 1)
         raise Unreadable(name)
 
 
+def _conditions(launch: HostLaunch) -> dict[str, ast.expr]:
+    """Return the values that conditions around a launch give to names, as ``if (tile == 16)``."""
+    values: dict[str, ast.expr] = {}
+    node = launch.geometry[0]
+    while (above := node.parent) is not None:
+        condition = above.child_by_field_name("condition") if above.type == "if_statement" else None
+        match = _EQUALS.fullmatch(text_of(condition)) if condition is not None else None
+        if match is not None and node == above.child_by_field_name("consequence"):
+            values.setdefault(match[1], ast.Constant(int(match[2])))
+        node = above
+    return values
+
+
+_EQUALS = re.compile(r"\( ?(\w+) == (\d+) ?\)")
 _LISTS = ("parameter_list", "argument_list", "initializer_list")
 _CEILING = re.compile(r"ceil|div.?up|round.?up|i?cdiv|idiv", re.IGNORECASE)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mmcore.errors import InvalidKernel
+from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.kernel.arguments import SIZES, Struct
 from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint, Square
@@ -50,7 +50,9 @@ from mmcore_sources.cuda_file.inference.roles import (
 )
 from mmcore_sources.cuda_file.inference.unusual import Unusual, unusual_readings
 from mmcore_sources.cuda_file.inference.warps import block_of_warps
+from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
 
+_MOST_SHARED = 48 << 10  # bytes that a block may have without further ado
 _DYNAMIC = re.compile(r'\bextern\b[^;{"]*\b__shared__\b')
 _COOPERATIVE = re.compile("Launch(Attribute)?Cooperative")
 _NARROW = {f"{name}{width}" for name in ("__hfma", "__hadd", "__hmul", "hfma", "hadd") for width in ("", "2")}
@@ -76,7 +78,6 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     source = functools.reduce(lambda found, header: found.with_header(*header), headers, read_program(text))
     source = source.with_members()
     function, launch, notes = chosen_function(path.name, source, str(given.get("entry", "")))
-    body = Body(function)
     parameters, defines = dict(given.get("parameters", {})), dict(given.get("defines", {}))
     for name in parameters:
         if name not in words(text.encode()) and not has_quoted_includes(text.encode()):
@@ -89,6 +90,8 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     entry = str(given.get("entry", ""))
     chosen = open_parameters(source, function, launch, known, entry, given.get("dtype", "float32"))
     notes += chosen.notes
+    function = function.with_types({**chosen.types, **source.types})
+    body = Body(function)
     roles, role_notes, constraints = _roles(source, body, launch, given)
     types, type_notes = _types(source, function, roles, chosen, given)
     beta = float(given.get("beta", adds_to_c(body, roles)))
@@ -104,8 +107,10 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     ordinary = launch if source.cooperative and not _COOPERATIVE.search(text) else None
     if ordinary is not None:
         why = f"<<<>>> in line {ordinary.line}; this_grid().sync() needs cudaLaunchCooperativeKernel"
-        launch_notes.append(Note("launch", "ordinary", why, "none: it is in the source"))
+        launch_notes.append(Note("launch", "ordinary", why, ""))
     rule = LaunchText(grid, str(shared), cooperative=source.cooperative and ordinary is None)
+    if "//" in grid and "gridDim" not in text_of(function.body):
+        constraints += (SomeBlock(rule, roles.square),)
     values = {name: value for name, value in chosen.values.items() if name not in defines}
     attributes = {
         "title": f"{function.name} of {path.name}" + "".join(f", read as {each}" for each in unusual),
@@ -148,7 +153,7 @@ def _roles(
         roles = replace(roles, sizes=sizes)
         constraints = (fixed,)
         shown, why = f"{fixed.m}×{fixed.n}×{fixed.k}", f"the source fixes {', '.join(sizes)}"
-        notes.append(Note("sizes", shown, why, "none: they are in the source"))
+        notes.append(Note("sizes", shown, why, ""))
     return roles, notes, constraints
 
 
@@ -172,12 +177,14 @@ def _types(
         word = types[roles.pointers[matrix]]
         for _ in range(3):
             macro = source.macros[word].text if word in source.macros else word
-            word = chosen.types.get(word) or source.types.get(word) or macro
+            word = source.types.get(word) or macro
         if name in given:
             continue
         if word not in ELEMENTS:
             known = f"none of {', '.join(dict.fromkeys(ELEMENTS.values()))}; give one with {option}"
-            raise InvalidKernel(f"the elements of {matrix} are of type {word}, which is {known}")
+            raise LacksOption(
+                f"the elements of {matrix} are of type {word}, which is {known}", "--dtype float32 --output float32"
+            )
         types_by_name[name] = ELEMENTS[word]
     if types_by_name.get("dtype", given.get("dtype")) in ("float16", "bfloat16") and "accumulator" not in given:
         narrow = not _NARROW.isdisjoint(identifiers(function.body))
@@ -228,7 +235,9 @@ def _geometry(
     extern = "shared" not in given and _DYNAMIC.search(source.text if alone else text_of(function.body))
     if extern and launch is None:
         unknown = f"the shared memory of {function.name} is unknown, as its extern array has no size"
-        raise InvalidKernel(f"{unknown}; --shared gives it in bytes, as in --shared '4*bx*by'")
+        raise LacksOption(
+            f"{unknown}; --shared gives it in bytes, as in --shared '4*bx*by'", f"--shared {_MOST_SHARED}"
+        )
     dynamic = str(given.get("shared", ast.unparse(shared) if shared is not None else 0))
     if extern or ("shared" not in given and shared is not None):
         notes.append(Note("dynamic shared bytes", dynamic, "as launched", "--shared"))
@@ -248,7 +257,9 @@ def _shape(function: Function, block: Geometry | None, chosen: Open) -> Any:
     if block is None:
         reason = f"the block of {function.name} is unknown; give it, as in --block 16x16"
         names = ", ".join(chosen.undefined)
-        raise InvalidKernel(reason + f", or --define for what the source does not define: {names}" * bool(names))
+        raise LacksOption(
+            reason + f", or --define for what the source does not define: {names}" * bool(names), "--block 16x16"
+        )
     values = {name: value for name, value in chosen.values.items() if isinstance(value, int)}
     if unknown := {name for each in block.extents for name in names_in(each)} - values.keys():
         follows = f"follows from {', '.join(sorted(unknown))}; --block gives it in numbers"

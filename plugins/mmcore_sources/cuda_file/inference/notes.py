@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
+_COLUMNS = 80
+
 
 class Note(NamedTuple):
-    """A value that the user did not give: its name, value, origin, and the option that changes it."""
+    """A value that the user did not give: its name, value, origin, and the option that changes it, if there is one."""
 
     what: str
     value: str
@@ -17,10 +20,20 @@ class Note(NamedTuple):
 
 
 def notes_table(name: str, notes: Sequence[Note]) -> str:
-    """Return the notes as a table; empty if there are none."""
+    """Return the notes as a table of at most 80 columns, with the options on the left; empty if there are none."""
     if not notes:
         return ""
-    rows = [(note.what, note.value, f"({'a guess: ' * note.guessed}{note.why})", note.option) for note in notes]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    lines = ["  ".join(map(str.ljust, row, (*widths, 0))).rstrip() for row in rows]
-    return "\n".join([f"inferred from {name}, with the option that changes it:", *(f"  {line}" for line in lines), ""])
+    width = max(len(note.option) for note in notes)
+    lines = [f"inferred from {name}, with the option that changes it:"]
+    for note in notes:
+        text = f"{note.what} {note.value} ({'a guess: ' * note.guessed}{note.why})"
+        first, further = f"  {note.option:{width}}  ", " " * (width + 4)
+        lines += textwrap.wrap(
+            text,
+            _COLUMNS,
+            initial_indent=first,
+            subsequent_indent=further,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return "\n".join([*lines, ""])

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mmcore.errors import InvalidKernel
+from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.kernel.configs import Config
 from mmcore.kernel.problem import Problem
-from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
+from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
 from mmcore_cuda.cuda_source.tree import text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body, strides_of
+from mmcore_sources.cuda_file.inference.host_calls import passed
 from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, constant, parse_expression
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS
@@ -21,6 +22,8 @@ from mmcore_sources.cuda_file.inference.roles import ELEMENTS
 _CAPITALS = re.compile(r"[A-Z][A-Z0-9_]*[A-Z0-9]|[A-Z]")
 _OF_BLOCK = re.compile(r"TILE|TILE_?(WIDTH|SIZE|DIM)|BLOCK_?(SIZE|DIM|WIDTH)?|TS|BS|BLK|BLOCK_?(DIM_?)?[XYMN]?")
 _USUAL_EDGE = 16
+_USUAL = {"skew|pad|offset": 8, "stage|iter": 2, "mma": 16, "num_?threads": 256, "k$": 8, "warp|^w[mn]": 32,
+          "thread|^t[mn]": 8, "": 64}  # fmt: skip
 _NAMES = {"float32": "float", "float64": "double", "float16": "__half", "bfloat16": "__nv_bfloat16"}
 
 
@@ -57,7 +60,7 @@ def open_parameters(
             f"as launched in line {launch.line}" if launch and position < len(launched) else "the template's default"
         )
         if each.type in ("typename", "class"):
-            types[each.name] = _type(text, source) or _NAMES.get(element, "float")
+            types[each.name] = _type(text, source, launch) or _NAMES.get(element, "float")
             arguments.append(types[each.name])
             continue
         number = _value(text, source, launch) if text else None
@@ -72,8 +75,10 @@ def open_parameters(
             linked[text] = each.name
     if missing:
         asked = ",".join(f"{name}=…" for name in missing)
-        raise InvalidKernel(
-            f"{function.name} is a template that nothing launches; --config {asked} chooses an instance"
+        usual = ",".join(f"{each.name}={_usual(each)}" for each in function.template if each.name in missing)
+        raise LacksOption(
+            f"{function.name} is a template that nothing launches; --config {asked} chooses an instance",
+            f"--config {usual}",
         )
     used = {text_of(node) for node in walk(function.body) if node.type in ("identifier", "type_identifier")}
     for name, macro in source.macros.items():
@@ -95,9 +100,17 @@ def open_parameters(
     return Open({**values, **given}, entry, types, tuple(notes), linked, tuple(undefined))
 
 
-def _type(text: str, source: Program) -> str:
-    word = source.types.get(text, text)
-    return text if word in ELEMENTS else ""
+def _usual(parameter: Parameter) -> int:
+    """Return a value that many sources have for a template's parameter of that name."""
+    if "bool" in parameter.type:
+        return 0
+    return next(value for pattern, value in _USUAL.items() if re.search(pattern, parameter.name, re.IGNORECASE))
+
+
+def _type(text: str, source: Program, launch: HostLaunch | None) -> str:
+    argument = passed(launch.scope, text) if launch and launch.scope.type == "function_definition" else None
+    text = text if argument is None else text_of(argument.value)
+    return text if source.types.get(text, text) in ELEMENTS else ""
 
 
 def _value(text: str, source: Program, launch: HostLaunch | None) -> int | None:

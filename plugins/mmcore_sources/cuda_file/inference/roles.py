@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mmcore.errors import InvalidKernel
+from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.kernel.arguments import FACTORS, MATRICES, SIZES, Argument, Scalar, Struct
 from mmcore.kernel.signature import Parameter as Typed
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
@@ -29,6 +29,8 @@ _OF_SIDE = {
     ("a", "r"): "m", ("a", "c"): "k", ("b", "r"): "k", ("b", "c"): "n", ("c", "r"): "m", ("c", "c"): "n",
 }  # fmt: skip
 _COUNT = re.compile(r"split|slice|stage|step|tile|chunk|batch|block", re.IGNORECASE)  # no size of a matrix
+_OFFSET = re.compile(r"off(?:set)?(?![a-z])|start|first|begin", re.IGNORECASE)
+_FACTOR = re.compile(r"alpha|beta", re.IGNORECASE)
 _NAMES = (*MATRICES, *SIZES, *FACTORS)
 
 
@@ -131,20 +133,30 @@ def roles_of(function: Function, body: Body, launched: Mapping[str, int], *, by_
             raise InvalidKernel(f"{function.name} takes {str(parameter)!r}, which is neither a pointer nor a number")
     matrices = matrices_of(function, body)
     numbers = [each for each in function.parameters if not each.pointer and not each.members]
-    integers = [each.name for each in numbers if "int" in scalar_type(each.type)]
+    factors = {each.name for each in numbers if _FACTOR.search(each.name)}
+    integers = [each.name for each in numbers if "int" in scalar_type(each.type) and each.name not in factors]
+    offsets = {name: 0 for name in integers if _OFFSET.search(name)}
+    integers = [name for name in integers if name not in offsets]
     sizes, why, by_columns = sizes_of(integers, body, matrices, by_rows=by_rows)
-    guessed = False
+    guessed = bool(offsets)
     unknown = [name for name in integers if name not in sizes]
     free = [role for role in ("m", "n", "k") if role not in sizes.values()]
     fixed = {name: launched[name] for name in unknown if name in launched and (not free or _COUNT.search(name))}
+    fixed |= offsets
     if unknown := [name for name in unknown if name not in fixed]:
         if len(unknown) > len(free):
-            raise InvalidKernel(
-                f"the role of {unknown[0]} in {function.name} is unknown; --args gives the role of each parameter"
+            known = {**sizes, **{name: matrix for matrix, name in matrices.items()}, **dict.fromkeys(fixed, "0")}
+            words = (known.get(each.name) or _FACTOR.search(each.name) or "1" for each in function.parameters)
+            raise LacksOption(
+                f"the role of {unknown[0]} in {function.name} is unknown; --args gives the role of each parameter",
+                f"--args {','.join(word if isinstance(word, str) else word[0].lower() for word in words)}",
             )
         sizes, why, guessed = sizes | dict(zip(unknown, free, strict=False)), "by the order of the parameters", True
     of_pointer = {name: matrix for matrix, name in matrices.items()}
-    reals = [each.name for each in numbers if each.name not in sizes.keys() | fixed.keys()]
+    reals = [each.name for each in numbers if each.name not in sizes.keys() | fixed.keys() | factors]
+    beta = any(adds for pointer, adds in body.stores if pointer == matrices["C"])
+    meanings = dict(zip(reals, ("alpha", "beta") if beta else ("alpha",), strict=False))
+    guessed = guessed or bool(reals)
     arguments: list[Argument] = []
     for each in function.parameters:
         if each.members:
@@ -154,7 +166,7 @@ def roles_of(function: Function, body: Body, launched: Mapping[str, int], *, by_
         elif each.name in fixed:
             arguments.append(Scalar(fixed[each.name], scalar_type(each.type)))
         else:
-            arguments.append(of_pointer[each.name] if each.pointer else _number(each, sizes, reals))
+            arguments.append(of_pointer[each.name] if each.pointer else _number(each, sizes, meanings))
     return Roles(tuple(arguments), sizes, matrices, why, by_columns, guessed)
 
 
@@ -170,14 +182,13 @@ def adds_to_c(body: Body, roles: Roles) -> bool:
     return bool(stores) and all(stores)
 
 
-def _number(parameter: Parameter, sizes: Mapping[str, str], reals: list[str]) -> Argument:
+def _number(parameter: Parameter, sizes: Mapping[str, str], meanings: Mapping[str, str]) -> Argument:
     dtype = scalar_type(parameter.type)
     if parameter.name in sizes:
         role = sizes[parameter.name]
         return role if dtype == "int32" else Scalar(role, dtype)
-    word = parameter.name.casefold()
-    named = next((factor for factor in ("alpha", "beta") if factor in word), "")
-    return Scalar(named or ("alpha", "beta")[min(reals.index(parameter.name), 1)], dtype)
+    factor = _FACTOR.search(parameter.name)
+    return Scalar(factor[0].lower() if factor else meanings.get(parameter.name, 1), dtype)
 
 
 def given_arguments(words: list[str], function: Function) -> tuple[Argument, ...]:
@@ -251,7 +262,8 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
             likely, why = fitting, f"of {len(functions)} __global__ functions the one that {which}"
     if len(likely) > 1:
         names = [function.name for function in likely]
-        raise InvalidKernel(f"{file} has {len(names)} kernels, {', '.join(names)}; give one, as in --entry {names[-1]}")
+        several = f"{file} has {len(names)} kernels, {', '.join(names)}; give one, as in --entry {names[-1]}"
+        raise LacksOption(several, *(f"--entry {name}" for name in names))
     return likely[0], _launch(source, likely[0]), (Note("function", likely[0].name, why, "--entry"),)
 
 

@@ -1,0 +1,49 @@
+"""Macros that access an array, as ``#define A(i, j) a[(i) * n + (j)]``."""
+
+from __future__ import annotations
+
+import re
+
+from mmcore_cuda.cuda_source.tokens import blank, code, directives, without_comments
+
+_DEFINITION = re.compile(rb"[ \t]+(?P<name>\w+)\((?P<parameters>[\w\s,]*)\)(?P<value>.*\w\s*\[.*)", re.DOTALL)
+_WORD = re.compile(rb"\b[A-Za-z_]\w*\b")
+_MOST = 2000  # calls that are replaced
+
+
+def without_accessors(content: bytes) -> bytes:
+    """Return a source with the calls of such macros replaced by the accesses, in the same lines."""
+    macros: dict[bytes, tuple[list[bytes], bytes]] = {}
+    for each in directives(content):
+        macro = _DEFINITION.match(each.text) if each.word == "define" else None
+        if macro is not None and b";" not in macro["value"]:
+            parameters = [name.strip() for name in macro["parameters"].split(b",")]
+            macros[macro["name"]] = parameters, without_comments(macro["value"]).replace(b"\\\n", b" ").strip()
+    if not macros:
+        return content
+    calls = re.compile(rb"\b(?:" + b"|".join(map(re.escape, macros)) + rb")\s*\(")
+    visible, position, parts = code(content), 0, list[bytes]()
+    for call in calls.finditer(visible):
+        arguments, end = _arguments(visible, content, call.end())
+        parameters, value = macros[call[0].rstrip(b"( \t\r\n")]
+        if call.start() >= position and len(arguments) == len(parameters) and len(parts) < _MOST:
+            values = dict(zip(parameters, arguments, strict=True))
+            access = _WORD.sub(lambda word, values=values: values.get(word[0], word[0]), value)  # type: ignore[misc]
+            lines = re.sub(rb"[^\n]", b"", blank(content[call.start() : end]))
+            parts += [content[position : call.start()], access, lines]
+            position = end
+    return b"".join([*parts, content[position:]])
+
+
+def _arguments(visible: bytes, content: bytes, begin: int) -> tuple[list[bytes], int]:
+    """Return the arguments of a call whose parenthesis is before ``begin``, and the position after the call."""
+    arguments, depth, first = list[bytes](), 1, begin
+    for position in range(begin, len(visible)):
+        sign = visible[position : position + 1]
+        depth += (sign in b"([{") - (sign in b")]}")
+        if not depth or (sign == b"," and depth == 1):
+            arguments.append(b" ".join(content[first:position].split()))
+            first = position + 1
+        if not depth:
+            return arguments, position + 1
+    return [], len(visible)

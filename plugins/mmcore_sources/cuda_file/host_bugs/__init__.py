@@ -1,0 +1,5 @@
+"""Bugs of a file's host code, which mmcore does not run: a function for each, which yields what it finds.
+
+- ``host`` reads the host code, and ``find`` asks all functions.
+- ``launches``, ``copies``, ``timers`` and ``cublas`` have the functions; ``unread_errors`` is a note.
+"""

@@ -1,0 +1,155 @@
+"""Bugs of allocations and copies: the wrong direction, a count that is not in bytes, values of another size."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+from mmcore_sources.cuda_file.host_bugs.bug import Bug
+from mmcore_sources.cuda_file.host_bugs.host import Call, HostCode, Variable, name_of
+from mmcore_sources.cuda_file.inference.roles import ELEMENTS
+
+_ON_DEVICE, _ON_HOST = ("cudaMalloc", "cudaMallocAsync"), ("malloc", "calloc", "cudaMallocHost")
+_MANAGED = ("cudaMallocManaged", "cudaHostAlloc", "cudaHostRegister", "cudaMallocPitch")
+_COPIES = ("cudaMemcpy", "cudaMemcpyAsync")
+# The positions of the pointers and of the count in the arguments.
+_COUNTS = {
+    **dict.fromkeys(_COPIES, ((0, 1), 2)),
+    **dict.fromkeys(("cudaMemset", "cudaMemsetAsync"), ((0,), 2)),
+    **dict.fromkeys(("cudaMalloc", "cudaMallocManaged", "cudaMallocHost", "cudaMallocAsync"), ((0,), 1)),
+}
+_SIDES = {"HostToDevice": ("device", "host"), "DeviceToHost": ("host", "device"), "DeviceToDevice": ("device",) * 2}
+_OF_BYTES = re.compile(r"size|byte|mem|len|sz|nb|amount|total", re.IGNORECASE)
+_BYTES = {"float32": 4, "float64": 8, "float16": 2, "bfloat16": 2, "int32": 4}
+_REAL = ("float32", "float64", "float16", "bfloat16")
+_OF_TYPE = {"char": 1, "short": 2, "size_t": 8, "long long": 8}
+_MOST_BYTES = 16  # of one element; larger numbers are counts
+
+
+def wrong_direction(host: HostCode) -> Iterator[Bug]:
+    """Find a copy whose direction contradicts where its arrays were allocated."""
+    places = _places(host)
+    for call in host.calls:
+        if call.name not in _COPIES or len(call.arguments) < 4:
+            continue
+        kind = text_of(call.arguments[3]).rpartition("cudaMemcpy")[2]
+        for argument, side, what in zip(call.arguments, _SIDES.get(kind, ()), ("destination", "source"), strict=False):
+            name = name_of(argument)
+            place = places.get(_key(host, name, call.scope), {side})
+            if place not in ({side}, {"device", "host"}):
+                message = f"cudaMemcpy{kind} has the {what} {name}, which is {'an array of the ' + min(place)}"
+                yield Bug("copy-direction", call.line, message)
+                break
+
+
+def _key(host: HostCode, name: str, scope: Node) -> tuple[str, int]:
+    """Return a variable's name and its function's position; 0 for a variable of the file."""
+    local = any(text_of(each) == name for each in walk(scope) if each.type == "identifier")
+    declared = local and host.variable(name, scope) != host.variable(name, host.root)
+    return name, scope.start_byte if declared else 0
+
+
+def _places(host: HostCode) -> dict[tuple[str, int], set[str]]:
+    """Return where each array was allocated; both places for managed memory."""
+    places: dict[tuple[str, int], set[str]] = {}
+    for call in host.calls:
+        sides = {"device"} if call.name in _ON_DEVICE else {"host"} if call.name == "cudaMallocHost" else set()
+        sides = {"device", "host"} if call.name in _MANAGED else sides
+        if sides and call.arguments:
+            places.setdefault(_key(host, name_of(call.arguments[0]), call.scope), set()).update(sides)
+    for function in host.functions:
+        for name, value in host.values(function):
+            if _of_host(value):
+                places.setdefault(_key(host, name, function), set()).add("host")
+    return places
+
+
+def _of_host(value: Node) -> bool:
+    """Return whether a value is memory of the host, as ``malloc`` and ``new`` return it."""
+    while value.type in ("cast_expression", "parenthesized_expression") and value.named_children:
+        value = value.named_children[-1]
+    if value.type == "call_expression":
+        return text_of(value.children[0]).removeprefix("std::") in _ON_HOST[:2]
+    return value.type == "new_expression" and "[" in text_of(value)
+
+
+def wrong_size(host: HostCode) -> Iterator[Bug]:
+    """Find a count without ``sizeof``, with that of a pointer, or with that of a type that the array does not hold."""
+    for call in host.calls:
+        if call.name not in _COUNTS or len(call.arguments) <= _COUNTS[call.name][1]:
+            continue
+        positions, position = _COUNTS[call.name]
+        count = call.arguments[position]
+        for each in positions:
+            variable = _pointer(host, call, each)
+            why = _fault(host, call, count, variable, name_of(call.arguments[each])) if variable else ""
+            if why:
+                yield Bug("wrong-size", call.line, f"{call.name} {why}")
+                break
+
+
+def _pointer(host: HostCode, call: Call, position: int) -> Variable | None:
+    variable = host.variable(name_of(call.arguments[position]), call.scope)
+    return variable if variable is not None and variable.stars == 1 and variable.type in ELEMENTS else None
+
+
+def _fault(host: HostCode, call: Call, count: Node, variable: Variable, name: str) -> str:
+    """Return the fault of a count of bytes for an array of numbers; empty if it has none, or is not understood."""
+    size = _BYTES.get(ELEMENTS[variable.type], 0)
+    parts = list(host.resolved(count, call.scope, _OF_BYTES))
+    asked = [node for part in parts for node in walk(part) if node.type == "sizeof_expression"]
+    for each in asked:
+        word = text_of(each).removeprefix("sizeof").strip("() ")
+        measured = host.variable(word, call.scope)
+        if measured is not None and measured.stars and not measured.array:
+            return f"counts {text_of(each)}, the size of a pointer, not of the array {word}"
+        of_type = _BYTES.get(ELEMENTS.get(word, ""), _OF_TYPE.get(word, 0))
+        if len(asked) == 1 and of_type and size and of_type < size and not _scaled(parts):
+            return f"counts {text_of(each)} for {name}, whose elements are {variable.type}"
+    if not asked and size > 1 and _counts_elements(host, parts, call):
+        return f"counts {text_of(count)} bytes for {name}, without sizeof({variable.type})"
+    return ""
+
+
+def _scaled(parts: list[Node]) -> bool:
+    """Return whether an expression multiplies by a number, which may make up for a size."""
+    return any(node.type == "number_literal" for part in parts for node in walk(part))
+
+
+def _counts_elements(host: HostCode, parts: list[Node], call: Call) -> bool:
+    """Return whether an expression surely counts elements: its names have values, or it is a product of names."""
+    nodes = [node for part in parts for node in walk(part)]
+    if any(node.type in ("call_expression", "field_expression") for node in nodes):
+        return False
+    numbers = [text_of(node) for node in nodes if node.type == "number_literal"]
+    if any(not each.isdecimal() or 1 < int(each) <= _MOST_BYTES for each in numbers):
+        return False  # it may be the size of an element
+    names = [text_of(node) for node in nodes if node.type == "identifier"]
+    unknown = [each for each in names if not host.definitions(each, call.scope)]
+    factors = any(node.type == "binary_expression" for node in nodes)
+    return not unknown or (factors and not any(map(_OF_BYTES.search, unknown)))
+
+
+def other_elements(host: HostCode) -> Iterator[Bug]:
+    """Find a copy between arrays of numbers of different types, which copies bytes and converts nothing."""
+    for call in host.calls:
+        if call.name in _COPIES and len(call.arguments) >= 3:
+            to, source = (_pointer(host, call, position) for position in (0, 1))
+            if to is None or source is None:
+                continue
+            one, other = ELEMENTS[to.type], ELEMENTS[source.type]
+            if one != other and one in _REAL and other in _REAL:
+                arrays = f"{source.type} {name_of(call.arguments[1])} to {to.type} {name_of(call.arguments[0])}"
+                yield Bug("other-type", call.line, f"{call.name} copies the bytes of {arrays}, and converts nothing")
+
+
+def filled_by_bytes(host: HostCode) -> Iterator[Bug]:
+    """Find ``cudaMemset`` of numbers to 1, although it sets each byte."""
+    for call in host.calls:
+        if call.name == "cudaMemset" and len(call.arguments) == 3:
+            variable = _pointer(host, call, 0)
+            ones = host.value(call.arguments[1], call.scope) == 1
+            if ones and variable is not None and ELEMENTS[variable.type] in _BYTES:
+                filled = f"sets each byte of {name_of(call.arguments[0])} to 1, not each {variable.type}"
+                yield Bug("wrong-size", call.line, f"cudaMemset {filled}")

@@ -1,0 +1,102 @@
+"""Bugs of calls of cuBLAS, which stores matrices by columns: leading dimensions and the order of the operands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from mmcore_cuda.cuda_source.tree import Node, text_of
+from mmcore_sources.cuda_file.host_bugs.bug import Bug
+from mmcore_sources.cuda_file.host_bugs.host import Call, HostCode, name_of
+
+_GEMM = re.compile(r"cublas(?:[SDCZH]gemm(?:_v2|_64)?(StridedBatched|Ex)?|Gemm(StridedBatched)?Ex)(?:_v2|_64)?")
+_LETTER = re.compile(r"(?:d|dev|device|g|gpu|h|mat)?_?([abc])(?:_?(?:d|dev|device|gpu|cublas|ref|mat))?", re.IGNORECASE)
+
+
+class Product(NamedTuple):
+    """A call op(first)·op(second), m×n, with sums over k, of matrices that are stored by columns."""
+
+    operations: tuple[str, str]
+    sizes: tuple[Node, Node, Node]  # m, n, k
+    pointers: tuple[Node, Node, Node]
+    leading: tuple[Node, Node, Node]
+
+
+def wrong_leading_dimension(host: HostCode) -> Iterator[Bug]:
+    """Find a leading dimension that is smaller than a column of its matrix, or is the length of another one."""
+    for call in host.calls:
+        product = _product(call)
+        fault = _small(host, call, product) if product else None
+        if fault:
+            yield Bug("wrong-leading-dimension", call.line, fault)
+
+
+def exchanged_operands(host: HostCode, matrices: Mapping[str, str]) -> Iterator[Bug]:
+    """Find a product B·A of matrices that the file's kernel stores by rows, although A·B is meant.
+
+    ``matrices`` has the names in host code of the kernel's A, B and C.
+    """
+    for call in host.calls:
+        product = _product(call)
+        if product is None or product.operations != ("N", "N"):
+            continue
+        first, second = (_matrix(name_of(each), matrices) for each in product.pointers[:2])
+        if (first, second) == ("A", "B") and _small(host, call, product) is None:
+            a, b, c = map(name_of, product.pointers)
+            right = f"gemm(…, n, m, k, …, {b}, n, {a}, k, …, {c}, n) computes {a}·{b}"
+            reading = f"computes {b}·{a} of matrices stored by rows, as the kernel of this file stores them"
+            yield Bug("exchanged-operands", call.line, f"{call.name} {reading}; {right}")
+
+
+def _small(host: HostCode, call: Call, product: Product) -> str | None:
+    """Return the fault of the first leading dimension that is too small; None if all are large enough."""
+    m, n, k = product.sizes
+    rows = [m if product.operations[0] == "N" else k, k if product.operations[1] == "N" else n, m]
+    for pointer, leading, needed in zip(product.pointers, product.leading, rows, strict=True):
+        if _is_too_small(host, call, leading, needed, [m, n, k]):
+            columns = f"whose columns have {text_of(needed)} elements: cuBLAS stores matrices by columns"
+            return f"{text_of(leading)} is the leading dimension of {name_of(pointer)}, {columns}"
+    return None
+
+
+def _product(call: Call) -> Product | None:
+    """Return the product of a call; None for other calls, and for operations that are variables."""
+    match, values = _GEMM.fullmatch(call.name), call.arguments
+    if match is None or len(values) < 14:
+        return None
+    typed = call.name.endswith("Ex")
+    strided = "Strided" in call.name
+    step = 2 + typed + strided  # pointer, type, leading dimension, stride
+    a = 7
+    b = a + step
+    c = b + step + 1  # beta comes before C
+    operations = tuple(text_of(each).rpartition("OP_")[2] for each in values[1:3])
+    if c + 1 + typed >= len(values) or not all(each in ("N", "T", "C") for each in operations):
+        return None
+    first, second = operations
+    pointers, leading = (values[a], values[b], values[c]), tuple(values[each + 1 + typed] for each in (a, b, c))
+    return Product((first, second), (values[3], values[4], values[5]), pointers, (leading[0], leading[1], leading[2]))
+
+
+def _is_too_small(host: HostCode, call: Call, leading: Node, needed: Node, sizes: list[Node]) -> bool:
+    """Return whether a leading dimension is smaller than needed, by value, or else is another size by its name."""
+    one, other = (host.value(each, call.scope) for each in (leading, needed))
+    if one is not None and other is not None:
+        return one < other
+    words = {_word(host, each, call) for each in sizes} - {_word(host, needed, call)}
+    return _word(host, leading, call) in words
+
+
+def _word(host: HostCode, node: Node, call: Call) -> str:
+    """Return the text of a size, or of the size that it was set to."""
+    text = text_of(node).strip("() ")
+    values = host.definitions(text, call.scope) if node.type == "identifier" else []
+    return text_of(values[0]) if len(values) == 1 and values[0].type == "identifier" else text
+
+
+def _matrix(name: str, matrices: Mapping[str, str]) -> str:
+    """Return the letter of a matrix, by the kernel's arguments or else by its name; empty for others."""
+    letters = [letter for letter, each in matrices.items() if each == name]
+    match = _LETTER.fullmatch(name)
+    return letters[0] if letters else match[1].upper() if match else ""

@@ -1,0 +1,69 @@
+"""The bugs of a file's host code, with their lines."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from mmcore.devices.violations import Violation
+from mmcore.errors import InvalidKernel
+from mmcore.kernel.configs import Config
+from mmcore.kernel.geometry import dim3
+from mmcore_cuda.cuda_source.program import HostLaunch
+from mmcore_sources.cuda_file.host_bugs import copies, cublas, launches, timers
+from mmcore_sources.cuda_file.host_bugs.bug import Bug
+from mmcore_sources.cuda_file.host_bugs.host import HostCode, name_of
+from mmcore_sources.cuda_file.host_bugs.shared_memory import unraised_limit
+from mmcore_sources.cuda_file.inference.expressions import EXTENTS, LaunchText, evaluate, parse_expressions
+from mmcore_sources.cuda_file.inference.infer import Inferred
+
+BUGS: Sequence[Callable[[HostCode], Iterator[Bug]]] = (
+    launches.too_many_threads,
+    launches.empty_grid,
+    launches.rounded_down_grid,
+    launches.other_types,
+    launches.exchanged_sizes,
+    copies.wrong_direction,
+    copies.wrong_size,
+    copies.other_elements,
+    copies.filled_by_bytes,
+    timers.unfinished_timing,
+    timers.unfinished_event,
+    cublas.wrong_leading_dimension,
+)
+
+
+def host_bugs(file: str, text: str, inferred: Inferred, given: Mapping[str, Any]) -> tuple[Violation, ...]:
+    """Return the bugs of the host code in a file's text, by line.
+
+    The kernel was inferred from it, with the values that the user had ``given``.
+    """
+    host = HostCode(text)
+    found = [bug for bugs in BUGS for bug in bugs(host)]
+    entry, arguments = inferred.attributes["entry"].partition("<")[0], inferred.attributes["arguments"]
+    launch = next((each for each in host.launches if each.name in (entry, entry.rpartition("::")[2])), None)
+    if not inferred.attributes["column_major"]:
+        pairs = zip(map(str, arguments), launch.arguments, strict=False) if launch else ()
+        matrices = {role: name_of(node) for role, node in pairs if role in ("A", "B", "C")}
+        found += cublas.exchanged_operands(host, matrices)
+    found += unraised_limit(host, _shared_bytes(launch, inferred) if launch and "shared" not in given else {})
+    found += [Bug("not-zeroed", launch.line, each.lacks) for each in inferred.unusual if each.lacks and launch]
+    return tuple(Violation(bug.kind, bug.message, source=file, line=bug.line) for bug in sorted(set(found), key=_place))
+
+
+def _place(bug: Bug) -> tuple[int, str, str]:
+    return bug.line, bug.kind, bug.message
+
+
+def _shared_bytes(launch: HostLaunch, inferred: Inferred) -> dict[int, int]:
+    """Return the dynamic shared memory of the kernel's launch by its line, unless it depends on the sizes."""
+    rule: LaunchText = inferred.attributes["launch"]
+    values = dict(inferred.attributes["configs"][0])
+    block = values.pop("block")
+    with contextlib.suppress(InvalidKernel):
+        extents = dim3(block(Config({"block": (1, 1, 1), **values})) if callable(block) else block)
+        values |= {name: getattr(extents, axis) for name, axis in EXTENTS.items()}
+        (shared,) = (evaluate(each, values) for each in parse_expressions(rule.shared_bytes, "the shared memory"))
+        return {launch.line: int(shared)}
+    return {}

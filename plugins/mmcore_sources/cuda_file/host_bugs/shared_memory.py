@@ -1,0 +1,54 @@
+"""Bugs of dynamic shared memory: a launch with more than 48 KB, which an attribute of the kernel must allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from mmcore_cuda.cuda_source.program import HostLaunch, read_program
+from mmcore_cuda.cuda_source.tree import identifiers, text_of
+from mmcore_sources.cuda_file.host_bugs.bug import Bug
+from mmcore_sources.cuda_file.host_bugs.host import Call, HostCode
+
+_LIMIT = 48 << 10  # bytes of dynamic shared memory that a block may have without an attribute of its kernel
+_ATTRIBUTES = ("MaxDynamicSharedMemorySize", "MAX_DYNAMIC_SHARED_SIZE")
+
+
+def unraised_limit(host: HostCode, known: Mapping[int, int]) -> Iterator[Bug]:
+    """Find a launch with more than 48 KB of dynamic shared memory that no attribute allows before it.
+
+    ``known`` has the bytes of launches by their line where they depend on a template's parameters.
+    """
+    for launch in host.launches:
+        constant = host.value(launch.geometry[2], launch.scope) if len(launch.geometry) > 2 else None
+        size = known.get(launch.line, constant)
+        if size is None or size <= _LIMIT:
+            continue
+        asked = f"{launch.name} is launched with {size} bytes of shared memory per block"
+        allows = f"cudaFuncSetAttribute({launch.name}, cudaFuncAttributeMaxDynamicSharedMemorySize, {size})"
+        why = _lacks(host, launch, size)
+        if why:
+            yield Bug("shared-memory-limit", launch.line, f"{asked}, and {why}: {allows} does")
+
+
+def _lacks(host: HostCode, launch: HostLaunch, size: int) -> str:
+    """Return what keeps the attributes that a program sets from allowing a launch; empty if they allow it."""
+    program = read_program(host.text)
+    kernels = {each.word for each in program.functions} - {launch.name}
+    raising = [each for each in host.calls if len(each.arguments) == 3 and _raises(each)]
+    calls = [each for each in raising if kernels.isdisjoint(identifiers(each.arguments[0]))]
+    unread = not raising and any(word in program.text for word in _ATTRIBUTES)
+    if not calls:
+        return "" if unread else f"the program does not raise the limit of {_LIMIT}"
+    if all(
+        each.scope.start_byte == launch.scope.start_byte and each.node.start_byte > launch.geometry[0].start_byte
+        for each in calls
+    ):
+        return f"line {calls[0].line} raises the limit of {_LIMIT} after that"
+    values = [host.value(each.arguments[2], each.scope) for each in calls]
+    if all(value is not None and value < size for value in values):
+        return f"line {calls[0].line} raises the limit to {values[0]} only"
+    return ""
+
+
+def _raises(call: Call) -> bool:
+    return any(word in text_of(call.arguments[1]) for word in _ATTRIBUTES)

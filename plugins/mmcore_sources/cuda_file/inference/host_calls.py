@@ -1,0 +1,120 @@
+"""The calls between a file's host functions: the values that they pass and return."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+
+_CALLS = ("call_expression", "template_instantiation")
+
+
+@dataclass(frozen=True)
+class Passed:
+    """An expression of C, the function that contains it, if any, and its line."""
+
+    value: Node
+    scope: Node | None
+    line: int
+
+
+def passed(scope: Node, name: str) -> Passed | None:
+    """Return the value of a parameter of a host function or of its template: the first that a call passes.
+
+    Without a call it is the default. None if it is no parameter, or if the file has no value for it.
+    """
+    for position, parameter in enumerate(_parameters(scope)):
+        if _name(parameter) == name:
+            arguments = (each for call in calls_of(scope) for each in [_arguments(call)] if position < len(each))
+            found = next(arguments, None)
+            return None if found is None else _passed(found[position])
+    for position, parameter in enumerate(_template(scope)):
+        if _name(parameter) == name:
+            listed = (each for call in calls_of(scope) for each in [_listed(call)] if position < len(each))
+            instance = next(listed, None)
+            value = parameter.child_by_field_name("default_value") if instance is None else instance[position]
+            return None if value is None else _passed(value)
+    return None
+
+
+def parameter_names(scope: Node) -> set[str]:
+    """Return the names of a host function's parameters."""
+    return set(map(_name, _parameters(scope)))
+
+
+def returned(scope: Node, name: str) -> tuple[list[str], Passed] | None:
+    """Return the parameters of a host function that ``scope`` calls, and the value that it returns; None if unknown."""
+    for node in walk(_root(scope)):
+        if node.type == "function_definition" and _called(node) == name:
+            values = [each for each in walk(node) if each.type == "return_statement" and each.named_children]
+            if len(values) == 1:
+                return list(map(_name, _parameters(node))), _passed(values[0].named_children[0])
+    return None
+
+
+@functools.lru_cache(maxsize=64)
+def calls_of(scope: Node) -> tuple[Node, ...]:
+    """Return the calls and the explicit instantiations of a host function in its file."""
+    name, nodes = _called(scope), walk(_root(scope))
+    return tuple(each for each in nodes if each.type in _CALLS and name and _called(each) == name)
+
+
+def _root(node: Node) -> Node:
+    while node.parent is not None:
+        node = node.parent
+    return node
+
+
+def _passed(value: Node) -> Passed:
+    scope = value.parent
+    while scope is not None and scope.type != "function_definition":
+        scope = scope.parent
+    return Passed(value, scope, value.start_point.row + 1)
+
+
+def _named(node: Node) -> Node | None:
+    """Return the name, with its template's arguments, that a function, call or instantiation has."""
+    declarator = node.child_by_field_name("declarator")
+    while declarator is not None and declarator.type.endswith(("pointer_declarator", "reference_declarator")):
+        declarator = declarator.child_by_field_name("declarator")
+    inner = None if declarator is None else declarator.child_by_field_name("declarator")
+    return node.child_by_field_name("function") if node.type == "call_expression" else inner
+
+
+def _called(node: Node) -> str:
+    named = _named(node)
+    return "" if named is None else text_of(named).partition("<")[0].rpartition("::")[2].strip()
+
+
+def _items(node: Node | None) -> list[Node]:
+    return [] if node is None else [each for each in node.named_children if each.type != "comment"]
+
+
+def _parameters(scope: Node) -> list[Node]:
+    declarator = next((each for each in walk(scope) if each.type == "function_declarator"), None)
+    return [] if declarator is None else _items(declarator.child_by_field_name("parameters"))
+
+
+def _template(scope: Node) -> list[Node]:
+    above = scope.parent
+    is_template = above is not None and above.type == "template_declaration"
+    return _items(above.child_by_field_name("parameters")) if above is not None and is_template else []
+
+
+def _arguments(call: Node) -> list[Node]:
+    return _items(call.child_by_field_name("arguments")) if call.type == "call_expression" else []
+
+
+def _listed(call: Node) -> list[Node]:
+    named = _named(call)
+    return [] if named is None else _items(named.child_by_field_name("arguments"))
+
+
+def _name(parameter: Node) -> str:
+    """Return the name of a parameter of a function or template; empty without one."""
+    declarator: Iterator[Node] = (each for each in walk(parameter) if each.type == "identifier")
+    if parameter.type.endswith("type_parameter_declaration"):
+        return next((text_of(each) for each in walk(parameter) if each.type == "type_identifier"), "")
+    return text_of(next(declarator, parameter))

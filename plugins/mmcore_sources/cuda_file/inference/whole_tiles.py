@@ -1,0 +1,68 @@
+"""Sizes that are whole tiles of a grid, such as 128 and 64 for ``n // 128, ceil(m / 64)``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from mmcore.errors import InvalidKernel
+from mmcore.kernel.configs import Config
+from mmcore.kernel.geometry import ceil_div
+from mmcore.kernel.problem import Problem
+from mmcore_sources.cuda_file.inference.expressions import (
+    LaunchText,
+    evaluate,
+    launch_values,
+    names_in,
+    parse_expressions,
+)
+
+_LARGEST = 256  # of a tile; a grid may count several along one axis
+_STEP = 64  # along k, which a grid does not divide; few kernels go along it in longer steps
+
+
+def tiles(rule: LaunchText, problem: Problem, config: Config) -> dict[str, int]:
+    """Return the rows and columns of the tiles that a grid divides C into, by the sizes "m" and "n"."""
+    found: dict[str, int] = {}
+    values = launch_values(problem, config)
+    for part in parse_expressions(rule.grid, "the grid"):
+        for name in names_in(part) & {"m", "n"}:
+            try:
+                counts = [int(evaluate(part, {**values, name: size})) for size in range(1, _LARGEST + 1)]
+            except InvalidKernel:
+                continue
+            found[name] = max(found.get(name, 1), counts.count(1))
+    return found
+
+
+def whole(rule: LaunchText, problem: Problem, config: Config, *, square: bool) -> Problem:
+    """Return the least problem from this size on that is made of whole tiles, without gaps between rows."""
+    sizes = {name: getattr(problem, name) for name in "mnk"}
+    found = tiles(rule, problem, config)
+    sizes |= {name: ceil_div(sizes[name], tile) * tile for name, tile in found.items()}
+    step = min(max(found.values(), default=1), _STEP)
+    sizes["k"] = ceil_div(sizes["k"], step) * step
+    if square:
+        sizes = dict.fromkeys(sizes, max(sizes.values()))
+    return replace(problem, **sizes, lda=0, ldb=0, ldc=0)
+
+
+@dataclass(frozen=True)
+class SomeBlock:
+    """A constraint: the grid has a block along each axis, which a launch that rounds down lacks for small sizes."""
+
+    rule: LaunchText
+    square: bool
+
+    @property
+    def description(self) -> str:
+        return f"the grid {self.rule.grid} is not empty"
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        values = launch_values(problem, config)
+        grid = [int(evaluate(each, values)) for each in parse_expressions(self.rule.grid, "the grid")]
+        if min(grid) > 0:
+            return None
+        asked = whole(self.rule, problem, config, square=self.square)
+        size, empty = f"{problem.m}×{problem.n}×{problem.k}", "×".join(map(str, grid))
+        text = f"the launch rounds the grid {self.rule.grid} down to {empty} for {size}"
+        return f"{text}; --size {asked.m}x{asked.n}x{asked.k} is enough"

@@ -1,0 +1,227 @@
+"""The ``@cuda.jit`` functions of a Python file, with their launches, as kernels."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mmcore.errors import InvalidKernel
+from mmcore.kernel.arguments import MATRICES, SIZES, Argument, Scalar
+from mmcore.kernel.constraints import Square
+from mmcore_cuda.cuda_source.program import read_program
+from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.expressions import LaunchText
+from mmcore_sources.cuda_file.inference.infer import Inferred, infer
+from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.roles import matrices_of
+from mmcore_sources.numba.array_types import C_TYPES, ArrayTypes, array_types, kernel_decorator, mixed_types
+from mmcore_sources.numba.build import ArrayLaunch, NumbaBuild
+from mmcore_sources.numba.sketch import Sketch, dimensions
+from mmcore_sources.python_file.found import FoundKernel
+from mmcore_sources.python_file.host_text import HostWriter, PythonLaunch, Unknown
+from mmcore_sources.python_file.program import PythonProgram
+
+# Sizes as parameters of a sketch, under names whose roles are clear.
+_SIDES = {"m": "rows_of_c", "n": "cols_of_c", "k": "cols_of_a"}
+_SHAPES = {"A": "mk", "B": "kn", "C": "mn"}
+
+
+def kernels_of_numba(program: PythonProgram) -> Iterable[FoundKernel]:
+    """Return the kernels that Numba compiles."""
+    functions = {
+        function.name: function for function in program.functions if kernel_decorator(program, function) is not None
+    }
+    found = _launches(program, functions)
+    names = {launch.name for launch in found}
+    return [
+        FoundKernel(
+            name,
+            "Numba",
+            function.lineno,
+            functools.partial(_declared, program, function, [each for each in found if each.name == name]),
+            len(dimensions(function)) >= 3,
+            name in names,
+        )
+        for name, function in functions.items()
+    ]
+
+
+def _launches(program: PythonProgram, functions: Mapping[str, ast.FunctionDef]) -> list[PythonLaunch]:
+    """Return the launches ``f[grid, block](…)`` in the order of their lines."""
+    found = []
+    for call, scope in program.calls:
+        configured: ast.expr = call.func
+        if isinstance(configured, ast.Name) and configured.id not in functions:
+            assigned = program.value_of(configured.id, scope, call.lineno)
+            configured = assigned.value if assigned is not None else configured
+        match configured:
+            case ast.Subscript(ast.Name(name), ast.Tuple([grid, block, *further])) if name in functions:
+                shared = further[1] if len(further) > 1 else None
+                found.append(PythonLaunch(name, call.lineno, scope, grid, block, tuple(call.args), shared))
+    return sorted(found, key=lambda each: each.line)
+
+
+def _declared(
+    program: PythonProgram, function: ast.FunctionDef, found: Sequence[PythonLaunch], given: Mapping[str, Any]
+) -> Inferred:
+    """Return the declaration of a Numba kernel."""
+    axes = dimensions(function)
+    names = [each.arg for each in function.args.args]
+    arrays = array_types(program, function, found, axes, str(given.get("dtype", "float32")))
+    words = C_TYPES | {"": "float"}
+    sketch = Sketch(function, axes, {name: words.get(arrays.types[name], "float") for name in axes})
+    roles = _roles(sketch, names, given)
+    lines = _with_sizes(sketch.lines(tuple(_SIDES.values())), roles)
+    lines = _constants(program, function) | lines
+    passed: tuple[str, ...] = ()
+    for launch in found[:1]:
+        sizes, passed = _sizes(program, launch, names, roles)
+        text = HostWriter(program).launch(replace(launch, sizes=sizes), passed)
+        lines[launch.line] = f"{lines.get(launch.line, '')} {text}"
+    path = program.placed(function.lineno)
+    taken = {**given, "entry": function.name, "args": [*(roles[name] for name in names), *_SIDES]}
+    text = "\n".join(lines.get(line, "") for line in range(1, max(lines) + 1)) + "\n"
+    by_columns = "".join(sorted(roles[name] for name in arrays.by_columns))
+    if by_columns and "column_major" not in given:
+        taken["column_major"] = by_columns
+    inferred = infer(path, text, taken)
+    square = len(set(passed)) == 1 and "gridDim" in "".join(lines.values())
+    return _with_build(program, function, inferred, arrays, roles, found, square=square)
+
+
+def _with_build(
+    program: PythonProgram,
+    function: ast.FunctionDef,
+    inferred: Inferred,
+    arrays: ArrayTypes,
+    roles: Mapping[str, str],
+    found: Sequence[PythonLaunch],
+    *,
+    square: bool,
+) -> Inferred:
+    """Return a declaration whose code Numba builds."""
+    axes = dimensions(function)
+    names = [each.arg for each in function.args.args]
+    parameters = tuple(_argument(roles[name], _passed(program, found, names, name)) for name in names)
+    of_matrices = {roles[name]: count for name, count in axes.items()}
+    path, cell = program.placed(function.lineno), program.cell(function.lineno)
+    decorator = ast.unparse(kernel_decorator(program, function) or ast.Constant(None))
+    fastmath = "fastmath=True" in decorator
+    before = program.lines_before(function.lineno)
+    build = NumbaBuild(path, program.text, function.name, parameters, of_matrices, arrays.contiguous, fastmath, before)
+    attributes = dict(inferred.attributes)
+    rule: LaunchText = attributes["launch"]
+    launch = ArrayLaunch(rule.grid, rule.shared_bytes, rule.cooperative, parameters=parameters, axes=of_matrices)
+    sizes = {role for role in roles.values() if role in SIZES}
+    of_shapes = any(isinstance(each, ast.Attribute) and each.attr == "shape" for each in ast.walk(function))
+    square |= bool(sizes) and not of_shapes and not {"m", "n", "k"} <= sizes
+    attributes |= {
+        "entry": "",
+        "arguments": parameters,
+        "launch": launch,
+        "build": build,
+        "source": path,
+        "text": "" if cell is None else cell.text,
+        "constraints": (*attributes["constraints"], *[Square()] * square),
+    }
+    shown = ", ".join(roles[name] if roles[name] == name else f"{name}={roles[name]}" for name in names)
+    types = ", ".join(dict.fromkeys(arrays.types[name] for name in axes))
+    notes = [
+        Note("arguments", shown, "C is the array that is stored to", "--args"),
+        Note("arrays", types, arrays.why, "--dtype, --output", arrays.guessed),
+        *[Note("sizes", "m = n = k", "one size is passed, and gridDim counts tiles along k", "none")] * square,
+        *(note for note in inferred.notes if note.what != "arguments"),
+    ]
+    return replace(
+        inferred, attributes=attributes, notes=tuple(notes), warnings=tuple(mixed_types(arrays, roles, found))
+    )
+
+
+def _argument(role: str, passed: ast.expr | None) -> Argument:
+    """Return the argument of a parameter; Numba takes a number of Python as 64 bits."""
+    if role in MATRICES:
+        return role
+    narrow = "32" in ast.unparse(passed) if isinstance(passed, ast.Call) else False
+    real = role in ("alpha", "beta")
+    return Scalar(role, f"{'float' if real else 'int'}{32 if narrow else 64}")
+
+
+def _passed(program: PythonProgram, found: Sequence[PythonLaunch], names: Sequence[str], name: str) -> ast.expr | None:
+    for launch in found[:1]:
+        argument = dict(zip(names, launch.arguments, strict=False)).get(name)
+        if isinstance(argument, ast.Name):
+            assigned = program.value_of(argument.id, launch.scope, launch.line)
+            return argument if assigned is None else assigned.value
+        return argument
+    return None
+
+
+def _roles(sketch: Sketch, names: Sequence[str], given: Mapping[str, Any]) -> dict[str, str]:
+    """Return the role of each parameter by name. Raises InvalidKernel."""
+    if "args" in given:
+        if len(given["args"]) != len(names):
+            raise InvalidKernel(
+                f"--args names {len(given['args'])} arguments, but {sketch.function.name} takes {', '.join(names)}"
+            )
+        return dict(zip(names, map(str.strip, given["args"]), strict=True))
+    lines = sketch.lines()
+    (function, *_) = read_program("\n".join(lines[line] for line in sorted(lines))).functions
+    roles = {name: matrix for matrix, name in matrices_of(function, Body(function)).items()}
+    scalars = [name for name in names if name not in roles]
+    for name in scalars:
+        word = name.casefold()
+        role = next((each for each in (*SIZES, "alpha", "beta") if word == each), "n" if len(scalars) == 1 else "")
+        if not role:
+            raise InvalidKernel(
+                f"the role of {name} in {sketch.function.name} is unknown; --args gives the role of each parameter"
+            )
+        roles[name] = role
+    return roles
+
+
+def _with_sizes(lines: Mapping[int, str], roles: Mapping[str, str]) -> dict[int, str]:
+    """Return a sketch with the sides of its arrays as its parameters for sizes."""
+
+    def size(match: re.Match[str]) -> str:
+        role = roles.get(match[1], "")
+        return _SIDES[_SHAPES[role][int(match[2])]] if role in _SHAPES else match[0]
+
+    return {line: re.sub(r"\b(\w+)_shape_([01])\b", size, text) for line, text in lines.items()}
+
+
+def _constants(program: PythonProgram, function: ast.FunctionDef) -> dict[int, str]:
+    """Return the module's numbers that a kernel uses, as constants of the sketch by line."""
+    used = {each.id for each in ast.walk(function) if isinstance(each, ast.Name)}
+    constants: dict[int, str] = {}
+    for each in program.assignments:
+        if not each.scope.functions and each.name in used and each.line < function.lineno:
+            try:
+                value = HostWriter(program).number(each.value, each.scope, each.line - 1)
+            except Unknown:
+                continue
+            constants[each.line] = f"{constants.get(each.line, '')} const int {each.name} = {value};"
+    return constants
+
+
+def _sizes(
+    program: PythonProgram, launch: PythonLaunch, names: Sequence[str], roles: Mapping[str, str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the sides of the host's arrays by their names, and m, n and k as the host writes them."""
+    writer = HostWriter(program)
+    sides: dict[str, dict[str, str]] = {}
+    for name, argument in zip(names, launch.arguments, strict=False):
+        if (role := roles[name]) in _SHAPES:
+            for axis, size in enumerate(_SHAPES[role]):
+                shape = ast.Subscript(ast.Attribute(argument, "shape"), ast.Constant(axis))
+                try:
+                    text = writer.number(shape, launch.scope, launch.line)
+                except Unknown:
+                    continue
+                sides.setdefault(size, {})[re.sub(r"\W", "_", f"{ast.unparse(argument)}_shape_{axis}")] = text
+    passed = {size: next(iter(several.values())) for size, several in sides.items()}
+    declared = {name: passed[size] for size, several in sides.items() for name in several if name != passed[size]}
+    return declared, tuple(passed.get(size, "unknown") for size in _SIDES)

@@ -1,0 +1,82 @@
+"""Notebooks: the Python in their code cells as one program, and cells of CUDA C++."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mmcore.errors import InvalidKernel
+from mmcore_cuda.cuda_source.program import read_program
+from mmcore_sources.cuda_file.files import headers_of
+from mmcore_sources.cuda_file.inference.infer import Inferred, infer
+from mmcore_sources.cuda_file.inference.roles import is_product
+from mmcore_sources.cuda_file.syntax import refuse_syntax_errors
+from mmcore_sources.python_file.found import FoundKernel
+from mmcore_sources.python_file.program import Cell, PythonProgram
+
+_OF_CUDA = re.compile(r"%%(?:cu|cuda\w*|nvcc\w*)\b|%%(?:writefile|file)\s+(?:-a\s+)?\S+\.cuh?\b")
+_MAGIC = re.compile(r"^(\s*)[%!?].*$", re.MULTILINE)
+
+
+def read_notebook(path: Path, text: str) -> PythonProgram:
+    """Return the program in a notebook. Raises InvalidKernel if the file is not a notebook.
+
+    Cells that are not Python are left out, and so are magics and commands of the shell.
+    """
+    cells = tuple(_cells(path, text))
+    plain = "\n".join(_python(each) for each in cells)
+    return PythonProgram(path, plain, ast.parse(plain), cells)
+
+
+def _cells(path: Path, text: str) -> Iterator[Cell]:
+    try:
+        content = json.loads(text)
+        listed = content["cells"] if "cells" in content else content["worksheets"][0]["cells"]
+        codes = ["".join(each.get("source", each.get("input", ""))) for each in listed if each["cell_type"] == "code"]
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
+        raise InvalidKernel(f"{path.name} is not a notebook") from None
+    first = 1
+    for number, code in enumerate(codes, 1):
+        yield Cell(number, first, code, _OF_CUDA.match(code.lstrip()) is not None)
+        first += code.count("\n") + 1
+
+
+def _python(cell: Cell) -> str:
+    """Return the Python of a cell, without magics and commands of the shell; empty lines if it is not Python."""
+    text = _MAGIC.sub(r"\1pass", cell.text)
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return "\n" * text.count("\n")
+    return "\n" * text.count("\n") if cell.is_cuda else text
+
+
+def kernels_in_cells(program: PythonProgram) -> Iterable[FoundKernel]:
+    """Return the kernels in a notebook's cells of CUDA C++."""
+    kernels = []
+    for cell in (each for each in program.cells if each.is_cuda):
+        _, _, code = cell.text.partition("%%")
+        text = "\n" * cell.first_line + code.partition("\n")[2]
+        source = read_program(text)
+        launched = {launch.name for launch in source.launches}
+        for function in source.functions:
+            declare = functools.partial(_declared, program, cell, text, function.name)
+            used = bool({function.name, function.word} & launched)
+            kernels.append(FoundKernel(function.name, "CUDA C++", cell.first_line, declare, is_product(function), used))
+    return kernels
+
+
+def _declared(program: PythonProgram, cell: Cell, text: str, name: str, given: Mapping[str, Any]) -> Inferred:
+    path = program.placed(cell.first_line)
+    options = {**given, "entry": given.get("entry") or name}
+    alone = program.shifted(text, cell.first_line)
+    refuse_syntax_errors(path, alone, options)
+    headers = [(each.name, content) for each, content in headers_of(path, alone).items()]
+    inferred = infer(path, text, options, headers)
+    return replace(inferred, attributes={**inferred.attributes, "text": alone, "source": path})

@@ -1,0 +1,75 @@
+"""Bugs of host code: a bad program for each, and right programs that resemble it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from mmcore.devices.violations import Violation
+from mmcore.registry import registry
+from mmcore_sources.cuda_file.host_bugs.find import host_bugs
+from mmcore_sources.cuda_file.host_bugs.host import HostCode
+from mmcore_sources.cuda_file.host_bugs.unread_errors import unread_errors
+from mmcore_sources.cuda_file.inference.infer import infer
+from tests.command_line import mmcore as command
+from tests.kernel_sources import kernel_source
+from tests.tables import cases
+
+KERNELS = " ".join(kernel_source(name) for name in ("naive_square",)).replace("\n", " ")
+BEFORE = """
+#define CHECK(call) if ((call) != cudaSuccess) exit(1)
+#define WAIT() CHECK(cudaDeviceSynchronize())
+__global__ void gemm(const float *A, const float *B, float *C, int m, int k, int l) { C[m] = A[k] * B[l]; }
+double seconds() { timeval now; gettimeofday(&now, 0); return now.tv_sec; }
+int main(int argc, char **argv) { const int n = 1000; float *a, *b, *c, *h = (float *)malloc(n * n * sizeof(float)); \
+cudaMalloc(&a, n * n * sizeof(float)); cudaMalloc(&b, n * n * sizeof(float)); cudaMalloc(&c, n * n * sizeof(float));
+"""
+
+
+def found(statements: str) -> tuple[Violation, ...]:
+    text = f"{KERNELS}{BEFORE}{statements}\n}}\n"
+    entry = {"entry": "mul", "block": [16, 16], "grid": "n, m"}
+    return host_bugs("my.cu", text, infer(Path("/folder/my.cu"), text, entry), entry)
+
+
+FIRST = f"{KERNELS}{BEFORE}".count("\n")
+
+
+@cases(__file__, "bug", "statements, kind, line, message")
+def test_a_bug_of_the_host_is_found_with_its_line(statements: str, kind: str, line: int, message: str) -> None:
+    (bug,) = found(statements)
+    assert (bug.kind, bug.line) == (kind, FIRST + line)
+    assert message in bug.message
+
+
+@cases(__file__, "no_bug", "statements")
+def test_a_right_program_has_no_bugs(statements: str) -> None:
+    assert found(statements) == ()
+
+
+@cases(__file__, "unread", "statements, note")
+def test_errors_that_no_program_reads_are_one_note(statements: str, note: bool) -> None:
+    text = f"{KERNELS} int main() {{ mul<<<1, 16>>>(a, b, c, n); mul<<<1, 16>>>(a, b, c, n); {statements} }}"
+    assert unread_errors(HostCode(text)).startswith("no error of the launch in line 1 is read") == note
+
+
+def test_run_and_check_warn_of_bugs_of_the_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry(), "files", {})
+    host = "int main() { const int n = 40; float *a, *b, *c, *h; mul<<<dim3(3, 3), dim3(16, 16)>>>(a, b, c, n);"
+    text = f"{kernel_source('naive_square')}{host}\ncudaMemset(c, 0, n * n); }}"
+    (tmp_path / "my.cu").write_text(text)
+    line = text.count("\n") + 1
+    message = "cudaMemset counts n * n bytes for c, without sizeof(float)"
+    for name, shown in (("run", f"warning: wrong-size at my.cu:{line}: {message}"), ("check", message)):
+        arguments = shlex.split(f"{name} my.cu --size 40 --device emulator")
+        result = command(*arguments)
+        assert (result.exit_code, shown in result.stdout) == (0, True), result.output
+        (warning,) = json.loads(command(*arguments, "--json").stdout)["warnings"]
+        assert message in str(warning)
+    (tmp_path / "my.cu").write_text(text.replace("sum +=", "sum -="))
+    result = command("run", "my.cu", "--size", "40", "--device", "emulator")
+    assert (result.exit_code, message in result.stdout) == (1, True)

@@ -1,0 +1,69 @@
+"""Numba kernels of Python files: compiled without a GPU and without running the file."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmcore.registry import registry
+from tests.command_line import mmcore as command
+from tests.sources.test_python_file import check_launch, check_verdict, notebook, written
+from tests.tables import cases, section_of
+
+needs_numba = pytest.mark.skipif(
+    find_spec("numba") is None, reason="Numba is not installed; python -m pip install 'mmcore-cuda[numba]' brings it"
+)
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry(), "files", {})
+
+
+@needs_numba
+@cases(__file__, "programs", "case")
+def test_a_program_is_judged_at_its_own_lines(case: dict[str, Any]) -> None:
+    check_verdict(case)
+
+
+@cases(__file__, "programs", "case")
+def test_launches_are_read_without_numba(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numba", None)
+    check_launch(case)
+
+
+def test_without_numba_the_command_that_installs_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numba", None)
+    result = command("run", written(section_of(__file__, "programs")["guarded_tiles"]["text"]), "--device", "emulator")
+    assert result.exit_code == 2
+    assert "python -m pip install 'mmcore-cuda[numba]'" in result.stderr
+
+
+@needs_numba
+def test_only_what_the_kernel_needs_is_run() -> None:
+    program = section_of(__file__, "programs")["guarded_tiles"]["text"]
+    result = command("run", written(f"import gone\n{program}\nopen('made', 'w')\nimport gone_too\n"), "--size", "9")
+    assert result.exit_code == 0, result.output
+    assert not Path("made").exists()
+
+
+@needs_numba
+def test_an_error_of_numba_is_shown() -> None:
+    program = section_of(__file__, "programs")["guarded_tiles"]["text"].replace("tmp = float32(0.)", 'tmp = "0"')
+    result = command("run", written(program), "--size", "9")
+    assert result.exit_code == 2
+    assert "Numba does not compile fast_matmul of my.py" in result.stderr
+
+
+@needs_numba
+def test_a_kernel_of_a_notebook_takes_imports_of_other_cells() -> None:
+    program = section_of(__file__, "programs")["flat_arrays_without_a_guard"]["text"]
+    imports, kernel, launch = program[: program.index("@")], program[program.index("@") : program.index("n = 64")], "1"
+    result = command("run", notebook((imports, kernel, launch)), "--size", "17", "--device", "emulator")
+    assert result.exit_code == 1
+    assert "my.ipynb[cell 2]:8" in result.stdout
