@@ -115,3 +115,17 @@ def test_run_reports_a_proof_that_takes_less_time_than_its_products(
     path.write_text(RIGHT.replace(*change))
     options = ("--device", "emulator", "--size", str(size), "--seed", "1", "--json")
     assert re.fullmatch(proof, json.loads(mmcore("run", str(path), *options).stdout)["proof"])
+
+
+@pytest.mark.parametrize("factor", ["1.1f", "1.1", "(float)(__half)1.1f"])
+def test_a_factor_may_be_rounded_to_the_type_in_which_a_kernel_has_it(tmp_path: Path, factor: str) -> None:
+    changes = (STORE, f"C[row * n + column] = {factor} * sum;"), ('extern "C"', '#include <cuda_fp16.h>\nextern "C"')
+    own = kernel(tmp_path, *changes, alpha=1.1)
+    made = prove_cell(Cell(own.name, 20, 18, 24, device="emulator", seed=1), Emulator(), own)
+    assert made.outcome == (NOT_PROVED if "half" in factor else PROVED), made.reasons
+    assert made.bound is not None
+
+
+def test_another_factor_is_wrong(tmp_path: Path) -> None:
+    own = kernel(tmp_path, (STORE, "C[row * n + column] = 1.1001f * sum;"), alpha=1.1)
+    assert prove_cell(Cell(own.name, 20, 18, 24, device="emulator", seed=1), Emulator(), own).outcome == WRONG

@@ -129,7 +129,9 @@ def _computed(
     if semantics.algebra in ("mul", "fma") and not is_integer(kinds[0]):
         operands = _without_zeros(table, at, operands, shadows)
     unit: Values | float = semantics.unit
-    if unit and semantics.algebra == "copy" and not is_integer(kinds[0]):
+    if unit and semantics.algebra == "copy" and table.holds(shadows[0], result):
+        unit = 0.0
+    elif unit and semantics.algebra == "copy" and not is_integer(kinds[0]):
         table.narrows |= bool(is_exact(operands[0]).any())
         if table.symbols:
             return replace(narrowed(operands[0], semantics.unit, table.symbols, at.mnemonic), kind=result)

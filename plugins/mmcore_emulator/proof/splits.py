@@ -157,9 +157,13 @@ def quotients(magnitude: Residues, whole: Residues) -> Values:
     return np.asarray(made)
 
 
-def bounds(elements: Elements, whole: Residues) -> Values:
-    """Return bounds of the errors of elements relative to the magnitudes ``whole``; NaN where they are unknown."""
-    sizes = [quotients(each, whole) for each in magnitudes_of(elements)]
+def bounds(elements: Elements, whole: Residues, part: Residues) -> Values:
+    """Return bounds of the errors of elements relative to the magnitudes ``whole``; NaN where they are unknown.
+
+    ``part`` is less than ``whole``: the orders above 0 may be those of a part of the sum.
+    """
+    first, *others = magnitudes_of(elements)
+    sizes = [quotients(first, whole), *(np.fmin(quotients(each, whole), quotients(each, part)) for each in others)]
     left = [
         np.where(_is_none(each), 0.0, size) for each, size in zip(residues_of(elements)[1:], sizes[1:], strict=False)
     ]

@@ -253,6 +253,13 @@ class Table:
             return np.zeros((), np.bool_)
         return np.isin(self._kind[elements_at(shadow.planes)[0]], SIGNED)
 
+    def holds(self, shadow: Shadow, kind: str) -> bool:
+        """Return True if all elements of a register were in memory as a type already."""
+        if not isinstance(shadow, Bytes):
+            return isinstance(shadow, Elements) and shadow.kind == kind
+        numbers, whole = elements_at(shadow.planes)
+        return bool((self._kind[numbers[whole]] == NUMBER[kind]).all() and (whole | ~self.dependent(shadow)).all())
+
     def size(self, elements: Elements) -> int:
         """Return the bytes of elements."""
         return BYTES[elements.kind]
