@@ -11,6 +11,7 @@ from bench.studies.tables.table import Row, grouped
 from mmcore_emulator.adapter.proof import NOT_PROVED, PROVED, WRONG
 
 _NOT_RUN = "not run"
+_SHALLOW = "with fewer tiles than stages, it reads past A or B, or tiles that it has not loaded"
 
 
 def outcomes(document: Any) -> Iterator[list[str]]:
@@ -38,7 +39,9 @@ def unproved(document: Any) -> Iterator[list[str]]:
     """Yield the kernels without a proof, those with the same reasons together, and the reasons."""
     by_reasons: dict[tuple[str, ...], list[Row]] = {}
     for row in document["kernels"]:
-        if row["outcome"] != PROVED:
+        if "shallow" in row:
+            by_reasons.setdefault((PROVED, f"only at a k of {row['sizes'][2]}: {_SHALLOW}"), []).append(row)
+        elif row["outcome"] != PROVED:
             found = dict.fromkeys(_short(each) for each in row["reasons"] or ["the sum is another one"])
             by_reasons.setdefault((row["outcome"], *found), []).append(row)
     for (outcome, *reasons), rows in sorted(by_reasons.items()):

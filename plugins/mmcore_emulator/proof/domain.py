@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -154,9 +155,10 @@ class FieldDomain:
         for number, given in enumerate(shadows):
             for shadow in given if number not in data else ():
                 self.depends(machine, mask, "address", ADDRESS, at, shadow)
+        stores = mask.lanes if mask is not None and not results else None
         held = {
             number: [
-                None if shadow is None else self.table.bytes(shadow, value.dtype)
+                None if shadow is None else self.table.bytes(_in_lanes(shadow, stores), value.dtype)
                 for shadow, value in zip(shadows[number], operands[number], strict=True)
             ]
             for number in data
@@ -203,6 +205,15 @@ class FieldDomain:
         if not given:
             return [None] * len(results)
         return [polynomials.opaque_of(self.table, at, given, _kind(value)) for value in results]
+
+
+def _in_lanes(shadow: Elements | Bytes | Parts, lanes: Values | None) -> Elements | Bytes | Parts:
+    """Return the elements of some lanes, as if the others depended on no matrix; None for all lanes."""
+    if lanes is None or isinstance(shadow, Bytes):
+        return shadow
+    if isinstance(shadow, Elements):
+        return replace(shadow, known=shadow.is_known | ~lanes)
+    return Parts(tuple(each and _in_lanes(each, lanes) for each in shadow.parts))
 
 
 def _plane(held: Bytes | None, value: Values, rank: int) -> Values:

@@ -54,27 +54,38 @@ class Table:
         """Return the tokens of the bytes of new elements."""
         optional = (each.shape for each in (elements.known, elements.reason) if each is not None)
         shape = np.broadcast_shapes(elements.residues[0].shape, elements.error.shape, *optional)
-        count = int(np.prod(shape))
+        depends = None if elements.known is None else np.broadcast_to(~elements.known, shape)
+        count = int(np.prod(shape)) if depends is None else int(depends.sum())
         first, self._count = self._count, self._count + count
         self._grow()
         if self._count >= MOST_ELEMENTS:
             raise TooManyElements(self._count)
+        new = slice(first, self._count)
+
+        def of(values: Values) -> Values:
+            spread = np.broadcast_to(values, shape)
+            return spread.reshape(-1) if depends is None else spread[depends]
+
         for planes, residues in ((self._residues, elements.residues), (self._magnitudes, elements.magnitudes)):
             for plane, residue in zip(planes, residues, strict=True):
-                plane[first : self._count] = np.broadcast_to(residue, shape).reshape(-1)
+                plane[new] = of(residue)
         if elements.splits is not None:
             if self._splits is None:
                 self._splits = np.zeros((2 * len(elements.splits), len(self._error)), np.uint64)
             every = (residue for pair in elements.splits for residue in pair)
             for plane, residue in zip(self._splits, every, strict=True):
-                plane[first : self._count] = np.broadcast_to(residue, shape).reshape(-1)
-        self._error[first : self._count] = np.broadcast_to(elements.error, shape).reshape(-1)
+                plane[new] = of(residue)
+        self._error[new] = of(elements.error)
         if elements.reason is not None:
-            self._reason[first : self._count] = np.broadcast_to(elements.reason, shape).reshape(-1)
-        self._kind[first : self._count] = NUMBER[elements.kind]
-        numbers = np.arange(first, self._count, dtype=np.uint64).reshape(shape)
-        if elements.known is not None:
-            numbers = np.where(elements.known, np.uint64(0), numbers)
+            self._reason[new] = of(elements.reason)
+        self._kind[new] = NUMBER[elements.kind]
+        numbers: Values = np.arange(first, self._count, dtype=np.uint64)
+        if depends is None:
+            numbers = numbers.reshape(shape)
+        else:
+            every_lane = np.zeros(shape, np.uint64)
+            every_lane[depends] = numbers
+            numbers = every_lane
         return Bytes(tokens_of(numbers, np.dtype(f"u{BYTES[elements.kind]}")))
 
     def elements_of(self, held: Bytes, kind: str) -> Elements:
