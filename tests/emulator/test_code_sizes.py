@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -10,11 +11,13 @@ import pytest
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Square
 from mmcore.api import cell
+from mmcore.executor import measure_cell
 from mmcore.executor.choose_device import open_device
 from mmcore_emulator.adapter import check
 from mmcore_emulator.adapter.code_sizes import CodeSizes
 from mmcore_emulator.adapter.examination import WORK, Examination
 from mmcore_emulator.adapter.examine import examine
+from mmcore_emulator.adapter.findings import findings
 from tests.kernel_sources import kernel_source
 from tests.wrong_kernels import RIGHT, covering, kernel, rounding_down
 
@@ -201,7 +204,23 @@ def test_the_time_limit_ends_an_examination(tmp_path: Path) -> None:
     requested, nameless = cell(twin(tmp_path, "condition"), 64, device="emulator", seed=1, timings=())
     with device.deadline.within(1e-9):
         found = examine(requested, device, WORK, nameless)
-    assert (found.tried, found.left_out) == ((), "16×48×64 and further sizes, as the time limit was reached")
+    assert found.tried == ()
+    assert re.fullmatch("16×48×64 and further sizes: timeout at .* was still running after 1e-09 s; .*", found.left_out)
+
+
+def test_a_launch_with_far_more_work_than_its_size_suggests_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = twin(tmp_path, "condition", "k < 0")
+    monkeypatch.setattr("mmcore_emulator.adapter.examine._EXCESS", 1e-6)
+    found = examination(made)
+    assert found.tried == ()
+    assert re.fullmatch(r"16×48×64 and further sizes: .* still running after the work of 4e\+01 .*", found.left_out)
+    monkeypatch.setattr("mmcore_emulator.adapter.findings._MOST_INSTRUCTIONS", 1e4)
+    requested, nameless = cell(made, 64, device="emulator", seed=1, timings=())
+    result = measure_cell(requested, kernel=nameless)
+    looked = findings(result, made, "hazards").looked
+    assert re.fullmatch("not looked for: 64×64×64 takes too long on the emulator: .* the work of 1e.04 .*", looked)
 
 
 def test_code_that_was_checked_without_a_violation_is_not_run_again(

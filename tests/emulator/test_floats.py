@@ -71,6 +71,23 @@ def test_a_result_is_the_exact_one_rounded_once(opcode: str) -> None:
     assert compared > 200
 
 
+@pytest.mark.parametrize("exponent", [-1080, -1076, -1024, -1023, -1000, -970])
+def test_a_float64_sum_with_a_product_too_small_for_its_rounding_error_is_rounded_once(exponent: int) -> None:
+    count, shift = 100, RNG.integers(400, 600, 100)
+    signs = RNG.choice([-1, 1], (2, count))
+    a = np.ldexp(1 + RNG.random(count), -shift) * signs[0]
+    b = np.ldexp(2 - 2.0 ** -RNG.integers(1, 53, count), exponent + shift) * signs[1]
+    least, edge = (np.ldexp(RNG.random(count) - 0.5, power) for power in (-1070, -1020))
+    # The sum is nearly the product, nearly zero, at the edge of the subnormal numbers, or C alone.
+    several = [least, least - a * b, edge, edge - a * b, 2.0**-1022 - a * b, np.ldexp(edge, 300), np.zeros(count)]
+    operands = [np.concatenate(each) for each in ([a] * 7, [b] * 7, several)]
+    found = computed("fma.rn.f64", *(each.view(np.uint64) for each in operands))[0]
+    for bits, row in zip(found, zip(*(each.tolist() for each in operands), strict=True), strict=True):
+        exact = math.prod(map(Fraction, row[:2])) + Fraction(row[2])
+        expected = rounded(exact, "f64", "rn")
+        assert same(value(int(bits), "f64"), expected or math.copysign(0.0, exact)), (row, expected)
+
+
 @pytest.mark.parametrize("opcode", expanded("sqrt.<rz|rm|rp>.<f32|f64>"))
 def test_every_direction_of_roots(opcode: str) -> None:
     _, way, kind = opcode.split(".")

@@ -40,13 +40,20 @@ def profile(kernel: str | Kernel, size: SupportsIndex | None = None, **launch: A
     return profiled(*cell(kernel, size, **launch))
 
 
-def checked(requested: Cell, nameless: Kernel | None = None, *, remember: bool = False, quiet: bool = False) -> Check:
+def checked(
+    requested: Cell,
+    nameless: Kernel | None = None,
+    *,
+    remember: bool = False,
+    quiet: bool = False,
+    most_work: float | None = None,
+) -> Check:
     """Return the check of a cell, made in its device's worker process, or in this one for a kernel without a name.
 
     With ``remember``, code that was checked before without a violation is not run again. With ``quiet``, what the
-    kernel prints is dropped.
+    kernel prints is dropped. A launch is stopped after ``most_work``.
     """
-    return Check.from_json(_run("check:check_json", requested, nameless, remember, quiet))
+    return Check.from_json(_run("check:check_json", requested, nameless, remember, quiet, most_work))
 
 
 def profiled(requested: Cell, nameless: Kernel | None = None) -> Profile:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -51,10 +52,18 @@ class Check:
 
 
 def check_json(
-    device: Device, phases: Phases, cell: Mapping[str, Any], remember: bool, quiet: bool, kernel: Kernel | None = None
+    device: Device,
+    phases: Phases,
+    cell: Mapping[str, Any],
+    remember: bool,
+    quiet: bool,
+    most_work: float | None,
+    kernel: Kernel | None = None,
 ) -> dict[str, Any]:
-    """Return the check of a cell, both as JSON."""
-    return check_cell(Cell.from_json(cell), device, kernel, phases, remember=remember, quiet=quiet).to_json()
+    """Return the check of a cell, both as JSON; ``most_work`` is None without a limit."""
+    most = math.inf if most_work is None else most_work
+    check = check_cell(Cell.from_json(cell), device, kernel, phases, remember=remember, quiet=quiet, most_work=most)
+    return check.to_json()
 
 
 def check_cell(
@@ -65,18 +74,19 @@ def check_cell(
     *,
     remember: bool = False,
     quiet: bool = False,
+    most_work: float = math.inf,
 ) -> Check:
     """Run a kernel on fresh inputs and look for every hazard. Its product is not verified.
 
     With ``remember``, the same launches of the same code are not run again after a check without a violation. With
-    ``quiet``, what the kernel prints is dropped.
+    ``quiet``, what the kernel prints is dropped. A launch is stopped after ``most_work``.
 
     Memory counts as written if the host has uploaded something there, or a launch has stored something. A kernel may
     also read the declared over-read area behind a matrix. Arguments are those of :func:`mmcore.measure.measure`.
 
     Raises:
         NoDevice: the device has no sanitizer.
-        TimeLimit: its deadline has passed.
+        TimeLimit: its deadline has passed, or a launch has done the most work.
         MmcoreError: the launch is refused, or its source does not become code.
     """
     check_emulates(device, "look for hazards")
@@ -85,7 +95,7 @@ def check_cell(
         memory = CheckedCode(loaded) if remember else None
         if memory and memory.known:
             return Check(Launched.of(loaded, device), ())
-        violations = sanitized_run(loaded, quiet=quiet)
+        violations = sanitized_run(loaded, quiet=quiet, most_work=most_work)
         violations += _poisoned_output(loaded, {violation.kind for violation in violations})
     check = Check(Launched.of(loaded, device), *hazards_and_warnings(violations))
     if memory and not check.violations:
@@ -93,11 +103,11 @@ def check_cell(
     return check
 
 
-def sanitized_run(loaded: LoadedKernel, *, quiet: bool = False) -> list[Violation]:
+def sanitized_run(loaded: LoadedKernel, *, quiet: bool = False, most_work: float = math.inf) -> list[Violation]:
     """Make a kernel's launches on the emulator with every access observed, and return what they did wrong.
 
     There is one violation for each kind, array and line, with the number of threads or elements of C. With ``quiet``,
-    what the kernel prints is dropped.
+    what the kernel prints is dropped. Raises TimeLimit after ``most_work`` of a launch, as at the deadline.
     """
     module, output, problem = loaded.module, loaded.buffers["C"], loaded.plan.problem
     assert isinstance(module, EmulatedModule)
@@ -118,7 +128,7 @@ def sanitized_run(loaded: LoadedKernel, *, quiet: bool = False) -> list[Violatio
             readable = [loaded.buffers[name] for name in (*never_written, *("AB" if number else ""))]
             checking.early_reads = [each.array for each in readable if isinstance(each, EmulatedBuffer)]
         # Blocks that others wait for run late, so that missing waits show.
-        run.alone = checking.reads_flags
+        run.alone, run.most_work = checking.reads_flags, most_work
         if quiet:
             run.write = len
         execute(run)

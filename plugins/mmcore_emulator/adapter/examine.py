@@ -36,6 +36,7 @@ _TURNS = 4  # a word of shared memory is written so often before a ring of stage
 _LONGEST_K = 1 << 14
 _GROWTH = 4  # larger sizes for code that was not executed have 1/4 of an examination's work
 _SECONDS = 1e-7  # seconds of a unit of a launch's work
+_EXCESS = 8  # a launch that has so many times the work of the whole examination is stopped
 _PRODUCTS = ("product", "warpgroup")
 
 
@@ -75,8 +76,8 @@ def examine(
                 tried.append(runs.tried(size))
             except ConstraintViolation:
                 continue
-            except TimeLimit:
-                left_out = f"{size.problem} and further sizes, as the time limit was reached"
+            except TimeLimit as limit:
+                left_out = f"{size.problem} and further sizes: {limit}"
                 break
             if not tried[-1].is_right:
                 break
@@ -111,7 +112,10 @@ class _Runs:
         self._run: list[Problem] = []
         self._modules: dict[str, EmulatedModule] = {}  # by their PTX
         functions = self._functions(planned).values()
-        on_tensor_cores = any(effect(each).kind in _PRODUCTS for function in functions for each in function.body)
+        # The emulator's tensor cores add float64 products one after the other, as slowly as threads do.
+        on_tensor_cores = self._kernel.dtype != "float64" and any(
+            effect(each).kind in _PRODUCTS for function in functions for each in function.body
+        )
         self._sizes = CodeSizes(
             self._kernel, self._config, device.properties, self._functions, work / 2, on_tensor_cores=on_tensor_cores
         )
@@ -232,7 +236,7 @@ class _Runs:
         with self._loaded(size.problem) as loaded:
             self._run.append(size.problem)
             matrices = mixed_inputs(loaded, size.problem, self._seed)
-            run = partial(sanitized_run, loaded, quiet=True)
+            run = partial(sanitized_run, loaded, quiet=True, most_work=_EXCESS * self._work / _SECONDS)
             verified = verify_launches(loaded, size.problem, matrices, launch=run)
         wrong = verified.verification if verified.verification and not verified.verification.verified else None
         mismatch = f"{wrong.mismatch}; {wrong.extent}" if wrong else ""

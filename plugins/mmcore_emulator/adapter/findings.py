@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mmcore.cell import Cell
+from mmcore.deadline import USUAL_SECONDS
 from mmcore.errors import MmcoreError, TimeLimit
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
@@ -25,7 +26,7 @@ from mmcore_emulator.adapter.proof import WRONG
 from mmcore_emulator.isa.architectures import CAPABILITIES
 
 DEVICE = "emulator"
-_SECONDS = 30.0
+_MOST_INSTRUCTIONS = 3e8  # the work of a check, after which it is given up: half a minute
 _BASES = (32, 64, 128, 256, 512)
 # k has several tiles where that is allowed: a race around the loop over tiles needs two, a ring more than its stages.
 _DEPTHS = (4, 2, 1)
@@ -127,9 +128,9 @@ def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, *, remembe
         return Findings("not looked for: the constraints allow no small product")
     size = f"{cell.m}×{cell.n}×{cell.k}"
     try:
-        check = checked(cell, nameless, remember=remember, quiet=True)
-    except TimeLimit:
-        return Findings(f"not looked for: {size} takes more than {cell.timeout:.0f} s on the emulator")
+        check = checked(cell, nameless, remember=remember, quiet=True, most_work=_MOST_INSTRUCTIONS)
+    except TimeLimit as limit:
+        return Findings(f"not looked for: {size} takes too long on the emulator: {limit}")
     except MmcoreError as error:
         return Findings(f"not looked for: {error}")
     # A wrong product shows missing and NaN elements already; a hazard with a line gives the cause.
@@ -143,7 +144,7 @@ def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, *, remembe
 
 def _emulated(result: Result) -> Cell:
     """Return the cell of a result on the emulator, without times."""
-    limit = min(_SECONDS, result.cell.timeout or _SECONDS)
+    limit = result.cell.timeout or USUAL_SECONDS  # a last resort: the work is limited
     return replace(result.cell, device=DEVICE, timings=(), timeout=limit, baseline="", against="")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -100,6 +101,7 @@ class KernelLaunch:
     thread_instructions: int = 0  # executed PTX instructions, counted once per thread
     # An estimate of the time it took: instructions, counted once per thread, and as much for what each costs besides.
     work: float = 0
+    most_work: float = math.inf  # work after which the launch is stopped, on every host in the same place
     entered: set[int] = field(default_factory=set)  # numbers of the basic blocks that were executed
     branched: set[tuple[int, int]] = field(default_factory=set)  # branches: the block, and the one that followed it
     approximate_operations: int = 0  # results whose bits are not specified, counted once per thread
@@ -114,15 +116,17 @@ class KernelLaunch:
         return batches(self.grid, self.block, copied_bytes, lanes, self.cluster, self.multiprocessors)
 
     def stop(self, at: Instruction | None, batch: Batch, lanes: Values) -> NoReturn:
-        """End the launch at its time limit; ``lanes`` of the running batch would have executed ``at`` next.
+        """End the launch at its time limit or limit of work; ``lanes`` of the running batch would execute ``at`` next.
 
         Raises:
             TimeLimit: always, with the last violation.
         """
-        text = f"was still running after {self.deadline.limit or 0:g} s"
-        output = self.device_memory.labelled("C")
-        estimate = self.progress.estimate(batch.lanes, output)
-        self.report(LaneViolation("timeout", None, at, lanes, lambda lane: text), batch, f"; {estimate}")
+        if self.work > self.most_work:
+            text, further = f"was still running after the work of {self.most_work:.1g} instructions", ""
+        else:
+            text = f"was still running after {self.deadline.limit or 0:g} s"
+            further = f"; {self.progress.estimate(batch.lanes, self.device_memory.labelled('C'))}"
+        self.report(LaneViolation("timeout", None, at, lanes, lambda lane: text), batch, further)
         raise TimeLimit(str([*self.violations.values()][-1]))
 
     def report(self, violation: LaneViolation, batch: Batch, further: str = "") -> None:

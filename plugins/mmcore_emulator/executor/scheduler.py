@@ -125,7 +125,7 @@ class BlockBatchExecutor:
         block = step.block
         self.machine.observers.enter(block, mask)
         self._launch.entered.add(index)
-        if time.monotonic() > self._launch.deadline.end:
+        if self._launch.work > self._launch.most_work or time.monotonic() > self._launch.deadline.end:
             lanes = np.array(True) if mask is None else mask.lanes
             self._launch.stop(next(iter(block.body), block.end), self._batch, lanes)
         threads = self._batch.lanes if mask is None else mask.count
@@ -210,7 +210,7 @@ def execute(launch: KernelLaunch) -> None:
     """Execute every block of a launch, and write its output.
 
     Raises:
-        TimeLimit: the launch's deadline has passed.
+        TimeLimit: the launch's deadline has passed, or it has done the most work.
         UnsupportedInstruction: a thread executes an instruction that the emulator does not support.
     """
     try:

@@ -18,6 +18,8 @@ LEAST_NORMAL = np.float32(2.0**-126)
 _SPLIT = np.float64(2**27 + 1)
 # For a float64 product of at least this magnitude, the rounding error is a float64 too.
 _LEAST_SPLIT_PRODUCT = 2.0**-967
+_LEAST_NORMAL_64 = 2.0**-1022
+_SCALE = 2.0**1000
 _NAN: dict[DType, np.generic] = {
     np.dtype(np.float16): np.uint16(0x7FFF).view(np.float16),
     np.dtype(np.float32): np.uint32(0x7FFFFFFF).view(np.float32),
@@ -65,24 +67,54 @@ def fma64(a: Values, b: Values, c: Values) -> Values:
 
     Reference: Boldo and Melquiond, "Emulation of a FMA", 2008: the exact parts are added with rounding to odd.
     """
+    high, total, rest = _fma_parts(a, b, c)
+    result = np.asarray(total + rest)
+    sound = np.isfinite(result) & (np.abs(high) >= _LEAST_SPLIT_PRODUCT)
+    if not sound.all():
+        lanes = ~sound
+        result[lanes] = _fma_of_unsound(*(np.broadcast_to(each, result.shape)[lanes] for each in (a, b, c)))
+    return result
+
+
+def _fma_parts(a: Values, b: Values, c: Values) -> tuple[Values, Values, Values]:
+    """Return a·b, and a·b + c as the sum of two numbers, the second of which is rounded to odd."""
     high, low = _two_product(a, b)
     carry, rest = two_sum(c, low)
     total, error = two_sum(high, carry)
-    result = np.asarray(total + _add_to_odd(rest, error))
-    sound = np.isfinite(result) & (np.abs(high) >= _LEAST_SPLIT_PRODUCT)
-    return result if sound.all() else _mend(result, sound | (np.isfinite(result) & ((a == 0) | (b == 0))), a, b, c)
+    return high, total, _add_to_odd(rest, error)
 
 
-def _mend(result: Values, sound: Values, a: Values, b: Values, c: Values) -> Values:
-    """Recompute ``result`` outside ``sound``: the parts overflowed or underflowed, or an operand is not finite."""
-    numbers = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
-    # A zero here is exact, and only the plain sum has its sign. The product of finite numbers counts as finite.
-    plain = np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, a * b + c)
-    result = np.where(numbers & (result != 0), result, plain)
-    lanes = np.broadcast_to(numbers & ~sound, result.shape)
-    operands = (np.broadcast_to(operand, result.shape)[lanes] for operand in (a, b, c))
-    result[lanes] = [_fma_of_numbers(*abc) for abc in zip(*(operand.tolist() for operand in operands), strict=True)]
+def _fma_of_unsound(a: Values, b: Values, c: Values) -> Values:
+    """Return a·b + c of numbers whose parts overflow or underflow, or that are not finite."""
+    finite = np.isfinite(a) & np.isfinite(b)
+    # The product of finite numbers counts as finite. Where a factor is zero, the plain sum is exact.
+    result = np.asarray(np.where(np.isinf(c) & finite, c, a * b + c))
+    numbers = finite & np.isfinite(c) & (a != 0) & (b != 0)
+    small = numbers & (np.abs(a * b) < _LEAST_SPLIT_PRODUCT)
+    result[small] = _fma_of_small(a[small], b[small], c[small])
+    large = numbers & ~small
+    operands = (operand[large].tolist() for operand in (a, b, c))
+    result[large] = [_fma_of_numbers(*abc) for abc in zip(*operands, strict=True)]
     return result
+
+
+def _fma_of_small(a: Values, b: Values, c: Values) -> Values:
+    """Return a·b + c where a·b is less than 2⁻⁹⁶⁷ but not zero.
+
+    The smaller factor and C are multiplied by a power of two. A subnormal result has fewer bits, so it is rounded to
+    odd before it is divided by that power. Its leading bit is added last, as rounding to odd needs two spare bits.
+    """
+    swap = np.abs(a) > np.abs(b)
+    smaller, larger = np.where(swap, b, a) * _SCALE, np.where(swap, a, b)
+    too_small = np.abs(smaller * larger) < 2.0**-1074 * _SCALE / 2
+    only_c = (np.abs(c) >= _LEAST_SPLIT_PRODUCT * 2.0**100) | (too_small & (c != 0))
+    _, total, rest = _fma_parts(smaller, larger, np.where(only_c, 0, c) * _SCALE)
+    rounded = (total + rest) / _SCALE
+    bit = _LEAST_NORMAL_64 / 2
+    offset = np.where(np.abs(rounded) < bit, -0.0, np.copysign(bit, total))  # -0 keeps the sign of a zero
+    subnormal = _add_to_odd(total - offset * _SCALE, rest) / _SCALE + offset
+    result = np.where(np.abs(rounded) <= _LEAST_NORMAL_64, subnormal, rounded)
+    return np.where(only_c, c, np.where(too_small, a * b, result))
 
 
 def _fma_of_numbers(a: float, b: float, c: float) -> float:
@@ -125,11 +157,12 @@ def two_sum(a: Values, b: Values) -> tuple[Values, Values]:
 def _add_to_odd(a: Values, b: Values) -> Values:
     """Return a + b rounded to odd: an inexact sum becomes the neighbour whose last bit is one."""
     total, error = two_sum(a, b)
-    even = (total.view(np.int64) & 1) == 0
-    suspect = even & (np.abs(error) > 0)
-    if suspect.any():
-        total = np.where(suspect, np.nextafter(total, np.where(error > 0, np.inf, -np.inf)), total)
-    return total
+    bits, error_bits = total.view(np.int64), error.view(np.int64)
+    suspect = np.abs(error) > 0
+    suspect &= (bits & 1) == 0
+    # The neighbour towards the exact sum: 1 more if the error has the sign of the sum, and else 1 less.
+    steps = ((bits ^ error_bits) >> 63) | 1
+    return np.asarray(bits + steps * suspect).view(np.float64)
 
 
 def fma16(a: Values, b: Values, c: Values) -> Values:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -62,8 +62,10 @@ class Checking(Observer):
         loops = Loops(translation.blocks)
         flag_reads = FlagReads(translation.blocks, loops.waiting_reads())
         self._recorder, self._order, self._layout = recorder, HappensBefore(), translation.layout
-        numbers, accumulating = InstructionNumbers(), accumulating_stores(translation.blocks)
-        self._memory_hazards = partial(MemoryHazards, shadows, self._layout, flag_reads, loops, numbers, accumulating)
+        numbers, accumulating = InstructionNumbers(), _accumulating(translation)
+        self._memory_hazards = functools.partial(
+            MemoryHazards, shadows, self._layout, flag_reads, loops, numbers, accumulating
+        )
         self._asynchronous = any(effect(at).kind in _ASYNCHRONOUS for at in instructions)
         self._registers = RegisterUse(translation.blocks)
         self.reads_flags = flag_reads.any
@@ -86,6 +88,12 @@ class Checking(Observer):
         watcher.ran(batch, thread_instructions, watcher)
 
 
+@functools.lru_cache(maxsize=16)
+def _accumulating(translation: Translation) -> frozenset[int]:
+    """Return the stores of a function that add to an element in place; its launches share them."""
+    return accumulating_stores(translation.blocks)
+
+
 class BatchHazards(Observers):
     """The observers of a batch of blocks, which report and record hazards."""
 
@@ -96,7 +104,9 @@ class BatchHazards(Observers):
     def violation(self, violation: LaneViolation) -> None:
         super().violation(violation)
         if meaning := _MEANINGS.get(violation.kind):
-            violation = replace(violation, text=partial(lambda text, lane: f"{text(lane)}; {meaning}", violation.text))
+            violation = replace(
+                violation, text=functools.partial(lambda text, lane: f"{text(lane)}; {meaning}", violation.text)
+            )
         self._recorder.record(violation)
 
     def ran(self, batch: Batch, thread_instructions: int, watcher: Observer | None) -> None:

@@ -17,7 +17,7 @@ from mmcore_emulator.ptx.carry_flag import with_carries
 from mmcore_emulator.ptx.instructions import Block, Function
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Translation:
     """A function, ready to run."""
 
