@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import math
-<<<<<<< HEAD
 from collections.abc import Iterable, Iterator, Mapping
-=======
-from collections.abc import Iterable, Mapping
 from contextlib import suppress
->>>>>>> main
 from dataclasses import dataclass, replace
 from typing import Any
 
