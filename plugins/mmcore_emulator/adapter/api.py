@@ -10,7 +10,7 @@ from mmcore.executor import run
 from mmcore.executor.choose_device import device_name
 from mmcore.kernel.declaration import Kernel
 from mmcore_emulator.adapter.check import Check
-from mmcore_emulator.adapter.examination import WORK, Examination
+from mmcore_emulator.adapter.examination_report import WORK, Examination
 from mmcore_emulator.adapter.explanation import Explanation
 from mmcore_emulator.adapter.launch_facts import Json
 from mmcore_emulator.adapter.profile import Profile

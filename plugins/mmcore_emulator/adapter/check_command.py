@@ -24,7 +24,7 @@ from mmcore.registry import Registry
 from mmcore.verdict import judged, places
 from mmcore_emulator.adapter.api import checked, examined
 from mmcore_emulator.adapter.check import Check
-from mmcore_emulator.adapter.examination import Examination
+from mmcore_emulator.adapter.examination_report import Examination
 
 USUAL_SIZE = 128
 """Large enough for several blocks along each axis; what goes wrong at 640 goes wrong here."""
