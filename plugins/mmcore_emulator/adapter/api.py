@@ -73,7 +73,7 @@ def proved(requested: Cell, nameless: Kernel | None = None) -> Proof:
 
 def examined(requested: Cell, nameless: Kernel | None = None, work: float = WORK) -> Examination:
     """Return the examination of a cell, made as :func:`checked` makes its check; ``work`` is in estimated seconds."""
-    return Examination.from_json(_run("examine:examination_json", requested, nameless, work))
+    return Examination.from_json(_run("examine_sizes:examination_json", requested, nameless, work))
 
 
 def _run(function: str, requested: Cell, nameless: Kernel | None, *further: object) -> Json:
