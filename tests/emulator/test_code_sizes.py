@@ -14,7 +14,7 @@ from mmcore.api import cell
 from mmcore.executor import measure_cell
 from mmcore.executor.choose_device import open_device
 from mmcore_emulator.adapter import check
-from mmcore_emulator.adapter.code_sizes import CodeSizes
+from mmcore_emulator.adapter.candidate_sizes import CodeSizes
 from mmcore_emulator.adapter.examination_report import WORK, Examination
 from mmcore_emulator.adapter.examine_sizes import examine
 from mmcore_emulator.adapter.findings import findings
