@@ -38,8 +38,11 @@ FIRST_RESULTS = {
 
 
 @hookspec
-def mmcore_kernels() -> Kernel | Iterable[Kernel]:  # type: ignore[empty-body]
-    """Return the kernel, or the kernels, that this plugin adds."""
+def mmcore_kernels() -> Kernel | Iterable[Kernel | Callable[[], Kernel]]:  # type: ignore[empty-body]
+    """Return the kernel, or the kernels, that this plugin adds.
+
+    A function without arguments that returns a kernel may stand for it. If it raises, the others are still added.
+    """
 
 
 @hookspec

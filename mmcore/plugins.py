@@ -90,6 +90,7 @@ class Plugins:
         collected: list[Registered[Any]] = []
         for returned, origin in reversed(call()):
             with self.reported(origin, hook):
+                # A generator that raises keeps what it yielded before.
                 for item in _listed(hook, returned):
                     with self.reported(origin, hook):
                         collected.append(Registered(convert(item), origin))
@@ -144,15 +145,15 @@ def _public_names(plugin: object) -> list[str]:
     return [name for name in dir(plugin) if not name.startswith("_")]
 
 
-def _listed(hook: str, returned: Any) -> list[Any]:
+def _listed(hook: str, returned: Any) -> Iterable[Any]:
     """Return the items that a hook returned, a mapping's as pairs. Raises MmcoreError unless it returned several."""
     if isinstance(returned, Mapping):
-        return list(returned.items())
-    if isinstance(returned, Kernel):
+        return returned.items()
+    if isinstance(returned, Kernel) or (callable(returned) and hook == "mmcore_kernels"):
         return [returned]
     if not isinstance(returned, Iterable) or isinstance(returned, str | bytes):
         raise MmcoreError(f"{hook} returned {type(returned).__name__}, not a list")
-    return list(returned)
+    return returned
 
 
 def named_target(item: Any, kind: str = "name") -> tuple[str, str]:

@@ -155,7 +155,12 @@ class Registry(Plugins):
 
 
 def _located(kernel: object, plugin: Any, outside: Any) -> Kernel:
-    """Return the kernel with its source beside the plugin's module, and inside its package. Raises MmcoreError."""
+    """Return the kernel, or what a function returns, with its source beside the plugin's module and in its package.
+
+    Raises MmcoreError for anything else, and whatever the function raises.
+    """
+    if callable(kernel):
+        kernel = kernel()
     if not isinstance(kernel, Kernel):
         raise MmcoreError(f"mmcore_kernels returned {kernel!r}, which is not a Kernel")
     if getattr(plugin, "__file__", None) is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import inspect
 import io
 import os
 import shlex
@@ -14,12 +15,13 @@ from typing import Any, NoReturn
 import click
 
 from mmcore.cli.kernel_param import add_file_options
-from mmcore.cli.output import keep_stdout_for_json, write
+from mmcore.cli.output import json_option, keep_stdout_for_json, write
 from mmcore.errors import MmcoreError, TimeLimit, described, place
-from mmcore.messages import finish, say, visible
+from mmcore.messages import finish, quoted, say, visible
 from mmcore.plugins import imported
 from mmcore.registry import DISTRIBUTION, registry
 
+_LARGEST_STATUS = 255
 _OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
 
 
@@ -50,6 +52,7 @@ class CommandLine(click.Group):
         except MmcoreError as error:
             command = _Broken(cmd_name, short_help=f"({error})")
         add_file_options(command)
+        _add_json_option(command)
         command.context_class = _Context
         return command
 
@@ -74,7 +77,8 @@ class CommandLine(click.Group):
         if "_MMCORE_COMPLETE" in os.environ:  # a shell asks for the words that may follow
             return super().main(words, name, standalone_mode=False, **extra)
         with self.make_context(name, words, **extra) as context:
-            return self.invoke(context)
+            returned = self.invoke(context)
+            return _checked(returned, context.invoked_subcommand)
 
 
 def _outcome(words: Sequence[str], run: Callable[[], Any]) -> tuple[int, str | None]:
@@ -114,6 +118,23 @@ def _reason(error: Exception) -> str:
         return ": ".join(str(each) for each in (error.filename or what, error.strerror or described(error)) if each)
     where = f" ({file_and_line})" if (file_and_line := place(error)) else ""
     return f"{described(error)}{where}; mmcore or a plugin did not foresee it, and python -X dev -m mmcore shows where"
+
+
+def _add_json_option(command: click.Command) -> None:
+    """Add ``--json`` to a command whose function takes ``as_json`` and that does not declare the option itself."""
+    takes = inspect.signature(command.callback).parameters if command.callback else {}
+    if "as_json" in takes and all(param.name != "as_json" for param in command.params):
+        json_option(command)
+
+
+def _checked(returned: Any, name: str | None) -> int:
+    """Return the exit status that a command returned. Raises MmcoreError, which names its plugin, for anything else."""
+    if returned is None or (type(returned) is int and 0 <= returned <= _LARGEST_STATUS):
+        return returned or 0
+    registered = registry().commands.get(name or "")
+    plugin = f" of plugin {registered.origin}" if registered else ""
+    what = f"not an exit status: a whole number from 0 to {_LARGEST_STATUS}, or None for 0"
+    raise MmcoreError(f"the command {name}{plugin} returned {quoted(repr(returned))}, {what}")
 
 
 class _Broken(click.Command):

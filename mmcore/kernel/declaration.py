@@ -26,6 +26,7 @@ CallRule: TypeAlias = Callable[[Problem, Config, Mapping[str, Any]], Callable[[i
 BuildRule: TypeAlias = Callable[[Problem, Config, str], Any]
 LaunchRule: TypeAlias = Callable[[Problem, Config, DeviceProperties], Launch | Sequence[Launch]]
 GridRule: TypeAlias = Callable[[Problem, Config], Shape]
+SharedRule: TypeAlias = Callable[[Problem, Config], int]
 OverRead: TypeAlias = str | Mapping[str, int] | Callable[[Problem, Config], Mapping[str, int]]
 
 _ARCHITECTURE = re.compile(r"(\d+[af]?)?")
@@ -66,6 +67,7 @@ class Kernel:
         arguments: what the function takes: "A", "B", "C" (pointers), "m", "n", "k", "lda", "ldb", "ldc" (int),
             :class:`Scalar`, :class:`Workspace`, :class:`TensorMap`; read off its signature by default.
         grid: the number of blocks, ``(problem, config) -> (x, y)``; one for each tile of C by default.
+        shared_bytes: bytes of a block's dynamic shared memory, or a function of problem and config that returns them.
         launch: the whole launch rule instead, ``(problem, config, device) -> Launch`` or several made in turn.
         over_read: elements past the end of A and B that may be loaded but never used, by matrix, or a function of
             problem and config. "tiles" if unguarded loads of whole tiles explain it.
@@ -100,6 +102,7 @@ class Kernel:
     entry: str = ""
     arguments: tuple[Argument, ...] = ()
     grid: GridRule | None = None
+    shared_bytes: int | SharedRule = 0
     launch: LaunchRule | None = None
     over_read: OverRead | None = None
     dtype: str = "float32"
@@ -177,8 +180,12 @@ class Kernel:
         _require("call" not in ways or ways == ["call"], f"a library is called or kernels are launched: {ways}")
         has_arguments = not self.is_code or self.arguments
         _require(has_arguments, "its code is built or compiled and has no signature: it needs arguments=")
-        alone = self.launch is None or (self.grid is None and self.over_read is None)
-        _require(alone, "it has a launch rule, which says grid and over-read itself: leave out grid and over_read")
+        said = [name for name in ("grid", "shared_bytes", "over_read") if getattr(self, name)]
+        alone = self.launch is None or not said
+        _require(alone, f"it has a launch rule, which says everything about a launch: leave out {' and '.join(said)}")
+        _require("call" not in ways or not self.shared_bytes, "a library's call has no shared memory to declare")
+        valid = callable(self.shared_bytes) or (type(self.shared_bytes) is int and self.shared_bytes >= 0)
+        _require(valid, f"shared_bytes is a whole number of bytes or a function, not {self.shared_bytes!r}")
         known = self.over_read in (None, "tiles") or isinstance(self.over_read, Mapping) or callable(self.over_read)
         _require(known, f'over_read is "tiles", elements by matrix or a function, not {self.over_read!r}')
         _require(self.algorithm in ("", "strassen"), f'algorithm is "strassen" or left out, not {self.algorithm!r}')
@@ -243,10 +250,12 @@ class Kernel:
         return several
 
     def _ruled(self, problem: Problem, config: Config, device: DeviceProperties) -> Any:
-        """Return the answer of its launch rule, or of its grid and over-read, which may be anything at all."""
+        """Return the answer of its launch rule, or of its other rules, which may be anything at all."""
         if self.launch is not None:
             return self.launch(problem, config, device)
-        launch = Launch(grid=(self.grid or covering_grid)(problem, config), block=config.block)
+        grid, shared = (self.grid or covering_grid)(problem, config), self.shared_bytes
+        dynamic = shared(problem, config) if callable(shared) else shared
+        launch = Launch(grid=grid, block=config.block, shared_bytes=dynamic)
         if self.over_read == "tiles":
             return replace(launch, over_read=tiles_over_read(problem, config, launch))
         over_read: Any = self.over_read(problem, config) if callable(self.over_read) else self.over_read or {}

@@ -88,12 +88,6 @@ def _stages_bytes(config: Config) -> int:
     return 2 * int(max(config.STAGES * (config.BM + config.BN) * config.BK, config.BM * config.BN))
 
 
-def _multistage(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
-    """Return a launch with one block for each tile of C."""
-    grid = ceil_div(problem.n, config.BN), ceil_div(problem.m, config.BM)
-    return Launch(grid, config.block, shared_bytes=_stages_bytes(config))
-
-
 def _bytes(problem: Problem, matrix: str) -> int:
     """Return the widest load or store, in bytes, that keeps every stored row (or column) aligned."""
     leading = problem.leading(matrix)
@@ -220,7 +214,7 @@ MULTISTAGE = _rung(
         where=_multistage_exists,
         default=[{"BM": 128, "BN": 256, "BK": 64, "WM": 64, "WN": 64, "STAGES": 3, "GROUP": 8}],
     ),
-    launch=_multistage,
+    shared_bytes=lambda problem, config: _stages_bytes(config),
     constraints=_WHOLE_TILES,
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,27 @@ def test_a_third_party_adds_a_command(tmp_path: Path) -> None:
     assert "upc.kernel11" in json.loads(document.stdout)
     assert "\n  sweep          Find the fastest config.\n" in mmcore("--help", site=tmp_path).stdout
     assert "sweep: acme.tuner of acme-tuner" in mmcore("doctor", site=tmp_path).stdout
+
+
+@pytest.mark.parametrize("returned", ["[0]", "'fine'", "True", "256", "-1", "2.0"])
+def test_a_wrong_exit_status_is_the_plugins_fault(returned: str, tmp_path: Path) -> None:
+    module = command_module(sweep="acme_tuner_module:tune").replace("return 1", f"return {returned}")
+    install(tmp_path, "acme-tuner", "acme.tuner", module)
+    result = mmcore("sweep", site=tmp_path)
+    told = f"the command sweep of plugin acme.tuner of acme-tuner returned {returned!r}, not an exit status: a whole"
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"Error: {told}")
+
+
+def test_the_documented_command_works_and_mmcore_adds_json(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "plugin-reference.md").read_text()
+    (module,) = re.findall(r"^```python\n([^`]*def waste\(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    install(tmp_path, "acme-waste", "acme.waste", module.replace("acme_waste:", "acme_waste_module:"))
+    asked = ("waste", "upc.kernel01", "--size", "24", "--block", "16")
+    assert mmcore(*asked, site=tmp_path).stdout == "kernel  upc.kernel01\nwaste   43.8%\n"
+    document = mmcore(*asked, "--json", site=tmp_path)
+    assert (document.exit_code, json.loads(document.stdout)) == (0, {"kernel": "upc.kernel01", "waste": 0.4375})
+    assert "--json" in mmcore("waste", "--help", site=tmp_path).stdout
 
 
 def test_a_kernel_or_command_that_two_plugins_bring_belongs_to_none(tmp_path: Path) -> None:

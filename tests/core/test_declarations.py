@@ -167,6 +167,11 @@ PLACE = r"\(test_declarations\.py:\d+, for 64×300×64 with block=16x8\)$"
         ({"launch": lambda problem, config, device: ()}, r"its launch rule returned \(\), not a Launch or several"),
         ({"launch": lambda problem, config, device: Launch((1,), config)}, "the block Config.* is not one to three"),
         ({"launch": lambda *asked: Launch(ALL, (8,))}, f"its launch rule: the grid 'all' is not .*as .16, 16. {PLACE}"),
+        (
+            {"shared_bytes": lambda problem, config: -4},
+            "its launch rule: shared_bytes is a whole number of bytes, not -4",
+        ),
+        ({"shared_bytes": lambda problem: 4}, "its launch rule failed: TypeError"),
         ({"over_read": {"D": 1}}, "an over-read of 1 elements behind 'D' makes no sense"),
         ({"over_read": {"A": -1}}, "an over-read of -1 elements behind 'A' makes no sense"),
         ({"over_read": lambda problem, config: None}, "its launch rule failed: TypeError"),
@@ -182,6 +187,27 @@ def test_a_rule_that_fails_is_reported_in_one_sentence(written: Any, rule: dict[
     with pytest.raises(MmcoreError, match=rf"^tests\.own: .*{reason}") as raised:
         planned(written(**rule), n=300)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("declared", [48, lambda problem, config: problem.k * config.block.x // 32 * 4])
+def test_dynamic_shared_memory_takes_no_launch_rule(written: Any, declared: Any) -> None:
+    (launch,) = planned(written(shared_bytes=declared), n=24).launches
+    assert (launch.shared_bytes, launch.grid_dim) == (48 if declared == 48 else 128, (2, 8, 1))
+
+
+@pytest.mark.parametrize(
+    ("further", "reason"),
+    [
+        ({"shared_bytes": -1}, "shared_bytes is a whole number of bytes or a function, not -1"),
+        ({"shared_bytes": 1.5}, "shared_bytes is a whole number of bytes or a function, not 1.5"),
+        ({"shared_bytes": 4, "launch": print}, "which says everything about a launch: leave out shared_bytes"),
+        ({"grid": print, "over_read": "tiles", "launch": print}, "leave out grid and over_read"),
+        ({"shared_bytes": 4, "call": print, "configs": ()}, "a library's call has no shared memory to declare"),
+    ],
+)
+def test_shared_memory_that_makes_no_sense_is_refused(further: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InvalidKernel, match=re.escape(reason)):
+        Kernel(**{"name": "acme.fast", "configs": [{"block": (8, 8)}], **further})
 
 
 # Over-reads
@@ -343,7 +369,7 @@ AXES = "a tensor map has a box, extents and strides of as many axes"
         ({"constraints": SquareBlock()}, "its constraints are several"),
         ({"grid": (1, 1)}, "its grid rule is not callable"),
         ({"launch": "f"}, "its launch rule is not callable"),
-        *(({"launch": print, rule: print}, "a launch rule, .*: leave out grid and over_read") for rule in RULES),
+        *(({"launch": print, rule: print}, f"a launch rule, .*: leave out {rule}$") for rule in RULES),
         *(({field: "float12"}, "tests.own: 'float12' is not an element type") for field in ("dtype", "unit")),
         ({"algorithm": "winograd"}, "algorithm is \"strassen\" or left out, not 'winograd'"),
         ({"call": print, "grid": print}, r"a library is called or kernels are launched: \['grid', 'call'\]"),

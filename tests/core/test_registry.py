@@ -10,6 +10,8 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -102,6 +104,21 @@ def test_what_else_a_plugin_brings_is_taken() -> None:
     registry.add(plugin(mmcore_kernels=[kernel(), 1], mmcore_commands={"run": "acme"}), "acme.fast", "acme-kernels")
     assert set(registry.kernels) == {"acme.fast"}
     assert len(registry.failed) == 2
+
+
+def test_a_kernel_whose_declaration_raises_does_not_lose_the_others() -> None:
+    def yielding() -> Iterator[Any]:
+        yield kernel("acme.first")
+        yield partial(mmcore.Kernel, name="acme.bad", configs=[])
+        yield lambda: kernel("acme.second")
+        raise ValueError("no more")
+
+    registry = Registry()
+    registry.add(plugin(mmcore_kernels=yielding()), "acme", "acme-kernels")
+    assert set(registry.kernels) == {"acme.first", "acme.second"}
+    bad, end = registry.warnings()
+    assert "failed to load: InvalidKernel: acme.bad: " in bad or "failed to load: acme.bad: " in bad
+    assert "ValueError: no more" in end
 
 
 def test_a_plugin_declares_a_hook_that_others_implement() -> None:

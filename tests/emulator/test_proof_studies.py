@@ -7,6 +7,8 @@ import pytest
 
 from bench.studies.proof.bounds import Subject, observed, relative_error
 from bench.studies.proof.inputs import KINDS, drawn, exponents
+from bench.studies.proof.mutants import drawn as drawn_mutants
+from bench.studies.proof.mutants import outcome
 from mmcore.kernel.problem import Problem, accumulator_named, dtype_named
 from mmcore.verify.elements import narrow, widen
 
@@ -65,3 +67,10 @@ def test_the_relative_error_is_the_largest_of_the_elements_and_infinite_for_what
     assert relative_error(problem, matrices, narrow(c, "float32")) == pytest.approx(0.5, abs=1e-6)
     c[3, 3] = np.nan
     assert relative_error(problem, matrices, narrow(c, "float32")) == np.inf
+
+
+@pytest.mark.slow
+def test_no_proved_mutant_is_refuted_by_verification() -> None:
+    rows = [outcome(mutant) for mutant in drawn_mutants(16, 5, ["hpsee.tiled", "upc.kernel11"])]
+    assert {row["outcome"] for row in rows} >= {"wrong", "not proved"}
+    assert [row for row in rows if row["outcome"] == "proved" and not row["equal"]] == []

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from mmcore.cell import Cell
+from mmcore.errors import TimeLimit
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.proof import NOT_PROVED, PROVED, WRONG, Proof, prove_cell
+from mmcore_emulator.adapter.wrong_sum import WrongSum
 from tests.command_line import mmcore
 from tests.wrong_kernels import RIGHT, kernel
 
@@ -68,6 +70,18 @@ DIFFERENCES = {
     "has A[0][k]·B[0][k] instead of A[0][k]·B[k][0] for k = 0 to 23": ("B[p * n + column]", "B[column * n + p]"),
     "is the element (1, 0) of the product": ("A[row * k + p]", "A[(row ^ 1) * k + p]"),
 }
+
+
+def test_a_wrong_element_is_reported_even_if_there_is_no_time_to_find_its_products(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reached(*_: object) -> str:
+        raise TimeLimit("the time limit is reached")
+
+    monkeypatch.setattr(WrongSum, "explanation", reached)
+    made = proof(tmp_path, ("p < k", "p < k - 1"))
+    assert made.outcome == WRONG
+    assert made.sentences[0] == "C[0][0] is another polynomial of the elements of A and B"
 
 
 @pytest.mark.parametrize("sentence", DIFFERENCES)

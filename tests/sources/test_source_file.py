@@ -103,6 +103,12 @@ def test_sizes_follow_from_the_strides_of_the_source(lengths: tuple[str, ...], p
     assert (found.arguments, found.column_major) == (tuple(arguments.split()), "")
 
 
+def test_sizes_are_named_after_the_letters_of_the_matrices() -> None:
+    parameters = "float *M, float *N, float *P, int Hm, int Wm, int Hn, int widthN"
+    text = product(("M[i * Wm + p]", "N[p * widthN + j]", "P[i * widthN + j]"), parameters)
+    assert kernel(text).arguments == ("A", "B", "C", "m", "k", "k", "n")
+
+
 def test_a_product_that_steps_along_columns_stores_by_columns() -> None:
     parameters = "const float *A, const float *B, float *C, int M, int N, int K"
     indexes = ("A[i + p * M]", "B[p + j * K]", "C[i + j * M]")

@@ -6,11 +6,12 @@ import functools
 import random
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from bench.studies.proof.kernels import Sizes, summary
+from bench.studies.proof.equivalence import argument
+from bench.studies.proof.kernels import Sizes, summary, text_of
 from mmcore.cell import Cell
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.compile.compiler import compile_plan
@@ -18,9 +19,11 @@ from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.errors import MmcoreError, TimeLimit
 from mmcore.planning.plan import Plan, plan_cell
 from mmcore.verify.verify_launches import mixed_inputs, upload_inputs, verify_launches
+from mmcore_emulator.adapter.check import sanitized_run
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.proof import PROVED, Proof, prove_loaded
 from mmcore_emulator.errors import EmulatorError
+from mmcore_emulator.sanitizer.recording import hazards_and_warnings
 
 KERNELS: dict[str, Sizes] = {
     "hpsee.tiled": (32, 32, 32),
@@ -37,7 +40,7 @@ KERNELS: dict[str, Sizes] = {
     "ladder.f32.08_async": (64, 128, 32),
 }
 """The kernels that are changed, and the size at which they are proved."""
-_TIMES, _SECONDS = 10.0, 5.0
+_TIMES, _SECONDS = 30.0, 5.0
 """The time limit of a mutant's proof, in times of its kernel's own proof, and in seconds more."""
 _INPUTS = 3
 _INSTRUCTION = re.compile(r"(?P<guard>@!?%p\d+\s+)?(?P<opcode>[a-z]\w*(?:[.:]+\w+)*)\s+(?P<operands>[^;]+);")
@@ -82,17 +85,17 @@ def _time_limit(kernel: str) -> float:
     return _TIMES * (time.perf_counter() - begin) + _SECONDS
 
 
-def drawn(count: int, seed: int) -> Iterator[Mutant]:
+def drawn(count: int, seed: int, kernels: Collection[str] = KERNELS) -> Iterator[Mutant]:
     """Yield mutants, the same number of each kernel and of each kind, as far as there are any."""
     rng = random.Random(seed)
-    for number, kernel in enumerate(KERNELS):
+    for number, kernel in enumerate(kernels):
         lines = _loaded_plan(kernel)[1].ptx.splitlines()
         every = list(dict.fromkeys(_changes(kernel, lines, rng)))
         rng.shuffle(every)
         by_kind: dict[str, list[Mutant]] = {}
         for mutant in every:
             by_kind.setdefault(mutant.kind, []).append(mutant)
-        rest = count // len(KERNELS) + (number < count % len(KERNELS))
+        rest = count // len(kernels) + (number < count % len(kernels))
         while rest and any(by_kind.values()):
             for mutants in by_kind.values():
                 if mutants and rest:
@@ -149,7 +152,11 @@ def _changed(kind: str, text: str, registers: list[str], rng: random.Random) -> 
 
 
 def outcome(mutant: Mutant) -> dict[str, Any]:
-    """Return the outcome of the proof of a mutant; of a proved one, whether verification finds no difference."""
+    """Return the outcome of the proof of a mutant, as a row.
+
+    The row of a proved one says whether verification finds no difference, which hazards ``mmcore check`` finds, and
+    the argument for its equivalence that :mod:`bench.studies.proof.equivalence` finds.
+    """
     planned, compiled = _loaded_plan(mutant.kernel)
     limit, device, row = _time_limit(mutant.kernel), Emulator(), asdict(mutant)
     changed = replace(compiled, ptx=changed_ptx(compiled.ptx, mutant.line, mutant.old, mutant.new))
@@ -163,11 +170,32 @@ def outcome(mutant: Mutant) -> dict[str, Any]:
                     verify_launches(loaded, planned.problem, mixed_inputs(loaded, planned.problem, seed)).right
                     for seed in range(_INPUTS)
                 )
+                row["hazards"] = _hazards(loaded)
+            row["argument"] = argument(compiled.ptx, mutant.line, mutant.old, mutant.new, _prover(planned, compiled))
     except TimeLimit:
         row |= {"outcome": "not ended", "reasons": []}
     except (MmcoreError, EmulatorError) as error:
         row |= {"outcome": "refused", "reasons": [str(error).splitlines()[0]]}
     return row
+
+
+def _hazards(loaded: LoadedKernel) -> list[str]:
+    """Return the hazards of a kernel at its size, of which a proof says nothing."""
+    upload_inputs(loaded, mixed_inputs(loaded, loaded.plan.problem, 1))
+    violations, _ = hazards_and_warnings(sanitized_run(loaded, quiet=True))
+    return [text_of(each) for each in violations]
+
+
+def _prover(planned: Plan, compiled: CompiledModule) -> Callable[[str], bool]:
+    """Return a function that proves other PTX of a kernel."""
+
+    def proves(ptx: str) -> bool:
+        try:
+            return _proof(planned, replace(compiled, ptx=ptx), Emulator()).outcome == PROVED
+        except (MmcoreError, EmulatorError):
+            return False
+
+    return proves
 
 
 def changed_ptx(ptx: str, line: int, old: str, new: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from mmcore.cell import Cell
 from mmcore.devices.base import Device
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
-from mmcore.errors import MmcoreError
+from mmcore.errors import MmcoreError, TimeLimit
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases, prepared_cell
@@ -150,7 +151,9 @@ def _proof(loaded: LoadedKernel, device: Device, seed: int, domain: FieldDomain)
 
         residue = made.residues[0][row, [column]], made.residues[1][row, [column]]
         element = WrongSum(problem, given, wanted, residue, row, column, loaded.plan.config.to_json())
-        text = element.explanation(differs)
+        text = ""
+        with suppress(TimeLimit):  # the element is wrong, whether or not there is time to find its products
+            text = element.explanation(differs)
         return replace(proof, outcome=WRONG, wrong=int(wrong.sum()), first=(row, column), difference=text)
     reasons += _opaque(domain, opaque)
     magnitude = product_of(replace(problem, alpha=abs(problem.alpha), beta=abs(problem.beta)), given)

@@ -28,6 +28,7 @@ class OperandSpec:
     # a result and another, optional one.
     type: str = "b32"
     count: int = 1  # number of registers; 0 for any
+    constants: tuple[int, ...] = ()  # the only constants that it may be; empty for any operand
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.dependencies import dependencies
 from mmcore_cuda.nvrtc.stand_ins import FAMILIES, stand_in
 
-_LEVELS, _MOST_FOLDERS, _MOST_ROUNDS = 4, 300, 8
+_LEVELS, _MOST_FOLDERS, _MOST_ROUNDS = 6, 300, 8
 _ROOTS = (".git", "CMakeLists.txt", "Makefile", "makefile")
 
 

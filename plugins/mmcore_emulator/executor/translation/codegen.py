@@ -198,6 +198,8 @@ class CodeGenerator:
         results: list[tuple[Operand, str]] = []
         for spec, operand in zip(semantics.operands, operands, strict=False):
             registers = operand if isinstance(operand, tuple) else (operand,)
+            if spec.constants and operand not in [Constant(each) for each in spec.constants]:
+                raise unsupported(instruction)
             if spec.role == "address":
                 sources_given.append(f"[{code.address(instruction, operand)}]")
             elif spec.role == "tensor":

@@ -32,11 +32,9 @@ def _copies(opcode: Opcode) -> Execute | None:
     # The number of source bytes to read, or a predicate to ignore the source, is optional; the policy is last.
     policy = int(_POLICY in rest)
     further = [OperandSpec("source", "")] * (1 + policy)
+    size = OperandSpec("source", "u32", constants=(16,) if rest[0] == "cg" else (4, 8, 16))
     return Execute(
-        _copy,
-        (OperandSpec("address"), OperandSpec("address"), OperandSpec("source", "u32"), *further),
-        required=3 + policy,
-        moves=(),
+        _copy, (OperandSpec("address"), OperandSpec("address"), size, *further), required=3 + policy, moves=()
     )
 
 

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from mmcore_cuda.cuda_source.tree import Node, text_of, walk
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.host import Call, HostCode, Variable, name_of
+from mmcore_sources.cuda_file.host_bugs.places import Places
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS
 
-_ON_DEVICE, _ON_HOST = ("cudaMalloc", "cudaMallocAsync"), ("malloc", "calloc", "cudaMallocHost")
-_MANAGED = ("cudaMallocManaged", "cudaHostAlloc", "cudaHostRegister", "cudaMallocPitch")
 _COPIES = ("cudaMemcpy", "cudaMemcpyAsync")
 # The positions of the pointers and of the count in the arguments.
 _COUNTS = {
@@ -29,49 +28,18 @@ _MOST_BYTES = 16  # of one element; larger numbers are counts
 
 def wrong_direction(host: HostCode) -> Iterator[Bug]:
     """Find a copy whose direction contradicts where its arrays were allocated."""
-    places = _places(host)
+    places = Places(host)
     for call in host.calls:
         if call.name not in _COPIES or len(call.arguments) < 4:
             continue
         kind = text_of(call.arguments[3]).rpartition("cudaMemcpy")[2]
         for argument, side, what in zip(call.arguments, _SIDES.get(kind, ()), ("destination", "source"), strict=False):
             name = name_of(argument)
-            place = places.get(_key(host, name, call.scope), {side})
-            if place not in ({side}, {"device", "host"}):
-                message = f"cudaMemcpy{kind} has the {what} {name}, which is {'an array of the ' + min(place)}"
+            place = places.of(name, call.scope)
+            if place not in (side, ""):
+                message = f"cudaMemcpy{kind} has the {what} {name}, which is an array of the {place}"
                 yield Bug("copy-direction", call.line, message)
                 break
-
-
-def _key(host: HostCode, name: str, scope: Node) -> tuple[str, int]:
-    """Return a variable's name and its function's position; 0 for a variable of the file."""
-    local = any(text_of(each) == name for each in walk(scope) if each.type == "identifier")
-    declared = local and host.variable(name, scope) != host.variable(name, host.root)
-    return name, scope.start_byte if declared else 0
-
-
-def _places(host: HostCode) -> dict[tuple[str, int], set[str]]:
-    """Return where each array was allocated; both places for managed memory."""
-    places: dict[tuple[str, int], set[str]] = {}
-    for call in host.calls:
-        sides = {"device"} if call.name in _ON_DEVICE else {"host"} if call.name == "cudaMallocHost" else set()
-        sides = {"device", "host"} if call.name in _MANAGED else sides
-        if sides and call.arguments:
-            places.setdefault(_key(host, name_of(call.arguments[0]), call.scope), set()).update(sides)
-    for function in host.functions:
-        for name, value in host.values(function):
-            if _of_host(value):
-                places.setdefault(_key(host, name, function), set()).add("host")
-    return places
-
-
-def _of_host(value: Node) -> bool:
-    """Return whether a value is memory of the host, as ``malloc`` and ``new`` return it."""
-    while value.type in ("cast_expression", "parenthesized_expression") and value.named_children:
-        value = value.named_children[-1]
-    if value.type == "call_expression":
-        return text_of(value.children[0]).removeprefix("std::") in _ON_HOST[:2]
-    return value.type == "new_expression" and "[" in text_of(value)
 
 
 def wrong_size(host: HostCode) -> Iterator[Bug]:

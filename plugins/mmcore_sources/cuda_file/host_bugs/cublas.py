@@ -55,7 +55,9 @@ def _small(host: HostCode, call: Call, product: Product) -> str | None:
     rows = [m if product.operations[0] == "N" else k, k if product.operations[1] == "N" else n, m]
     for pointer, leading, needed in zip(product.pointers, product.leading, rows, strict=True):
         if _is_too_small(host, call, leading, needed, [m, n, k]):
-            columns = f"whose columns have {text_of(needed)} elements: cuBLAS stores matrices by columns"
+            known = host.value(leading, call.scope) is not None and host.value(needed, call.scope) is not None
+            unless = "" if known else f", so that it is right only where {text_of(leading)} = {text_of(needed)}"
+            columns = f"whose columns have {text_of(needed)} elements as cuBLAS stores it{unless}"
             return f"{text_of(leading)} is the leading dimension of {name_of(pointer)}, {columns}"
     return None
 

@@ -11,7 +11,7 @@ from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import Config
 from mmcore.kernel.geometry import dim3
 from mmcore_cuda.cuda_source.program import HostLaunch
-from mmcore_sources.cuda_file.host_bugs import copies, cublas, launches, timers
+from mmcore_sources.cuda_file.host_bugs import copies, cublas, launches, places, timers
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.host import HostCode, name_of
 from mmcore_sources.cuda_file.host_bugs.shared_memory import unraised_limit
@@ -24,6 +24,8 @@ BUGS: Sequence[Callable[[HostCode], Iterator[Bug]]] = (
     launches.rounded_down_grid,
     launches.other_types,
     launches.exchanged_sizes,
+    places.wrong_side,
+    places.wrong_address,
     copies.wrong_direction,
     copies.wrong_size,
     copies.other_elements,

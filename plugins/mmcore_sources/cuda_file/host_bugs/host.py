@@ -10,10 +10,12 @@ from typing import NamedTuple
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, read_program
 from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, walk
+from mmcore_sources.cuda_file.inference.host_calls import calls_of, passed
 from mmcore_sources.cuda_file.inference.host_code import Reader, constant
 
 _CASTS = ("reinterpret_cast", "static_cast", "const_cast")
 _READS = re.compile(r"\b(?:cin|scanf|stoi|atoi)\b")
+_VECTOR = re.compile(r"(?:std::)?vector<\s*(\w+)\s*>")
 _DEEPEST = 8
 
 
@@ -35,7 +37,7 @@ class Call(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """A variable of host code; ``array`` says that it is an array with a size, so that ``sizeof`` counts it all."""
+    """A variable of host code; ``array`` says that it is an array with a size, or a vector, and no pointer."""
 
     type: str  # without qualifiers and stars, with type aliases and macros replaced
     stars: int
@@ -84,6 +86,17 @@ class HostCode:
         """Return a variable of a function or of the file; None if its declaration is absent, or not the only one."""
         declared = self._declared(scope, name) or self._declared(self.root, name)
         return declared[0] if len(set(declared)) == 1 else None
+
+    def declares(self, name: str, scope: Node) -> bool:
+        """Return whether a function declares a name."""
+        return bool(self._declared(scope, name))
+
+    def is_pointer(self, node: Node, scope: Node) -> bool:
+        """Return whether an expression is a pointer or an array by its variable's type, and no element of it."""
+        while node.type in ("cast_expression", "parenthesized_expression") and node.named_children:
+            node = node.named_children[-1]
+        variable = self.variable(text_of(node), scope) if node.type == "identifier" else None
+        return variable is not None and variable.stars > 0
 
     def value(self, node: Node, scope: Node) -> int | None:
         """Return the value of an expression that is the same whenever it is computed; None for others."""
@@ -146,6 +159,11 @@ class HostCode:
                 return True
             if any(self._varies(each, scope, depth - 1) for each in values if name not in text_of(each)):
                 return True
+            argument = None if values else passed(scope, name)
+            if argument is not None:
+                above = argument.scope
+                if len(calls_of(scope)) > 1 or above is None or self._varies(argument.value, above, depth - 1):
+                    return True
         return False
 
     def _settings(self, name: str, scope: Node) -> int:
@@ -226,22 +244,33 @@ def _changes(node: Node) -> bool:
 
 def _variables(node: Node) -> Iterator[tuple[str, Variable]]:
     """Yield the names and types of the variables or the parameter that a node declares."""
-    if node.type in ("declaration", "parameter_declaration"):
+    if node.type == "declaration" or (node.type == "parameter_declaration" and not _is_value(node)):
         written = node.child_by_field_name("type")
         for declarator in node.children_by_field_name("declarator"):
             found = _variable(declarator, "" if written is None else text_of(written).removeprefix("struct "))
             if found is not None:
-                yield found
+                vector = _VECTOR.fullmatch(found[1].type)
+                yield (found[0], Variable(vector[1], 1, array=True)) if vector else found
+
+
+def _is_value(parameter: Node) -> bool:
+    """Return whether a parameter is none, but a value of a variable: ``v(n * n)`` looks like a function."""
+    function = parameter.parent.parent if parameter.parent is not None else None
+    above = function.parent if function is not None else None
+    return above is not None and above.type == "declaration"
 
 
 def _variable(declarator: Node, word: str) -> tuple[str, Variable] | None:
-    """Return the name and type of the variable that a declarator declares; None for a function."""
+    """Return the name and type of the variable that a declarator declares.
+
+    ``std::vector<float> v(n * n)`` looks like the declaration of a function.
+    """
     stars, array, node = 0, False, declarator
     while node.type != "identifier":
         if node.type in ("pointer_declarator", "array_declarator"):
             stars += 1
             array = array or node.child_by_field_name("size") is not None
-        elif node.type not in ("init_declarator", "reference_declarator"):
+        elif node.type not in ("init_declarator", "reference_declarator", "function_declarator"):
             return None
         inner = node.child_by_field_name("declarator") or (node.named_children[-1] if node.named_children else None)
         if inner is None:

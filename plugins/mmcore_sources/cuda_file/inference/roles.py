@@ -24,7 +24,7 @@ ELEMENTS = {
     **dict.fromkeys(("nv_bfloat16", "__nv_bfloat16", "__nv_bfloat162", "nv_bfloat162"), "bfloat16"),
 }
 _MATRIX = re.compile(r"(?:d|dev|device|g|gpu|h|mat|matrix|global|in|out|ptr)?_?([abc])_?(?:d|dev|device|mat|ptr|gpu)?")
-_SIDES = re.compile(r"(?:num|n)?([abc])?(rows?|cols?|columns?|widths?|heights?|w|h)(?:of)?([abc])?")
+_SIDES = r"(?:num|n)?([{0}])?(rows?|cols?|columns?|widths?|heights?|w|h)(?:of)?([{0}])?"
 _OF_SIDE = {
     ("a", "r"): "m", ("a", "c"): "k", ("b", "r"): "k", ("b", "c"): "n", ("c", "r"): "m", ("c", "c"): "n",
 }  # fmt: skip
@@ -85,7 +85,7 @@ def sizes_of(
     names: list[str], body: Body, matrices: Mapping[str, str], *, by_rows: bool
 ) -> tuple[dict[str, str], str, bool]:
     """Return the role of each size, the reason, and whether the matrices are stored by columns."""
-    sure = {name: role for name in names if (role := _sure(name))}
+    sure = {name: role for name in names if (role := _sure(name, matrices))}
     by_columns = not by_rows and stored_by_columns(body, matrices, set(names))
     if len(names) == 1:
         return {names[0]: "n"}, "one size is that of square matrices", by_columns
@@ -111,15 +111,17 @@ def sizes_of(
     return sure | usual, "by the parameters' names", by_columns
 
 
-def _sure(name: str) -> str:
+def _sure(name: str, matrices: Mapping[str, str]) -> str:
     """Return the role of a name that names a matrix and its rows or columns."""
     word = name.casefold().replace("_", "")
     if word in ("lda", "ldb", "ldc"):
         return word
-    match = _SIDES.fullmatch(word)
+    letters = {pointer.casefold(): matrix.casefold() for matrix, pointer in matrices.items() if len(pointer) == 1}
+    letters = dict(zip("abc", "abc", strict=True)) | letters
+    match = re.fullmatch(_SIDES.format("".join(letters)), word)
     if not match or bool(match[1]) == bool(match[3]):
         return ""
-    return _OF_SIDE[match[1] or match[3], "r" if match[2][0] in "rh" else "c"]
+    return _OF_SIDE[letters[match[1] or match[3]], "r" if match[2][0] in "rh" else "c"]
 
 
 def roles_of(function: Function, body: Body, launched: Mapping[str, int], *, by_rows: bool = False) -> Roles:

@@ -1,0 +1,226 @@
+"""Values that reach a launch through the host's functions, templates, structures and conditions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from mmcore import InvalidKernel, Scalar
+from mmcore.errors import LacksOption
+from mmcore.registry import registry
+from mmcore_cuda.cuda_source.accessors import without_accessors
+from mmcore_sources.cuda_file.header_folders import header_folders
+from mmcore_sources.cuda_file.inference.whole_tiles import tiles, whole
+from tests.command_line import mmcore as command
+from tests.sources.test_source_file import block_and_grid, grid, inferred, kernel, launch_text
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry(), "files", {})
+    return tmp_path
+
+
+def emulated(line: str) -> Result:
+    return command(*line.split(), "--device", "emulator")
+
+
+TILED = """
+template <typename T, int BM, // rows of a block
+          int BN /* columns */, bool CHECK = false>
+__global__ void mul(const T *A, const T *B, T *C, int m, int n, int k)
+{
+    int i = blockIdx.y * BM + threadIdx.y, j = blockIdx.x * BN + threadIdx.x;
+    T sum = 0;
+    for (int p = 0; p < k; p++)
+        sum += A[i * k + p] * B[p * n + j];
+    if (!CHECK || (i < m && j < n))
+        C[i * n + j] = sum;
+}
+"""
+LAUNCH = "mul<float, {}><<<dim3(n / {}, (m + {} - 1) / {}), dim3({}, {})>>>(a, b, c, m, n, k);"
+PARAMETERS = "float *a, float *b, float *c, int m, int n, int k"
+
+
+def launched(rows: str, columns: str, more: str = "") -> str:
+    return LAUNCH.format(", ".join(filter(None, (rows, columns, more))), columns, rows, rows, columns, rows)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        f"void go({PARAMETERS}) {{ {launched('8 /* rows */', '16', 'true')} }}".replace("8 /* rows */ ", "8 "),
+        f"void go({PARAMETERS}) {{ constexpr unsigned ROWS{{8U}}; const int w = 16; {launched('ROWS', 'w', 'true')} }}",
+        f"enum {{ ROWS = 8 }};\n#define W (ROWS * 2)\nvoid go({PARAMETERS}) {{ {launched('ROWS', 'W', 'true')} }}",
+        f"struct S {{ static constexpr int R = 8; }};\nvoid go({PARAMETERS}) {{ {launched('S::R', '16', 'true')} }}",
+        f"template <int R, int W = 16> void go({PARAMETERS}) {{ {launched('R', 'W', 'true')} }}\n"
+        f"template void go<8>({PARAMETERS});",
+        f"void go({PARAMETERS}, int w) {{ {launched('8', 'w', 'true')} }}\nint main() {{ go(x, y, z, 9, 9, 9, 16); }}",
+        f"int width(int r) {{ int w = 2 * r; return w; }}\n"
+        f"void go({PARAMETERS}) {{ {launched('8', 'width(8)', 'true')} }}",
+        f"void go({PARAMETERS}) {{ const int w = sizeof(float) == 4 ? 16 : 32; {launched('8', 'w', 'true')} }}",
+        f"void go({PARAMETERS}, int w) {{ if (w == 16) {{ {launched('8', 'w', 'true')} }} else {launched('4', 'w')} }}"
+        "\nint main() { go(x, y, z, 9, 9, 9, 32); }",
+    ],
+)
+def test_a_template_is_launched_with_values_of_the_host(program: str) -> None:
+    found = kernel(TILED + program)
+    (config,) = found.usual_configs
+    assert (config["BM"], config["BN"], config["CHECK"], config.block) == (8, 16, 1, (16, 8, 1))
+    assert found.dtype == "float32"
+
+
+def test_a_type_and_a_dim3_may_be_passed_too() -> None:
+    text = TILED + (
+        f"template <typename U> void run({PARAMETERS.replace('float', 'U')}, dim3 t) {{"
+        " mul<U, 8, 16><<<dim3(n / 16, m / 8), t>>>(a, b, c, m, n, k); }\n"
+        "void main2(double *x, int s) { run<double>(x, x, x, s, s, s, dim3(16, 8)); }"
+    )
+    assert (kernel(text).dtype, *block_and_grid(kernel(text))) == (
+        "float64",
+        "b16x8-BM8-BN16-CHECK0",
+        "n // 16, m // 8",
+    )
+
+
+@pytest.mark.parametrize(
+    ("word", "numpy"), [("float", "float32"), ("double", "float64"), ("int", "int32"), ("__half", "float16")]
+)
+def test_factors_are_known_by_their_names_and_other_numbers_are_guessed(word: str, numpy: str) -> None:
+    text = TILED.replace("int k)", f"int k, {word} alpha, {word} Beta_)").replace("= sum;", "= sum + C[i * n + j];")
+    arguments = kernel(text, parameters={"BM": 8, "BN": 8}).arguments
+    assert arguments[-2:] == (Scalar("alpha", numpy), Scalar("beta", numpy))
+    text = TILED.replace("int k)", "int k, int row_offset, float scale, float zero_point)")
+    found = inferred(text, parameters={"BM": 8, "BN": 8})
+    values = [each.value for each in found.attributes["arguments"][-3:]]
+    assert values == [0, "alpha", 1]
+    assert "arguments" in [note.what for note in found.notes if note.guessed]
+
+
+def test_a_type_parameter_may_be_the_type_of_a_factor() -> None:
+    arguments = kernel(TILED.replace("int k)", "int k, T alpha)"), parameters={"BM": 8, "BN": 8}).arguments
+    assert arguments[-1] == Scalar("alpha", "float32")
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        "a[i * n + j] = sum;",
+        "AT(a, i, j) = sum;",
+        "float *out; out = a + i * n; out[j] = sum;",
+        "float *out = &a[i * n + j]; *out = sum;",
+        "auto out = &a[i * n + j]; *out = sum;",
+        "auto row = a + i * n; row[j] = sum;",
+    ],
+)
+def test_stores_decide_against_names(store: str) -> None:
+    """The matrix that is stored is C, through a macro or an alias too."""
+    text = TILED.replace("const T *A, const T *B, T *C", "float *a, float *b, float *c").replace(
+        "C[i * n + j] = sum;", f"{{ {store} }}"
+    )
+    text = "#define AT(x, i, j) x[(i) * n + (j)]\n" + text.replace("A[", "b[").replace("B[", "c[")
+    assert kernel(text, parameters={"BM": 8, "BN": 8}, block="8x8").arguments[:3] == ("C", "A", "B")
+
+
+def test_the_calls_of_macros_that_access_arrays_are_replaced_in_the_same_lines() -> None:
+    text = b"#define A(i, j) a[(i) * n + j] // by rows\nx = A(f(1, 2),\n 3) + B(4);\n"
+    assert without_accessors(text).splitlines()[1:] == [b"x = a[(f(1, 2)) * n + 3]", b" + B(4);"]
+    assert without_accessors(b"x = y;") == b"x = y;"
+
+
+@pytest.mark.parametrize(
+    ("index", "block"),
+    [
+        ("OFFSET(blockIdx.y * 64 + threadIdx.y * 4 + t, blockIdx.x * 32 + threadIdx.x, n)", "b32x16"),
+        ("OFFSET(blockIdx.y * R + threadIdx.y * T, blockIdx.x * R + threadIdx.x * T + t, n)", "b8"),
+        ("OFFSET(blockIdx.y * 16 + threadIdx.y, blockIdx.x * 16 + threadIdx.x, n)", "b16"),
+    ],
+)
+def test_macros_of_indexes_and_the_elements_of_a_thread_imply_the_block(index: str, block: str) -> None:
+    text = f"""
+        #define OFFSET(row, col, ld) ((row) * (ld) + (col))
+        __global__ void f(const float *A, const float *B, float *C, int m, int n, int k)
+        {{
+            const int R = 64, T = 8;
+            for (int t = 0; t < 4; t++)
+                C[{index}] = A[OFFSET(blockIdx.y, t, k)] * B[OFFSET(t, blockIdx.x, n)];
+        }}"""
+    assert block_and_grid(kernel(text))[0] == block
+
+
+def test_a_refusal_ends_with_whole_commands(folder: Path) -> None:
+    two = TILED[TILED.index("__global__") :].replace("T ", "float ").replace("BM", "16").replace("BN", "16")
+    two = two.replace("!CHECK || ", "")
+    (folder / "two.cu").write_text(two + two.replace("mul(", "mul2("))
+    result = emulated("run two.cu --size 32")
+    assert result.exit_code == 2
+    lines = result.stderr.splitlines()
+    assert lines[-2:] == [f"  mmcore run two.cu --size 32 --device emulator --entry {name}" for name in ("mul", "mul2")]
+    assert command(*lines[-1].split()[1:]).exit_code == 0
+    (folder / "tiled.cu").write_text(TILED)
+    pasted = emulated("run tiled.cu --size 64").stderr.splitlines()[-1]
+    assert pasted.endswith(" --config BM=16,BN=16")
+    assert command(*pasted.split()[1:]).exit_code == 0
+
+
+def test_a_refusal_has_a_role_for_each_parameter() -> None:
+    text = TILED.replace("int k)", "int k, int q, int r, float alpha)")
+    with pytest.raises(LacksOption) as refused:
+        kernel(text, parameters={"BM": 8, "BN": 8})
+    assert refused.value.options == ("--args A,B,C,m,n,k,1,1,alpha",)
+
+
+def test_headers_are_found_in_the_folders_of_the_project(tmp_path: Path) -> None:
+    for name in ("src", "include/deep"):
+        (tmp_path / name).mkdir(parents=True)
+    source = tmp_path / "src/my.cu"
+    text = '#include <cstdio>\n#include <cuda_fp16.h>\n#include "first.h"\n' + TILED
+    source.write_text(text)
+    (tmp_path / "include/first.h").write_text('#include "second.h"\n')
+    (tmp_path / "include/deep/second.h").write_text("#define ROWS 8\n")
+    assert header_folders(source, text, ()) == ()  # nothing says where the project begins
+    (tmp_path / "Makefile").write_text("")
+    folders = (str(tmp_path / "include"), str(tmp_path / "include/deep"))
+    assert header_folders(source, text, ()) == folders
+    assert header_folders(source, text, tuple(f"-I{each}" for each in folders)) == ()
+    source.write_text(text.replace("typename T, int BM,", "typename T, int BM = ROWS,").replace("BN /", "BN = ROWS /"))
+    result = command("run", str(source), "--size", "16", "--device", "emulator")
+    assert (result.exit_code, "headers in" in result.stderr) == (0, True)
+
+
+def test_the_tiles_of_a_grid_make_whole_sizes(folder: Path) -> None:
+    found = kernel(TILED + f"void go({PARAMETERS}) {{ {launched('8', '32')} }}")
+    rule, config, problem = launch_text(found), found.usual_configs[0], found.problem(20, 20, 20)
+    assert grid(found) == "n // 32, ceil(m / 8)"
+    assert tiles(rule, problem, config) == {"m": 8, "n": 32}
+    sizes = [whole(rule, problem, config, square=square) for square in (False, True)]
+    assert [(each.m, each.n, each.k) for each in sizes] == [(24, 32, 32), (32, 32, 32)]
+    (folder / "tiled.cu").write_text(TILED + f"void go({PARAMETERS}) {{ {launched('8', '32')} }}")
+    result = emulated("run tiled.cu --size 20 --quiet")
+    assert result.stderr.splitlines()[-1] == "  mmcore run tiled.cu --size 20 --quiet --device emulator --size 24x32x32"
+    hint = emulated("run tiled.cu --size 20x40x20 --quiet").stdout
+    assert (
+        "hint: without a remainder, at 24×64×32, the product is right\n  mmcore run tiled.cu -m 24 -n 64 -k 32" in hint
+    )
+
+
+def test_a_grid_with_exchanged_axes_is_found_where_whole_tiles_of_unequal_sizes_are_wrong(folder: Path) -> None:
+    turned = launched("16", "16").replace("dim3(n / 16, (m + 16 - 1) / 16)", "dim3((m + 15) / 16, (n + 15) / 16)")
+    (folder / "turned.cu").write_text(TILED + f"void go({PARAMETERS}) {{ {turned} }}")
+    result = emulated("run turned.cu --quiet")
+    assert result.exit_code == 1
+    *_, hint, pasted, answer = result.stdout.splitlines()
+    assert (hint, answer) == (
+        "hint: with --grid 'ceil(n / 16), ceil(m / 16)' the product is right at 32×48×64",
+        "TEST FAIL",
+    )
+    assert "--grid=ceil(n / 16), ceil(m / 16)" in pasted
+
+
+def test_an_unknown_type_has_an_option() -> None:
+    with pytest.raises(InvalidKernel) as refused:
+        kernel(TILED.replace("const T *A", "const short *A"), parameters={"BM": 8, "BN": 8})
+    assert refused.value.options == ("--dtype float32 --output float32",)
