@@ -162,7 +162,8 @@ def test_a_refusal_ends_with_whole_commands(folder: Path) -> None:
     assert command(*lines[-1].split()[1:]).exit_code == 0
     (folder / "tiled.cu").write_text(TILED)
     pasted = emulated("run tiled.cu --size 64").stderr.splitlines()[-1]
-    assert pasted.endswith(" --config BM=64,BN=64")
+    assert pasted.endswith(" --config BM=16,BN=16")
+    assert command(*pasted.split()[1:]).exit_code == 0
 
 
 def test_a_refusal_has_a_role_for_each_parameter() -> None:

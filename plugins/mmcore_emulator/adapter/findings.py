@@ -20,7 +20,7 @@ from mmcore.result import Result
 from mmcore.verdict import Findings
 from mmcore_emulator.adapter.api import checked, examined, proved
 from mmcore_emulator.adapter.conversions import capability_properties
-from mmcore_emulator.adapter.examination import WORK, Examination, Tried
+from mmcore_emulator.adapter.examination_report import WORK, Examination, Tried
 from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_emulator.adapter.proof import WRONG
 from mmcore_emulator.isa.architectures import CAPABILITIES
