@@ -100,6 +100,12 @@ def test_factors_are_known_by_their_names_and_other_numbers_are_guessed(word: st
     assert "arguments" in [note.what for note in found.notes if note.guessed]
 
 
+def test_a_fourth_pointer_is_the_new_c() -> None:
+    text = TILED.replace("T *C", "const T *C, T *D").replace("C[i * n + j] = sum", "D[i * n + j] = sum + C[i * n + j]")
+    found = kernel(text, parameters={"BM": 8, "BN": 8})
+    assert (found.arguments[:4], found.beta) == (("A", "B", "C", "C"), 1.0)
+
+
 def test_a_type_parameter_may_be_the_type_of_a_factor() -> None:
     arguments = kernel(TILED.replace("int k)", "int k, T alpha)"), parameters={"BM": 8, "BN": 8}).arguments
     assert arguments[-1] == Scalar("alpha", "float32")
@@ -131,6 +137,26 @@ def test_the_calls_of_macros_that_access_arrays_are_replaced_in_the_same_lines()
     assert without_accessors(b"x = y;") == b"x = y;"
 
 
+@pytest.mark.parametrize(
+    ("index", "block"),
+    [
+        ("OFFSET(blockIdx.y * 64 + threadIdx.y * 4 + t, blockIdx.x * 32 + threadIdx.x, n)", "b32x16"),
+        ("OFFSET(blockIdx.y * R + threadIdx.y * T, blockIdx.x * R + threadIdx.x * T + t, n)", "b8"),
+        ("OFFSET(blockIdx.y * 16 + threadIdx.y, blockIdx.x * 16 + threadIdx.x, n)", "b16"),
+    ],
+)
+def test_macros_of_indexes_and_the_elements_of_a_thread_imply_the_block(index: str, block: str) -> None:
+    text = f"""
+        #define OFFSET(row, col, ld) ((row) * (ld) + (col))
+        __global__ void f(const float *A, const float *B, float *C, int m, int n, int k)
+        {{
+            const int R = 64, T = 8;
+            for (int t = 0; t < 4; t++)
+                C[{index}] = A[OFFSET(blockIdx.y, t, k)] * B[OFFSET(t, blockIdx.x, n)];
+        }}"""
+    assert block_and_grid(kernel(text))[0] == block
+
+
 def test_a_refusal_ends_with_whole_commands(folder: Path) -> None:
     two = TILED[TILED.index("__global__") :].replace("T ", "float ").replace("BM", "16").replace("BN", "16")
     two = two.replace("!CHECK || ", "")
@@ -142,7 +168,8 @@ def test_a_refusal_ends_with_whole_commands(folder: Path) -> None:
     assert command(*lines[-1].split()[1:]).exit_code == 0
     (folder / "tiled.cu").write_text(TILED)
     pasted = emulated("run tiled.cu --size 64").stderr.splitlines()[-1]
-    assert pasted.endswith(" --config BM=64,BN=64")
+    assert pasted.endswith(" --config BM=16,BN=16")
+    assert command(*pasted.split()[1:]).exit_code == 0
 
 
 def test_a_refusal_has_a_role_for_each_parameter() -> None:
@@ -197,6 +224,12 @@ def test_a_grid_with_exchanged_axes_is_found_where_whole_tiles_of_unequal_sizes_
         "TEST FAIL",
     )
     assert "--grid=ceil(n / 16), ceil(m / 16)" in pasted
+
+
+def test_large_tiles_of_a_grid_that_is_rounded_down_are_known() -> None:
+    found = kernel(TILED + f"void go({PARAMETERS}) {{ {launched('4', '256')} }}")
+    problem = found.problem(64, 64, 64)
+    assert tiles(launch_text(found), problem, found.usual_configs[0]) == {"m": 4, "n": 256}
 
 
 def test_an_unknown_type_has_an_option() -> None:

@@ -38,6 +38,8 @@ def rejection(path: Path, text: str, given: Mapping[str, Any]) -> str:
     if not (read_program(text).functions or path.suffix == ".cu"):
         return ""
     macros = {**given.get("defines", {}), **given.get("parameters", {})}
+    for name in {each.name for function in read_program(text).functions for each in function.template} & macros.keys():
+        del macros[name]
     options = (f"-arch=sm_{_ARCHITECTURE}", "-std=c++17", *(f"-D{name}={value}" for name, value in macros.items()))
     options += (*given.get("options", ()), *cuda_headers().options)
     try:
