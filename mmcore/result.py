@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, is_dataclass
 from html import escape
 from typing import Any
 
@@ -13,31 +13,15 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.geometry import Dim3
 from mmcore.messages import quoted
+from mmcore.result_values import SCHEMA as SCHEMA
+from mmcore.result_values import LaunchRecord as LaunchRecord
+from mmcore.result_values import ResultValues
 from mmcore.timing import Time
 from mmcore.verify.outcome import Verification
 
-SCHEMA = 2
-"""The version of a result's JSON."""
-
 
 @dataclass(frozen=True)
-class LaunchRecord:
-    """A launch: its function, blocks, threads per block, registers per thread and shared memory of a block in all."""
-
-    entry: str
-    grid: Dim3
-    block: Dim3
-    registers: int
-    shared_bytes: int
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> LaunchRecord:
-        record = {name: values[name] for name in cls.__dataclass_fields__}
-        return cls(**{**record, "grid": Dim3(*record["grid"]), "block": Dim3(*record["block"])})
-
-
-@dataclass(frozen=True)
-class Result:
+class Result(ResultValues):
     """One cell, verified and, if it is right and the device supports it, timed.
 
     Attributes:
@@ -102,65 +86,6 @@ class Result:
     figures: Mapping[str, float | None] = field(default_factory=dict)
     phases: Mapping[str, float] = field(default_factory=dict)
 
-    @property
-    def verified(self) -> bool:
-        """True if the product is right, without any violation."""
-        return self.verification is not None and self.verification.verified and not self.violations
-
-    @property
-    def timed_out(self) -> bool:
-        """True if the time limit was reached before the product was verified."""
-        return any(violation.kind == "timeout" for violation in self.violations)
-
-    @property
-    def device(self) -> str:
-        return self.cell.device
-
-    @property
-    def flops(self) -> int:
-        """Floating-point operations of the product: 2·m·n·k."""
-        return 2 * self.cell.m * self.cell.n * self.cell.k
-
-    @property
-    def shared_bytes(self) -> int:
-        """Shared memory of a block (the most of all launches)."""
-        return max((launch.shared_bytes for launch in self.launched), default=0)
-
-    @property
-    def registers(self) -> int:
-        """Registers per thread (the most of all launches)."""
-        return max((launch.registers for launch in self.launched), default=0)
-
-    @property
-    def kernel_seconds(self) -> float | None:
-        """Median device time of the launches."""
-        return next((time.seconds for time in self.times if time.timing.what == "kernel"), None)
-
-    @property
-    def end_to_end_seconds(self) -> float | None:
-        """Median device time of copies in, launches and copies out."""
-        return next((time.seconds for time in self.times if time.timing.what == "end-to-end"), None)
-
-    @property
-    def kernel_gflops(self) -> float | None:
-        """2·m·n·k over the kernel time, in GFLOP/s."""
-        return self.gflops(self.kernel_seconds)
-
-    @property
-    def end_to_end_gflops(self) -> float | None:
-        """2·m·n·k over the end-to-end time, in GFLOP/s."""
-        return self.gflops(self.end_to_end_seconds)
-
-    @property
-    def baseline(self) -> BaselineComparison | None:
-        """The fastest of the baselines that were measured."""
-        measured = [each for each in self.compared if each.time and each.kernel != self.kernel]
-        return min(measured, key=lambda each: each.time.seconds if each.time else 0.0, default=None)
-
-    def gflops(self, seconds: float | None) -> float | None:
-        """Return the rate of the product in that many seconds, in GFLOP/s."""
-        return None if seconds is None else self.flops / seconds / 1e9
-
     def failures(self) -> list[str]:
         """Return the violations, the first wrong element, and the number of wrong elements, a line each."""
         lines, verification = [str(violation) for violation in self.violations], self.verification
@@ -185,59 +110,12 @@ class Result:
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON-ready values; times in ms, rates in GFLOP/s, null if there is none.
 
-        The first time is also under "measure", "median_ms" and so on.
+        Each is an attribute of the same name, too. Of ``verification`` the JSON has the method, and of ``baseline`` the
+        kernel's name.
         """
-        first, verification = next(iter(self.times), None), self.verification
-        seconds = None if first is None else first.seconds
-        rate = self.gflops(seconds)
-        hows = {timing.what: timing.how for timing in reversed(self.cell.timings)}
-        values = {
-            "schema": SCHEMA,
-            **{name: getattr(self, name) for name in _PLAIN},
-            "device": self.device,
-            "problem": {"m": self.cell.m, "n": self.cell.n, "k": self.cell.k},
-            "leading_dimensions": {name: getattr(self.cell, name) for name in ("lda", "ldb", "ldc")},
-            "block": list(self.launched[0].block) if self.launched else None,
-            "grid": list(self.launched[0].grid) if self.launched else None,
-            "launches": len(self.launched),
-            "launched": [asdict(launch) for launch in self.launched],
-            "shared_bytes": self.shared_bytes,
-            "registers": self.registers,
-            "seed": self.cell.seed,
-            "forced": self.cell.force,
-            "left_out": self.excluded_host_code,
-            "violated_constraints": list(self.violated_constraints),
-            "verified": self.verified,
-            "timed_out": self.timed_out,
-            "verification": verification and verification.method,
-            "wrong_elements": verification and verification.wrong,
-            "reduced_failure": verification.reduced if verification else "",
-            "compared_elements": verification and verification.compared,
-            "max_error": verification and verification.max_error,
-            "first_mismatch": verification and verification.mismatch and verification.mismatch.to_json(),
-            "violations": [violation.to_json() for violation in self.violations],
-            "warnings": list(self.warnings),
-            "sizes": list(self.sizes),
-            "not_executed": list(self.not_executed),
-            "kernel_ms": _milliseconds(self.kernel_seconds),
-            "end_to_end_ms": _milliseconds(self.end_to_end_seconds),
-            "kernel_gflops": self.kernel_gflops,
-            "end_to_end_gflops": self.end_to_end_gflops,
-            "measure": self.cell.timings[0].what if self.cell.timings else "kernel",
-            "caches": hows.get("kernel"),
-            "memory": hows.get("end-to-end"),
-            "median_ms": _milliseconds(seconds),
-            "spread_percent": first and 100 * first.spread,
-            "clock": "the host's clock around the emulation" if first is None else first.method,
-            "gflops": rate,
-            "percent_of_peak": 100e9 * rate / self.peak_flops if rate and self.peak_flops else None,
-            "baseline": None if self.baseline is None else self.baseline.kernel,
-            "percent_of_baseline": self.baseline and self.baseline.faster and 100 * self.baseline.faster,
-            "compared": [asdict(each) for each in self.compared],
-            "emulation_ms": None if self.supports_timing else self.host_seconds * 1e3,
-            "cell": self.cell.to_json(),
-            "times": [asdict(time) for time in self.times],
-        }
+        values = {name: _json(getattr(self, name)) for name in (*_PLAIN, *_DERIVED)}
+        values["verification"] = self.verification and self.verification.method
+        values["baseline"] = self.baseline and self.baseline.kernel
         return values | {name: value for name, value in self.figures.items() if name not in values}
 
     @classmethod
@@ -267,22 +145,24 @@ class Result:
 
 
 # Attributes that are JSON as they are.
+_NEW = (
+    *("column_major", "alpha", "beta", "config_origin", "hazards", "proof", "place"),
+    *("distributions", "conditions"),
+)
 _PLAIN = (
     *("kernel", "title", "device_description", "dtype", "output", "accumulator", "operation", "config", "config_id"),
     *("strided", "host_seconds", "supports_timing", "peak_flops", "figures", "phases"),
-    *(
-        _NEW := (
-            "column_major",
-            "alpha",
-            "beta",
-            "config_origin",
-            "hazards",
-            "proof",
-            "place",
-            "distributions",
-            "conditions",
-        )
-    ),
+    *_NEW,
+)
+
+# Attributes that follow from others, or become JSON by :func:`_json`.
+_DERIVED = (
+    *("schema", "cell", "device", "problem", "leading_dimensions", "block", "grid", "launches", "launched"),
+    *("shared_bytes", "registers", "seed", "forced", "left_out", "violated_constraints", "verified", "timed_out"),
+    *("wrong_elements", "reduced_failure", "compared_elements", "max_error", "first_mismatch", "violations"),
+    *("warnings", "sizes", "not_executed", "kernel_ms", "end_to_end_ms", "kernel_gflops", "end_to_end_gflops"),
+    *("measure", "caches", "memory", "median_ms", "spread_percent", "clock", "gflops", "percent_of_peak"),
+    *("percent_of_baseline", "compared", "emulation_ms", "times"),
 )
 
 # Attributes that contain values by name, and the types of these values.
@@ -297,5 +177,10 @@ def _check_by_name(name: str, values: Any, kinds: tuple[type, ...]) -> None:
             raise InvalidProblem(f"the result's {name} cannot have the value {quoted(str(value))} of {key!r}")
 
 
-def _milliseconds(seconds: float | None) -> float | None:
-    return None if seconds is None else seconds * 1e3
+def _json(value: Any) -> Any:
+    """Return an attribute's value as JSON-ready values."""
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if isinstance(value, tuple | list):
+        return [*map(_json, value)]
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value

@@ -151,7 +151,7 @@ def _below(config: str) -> str:
 def _times(result: Result, best: float, with_baseline: bool) -> list[str]:
     time, values = result.times[0], result.to_json()
     percents = [values["percent_of_peak"], 100 * best / time.seconds, values["percent_of_baseline"]]
-    rate = _number(result.gflops(time.seconds))
+    rate = _number(result.rate(time.seconds))
     columns = [f"{time.seconds * 1e6:.2f}", _percent(100 * time.spread, 2), rate, *map(_percent, percents)]
     return columns if with_baseline else columns[:-1]
 
@@ -159,7 +159,7 @@ def _times(result: Result, best: float, with_baseline: bool) -> list[str]:
 def line(result: Result) -> str:
     """Return the text of the progress line of a timed result."""
     time = result.times[0]
-    rate = _number(result.gflops(time.seconds))
+    rate = _number(result.rate(time.seconds))
     words = [f"verified, {time.seconds * 1e6:.2f} µs ±{100 * time.spread:.2f} %, {rate} GFLOP/s"]
     return ", ".join([*words, *(str(each) for each in result.compared if each.time)])
 

@@ -166,7 +166,7 @@ def _verification(result: Result) -> str:
 
 
 def _time(result: Result, seconds: float | None) -> str:
-    gflops = result.gflops(seconds)
+    gflops = result.rate(seconds)
     if seconds is not None and gflops is not None:
         return f"{seconds * 1e3:.4f} ms, {gflops:.{1 if gflops >= 10 else 4}f} GFLOP/s"
     return "none: the device supports no timing" if result.verified else "none: only a verified product is timed"

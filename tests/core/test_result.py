@@ -271,3 +271,15 @@ def test_a_rate_is_part_of_a_known_peak_and_only_a_device_without_timing_has_the
     assert replace(RESULT, peak_flops=None).to_json()["percent_of_peak"] is None
     emulated = [replace(WRONG, supports_timing=timing).to_json()["emulation_ms"] for timing in (True, False)]
     assert emulated == [None, 250.0]
+
+
+@pytest.mark.parametrize("result", [RESULT, WRONG, Result(cell=RESULT.cell, kernel="acme.fast")])
+def test_every_key_of_the_json_is_an_attribute(result: Result) -> None:
+    document = result.to_json()
+    for name, value in document.items():
+        attribute = getattr(result, name)
+        if isinstance(value, str | float | int | bool) and name not in ("verification", "baseline"):
+            assert attribute == value, name
+        assert value is None or attribute is not None, name
+    with pytest.raises(AttributeError, match="a result has no attribute 'gigaflops'"):
+        _ = result.gigaflops  # type: ignore[attr-defined]

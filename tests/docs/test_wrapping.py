@@ -32,8 +32,8 @@ PACKAGE = {each.path: each.text for each in steps(NO_FILE.sub("", PAGE)) if isin
 OTHERS = {"acme.triton": "triton.matmul_f16", "acme.cutedsl": "cutedsl.matmul", "acme.torch": "torch.float32"}
 # Names and words, and fields that are compared by their effects.
 NOT_COMPARED = {
-    *("name", "title", "reference", "source", "configs", "entry", "arguments", "grid", "launch", "call"),
-    *("constraints", "min_compute_capability"),
+    *("name", "title", "reference", "source", "configs", "entry", "arguments", "grid", "shared_bytes", "launch"),
+    *("call", "constraints", "min_compute_capability"),
 }
 HOPPER = DeviceProperties(compute_capability=(9, 0))
 

@@ -131,6 +131,26 @@ def test_the_calls_of_macros_that_access_arrays_are_replaced_in_the_same_lines()
     assert without_accessors(b"x = y;") == b"x = y;"
 
 
+@pytest.mark.parametrize(
+    ("index", "block"),
+    [
+        ("OFFSET(blockIdx.y * 64 + threadIdx.y * 4 + t, blockIdx.x * 32 + threadIdx.x, n)", "b32x16"),
+        ("OFFSET(blockIdx.y * R + threadIdx.y * T, blockIdx.x * R + threadIdx.x * T + t, n)", "b8"),
+        ("OFFSET(blockIdx.y * 16 + threadIdx.y, blockIdx.x * 16 + threadIdx.x, n)", "b16"),
+    ],
+)
+def test_macros_of_indexes_and_the_elements_of_a_thread_imply_the_block(index: str, block: str) -> None:
+    text = f"""
+        #define OFFSET(row, col, ld) ((row) * (ld) + (col))
+        __global__ void f(const float *A, const float *B, float *C, int m, int n, int k)
+        {{
+            const int R = 64, T = 8;
+            for (int t = 0; t < 4; t++)
+                C[{index}] = A[OFFSET(blockIdx.y, t, k)] * B[OFFSET(t, blockIdx.x, n)];
+        }}"""
+    assert block_and_grid(kernel(text))[0] == block
+
+
 def test_a_refusal_ends_with_whole_commands(folder: Path) -> None:
     two = TILED[TILED.index("__global__") :].replace("T ", "float ").replace("BM", "16").replace("BN", "16")
     two = two.replace("!CHECK || ", "")
@@ -142,7 +162,8 @@ def test_a_refusal_ends_with_whole_commands(folder: Path) -> None:
     assert command(*lines[-1].split()[1:]).exit_code == 0
     (folder / "tiled.cu").write_text(TILED)
     pasted = emulated("run tiled.cu --size 64").stderr.splitlines()[-1]
-    assert pasted.endswith(" --config BM=64,BN=64")
+    assert pasted.endswith(" --config BM=16,BN=16")
+    assert command(*pasted.split()[1:]).exit_code == 0
 
 
 def test_a_refusal_has_a_role_for_each_parameter() -> None:

@@ -1,4 +1,4 @@
-"""Macros that access an array, as ``#define A(i, j) a[(i) * n + (j)]``."""
+"""Macros that access an array or compute an index, such as ``#define A(i, j) a[(i) * n + (j)]``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 
 from mmcore_cuda.cuda_source.tokens import blank, code, directives, without_comments
 
-_DEFINITION = re.compile(rb"[ \t]+(?P<name>\w+)\((?P<parameters>[\w\s,]*)\)(?P<value>.*\w\s*\[.*)", re.DOTALL)
+_DEFINITION = re.compile(rb"[ \t]+(?P<name>\w+)\((?P<parameters>[\w\s,]*)\)(?P<value>.*)", re.DOTALL)
+_ACCESS = re.compile(rb".*\w\s*\[.*|(?=.*\*)(?=.*\+)[\w\s()*+]+", re.DOTALL)
 _WORD = re.compile(rb"\b[A-Za-z_]\w*\b")
 _MOST = 2000  # calls that are replaced
 
@@ -16,9 +17,12 @@ def without_accessors(content: bytes) -> bytes:
     macros: dict[bytes, tuple[list[bytes], bytes]] = {}
     for each in directives(content):
         macro = _DEFINITION.match(each.text) if each.word == "define" else None
-        if macro is not None and b";" not in macro["value"]:
-            parameters = [name.strip() for name in macro["parameters"].split(b",")]
-            macros[macro["name"]] = parameters, without_comments(macro["value"]).replace(b"\\\n", b" ").strip()
+        value = without_comments(macro["value"]).replace(b"\\\n", b" ").strip() if macro is not None else b""
+        if macro is not None and b";" not in value and _ACCESS.fullmatch(value):
+            macros[macro["name"]] = (
+                [name.strip() for name in macro["parameters"].split(b",")],
+                value if b"[" in value else b"(%s)" % value,
+            )
     if not macros:
         return content
     calls = re.compile(rb"\b(?:" + b"|".join(map(re.escape, macros)) + rb")\s*\(")

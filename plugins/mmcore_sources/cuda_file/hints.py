@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -43,7 +44,7 @@ def hints(result: Result) -> Iterator[str]:
         failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(_WHOLE)), None)
         if failed is not None:
             cell = _at(small_cell(result.cell, file.kernel), file.kernel, *(failed[name] for name in "mnk"))
-            yield from _tried(cell, file, _exchanged(file.kernel))
+            yield from _tried((cell,), file, _exchanged(file.kernel))
         return
     guessed = [note for note in inferred_of(file.reference).notes if note.guessed]
     if guessed:
@@ -54,21 +55,31 @@ def hints(result: Result) -> Iterator[str]:
         if of_tiles.verified:
             yield _hint(f"without a remainder, at {_size(tiles)}, the product is right", tiles)
             return
-        small = tiles
-    usual = measured(small)
-    if usual is not None and not usual.verified:
-        yield from _tried(small, file, _others(file.kernel))
+        yield from _tried((tiles, small), file, _others(file.kernel))
+    elif (usual := measured(small)) is not None and not usual.verified:
+        yield from _tried((small,), file, _others(file.kernel))
 
 
-def _tried(cell: Cell, file: FileKernel, readings: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
-    """Yield the first of some readings, each with its options, that makes a product right."""
+def _tried(
+    cells: tuple[Cell, ...], file: FileKernel, readings: Iterable[tuple[str, Mapping[str, Any]]]
+) -> Iterator[str]:
+    """Yield the first of some readings, each with its options, that makes the first product right.
+
+    The hint names the last of the products that are right then.
+    """
     for option, values in readings:
-        other = replace(cell, kernel={**file.reference, **values})
-        result = measured(other)
-        if result is not None and result.verified:
+        right = list(
+            itertools.takewhile(_is_right, (replace(cell, kernel={**file.reference, **values}) for cell in cells))
+        )
+        if right:
             says = _says(file.kernel.source_text(), values)
-            yield _hint(f"with {option} the product is right at {_size(cell)}{says}", other)
+            yield _hint(f"with {option} the product is right at {_size(right[-1])}{says}", right[-1])
             return
+
+
+def _is_right(cell: Cell) -> bool:
+    result = measured(cell)
+    return result is not None and result.verified
 
 
 def _hint(text: str, cell: Cell) -> str:

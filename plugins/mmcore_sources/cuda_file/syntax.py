@@ -41,7 +41,7 @@ def rejection(path: Path, text: str, given: Mapping[str, Any]) -> str:
     if not (read_program(text).functions or path.suffix == ".cu"):
         return ""
     try:
-        compile_source(path.name, path, text, _options(given), ())
+        compile_source(path.name, path, text, _options(text, given), ())
     except SourceRejected as rejected:
         return rejected.reason.rstrip()
     except MmcoreError:
@@ -56,8 +56,8 @@ def host_syntax_errors(path: Path, text: str, given: Mapping[str, Any]) -> Itera
     if not lines:
         return
     try:
-        _, half = compile_source(path.name, path, text, _options(given), ())
-        compile_once(path.name, path, text, (*_options(given), *half.options), (), half.headers)
+        _, half = compile_source(path.name, path, text, _options(text, given), ())
+        compile_once(path.name, path, text, (*_options(text, given), *half.options), (), half.headers)
     except Rejected as rejected:
         errors = [
             each for each in diagnostics(rejected.log) if each.line in lines and Path(each.path).name == path.name
@@ -68,7 +68,9 @@ def host_syntax_errors(path: Path, text: str, given: Mapping[str, Any]) -> Itera
         return  # it does not compile anyway, or there is no compiler
 
 
-def _options(given: Mapping[str, Any]) -> tuple[str, ...]:
+def _options(text: str, given: Mapping[str, Any]) -> tuple[str, ...]:
     macros = {**given.get("defines", {}), **given.get("parameters", {})}
+    for name in {each.name for function in read_program(text).functions for each in function.template} & macros.keys():
+        del macros[name]
     defined = (f"-D{name}={value}" for name, value in macros.items())
     return f"-arch=sm_{_ARCHITECTURE}", "-std=c++17", *defined, *given.get("options", ()), *cuda_headers().options

@@ -21,6 +21,7 @@ from mmcore_sources.cuda_file.inference.roles import matrices_of
 from mmcore_sources.numba.array_types import C_TYPES, ArrayTypes, array_types, kernel_decorator, mixed_types
 from mmcore_sources.numba.build import ArrayLaunch, NumbaBuild
 from mmcore_sources.numba.sketch import Sketch, dimensions
+from mmcore_sources.python_file.extraction import FunctionInFile
 from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.host_text import HostWriter, PythonLaunch, Unknown
 from mmcore_sources.python_file.program import PythonProgram
@@ -112,7 +113,8 @@ def _with_build(
     decorator = ast.unparse(kernel_decorator(program, function) or ast.Constant(None))
     fastmath = "fastmath=True" in decorator
     before = program.lines_before(function.lineno)
-    build = NumbaBuild(path, program.text, function.name, parameters, of_matrices, arrays.contiguous, fastmath, before)
+    kernel = FunctionInFile(path, program.text, function.name, before)
+    build = NumbaBuild(kernel, parameters, of_matrices, arrays.contiguous, fastmath)
     attributes = dict(inferred.attributes)
     rule: LaunchText = attributes["launch"]
     launch = ArrayLaunch(rule.grid, rule.shared_bytes, rule.cooperative, parameters=parameters, axes=of_matrices)

@@ -151,14 +151,15 @@ def triton_kernel(
     """
     taken = tuple(arguments)
     return Kernel(
-        configs=_with_block(configs),
+        configs=with_block(configs),
         arguments=tuple(each for each in taken if not isinstance(each, int)),
         build=TritonBuild(function, taken, tuple((options or {}).items())),
         **{"source": source_of(function), **further},
     )
 
 
-def _with_block(configs: Sequence[Mapping[str, Any]] | Space) -> Sequence[Mapping[str, Any]] | Space:
+def with_block(configs: Sequence[Mapping[str, Any]] | Space) -> Sequence[Mapping[str, Any]] | Space:
+    """Return configs with the thread block that follows from ``num_warps``."""
     block = {"block": lambda config: (_WARP * config.num_warps,)}
     if isinstance(configs, Space):
         return replace(configs, parameters={"num_warps": (4,), **configs.parameters, **block})

@@ -27,7 +27,7 @@ from mmcore.verify.verify_launches import mixed_inputs, verify_launches
 from mmcore_cuda.occupancy.compiled import capability_target, compiled_occupancies, target_plan
 from mmcore_emulator.adapter.check import check_cell
 from mmcore_emulator.adapter.device import EmulatedModule
-from mmcore_emulator.adapter.examine import sizes_of_code
+from mmcore_emulator.adapter.examine_sizes import sizes_of_code
 from mmcore_emulator.adapter.profile import over_read_elements
 from mmcore_emulator.adapter.proof import NOT_PROVED, prove_cell
 from mmcore_tools.conform.cases import find_cases

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -217,11 +217,14 @@ class Layout:
     height: tuple[str, ...] = ()  # factors of a block's index that make the rows and columns of a tile
     width: tuple[str, ...] = ()
     threads: frozenset[str] = frozenset()  # the axes of the block that are used
+    tall: tuple[str, ...] = ()  # factors of a thread's index that make the rows and columns which a thread computes
+    wide: tuple[str, ...] = ()
     flat: bool = False  # True if one index counts the elements of C
 
     def turned(self) -> Layout:
         """Return the layout for a C that is stored by columns."""
-        return replace(self, rows=self.columns, columns=self.rows, height=self.width, width=self.height)
+        turned = replace(self, rows=self.columns, columns=self.rows, height=self.width, width=self.height)
+        return replace(turned, tall=self.wide, wide=self.tall)
 
 
 def layout_of(body: Body, c: str, strides: set[str]) -> Layout | None:
@@ -242,8 +245,17 @@ def layout_of(body: Body, c: str, strides: set[str]) -> Layout | None:
             width = _step_of_quotient(of_columns[column])
         if row == column or (not row and not rows):
             return Layout(row, column, (), width, threads, flat=True)
-        return Layout(row, column, height, width, threads)
+        tall, wide = (_of_thread(part, axis, strides) for part, axis in ((rows, row), (columns, column)))
+        return Layout(row, column, height, width, threads, tall, wide)
     return None
+
+
+def _of_thread(terms: Sequence[Term], axis: str, strides: set[str]) -> tuple[str, ...]:
+    """Return the factors other than a thread's index and the length of a row."""
+    index = f"threadIdx.{axis}"
+    return next(
+        (tuple(each for each in term if each != index and each not in strides) for term in terms if index in term), ()
+    )
 
 
 def _built_in(term: Term) -> list[tuple[str, str]]:

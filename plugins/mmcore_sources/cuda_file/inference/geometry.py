@@ -206,8 +206,10 @@ def _block(reader: Reader, body: Body, layout: Layout, height: ast.expr, width: 
         return Geometry((names["NUM_THREADS"],), "by the name of that parameter")
     # TM and TN usually are the rows and columns of a tile that a thread computes.
     height, width = (
-        ast.BinOp(side, ast.FloorDiv(), names[name]) if name in names else side
-        for side, name in ((height, "TM"), (width, "TN"))
+        ast.BinOp(side, ast.FloorDiv(), _product(part, reader) if part else names.get(name, ast.Constant(1)))
+        if part or name in names
+        else side
+        for side, part, name in ((height, layout.tall, "TM"), (width, layout.wide, "TN"))
     )
     if not flat and layout.threads != {"x", "y"}:
         return None

@@ -257,9 +257,8 @@ def _shape(function: Function, block: Geometry | None, chosen: Open) -> Any:
     if block is None:
         reason = f"the block of {function.name} is unknown; give it, as in --block 16x16"
         names = ", ".join(chosen.undefined)
-        raise LacksOption(
-            reason + f", or --define for what the source does not define: {names}" * bool(names), "--block 16x16"
-        )
+        reason += f", or --define for what the source does not define: {names}" * bool(names)
+        raise LacksOption(reason, "--block 256" if Body(function).thread_axes == {"x"} else "--block 16x16")
     values = {name: value for name, value in chosen.values.items() if isinstance(value, int)}
     if unknown := {name for each in block.extents for name in names_in(each)} - values.keys():
         follows = f"follows from {', '.join(sorted(unknown))}; --block gives it in numbers"

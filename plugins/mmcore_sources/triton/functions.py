@@ -1,0 +1,211 @@
+"""The ``@triton.jit`` functions of a Python file, with their launches, as kernels."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mmcore.errors import InvalidKernel
+from mmcore.kernel.arguments import MATRICES, SIZES, Argument
+from mmcore.kernel.constraints import Square
+from mmcore_sources.cuda_file.inference.expressions import LaunchText, parse_expressions
+from mmcore_sources.cuda_file.inference.infer import Inferred
+from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.python_file.arrays import ArrayReader
+from mmcore_sources.python_file.extraction import FunctionInFile
+from mmcore_sources.python_file.found import FoundKernel
+from mmcore_sources.python_file.program import PythonProgram, Scope
+from mmcore_sources.triton.build import TritonBuild, with_block
+from mmcore_sources.triton.grids import GridWriter
+from mmcore_sources.triton.roles import matrices_of, roles_of
+
+_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+_USUAL = {"num_warps": 4, "num_stages": 3}
+
+
+@dataclass(frozen=True)
+class TritonLaunch:
+    """A launch ``f[grid](…)``: the grid, and the arguments by the names of the parameters."""
+
+    name: str
+    line: int
+    scope: Scope
+    grid: ast.expr
+    arguments: Mapping[str, ast.expr]
+    options: Mapping[str, ast.expr]
+
+
+def kernels_of_triton(program: PythonProgram) -> Iterable[FoundKernel]:
+    """Return the kernels that Triton compiles."""
+    functions = {each.name: each for each in program.functions if _is_kernel(program, each)}
+    launches = {launch.name: launch for launch in reversed(list(_launches(program, functions)))}
+    called = {node.func.id for each in functions.values() for node in ast.walk(each)
+              if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}  # fmt: skip
+    return [
+        FoundKernel(
+            name,
+            "Triton",
+            function.lineno,
+            functools.partial(_declared, program, function, launches.get(name)),
+            len(matrices_of(function)) >= 3,
+            name in launches,
+        )
+        for name, function in functions.items()
+        if name in launches or name not in called
+    ]
+
+
+def _is_kernel(program: PythonProgram, function: ast.FunctionDef) -> bool:
+    names = (each.func if isinstance(each, ast.Call) else each for each in function.decorator_list)
+    return any(program.full_name(each) in ("triton.jit", "triton.runtime.jit.jit") for each in names)
+
+
+def _launches(program: PythonProgram, functions: Mapping[str, ast.FunctionDef]) -> Iterator[TritonLaunch]:
+    for call, scope in program.calls:
+        match call.func:
+            case ast.Subscript(ast.Name(name), grid) if name in functions:
+                names = [each.arg for each in functions[name].args.args]
+                keywords = {each.arg: each.value for each in call.keywords if each.arg}
+                arguments = dict(zip(names, call.args, strict=False))
+                arguments |= {word: value for word, value in keywords.items() if word in names}
+                options = {word: value for word, value in keywords.items() if word in _OPTIONS}
+                yield TritonLaunch(name, call.lineno, scope, grid, arguments, options)
+
+
+def _declared(
+    program: PythonProgram, function: ast.FunctionDef, launch: TritonLaunch | None, given: Mapping[str, Any]
+) -> Inferred:
+    """Return the declaration of a Triton kernel."""
+    if launch is None and not given.keys() >= {"args", "grid"}:
+        raise InvalidKernel(f"nothing launches {function.name}; --args and --grid, with --config, describe a launch")
+    constants = [each.arg for each in function.args.args if _is_constant(each)]
+    names = [each.arg for each in function.args.args if each.arg not in constants]
+    passed = {} if launch is None else launch.arguments
+    roles = roles_of(function, names, passed, given.get("args"))
+    configs = _configs(program, function, launch, constants, given)
+    where = f"as launched in line {launch.line}" if launch is not None else "as given"
+    grid = str(given.get("grid", ""))
+    if not grid and launch is not None:
+        grid = GridWriter(program, launch.scope, launch.line, constants, _host_roles(passed, roles)).text(launch.grid)
+    parse_expressions(grid, "the grid")
+    types, type_note = _types(program, function, launch, roles, given)
+    path, cell = program.placed(function.lineno), program.cell(function.lineno)
+    before = program.lines_before(function.lineno)
+    arguments: tuple[Argument | int, ...] = tuple(roles[name] for name in names)
+    sizes = {role for role in roles.values() if role in SIZES}
+    attributes = {
+        "title": f"{function.name} of {path.name}",
+        "source": path,
+        "text": "" if cell is None else cell.text,
+        "arguments": tuple(each for each in arguments if not isinstance(each, int)),
+        "configs": with_block(configs),
+        "build": TritonBuild(FunctionInFile(path, program.text, function.name, before), arguments),
+        "launch": LaunchText(grid),
+        "constraints": (Square(),) if sizes == {"n"} else (),
+        "min_compute_capability": (8, 0),
+        **types,
+    }
+    overrides = {name: given[name] for name in ("dtype", "output", "accumulator", "column_major", "alpha", "beta")
+                 if name in given}  # fmt: skip
+    shown = ", ".join(f"{name}={role!s}" if name != role else name for name, role in roles.items())
+    block = ", ".join(f"{name}={value}" for name, value in configs[0].items())
+    notes = [
+        Note("arguments", shown, "by what is passed and by the parameters' names", "--args"),
+        type_note,
+        Note("config", block, where if len(configs) == 1 else f"the first of {len(configs)}", "--config"),
+        Note("grid", grid, where, "--grid"),
+    ]
+    return Inferred({**attributes, **overrides}, tuple(notes))
+
+
+def _is_constant(parameter: ast.arg) -> bool:
+    return parameter.annotation is not None and "constexpr" in ast.unparse(parameter.annotation)
+
+
+def _host_roles(passed: Mapping[str, ast.expr], roles: Mapping[str, Argument | int]) -> dict[str, str]:
+    """Return the role of each size by the host's text for it, sides of the arrays among them."""
+    meant = {ast.unparse(value): str(roles[name]) for name, value in passed.items() if roles.get(name) in SIZES}
+    for name, value in passed.items():
+        for axis, side in enumerate({"A": "mk", "B": "kn", "C": "mn"}.get(str(roles.get(name)), "")):
+            meant[f"{ast.unparse(value)}.shape[{axis}]"] = side
+    return meant
+
+
+def _configs(
+    program: PythonProgram,
+    function: ast.FunctionDef,
+    launch: TritonLaunch | None,
+    constants: Sequence[str],
+    given: Mapping[str, Any],
+) -> list[dict[str, Any]]:
+    """Return the configs of ``@triton.autotune``, each with what the launch fixes; raise InvalidKernel for a lack."""
+    fixed: dict[str, Any] = {}
+    for parameter, default in zip(reversed(function.args.args), reversed(function.args.defaults), strict=False):
+        if parameter.arg in constants and isinstance(default, ast.Constant):
+            fixed[parameter.arg] = default.value
+    if launch is not None:
+        for name, node in (*launch.arguments.items(), *launch.options.items()):
+            if name in constants or name in _OPTIONS:
+                fixed[name] = _value(program, node, launch.scope, launch.line)
+    tuned = [
+        dict(_tuned(program, each)) for each, _ in program.calls if program.full_name(each.func) == "triton.Config"
+    ]
+    decorators = " ".join(map(ast.unparse, function.decorator_list))
+    configs = [{**_USUAL, **fixed, **each} for each in tuned if "autotune" in decorators] or [{**_USUAL, **fixed}]
+    configs = [{**each, **given.get("parameters", {})} for each in configs]
+    configs = [{name: value for name, value in each.items() if value is not None} for each in configs]
+    if missing := [name for name in constants if any(name not in each for each in configs)]:
+        asked = ",".join(f"{name}=…" for name in missing)
+        raise InvalidKernel(
+            f"{', '.join(missing)} of {function.name} has no value in the file; --config {asked} gives it"
+        )
+    return list({str(each): each for each in configs}.values())
+
+
+def _tuned(program: PythonProgram, call: ast.Call) -> Iterator[tuple[str, Any]]:
+    keys = call.args[0] if call.args else None
+    if isinstance(keys, ast.Dict):
+        for key, value in zip(keys.keys, keys.values, strict=True):
+            if isinstance(key, ast.Constant):
+                yield str(key.value), _value(program, value, Scope(), call.lineno)
+    for each in call.keywords:
+        if each.arg in _OPTIONS:
+            yield str(each.arg), _value(program, each.value, Scope(), call.lineno)
+
+
+def _value(program: PythonProgram, node: ast.expr, scope: Scope, line: int, depth: int = 0) -> Any:
+    """Return the value of a literal, or of a name that has one; None if it is unknown."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Name) and depth < 9 and (assigned := program.value_of(node.id, scope, line)) is not None:
+        return _value(program, assigned.value, assigned.scope, assigned.line - 1, depth + 1)
+    return None
+
+
+def _types(
+    program: PythonProgram,
+    function: ast.FunctionDef,
+    launch: TritonLaunch | None,
+    roles: Mapping[str, Argument | int],
+    given: Mapping[str, Any],
+) -> tuple[dict[str, str], Note]:
+    """Return the element types of the arrays that are passed, with a note."""
+    reader, found = ArrayReader(program), dict[str, str]()
+    for name, node in launch.arguments.items() if launch is not None else ():
+        if roles.get(name) in MATRICES:
+            found[str(roles[name])] = reader.read(node, launch.scope, launch.line).dtype if launch is not None else ""
+    known = found.get("A") or found.get("B") or found.get("C") or ""
+    dtype = str(given.get("dtype", known or "float16"))
+    body = ast.unparse(function)
+    rounds = dtype == "float32" and "tl.dot(" in body and "ieee" not in body and "allow_tf32=False" not in body
+    why = f"as passed in line {launch.line}" if known and launch is not None else "the file does not show their type"
+    if rounds and "dtype" not in given:
+        dtype, why = "tf32", f"{why}; tl.dot rounds float32 to tf32"
+    output = found.get("C") or ("float32" if dtype == "tf32" else dtype)
+    return {"dtype": dtype, "output": output, "accumulator": "float64" if dtype == "float64" else "float32"}, Note(
+        "arrays", re.sub("^(.*), \\1$", r"\1", f"{dtype}, {output}"), why, "--dtype, --output", not known
+    )
