@@ -7,12 +7,14 @@ import io
 import re
 import tokenize
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 _QUOTES = re.compile(r"([A-Za-z]*)('''|\"\"\"|'|\")")
 _PERCENT = re.compile(r"%(?:\((\w+)\))?[-#0 +]*\d*(?:\.\d+)?[sdiugfr]|%%")
 _BRACES = re.compile(r"\{\{|\}\}|\{(\w*)[^{}]*\}")
 _DOLLARS = re.compile(r"\$\$|\$(\w+)|\$\{(\w+)\}")
+
+_DEEPEST, _LONGEST = 40, 200_000
 
 
 @dataclass(frozen=True)
@@ -69,11 +71,18 @@ class LiteralReader:
     source: Sequence[str]
     strings: Mapping[str, ast.expr]
     value: Callable[[ast.expr], str]
+    _known: dict[int, Literal | None] = field(default_factory=dict)
 
     def read(self, node: ast.expr, depth: int = 0) -> Literal | None:
-        """Return the string that an expression makes of literals; None if it makes none."""
-        if depth > 40:
+        """Return the string that an expression makes of literals; None if it makes none, or a very long one."""
+        if depth > _DEEPEST:
             return None
+        if id(node) not in self._known:
+            literal = self._read(node, depth)
+            self._known[id(node)] = literal if literal is None or len(literal.text) <= _LONGEST else None
+        return self._known[id(node)]
+
+    def _read(self, node: ast.expr, depth: int) -> Literal | None:
         match node:
             case ast.Constant(value=str()):
                 return Literal(tuple(self._constant(node)))
@@ -216,5 +225,6 @@ def _of_token(token: str, line: int, column: int) -> list[Piece]:
             value = (value.decode(errors="replace") if isinstance(value, bytes) else value)[:-1]
         value += "" if last or continued else "\n"
         place = line + offset, column + opening.end() if offset == 0 else 0
+        value = value.encode(errors="replace").decode()  # an escape may be half of a character
         pieces += [Piece(each, *place) for each in value.splitlines(keepends=True)]
     return pieces
