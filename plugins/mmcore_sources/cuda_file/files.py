@@ -86,7 +86,10 @@ def _inferred(
     if path.suffix in PYTHON:
         from mmcore_sources.python_file.choice import inferred_from_python  # it infers from strings with this package
 
-        return inferred_from_python(path, text, options)
+        try:
+            return inferred_from_python(path, text, options)
+        except RecursionError:
+            raise InvalidKernel(f"{_shown(path)} cannot be read: its expressions are nested too deeply") from None
     refuse_syntax_errors(path, text, {**options, "options": search})
     try:
         return infer(path, text, options, [(each.name, content) for each, content in headers])
