@@ -23,7 +23,7 @@ from mmcore_sources.python_file.string_launches import launches
 
 _COMPILERS = {"RawKernel": "CuPy", "RawModule": "CuPy", "SourceModule": "PyCUDA", "DynamicSourceModule": "PyCUDA",
               "load_inline": "PyTorch", "Program": "cuda.core"}  # fmt: skip
-_OF_ITSELF = re.compile(r"#\s*define\s+(\w+)\s+\1\s*$")  # a placeholder that became the macro's own name
+_OF_ITSELF = re.compile(r"#\s*define\s+(\w+)\s+\1\s*(?://.*)?$")  # a placeholder that became the macro's own name
 _DEFINES = re.compile(r"-D\s*(\w+)(?:=(.*))?")
 
 

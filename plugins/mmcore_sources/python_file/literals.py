@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 _QUOTES = re.compile(r"([A-Za-z]*)('''|\"\"\"|'|\")")
-_PERCENT = re.compile(r"%\((\w+)\)[-#0 +]*\d*(?:\.\d+)?[sdiugfr]|%%")
+_PERCENT = re.compile(r"%(?:\((\w+)\))?[-#0 +]*\d*(?:\.\d+)?[sdiugfr]|%%")
 _BRACES = re.compile(r"\{\{|\}\}|\{(\w*)[^{}]*\}")
 _DOLLARS = re.compile(r"\$\$|\$(\w+)|\$\{(\w+)\}")
 
@@ -93,7 +93,9 @@ class LiteralReader:
             case ast.BinOp(left, ast.Add(), right):
                 return self._joined([left, right], depth)
             case ast.BinOp(left, ast.Mod(), right) if (text := self.read(left, depth + 1)) is not None:
-                return self._filled(text, _PERCENT, self._named(right))
+                parts = right.elts if isinstance(right, ast.Tuple) else [right]
+                values = self._named(right) or {str(position): each for position, each in enumerate(parts)}
+                return self._filled(text, _PERCENT, values)
             case ast.Call(ast.Attribute(ast.Constant(value=str()), "join"), [ast.List(parts) | ast.Tuple(parts)]):
                 return self._joined(parts, depth)
             case ast.Call(ast.Attribute(ast.Name("textwrap"), "dedent") | ast.Name("dedent"), [argument]):
