@@ -107,6 +107,10 @@ class TimeLimit(MmcoreError):
     """The time limit was reached before there was a result."""
 
 
+class WorkLimit(TimeLimit):
+    """A launch had more work than it was allowed, on every host alike."""
+
+
 class DeviceError(MmcoreError):
     """The device refused an operation other than the kernel itself (an allocation, a copy, a module load)."""
 

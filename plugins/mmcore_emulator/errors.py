@@ -25,3 +25,7 @@ class LaunchError(EmulatorError):
 
 class TimeLimit(EmulatorError):
     """A launch that was stopped because its time was over."""
+
+
+class WorkLimit(TimeLimit):
+    """A launch that was stopped because it had done the most work."""

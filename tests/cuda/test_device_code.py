@@ -8,7 +8,7 @@ import pytest
 
 import mmcore
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
-from mmcore_cuda.nvrtc.device_code import DeviceHalf, ExcludedCode
+from mmcore_cuda.nvrtc.device_code import DeviceHalf, DeviceHalfSearch, ExcludedCode
 from mmcore_cuda.nvrtc.source_compilation import compile_source
 from tests.cuda.test_compiler import SOURCE, compiled, failure
 from tests.kernel_sources import kernel_source, kernel_sources
@@ -25,6 +25,18 @@ def device_half(text: str, source: Path = Path("kernel.cu")) -> DeviceHalf:
 def left_out(text: str) -> dict[str, tuple[int, int]]:
     """Return the lines of the host code that is excluded, by name."""
     return {each.name: (each.first, each.last) for each in device_half(text).excluded}
+
+
+def test_the_compiler_s_host_errors_in_a_kernel_exclude_no_statement(cu_file: Path) -> None:
+    """After a header that it cannot read, NVRTC takes a kernel's statements for declarations of the host."""
+    text = "__global__ void f(float *C)\n{\n    float sum = 1;\n\n    io::store(C, sum);\n}\nvoid host()\n{\n}\n"
+    cu_file.write_text(text)
+    why = "error: A function without execution space annotations is a host function, not allowed in JIT mode"
+    errors = [(5, "    io::store(C, sum);", 8), (7, "void host()", 5)]
+    log = "".join(f"{cu_file}({line}): {why}\n  {code}\n  {' ' * column}^\n\n" for line, code, column in errors)
+    search = DeviceHalfSearch(cu_file, text, (), (), ())
+    assert search.learn(log)
+    assert [(each.name, each.first) for each in search.half().excluded] == [("host", 7)]
 
 
 PROGRAM = kernel_source("program")

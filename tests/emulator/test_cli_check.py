@@ -40,6 +40,14 @@ def test_findings_are_reported_with_their_lines_and_exit_with_1() -> None:
     assert lines[begin + 3].strip().startswith("thread (0, 1) of block (0, 2) reads the first byte past the end of A")
 
 
+def test_a_launch_with_too_much_work_is_checked_at_half_the_usual_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmcore_emulator.adapter.check_command._MOST_WORK", 1e6)
+    result = mmcore("check", "upc.kernel11", "--block", "16")
+    assert result.exit_code == 0
+    assert "m×n×k = 64×64×64" in result.stdout
+    assert mmcore("check", "upc.kernel11", "--block", "16", "--size", "96").exit_code == 0
+
+
 @pytest.mark.parametrize("seed", ["6", "12"])
 def test_a_sum_of_halves_that_overflows_is_no_unwritten_value(tmp_path: Path, seed: str) -> None:
     source = tmp_path / "halves.cu"

@@ -14,9 +14,9 @@ from mmcore.api import cell
 from mmcore.executor import measure_cell
 from mmcore.executor.choose_device import open_device
 from mmcore_emulator.adapter import check
-from mmcore_emulator.adapter.code_sizes import CodeSizes
-from mmcore_emulator.adapter.examination import WORK, Examination
-from mmcore_emulator.adapter.examine import examine
+from mmcore_emulator.adapter.candidate_sizes import CodeSizes
+from mmcore_emulator.adapter.examination_report import WORK, Examination
+from mmcore_emulator.adapter.examine_sizes import examine
 from mmcore_emulator.adapter.findings import findings
 from tests.kernel_sources import kernel_source
 from tests.wrong_kernels import RIGHT, covering, kernel, rounding_down
@@ -212,7 +212,7 @@ def test_a_launch_with_far_more_work_than_its_size_suggests_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = twin(tmp_path, "condition", "k < 0")
-    monkeypatch.setattr("mmcore_emulator.adapter.examine._EXCESS", 1e-6)
+    monkeypatch.setattr("mmcore_emulator.adapter.examine_sizes._EXCESS", 1e-6)
     found = examination(made)
     assert found.tried == ()
     assert re.fullmatch(r"16×48×64 and further sizes: .* still running after the work of 4e\+01 .*", found.left_out)

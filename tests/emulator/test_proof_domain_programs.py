@@ -203,3 +203,50 @@ def test_additions_in_memory_sum_the_elements_of_all_threads() -> None:
     wanted = modulo(sum(each.residues[prime] for each in elements_of(made)[:32]) + 32 for prime in range(2))
     assert made.reasons == []
     assert made.residues(0) == wanted
+
+
+VECTORS = {
+    "pairs of float16": ("f16", f"ld.global.b32 %r2, [%d2]; red.global.add.noftz.f16x2 [%d1+{OUTPUT}], %r2;", 2),
+    "pairs of bfloat16": ("bf16", f"ld.global.b32 %r2, [%d2]; red.global.add.noftz.bf16x2 [%d1+{OUTPUT}], %r2;", 2),
+    "one float16": ("f16", f"ld.global.b16 %h1, [%d2]; red.global.add.noftz.f16 [%d1+{OUTPUT}], %h1;", 1),
+    "vectors of float32": (
+        "f32",
+        f"ld.global.f32 %f1, [%d2]; mov.f32 %f2, 0f00000000;"
+        f"red.global.add.v4.f32 [%d1+{OUTPUT}], {{%f1, %f2, %f1, %f1}};",
+        4,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_additions_of_vectors_in_memory_are_those_of_their_elements(name: str) -> None:
+    kind, body, count = VECTORS[name]
+    made = proved(body, kind, kind, count, block=32)
+    given, step = elements_of(made), 1 if kind == "f32" else 2
+    assert made.reasons == []
+    for number in range(count):
+        first = number if step == 2 else 0
+        terms = [] if (kind, number) == ("f32", 1) else given[first : 32 * step : step]
+        wanted = modulo(sum(each.residues[prime] for each in terms) for prime in range(2))
+        assert made.residues(number) == wanted
+    assert made.made.error.max() > 31 * {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}[kind]
+
+
+@pytest.mark.parametrize("kind", ["f32", "f16", "bf16", "s32"])
+def test_additions_in_bulk_are_those_of_their_elements(kind: str) -> None:
+    noftz = "noftz." if kind in ("f16", "bf16") else ""
+    add = f"cp.reduce.async.bulk.global.shared::cta.bulk_group.add.{noftz}{kind} [%d1+{OUTPUT}], [%r3], 32;"
+    body = f"""
+        mov.u32 %r3, s; shl.b32 %r4, %r1, 2; add.u32 %r4, %r4, %r3; ld.global.b32 %r2, [%d2];
+        st.shared.b32 [%r4], %r2; fence.proxy.async.shared::cta; bar.sync 0; setp.ne.u32 %p1, %r1, 0; @%p1 ret;
+        {add} add.u32 %r3, %r3, 32; {add} {add}
+        cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"""
+    size = 4 if kind in ("f32", "s32") else 2
+    made = proved(body, kind, kind, 32 // size, block=16, module=".shared .align 128 .b8 s[64];")
+    given = elements_of(made)
+    assert made.reasons == []
+    for number in range(32 // size):
+        one, other = given[number], given[32 // size + number]
+        wanted = modulo(one.residues[prime] + 2 * other.residues[prime] for prime in range(2))
+        assert made.residues(number) == wanted
+    assert (made.made.error.max() > 0) == (kind != "s32")

@@ -119,13 +119,27 @@ def test_the_exit_status_is_the_outcome(tmp_path: Path) -> None:
             40,
             r"wrong at 40×40×40 on the emulator\nC\[0\]\[0\] lacks .* the last 3 of 40\n1,600 of .*",
         ),
-        (("p < k", "p < k"), 8, ""),
+        (("p < k", "p < k"), 8, r"proved at \d+×\d+×\d+ on the emulator"),
     ],
 )
-def test_run_reports_the_proof_unless_it_takes_longer_than_the_run(
+def test_run_reports_a_proof_that_takes_less_time_than_its_products(
     tmp_path: Path, change: tuple[str, str], size: int, proof: str
 ) -> None:
     path = tmp_path / "own.cu"
     path.write_text(RIGHT.replace(*change))
     options = ("--device", "emulator", "--size", str(size), "--seed", "1", "--json")
     assert re.fullmatch(proof, json.loads(mmcore("run", str(path), *options).stdout)["proof"])
+
+
+@pytest.mark.parametrize("factor", ["1.1f", "1.1", "(float)(__half)1.1f"])
+def test_a_factor_may_be_rounded_to_the_type_in_which_a_kernel_has_it(tmp_path: Path, factor: str) -> None:
+    changes = (STORE, f"C[row * n + column] = {factor} * sum;"), ('extern "C"', '#include <cuda_fp16.h>\nextern "C"')
+    own = kernel(tmp_path, *changes, alpha=1.1)
+    made = prove_cell(Cell(own.name, 20, 18, 24, device="emulator", seed=1), Emulator(), own)
+    assert made.outcome == (NOT_PROVED if "half" in factor else PROVED), made.reasons
+    assert made.bound is not None
+
+
+def test_another_factor_is_wrong(tmp_path: Path) -> None:
+    own = kernel(tmp_path, (STORE, "C[row * n + column] = 1.1001f * sum;"), alpha=1.1)
+    assert prove_cell(Cell(own.name, 20, 18, 24, device="emulator", seed=1), Emulator(), own).outcome == WRONG

@@ -100,6 +100,12 @@ def test_factors_are_known_by_their_names_and_other_numbers_are_guessed(word: st
     assert "arguments" in [note.what for note in found.notes if note.guessed]
 
 
+def test_a_fourth_pointer_is_the_new_c() -> None:
+    text = TILED.replace("T *C", "const T *C, T *D").replace("C[i * n + j] = sum", "D[i * n + j] = sum + C[i * n + j]")
+    found = kernel(text, parameters={"BM": 8, "BN": 8})
+    assert (found.arguments[:4], found.beta) == (("A", "B", "C", "C"), 1.0)
+
+
 def test_a_type_parameter_may_be_the_type_of_a_factor() -> None:
     arguments = kernel(TILED.replace("int k)", "int k, T alpha)"), parameters={"BM": 8, "BN": 8}).arguments
     assert arguments[-1] == Scalar("alpha", "float32")
@@ -162,7 +168,8 @@ def test_a_refusal_ends_with_whole_commands(folder: Path) -> None:
     assert command(*lines[-1].split()[1:]).exit_code == 0
     (folder / "tiled.cu").write_text(TILED)
     pasted = emulated("run tiled.cu --size 64").stderr.splitlines()[-1]
-    assert pasted.endswith(" --config BM=64,BN=64")
+    assert pasted.endswith(" --config BM=16,BN=16")
+    assert command(*pasted.split()[1:]).exit_code == 0
 
 
 def test_a_refusal_has_a_role_for_each_parameter() -> None:
@@ -217,6 +224,12 @@ def test_a_grid_with_exchanged_axes_is_found_where_whole_tiles_of_unequal_sizes_
         "TEST FAIL",
     )
     assert "--grid=ceil(n / 16), ceil(m / 16)" in pasted
+
+
+def test_large_tiles_of_a_grid_that_is_rounded_down_are_known() -> None:
+    found = kernel(TILED + f"void go({PARAMETERS}) {{ {launched('4', '256')} }}")
+    problem = found.problem(64, 64, 64)
+    assert tiles(launch_text(found), problem, found.usual_configs[0]) == {"m": 4, "n": 256}
 
 
 def test_an_unknown_type_has_an_option() -> None:

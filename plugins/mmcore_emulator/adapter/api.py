@@ -10,7 +10,7 @@ from mmcore.executor import run
 from mmcore.executor.choose_device import device_name
 from mmcore.kernel.declaration import Kernel
 from mmcore_emulator.adapter.check import Check
-from mmcore_emulator.adapter.examination import WORK, Examination
+from mmcore_emulator.adapter.examination_report import WORK, Examination
 from mmcore_emulator.adapter.explanation import Explanation
 from mmcore_emulator.adapter.launch_facts import Json
 from mmcore_emulator.adapter.profile import Profile
@@ -73,7 +73,7 @@ def proved(requested: Cell, nameless: Kernel | None = None) -> Proof:
 
 def examined(requested: Cell, nameless: Kernel | None = None, work: float = WORK) -> Examination:
     """Return the examination of a cell, made as :func:`checked` makes its check; ``work`` is in estimated seconds."""
-    return Examination.from_json(_run("examine:examination_json", requested, nameless, work))
+    return Examination.from_json(_run("examine_sizes:examination_json", requested, nameless, work))
 
 
 def _run(function: str, requested: Cell, nameless: Kernel | None, *further: object) -> Json:

@@ -15,7 +15,7 @@ from mmcore.cli.options import device_option, launch_options, requested_cell, si
 from mmcore.cli.output import fields, json_option, loaded_registry, quiet_option, render, write_json
 from mmcore.cli.source_quote import quoted
 from mmcore.devices.violations import Violation
-from mmcore.errors import MmcoreError
+from mmcore.errors import MmcoreError, WorkLimit
 from mmcore.executor import measure_cell
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
@@ -24,10 +24,12 @@ from mmcore.registry import Registry
 from mmcore.verdict import judged, places
 from mmcore_emulator.adapter.api import checked, examined
 from mmcore_emulator.adapter.check import Check
-from mmcore_emulator.adapter.examination import Examination
+from mmcore_emulator.adapter.examination_report import Examination
 
 USUAL_SIZE = 128
 """Large enough for several blocks along each axis; what goes wrong at 640 goes wrong here."""
+
+_MOST_WORK = 1e8  # of a launch at the usual size; where blocks run one by one, half of the size is large enough
 
 _NONE = Examination(())
 
@@ -49,7 +51,11 @@ def check(kernel: KernelReference, device: str, quiet: bool, as_json: bool, tool
     declaration = registry.kernel(kernel)
     checker = checked if tool is None else _checker(registry, tool)
     cell = requested_cell(declaration, device, options, USUAL_SIZE)
-    result = checker(cell)
+    try:
+        result = checker(cell) if tool is not None or sized(options) else checked(cell, most_work=_MOST_WORK)
+    except WorkLimit:
+        cell = requested_cell(declaration, device, options, USUAL_SIZE // 2)
+        result = checked(cell)
     if (file := registry.files.get(declaration.name)) is not None:
         result = replace(result, warnings=(*result.warnings, *file.bugs))
     examination = _NONE

@@ -13,7 +13,7 @@ from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import dtype_named
 from mmcore.kernel.properties import DeviceProperties
 from mmcore_emulator.api.geometry import cluster_of
-from mmcore_emulator.errors import EmulatorError, LaunchError, PtxError, TimeLimit, UnsupportedInstruction
+from mmcore_emulator.errors import EmulatorError, LaunchError, PtxError, TimeLimit, UnsupportedInstruction, WorkLimit
 from mmcore_emulator.executor import scheduler
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
 from mmcore_emulator.executor.translation.translate import Translation
@@ -28,6 +28,7 @@ _ERRORS: dict[type[EmulatorError], type[errors.MmcoreError]] = {
     UnsupportedInstruction: errors.UnsupportedInstruction,
     LaunchError: errors.DeviceError,
     TimeLimit: errors.TimeLimit,
+    WorkLimit: errors.WorkLimit,
 }
 
 

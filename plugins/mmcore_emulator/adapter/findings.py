@@ -20,7 +20,7 @@ from mmcore.result import Result
 from mmcore.verdict import Findings
 from mmcore_emulator.adapter.api import checked, examined, proved
 from mmcore_emulator.adapter.conversions import capability_properties
-from mmcore_emulator.adapter.examination import WORK, Examination, Tried
+from mmcore_emulator.adapter.examination_report import WORK, Examination, Tried
 from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_emulator.adapter.proof import WRONG
 from mmcore_emulator.isa.architectures import CAPABILITIES
@@ -33,7 +33,7 @@ _DEPTHS = (4, 2, 1)
 _LEAST_K, _TURNS = 64, 4  # of a k that is deep enough: itself, and how often shared memory is filled
 _MOST_ELEMENTS = 1 << 16  # of a block's tile of C, which is kept in the registers of a multiprocessor
 _MOST_PROVED = 1 << 18  # m·n·k of a product that is proved in about a second
-_PROOF = 8  # a proof takes at most as long as so many plain runs
+_PROOF = 6  # a proof takes at most as long as so many plain runs
 _WORK, _MOST_WORK = 1 << 22, 1 << 24  # m·n·k of a product that is checked: usually at most, and at most
 
 
@@ -75,7 +75,8 @@ def _proof(result: Result, kernel: Kernel, nameless: Kernel | None, tried: Seque
     cells = [each.cell for each in tried if right or each.mismatch]
     if not tried:
         cells = [cell for cell in (_emulated(result), _small_cell(result, kernel)) if cell]
-    most = result.flops // (2 * _PROOF) if right and not result.supports_timing else _MOST_PROVED
+    run = result.flops // 2 + sum(each.cell.m * each.cell.n * each.cell.k for each in tried)
+    most = run // _PROOF if right and not result.supports_timing else _MOST_PROVED
     small = [cell for cell in cells if cell.m * cell.n * cell.k <= most]
     if result.cell.force or not small:
         return ""

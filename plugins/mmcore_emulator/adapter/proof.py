@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,8 +29,9 @@ from mmcore_emulator.numerics.types import Integers, Values
 from mmcore_emulator.proof import field
 from mmcore_emulator.proof.domain import FieldDomain
 from mmcore_emulator.proof.field import Residues
-from mmcore_emulator.proof.splits import bounds
+from mmcore_emulator.proof.splits import Symbols, bounds
 from mmcore_emulator.proof.table import TooManyElements
+from mmcore_emulator.proof.tokens import MOST_ELEMENTS
 from mmcore_emulator.proof.values import Elements, Reason
 from mmcore_emulator.ptx.instructions import Instruction
 
@@ -54,7 +55,7 @@ class Proof:
         launched: the launches.
         outcome: "proved", "not proved" or "wrong".
         reasons: the reasons why it is not proved, each with its line.
-        bound: a bound of |C − A·B| relative to |A|·|B|; None if it is unknown.
+        bound: a bound of |C − A·B| relative to |A|·|B|, for the path taken; None if it is unknown.
         tolerance: the error that verification allows, relative to |A|·|B|.
         wrong: the number of elements that are another polynomial.
         first: row and column of the first of them.
@@ -116,11 +117,11 @@ def prove_loaded(loaded: LoadedKernel, device: Device, seed: int = 0) -> Proof:
     Raises:
         MmcoreError: the kernel has too many intermediate values for a proof at this size.
     """
-    capability, rng = device.properties.compute_capability, np.random.default_rng(seed)
+    capability, rng = device.properties.compute_capability, np.random.default_rng([seed, 1])
     domain = FieldDomain(capability)
     made = _proof(loaded, device, seed, domain)
     if made.outcome == NOT_PROVED and domain.table.narrows:
-        made = _proof(loaded, device, seed, FieldDomain(capability, rng.spawn(1)[0]))
+        made = _proof(loaded, device, seed, FieldDomain(capability, Symbols(rng)))
     return made
 
 
@@ -132,11 +133,18 @@ def _proof(loaded: LoadedKernel, device: Device, seed: int, domain: FieldDomain)
     try:
         violations = _run(loaded, domain, given)
     except TooManyElements:
-        raise MmcoreError("the product has too many intermediate values for a proof; try a smaller size") from None
+        raise MmcoreError(
+            f"the proof has more than {MOST_ELEMENTS:,} elements of matrices and intermediate values, its limit; "
+            "try a smaller size"
+        ) from None
     made = _elements_of_c(loaded, domain)
-    wanted = product_of(problem, given)
-    opaque = np.broadcast_to(made.opaque, wanted[0].shape)
-    wrong = ~field.equal(made.residues, wanted) & (opaque == 0)
+    opaque = np.broadcast_to(made.opaque, problem.shape("C"))
+
+    def differences(of: Problem) -> Values:
+        return np.asarray(~field.equal(made.residues, product_of(of, given)) & (opaque == 0))
+
+    problem = min(_with_rounded_factors(problem), key=lambda each: int(differences(each).sum()))
+    wanted, wrong = product_of(problem, given), differences(problem)
     reasons = violations + [_violation(domain.table.reasons[number]) for number in domain.paths]
     proof = Proof(Launched.of(loaded, device), NOT_PROVED, tolerance=_tolerance(loaded))
     if wrong.any() and not reasons:
@@ -156,8 +164,10 @@ def _proof(loaded: LoadedKernel, device: Device, seed: int, domain: FieldDomain)
             text = element.explanation(differs)
         return replace(proof, outcome=WRONG, wrong=int(wrong.sum()), first=(row, column), difference=text)
     reasons += _opaque(domain, opaque)
-    magnitude = product_of(replace(problem, alpha=abs(problem.alpha), beta=abs(problem.beta)), given)
-    largest = float(np.max(bounds(made, magnitude)))
+    positive = replace(problem, alpha=abs(problem.alpha), beta=abs(problem.beta))
+    magnitudes = product_of(positive, given), product_of(replace(positive, beta=0.0), given)
+    largest = math.nan if wrong.any() or opaque.any() else float(np.max(bounds(made, *magnitudes)))
+    largest += _difference(problem, loaded.plan.problem) * (1 + largest)
     bound = None if math.isnan(largest) else largest
     if not reasons and (excess := _excess(bound, proof.tolerance, kernel.algorithm)):
         reasons.append(_violation(Reason("rounding", excess, _coarsest(domain, proof.tolerance))))
@@ -234,6 +244,22 @@ def _coarsest(domain: FieldDomain, allowed: float) -> Instruction | None:
     """Return the instruction that rounds more than is allowed; None if there is none."""
     unit = max(domain.roundings, default=0.0)
     return domain.roundings[unit] if unit > allowed else None
+
+
+def _with_rounded_factors(problem: Problem) -> Iterator[Problem]:
+    """Yield a problem with alpha and beta in each type that a kernel may receive them in, the likeliest first."""
+    types = (np.float64, np.float32) if problem.output == "float64" else (np.float32, np.float64)
+    for type in (*types, np.float16):
+        with np.errstate(over="ignore"):
+            alpha, beta = float(type(problem.alpha)), float(type(problem.beta))
+        if math.isfinite(alpha + beta):
+            yield replace(problem, alpha=alpha, beta=beta)
+
+
+def _difference(problem: Problem, other: Problem) -> float:
+    """Return the largest difference of the factors of two problems, relative to the second."""
+    pairs = (problem.alpha, other.alpha), (problem.beta, other.beta)
+    return max(abs(one - two) / abs(two) if two else 0.0 for one, two in pairs)
 
 
 def _array(loaded: LoadedKernel, matrix: str) -> Any:

@@ -47,8 +47,8 @@ def prove(kernel: KernelReference, device: str, quiet: bool, as_json: bool, **op
 
 def facts(proof: Proof, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
     """Return the launches and the bound of the error; ``auto``: mmcore chose the device."""
-    bound = "unknown" if proof.bound is None else f"|C - A·B| <= {proof.bound:.3g}·|A|·|B|"
-    rows = [*proof.launched.facts(auto), ("error", "" if proof.outcome == WRONG else bound)]
+    bound = "" if proof.bound is None else f"|C - A·B| <= {proof.bound:.3g}·|A|·|B|"
+    rows = [*proof.launched.facts(auto), ("error", bound)]
     return [f"{kernel.name}: {kernel.title}\n", fields(rows), ""]
 
 

@@ -12,7 +12,7 @@ from typing import NoReturn, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mmcore_emulator.errors import TimeLimit, UnsupportedInstruction
+from mmcore_emulator.errors import TimeLimit, UnsupportedInstruction, WorkLimit
 from mmcore_emulator.executor.translation.layout import as_written, used_variables
 from mmcore_emulator.executor.translation.translate import Translation
 from mmcore_emulator.machine.formatted_output import PrintBuffer
@@ -119,15 +119,15 @@ class KernelLaunch:
         """End the launch at its time limit or limit of work; ``lanes`` of the running batch would execute ``at`` next.
 
         Raises:
-            TimeLimit: always, with the last violation.
+            TimeLimit: always, with the last violation; a WorkLimit for the work.
         """
-        if self.work > self.most_work:
+        if exhausted := self.work > self.most_work:
             text, further = f"was still running after the work of {self.most_work:.1g} instructions", ""
         else:
             text = f"was still running after {self.deadline.limit or 0:g} s"
             further = f"; {self.progress.estimate(batch.lanes, self.device_memory.labelled('C'))}"
         self.report(LaneViolation("timeout", None, at, lanes, lambda lane: text), batch, further)
-        raise TimeLimit(str([*self.violations.values()][-1]))
+        raise (WorkLimit if exhausted else TimeLimit)(str([*self.violations.values()][-1]))
 
     def report(self, violation: LaneViolation, batch: Batch, further: str = "") -> None:
         """Record the first violation of its kind, array and line in a batch; ``further`` is appended to the message."""

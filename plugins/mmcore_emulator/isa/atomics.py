@@ -83,6 +83,7 @@ def atomic_operation(parts: frozenset[str]) -> Atomic | None:
 
 
 _KINDS = {*_HALVES, *NUMPY}
+_SUMMED = ("f32", "f64", "s32", "u32", *_HALVES)  # types whose sums are polynomials
 
 
 def _instruction(opcode: Opcode) -> Execute | None:
@@ -102,8 +103,9 @@ def _instruction(opcode: Opcode) -> Execute | None:
     combine = partial(_combine, operation, space, count)
     accumulate = partial(_accumulate, operation, space, count) if operation.accumulates else combine
     operands = (*result, OperandSpec("address"), *sources, *policy)
-    numbers = operation.accumulates and operation.kind in ("f32", "f64", "s32", "u32") and count == 1
-    access = MemoryAccess("add" if numbers else "change", space, NUMPY[operation.kind])
+    kind = next((part for part in parts if part in _SUMMED), "")
+    numbers = kind and "add" in parts
+    access = MemoryAccess("add" if numbers else "change", space, NUMPY[operation.kind], kind if numbers else "")
     meaning = Execute(combine if result else accumulate, operands, unread=accumulate)
     return replace(meaning, adds=access) if numbers else replace(meaning, changes=access)
 

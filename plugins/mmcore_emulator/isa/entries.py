@@ -68,6 +68,7 @@ class MemoryAccess:
     kind: str
     space: str  # the memory, as in :meth:`~mmcore_emulator.machine.memory.address_spaces.AddressSpaces.load`
     dtype: DType  # type of the elements
+    type: str = ""  # their PTX type, of an addition
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ class Execute:
     product: MatrixProduct | None = None  # the product of matrices that it computes
     adds: MemoryAccess | None = None  # the elements in memory that it adds its second operand to
     changes: MemoryAccess | None = None  # the elements in memory that it combines with its second operand otherwise
+    reduces: Any = None  # the bulk copy, if it combines its elements with those where they arrive
     # Returns ``run`` for a compute capability, for arithmetic that differs by architecture.
     bound: Callable[[Capability], Run] | None = None
 

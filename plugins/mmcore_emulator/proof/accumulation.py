@@ -11,9 +11,9 @@ import numpy as np
 from mmcore_emulator.isa.entries import Execute, MemoryAccess
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.memory.arrays import RANK_SHIFT, SHARED_WINDOW
-from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.numerics.types import NUMPY, Values
 from mmcore_emulator.proof import field
-from mmcore_emulator.proof.polynomials import first_reason, opaque_of
+from mmcore_emulator.proof.polynomials import first_reason, opaque_of, part
 from mmcore_emulator.proof.splits import magnitudes_of, residues_of, with_orders
 from mmcore_emulator.proof.values import Bytes, Elements, Shadow, joined
 from mmcore_emulator.ptx.instructions import Instruction
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mmcore_emulator.proof.domain import FieldDomain
 
 ADDRESS = "uses an address, or a lane, that depends on a value of a matrix"
-_UNITS = {"f32": 2.0**-24, "f64": 2.0**-53}
+UNITS = {"f32": 2.0**-24, "f64": 2.0**-53, "f16": 2.0**-11, "bf16": 2.0**-8}
 
 
 def accumulated(
@@ -35,20 +35,47 @@ def accumulated(
 ) -> Sequence[Shadow]:
     """Add elements to those in memory, before the instruction itself does."""
     machine, mask, at = execution
-    access, ((address, *_), (value, *_), *_), shadow = semantics.adds, operands, shadows[1][0]
+    access, ((address, *_), values, *_) = semantics.adds, operands
     assert access is not None
     for of_address in shadows[0]:
         domain.depends(machine, mask, "address", ADDRESS, at, of_address)
-    kind = {"f": "f", "i": "s", "u": "u"}[access.dtype.kind] + str(8 * access.dtype.itemsize)
     if execution.idle:
         return [None] * len(results)
+    kind, packed = access.type.removesuffix("x2"), access.type.endswith("x2")
+    one = replace(access, dtype=NUMPY[kind], type=kind)
+    refused = ""
+    for number, (value, shadow) in enumerate(zip(values, shadows[1], strict=True)):
+        place = address + np.uint64(number * access.dtype.itemsize)
+        if not packed:
+            refused = _added(domain, one, execution, place, value, shadow, bool(results)) or refused
+            continue
+        for half, of_half in enumerate(domain.table.parts(shadow, 2, value.dtype)):
+            beside = place + np.uint64(half * one.dtype.itemsize)
+            given = part(value, half, 2).view(one.dtype)
+            refused = _added(domain, one, execution, beside, given, of_half, bool(results)) or refused
+    if refused:
+        domain.path("opaque", refused, at)
+        return [_unknown(domain, at, f"u{8 * value.itemsize}") for value in results]
+    return [None] * len(results)
+
+
+def _added(
+    domain: FieldDomain,
+    access: MemoryAccess,
+    execution: Execution,
+    address: Values,
+    value: Values,
+    shadow: Shadow,
+    is_read: bool,
+) -> str:
+    """Add an element of each lane to those in memory; return the reason if that is not possible, else ""."""
+    machine, mask, at = execution
+    kind = access.type
     old_bytes = _tokens(domain, execution, access, address)
     if shadow is None and not any(plane.any() for plane in old_bytes.planes):
-        return [None] * len(results)
-    if results or _is_remote(access.space, address):
-        text = "reads an element in memory while it adds to it" if results else "adds in another block's shared memory"
-        domain.path("opaque", text, at)
-        return [_unknown(domain, at, kind) for _ in results]
+        return ""
+    if is_read or _is_remote(access.space, address):
+        return "reads an element in memory while it adds to it" if is_read else "adds in another block's shared memory"
     before = machine.memory.peek(access.space, address, access.dtype, mask)
     domain.table.reader = at
     old = domain.table.resolved(old_bytes, before, kind)
@@ -56,7 +83,7 @@ def accumulated(
     lanes = machine.batch.spread(mask)
     keys = np.broadcast_to(_places(execution, access.space, address), lanes.shape)[lanes]
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-    made = _sum(_of_lanes(old, lanes), _of_lanes(new, lanes), first, group, _UNITS.get(kind, 0.0), kind)
+    made = _sum(_of_lanes(old, lanes), _of_lanes(new, lanes), first, group, UNITS.get(kind, 0.0), kind)
     tokens = domain.table.bytes_of(made)
     one_each = np.zeros(lanes.size, np.bool_)
     one_each[np.flatnonzero(lanes)[first]] = True
@@ -66,7 +93,7 @@ def accumulated(
         spread[np.flatnonzero(lanes)[first]] = plane
         given = spread.reshape(lanes.shape).view(access.dtype)
         each.memory.store(access.space, address, [given], access.dtype, narrowed, at)
-    return ()
+    return ""
 
 
 def changed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -16,9 +17,11 @@ from mmcore_emulator.numerics.types import NUMPY, DType, Values
 from mmcore_emulator.proof import polynomials
 from mmcore_emulator.proof.accumulation import ADDRESS, accumulated, changed
 from mmcore_emulator.proof.bits import moved_bits
+from mmcore_emulator.proof.bulk_sums import added_in_bulk, has_sums
 from mmcore_emulator.proof.kinds import is_integer
 from mmcore_emulator.proof.planes import TokenMemory
 from mmcore_emulator.proof.products import multiplied
+from mmcore_emulator.proof.splits import Symbols
 from mmcore_emulator.proof.table import Table
 from mmcore_emulator.proof.tokens import PLANES
 from mmcore_emulator.proof.values import Bytes, Elements, Parts, Shadow, chosen
@@ -40,7 +43,7 @@ class FieldDomain:
         roundings: the first instruction that rounds an element, by the bound of its relative error.
     """
 
-    def __init__(self, capability: Capability, symbols: np.random.Generator | None = None) -> None:
+    def __init__(self, capability: Capability, symbols: Symbols | None = None) -> None:
         self.capability = capability
         self.table = Table(symbols)
         self.memory = TokenMemory()
@@ -130,6 +133,8 @@ class FieldDomain:
             return partial(multiplied, self, semantics.product)
         if semantics.adds is not None:
             return partial(accumulated, self, semantics)
+        if semantics.reduces is not None and has_sums(semantics.reduces):
+            return partial(added_in_bulk, self, semantics.reduces)
         if semantics.changes is not None:
             return partial(changed, self, semantics)
         return self._opaque
@@ -150,9 +155,10 @@ class FieldDomain:
         for number, given in enumerate(shadows):
             for shadow in given if number not in data else ():
                 self.depends(machine, mask, "address", ADDRESS, at, shadow)
+        stores = mask.lanes if mask is not None and not results else None
         held = {
             number: [
-                None if shadow is None else self.table.bytes(shadow, value.dtype)
+                None if shadow is None else self.table.bytes(_in_lanes(shadow, stores), value.dtype)
                 for shadow, value in zip(shadows[number], operands[number], strict=True)
             ]
             for number in data
@@ -199,6 +205,15 @@ class FieldDomain:
         if not given:
             return [None] * len(results)
         return [polynomials.opaque_of(self.table, at, given, _kind(value)) for value in results]
+
+
+def _in_lanes(shadow: Elements | Bytes | Parts, lanes: Values | None) -> Elements | Bytes | Parts:
+    """Return the elements of some lanes, as if the others depended on no matrix; None for all lanes."""
+    if lanes is None or isinstance(shadow, Bytes):
+        return shadow
+    if isinstance(shadow, Elements):
+        return replace(shadow, known=shadow.is_known | ~lanes)
+    return Parts(tuple(each and _in_lanes(each, lanes) for each in shadow.parts))
 
 
 def _plane(held: Bytes | None, value: Values, rank: int) -> Values:

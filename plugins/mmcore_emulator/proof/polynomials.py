@@ -129,10 +129,12 @@ def _computed(
     if semantics.algebra in ("mul", "fma") and not is_integer(kinds[0]):
         operands = _without_zeros(table, at, operands, shadows)
     unit: Values | float = semantics.unit
-    if unit and semantics.algebra == "copy" and not is_integer(kinds[0]):
+    if unit and semantics.algebra == "copy" and table.holds(shadows[0], result):
+        unit = 0.0
+    elif unit and semantics.algebra == "copy" and not is_integer(kinds[0]):
         table.narrows |= bool(is_exact(operands[0]).any())
         if table.symbols:
-            return replace(narrowed(operands[0], semantics.unit, table.symbols), kind=result)
+            return replace(narrowed(operands[0], semantics.unit, table.symbols, at.mnemonic), kind=result)
     if unit and semantics.algebra == "mul" and table.symbols:
         scales = [_is_scale(table, *each) for each in zip(shadows, values, kinds, strict=True)]
         unit = np.where(scales[0] | scales[1], 0.0, unit)

@@ -1,7 +1,8 @@
 """Numbers that a kernel splits into parts of fewer bits: x = high + low, with high = x + d and low = −d.
 
-The conversion of an exact element to fewer bits adds an indeterminate d, its own rounding error, of order 1. The
-conversion of −d to fewer bits adds another one, of order 2. So the parts cancel as polynomials do, and what is left of
+The conversion of an exact element to fewer bits adds an indeterminate d, its rounding error, of order 1. The same
+conversion of the same number has the same error. The conversion of −d to fewer bits adds another one, of order 2. So
+the parts cancel as polynomials do, and what is left of
 the orders 1 and 2 is an error. An element of these has, beside its residues and magnitudes of order 0, those of the
 orders 1 and 2, and a bound of all that is of a higher order, in the same unit as the magnitudes. A magnitude of an
 order has the factor by which the conversions made it smaller, a power of two.
@@ -18,6 +19,7 @@ from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mmcore_emulator.numerics.types import Flags, Values
 from mmcore_emulator.proof import field
@@ -60,13 +62,38 @@ def is_exact(elements: Elements) -> Flags:
     return exact if elements.splits is None else np.asarray(exact & _is_none(elements.splits[-1]))
 
 
-def narrowed(elements: Elements, unit: float, rng: np.random.Generator) -> Elements:
+class Symbols:
+    """The indeterminates of roundings: pseudorandom functions of the numbers that are rounded."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+        self._keys: dict[str, NDArray[np.uint64]] = {}
+
+    def of(self, conversion: str, numbers: Sequence[Residues]) -> Residues:
+        """Return the indeterminates of the roundings of exact numbers, by the residues of all their orders."""
+        if conversion not in self._keys:
+            self._keys[conversion] = self._rng.integers(0, 1 << 64, 2, np.uint64, endpoint=False)
+        one, other = (
+            field.reduced(reduce(_mixed, (each for pair in numbers for each in pair), key), prime)
+            for key, prime in zip(self._keys[conversion], field.PRIMES, strict=True)
+        )
+        return one, other
+
+
+def _mixed(state: Values, number: Values) -> Values:
+    """Return a state of 64 bits that depends on another state and a number."""
+    with np.errstate(over="ignore"):
+        state = (state ^ number) * np.uint64(0xBF58476D1CE4E5B9)
+        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return np.asarray(state ^ (state >> np.uint64(31)))
+
+
+def narrowed(elements: Elements, unit: float, symbols: Symbols, conversion: str) -> Elements:
     """Return the conversion of elements to fewer bits, with relative errors up to ``unit``."""
     exact = is_exact(elements)
     error = np.where(exact, elements.error, elements.error + unit + elements.error * unit)
     residues, magnitudes = residues_of(elements), magnitudes_of(elements)
-    shape = np.broadcast_shapes(exact.shape, *(each[0].shape for each in (*residues, *magnitudes)))
-    added = field.random_residues(shape, rng)
+    added = symbols.of(conversion, residues)
     amount = field.multiply(reduce(field.add, magnitudes), field.of_numbers(np.array(unit)))
     below = exact
     for order in range(1, ORDERS + 1):
@@ -130,9 +157,13 @@ def quotients(magnitude: Residues, whole: Residues) -> Values:
     return np.asarray(made)
 
 
-def bounds(elements: Elements, whole: Residues) -> Values:
-    """Return bounds of the errors of elements relative to the magnitudes ``whole``; NaN where they are unknown."""
-    sizes = [quotients(each, whole) for each in magnitudes_of(elements)]
+def bounds(elements: Elements, whole: Residues, part: Residues) -> Values:
+    """Return bounds of the errors of elements relative to the magnitudes ``whole``; NaN where they are unknown.
+
+    ``part`` is less than ``whole``: the orders above 0 may be those of a part of the sum.
+    """
+    first, *others = magnitudes_of(elements)
+    sizes = [quotients(first, whole), *(np.fmin(quotients(each, whole), quotients(each, part)) for each in others)]
     left = [
         np.where(_is_none(each), 0.0, size) for each, size in zip(residues_of(elements)[1:], sizes[1:], strict=False)
     ]

@@ -10,7 +10,7 @@ from mmcore_emulator.numerics.types import DType, Flags, Values
 from mmcore_emulator.proof import field as residues_of
 from mmcore_emulator.proof.field import Residues, of_numbers
 from mmcore_emulator.proof.kinds import BYTES, NUMBER, SIGNED, as_numbers, is_integer, readable_as, same_number
-from mmcore_emulator.proof.splits import is_exact, narrowed
+from mmcore_emulator.proof.splits import Symbols, is_exact, narrowed
 from mmcore_emulator.proof.tokens import MOST_ELEMENTS, PLANES, elements_at, tokens_of
 from mmcore_emulator.proof.values import Bytes, Elements, Parts, Reason, Shadow, chosen
 from mmcore_emulator.ptx.instructions import Instruction
@@ -24,11 +24,11 @@ class Table:
     """The elements that bytes hold, by number, and the reasons why elements are opaque.
 
     Attributes:
-        symbols: draws an indeterminate for each rounding of an exact element by a conversion; None for none.
+        symbols: the indeterminates of roundings of exact elements by conversions; None for none.
         narrows: true if a conversion has rounded an exact element.
     """
 
-    def __init__(self, symbols: np.random.Generator | None = None) -> None:
+    def __init__(self, symbols: Symbols | None = None) -> None:
         self.symbols = symbols
         self.narrows = False
         self.reasons: list[Reason] = [Reason("", "")]
@@ -54,27 +54,38 @@ class Table:
         """Return the tokens of the bytes of new elements."""
         optional = (each.shape for each in (elements.known, elements.reason) if each is not None)
         shape = np.broadcast_shapes(elements.residues[0].shape, elements.error.shape, *optional)
-        count = int(np.prod(shape))
+        depends = None if elements.known is None else np.broadcast_to(~elements.known, shape)
+        count = int(np.prod(shape)) if depends is None else int(depends.sum())
         first, self._count = self._count, self._count + count
         self._grow()
         if self._count >= MOST_ELEMENTS:
             raise TooManyElements(self._count)
+        new = slice(first, self._count)
+
+        def of(values: Values) -> Values:
+            spread = np.broadcast_to(values, shape)
+            return spread.reshape(-1) if depends is None else spread[depends]
+
         for planes, residues in ((self._residues, elements.residues), (self._magnitudes, elements.magnitudes)):
             for plane, residue in zip(planes, residues, strict=True):
-                plane[first : self._count] = np.broadcast_to(residue, shape).reshape(-1)
+                plane[new] = of(residue)
         if elements.splits is not None:
             if self._splits is None:
                 self._splits = np.zeros((2 * len(elements.splits), len(self._error)), np.uint64)
             every = (residue for pair in elements.splits for residue in pair)
             for plane, residue in zip(self._splits, every, strict=True):
-                plane[first : self._count] = np.broadcast_to(residue, shape).reshape(-1)
-        self._error[first : self._count] = np.broadcast_to(elements.error, shape).reshape(-1)
+                plane[new] = of(residue)
+        self._error[new] = of(elements.error)
         if elements.reason is not None:
-            self._reason[first : self._count] = np.broadcast_to(elements.reason, shape).reshape(-1)
-        self._kind[first : self._count] = NUMBER[elements.kind]
-        numbers = np.arange(first, self._count, dtype=np.uint64).reshape(shape)
-        if elements.known is not None:
-            numbers = np.where(elements.known, np.uint64(0), numbers)
+            self._reason[new] = of(elements.reason)
+        self._kind[new] = NUMBER[elements.kind]
+        numbers: Values = np.arange(first, self._count, dtype=np.uint64)
+        if depends is None:
+            numbers = numbers.reshape(shape)
+        else:
+            every_lane = np.zeros(shape, np.uint64)
+            every_lane[depends] = numbers
+            numbers = every_lane
         return Bytes(tokens_of(numbers, np.dtype(f"u{BYTES[elements.kind]}")))
 
     def elements_of(self, held: Bytes, kind: str) -> Elements:
@@ -129,7 +140,7 @@ class Table:
         """Return float32 elements after a tensor core has cut off their lowest 13 bits."""
         self.narrows |= bool(is_exact(elements).any())
         if self.symbols:
-            return narrowed(elements, _CUT, self.symbols)
+            return narrowed(elements, _CUT, self.symbols, "cut to tf32")
         return replace(elements, error=elements.error + _CUT + elements.error * _CUT)
 
     def _extended(self, planes: tuple[Values, ...], numbers: Values, whole: Flags) -> tuple[Values, Flags]:
@@ -252,6 +263,13 @@ class Table:
         if not isinstance(shadow, Bytes):
             return np.zeros((), np.bool_)
         return np.isin(self._kind[elements_at(shadow.planes)[0]], SIGNED)
+
+    def holds(self, shadow: Shadow, kind: str) -> bool:
+        """Return True if all elements of a register were in memory as a type already."""
+        if not isinstance(shadow, Bytes):
+            return isinstance(shadow, Elements) and shadow.kind == kind
+        numbers, whole = elements_at(shadow.planes)
+        return bool((self._kind[numbers[whole]] == NUMBER[kind]).all() and (whole | ~self.dependent(shadow)).all())
 
     def size(self, elements: Elements) -> int:
         """Return the bytes of elements."""

@@ -27,14 +27,14 @@ from mmcore.verify.verify_launches import mixed_inputs, verify_launches
 from mmcore_cuda.occupancy.compiled import capability_target, compiled_occupancies, target_plan
 from mmcore_emulator.adapter.check import check_cell
 from mmcore_emulator.adapter.device import EmulatedModule
-from mmcore_emulator.adapter.examine import sizes_of_code
+from mmcore_emulator.adapter.examine_sizes import sizes_of_code
 from mmcore_emulator.adapter.profile import over_read_elements
 from mmcore_emulator.adapter.proof import NOT_PROVED, prove_cell
 from mmcore_tools.conform.cases import find_cases
 from mmcore_tools.conform.outcome import FAILED, PASSED, SKIPPED
 
 _MOST_PROVED = 1 << 16  # m·n·k of a case whose proof takes less time than its other runs
-_CODE_WORK = 8.0  # estimated seconds of the cases that a config's code asks for
+_CODE_WORK = 6.0  # estimated seconds of the cases that a config's code asks for
 _KINDS = {
     "bounds": ("out-of-bounds-write", "out-of-bounds-read", "illegal-address"),
     "inputs": ("input-overwritten",),

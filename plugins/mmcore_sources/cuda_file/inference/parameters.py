@@ -22,6 +22,8 @@ from mmcore_sources.cuda_file.inference.roles import ELEMENTS
 _CAPITALS = re.compile(r"[A-Z][A-Z0-9_]*[A-Z0-9]|[A-Z]")
 _OF_BLOCK = re.compile(r"TILE|TILE_?(WIDTH|SIZE|DIM)|BLOCK_?(SIZE|DIM|WIDTH)?|TS|BS|BLK|BLOCK_?(DIM_?)?[XYMN]?")
 _USUAL_EDGE = 16
+_OF_THREAD = re.compile(r"thread|warp|^[TW][MN]", re.IGNORECASE)
+_SPECIAL = re.compile("skew|pad|offset|stage|iter|thread", re.IGNORECASE)
 _USUAL = {"skew|pad|offset": 8, "stage|iter": 2, "mma": 16, "num_?threads": 256, "k$": 8, "warp|^w[mn]": 32,
           "thread|^t[mn]": 8, "": 64}  # fmt: skip
 _NAMES = {"float32": "float", "float64": "double", "float16": "__half", "bfloat16": "__nv_bfloat16"}
@@ -75,7 +77,9 @@ def open_parameters(
             linked[text] = each.name
     if missing:
         asked = ",".join(f"{name}=…" for name in missing)
-        usual = ",".join(f"{each.name}={_usual(each)}" for each in function.template if each.name in missing)
+        by_threads = any(map(_OF_THREAD.search, (each.name for each in function.template)))
+        named = (each for each in function.template if each.name in missing)
+        usual = ",".join(f"{each.name}={_usual(each, by_threads=by_threads)}" for each in named)
         raise LacksOption(
             f"{function.name} is a template that nothing launches; --config {asked} chooses an instance",
             f"--config {usual}",
@@ -100,10 +104,15 @@ def open_parameters(
     return Open({**values, **given}, entry, types, tuple(notes), linked, tuple(undefined))
 
 
-def _usual(parameter: Parameter) -> int:
-    """Return a value that many sources have for a template's parameter of that name."""
+def _usual(parameter: Parameter, *, by_threads: bool) -> int:
+    """Return a value that many sources have for a template's parameter of that name.
+
+    Tiles are larger where other parameters say how many elements each thread or warp computes.
+    """
     if "bool" in parameter.type:
         return 0
+    if not by_threads and not _SPECIAL.search(parameter.name):
+        return _USUAL_EDGE
     return next(value for pattern, value in _USUAL.items() if re.search(pattern, parameter.name, re.IGNORECASE))
 
 

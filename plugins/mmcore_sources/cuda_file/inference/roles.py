@@ -24,6 +24,7 @@ ELEMENTS = {
     **dict.fromkeys(("nv_bfloat16", "__nv_bfloat16", "__nv_bfloat162", "nv_bfloat162"), "bfloat16"),
 }
 _MATRIX = re.compile(r"(?:d|dev|device|g|gpu|h|mat|matrix|global|in|out|ptr)?_?([abc])_?(?:d|dev|device|mat|ptr|gpu)?")
+_MATRIX_OR_D = re.compile(_MATRIX.pattern.replace("abc", "abcd"))
 _SIDES = r"(?:num|n)?([{0}])?(rows?|cols?|columns?|widths?|heights?|w|h)(?:of)?([{0}])?"
 _OF_SIDE = {
     ("a", "r"): "m", ("a", "c"): "k", ("b", "r"): "k", ("b", "c"): "n", ("c", "r"): "m", ("c", "c"): "n",
@@ -65,6 +66,7 @@ def is_product(function: Function) -> bool:
 def matrices_of(function: Function, body: Body) -> dict[str, str]:
     """Return the names of the pointers that are A, B and C."""
     pointers = [parameter for parameter in function.parameters if parameter.pointer or parameter.members]
+    pointers = [each for each in pointers if each.name != _old_c(function, body)]
     if len(pointers) != 3:
         listed = ", ".join(map(str, pointers)) or "none"
         raise InvalidKernel(
@@ -79,6 +81,15 @@ def matrices_of(function: Function, body: Body) -> dict[str, str]:
     if len(named) == 3 and named["C"] is output:
         inputs = [named["A"], named["B"]]
     return {"A": inputs[0].name, "B": inputs[1].name, "C": output.name}
+
+
+def _old_c(function: Function, body: Body) -> str:
+    """Return the name of the pointer to C's old value in D = A·B + C, of four pointers; empty without one."""
+    named = {match[1]: each.name for each in function.parameters
+             if each.pointer and (match := _MATRIX_OR_D.fullmatch(each.name.casefold()))}  # fmt: skip
+    written = {pointer for pointer, _ in body.stores}
+    count = sum(each.pointer for each in function.parameters)
+    return named["c"] if count == len(named) == 4 and named["c"] not in written else ""
 
 
 def sizes_of(
@@ -154,7 +165,7 @@ def roles_of(function: Function, body: Body, launched: Mapping[str, int], *, by_
                 f"--args {','.join(word if isinstance(word, str) else word[0].lower() for word in words)}",
             )
         sizes, why, guessed = sizes | dict(zip(unknown, free, strict=False)), "by the order of the parameters", True
-    of_pointer = {name: matrix for matrix, name in matrices.items()}
+    of_pointer = {name: matrix for matrix, name in matrices.items()} | {_old_c(function, body): "C"}
     reals = [each.name for each in numbers if each.name not in sizes.keys() | fixed.keys() | factors]
     beta = any(adds for pointer, adds in body.stores if pointer == matrices["C"])
     meanings = dict(zip(reals, ("alpha", "beta") if beta else ("alpha",), strict=False))
@@ -179,6 +190,8 @@ def _scalars(parameter: Parameter) -> dict[str, str]:
 def adds_to_c(body: Body, roles: Roles) -> bool:
     """Return whether every store to C adds to the old value, as a parameter beta implies."""
     if any(isinstance(each, Scalar) and each.value == "beta" for each in roles.arguments):
+        return True
+    if roles.arguments.count("C") > 1:  # D = A·B + C
         return True
     stores = [adds for pointer, adds in body.stores if pointer == roles.pointers["C"]]
     return bool(stores) and all(stores)

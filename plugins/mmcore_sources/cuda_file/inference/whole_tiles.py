@@ -17,7 +17,7 @@ from mmcore_sources.cuda_file.inference.expressions import (
 )
 
 _LARGEST = 256  # of a tile; a grid may count several along one axis
-_STEP = 64  # along k, which a grid does not divide; few kernels go along it in longer steps
+_STEP = 128  # along k, which a grid does not divide; few kernels go along it in longer steps
 
 
 def tiles(rule: LaunchText, problem: Problem, config: Config) -> dict[str, int]:
@@ -27,10 +27,10 @@ def tiles(rule: LaunchText, problem: Problem, config: Config) -> dict[str, int]:
     for part in parse_expressions(rule.grid, "the grid"):
         for name in names_in(part) & {"m", "n"}:
             try:
-                counts = [int(evaluate(part, {**values, name: size})) for size in range(1, _LARGEST + 1)]
+                counts = [int(evaluate(part, {**values, name: size})) for size in range(1, 2 * _LARGEST)]
             except InvalidKernel:
                 continue
-            found[name] = max(found.get(name, 1), counts.count(1))
+            found[name] = max(found.get(name, 1), min(counts.count(1), _LARGEST))
     return found
 
 

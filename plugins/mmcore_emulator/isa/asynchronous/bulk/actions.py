@@ -104,8 +104,8 @@ def _bulk(opcode: Opcode) -> Execute | None:
     merge = merge_of(copy.reduction, copy.kind, copy.target) if copy.kind else None
     if copy.kind and merge is None:
         return None
-    moves = None if copy.reduction else ()
-    return Execute(partial(to_global if copy.target == "global" else to_shared, copy, merge), copy.specs, moves=moves)
+    run = partial(to_global if copy.target == "global" else to_shared, copy, merge)
+    return Execute(run, copy.specs, moves=None if copy.reduction else (), reduces=copy if copy.reduction else None)
 
 
 def _commit(execution: Execution) -> None:
@@ -140,5 +140,5 @@ FAMILY = Family(
         Entry("prefetch.tensormap", _bulk, r"prefetch\..*tensormap"),
     ),
     since=(((9, 0), r"cp\.(reduce\.)?async\.bulk.*"), CLUSTER_SPACE, CACHE_HINT),
-    proof="moves; reductions opaque",
+    proof="moves; adds to global memory; other reductions opaque",
 )

@@ -203,7 +203,7 @@ _OF_SHARED = {
     **dict.fromkeys(("inc", "dec"), ("u32",)),
     **dict.fromkeys(("and", "or", "xor"), ("b32",)),
 }
-_OF_TENSORS = {
+OF_TENSORS = {
     "uint32": "u32",
     "int32": "s32",
     "uint64": "u64",
@@ -226,7 +226,7 @@ def merge_of(reduction: str, kind: str, target: str = "global") -> Merge | None:
 
 def merge_of_tensor(reduction: str, kind: str) -> Merge | None:
     """Return the reduction of a tensor's elements, whose type is named as in its map."""
-    element = _OF_TENSORS.get(kind, "")
+    element = OF_TENSORS.get(kind, "")
     bits = f"b{element[1:]}" if element and element[0] in "us" else element
     return merge_of(reduction, bits if reduction in ("and", "or", "xor") else element)
 

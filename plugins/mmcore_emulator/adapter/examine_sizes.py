@@ -20,11 +20,11 @@ from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan, plan_cell
 from mmcore.verify.inputs import fresh_seed, other_seed
 from mmcore.verify.verify_launches import mixed_inputs, verify_launches
+from mmcore_emulator.adapter.candidate_sizes import CodeSizes, Size
 from mmcore_emulator.adapter.check import sanitized_run
-from mmcore_emulator.adapter.code_sizes import CodeSizes, Size
 from mmcore_emulator.adapter.conversions import execute
 from mmcore_emulator.adapter.device import EmulatedModule, check_emulates, emulated_runs, parsed
-from mmcore_emulator.adapter.examination import WORK, Examination, Tried
+from mmcore_emulator.adapter.examination_report import WORK, Examination, Tried
 from mmcore_emulator.adapter.launch_limits import refused_size
 from mmcore_emulator.conditions.refills import Refills
 from mmcore_emulator.executor.coverage import Coverage
