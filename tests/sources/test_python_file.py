@@ -15,6 +15,7 @@ from mmcore.plugin_table import Origin
 from mmcore.registry import registry
 from mmcore_sources.cuda_file.files import file_kernel
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
+from mmcore_sources.cuda_file.package import package_files
 from tests.command_line import mmcore as command
 from tests.kernel_sources import kernel_source
 from tests.tables import cases, section_of
@@ -128,3 +129,13 @@ ODD = {
 def test_an_odd_program_is_refused_in_a_sentence(program: str) -> None:
     with pytest.raises(InvalidKernel):
         file_kernel({"file": written(program)}, {})
+
+
+def test_a_package_gets_the_string_of_a_program_as_its_source() -> None:
+    reference = {"file": written(section_of(__file__, "programs")["cupy_kernel_with_a_guard"]["text"])}
+    files = package_files(reference, "acme.mine", "mine.py", "mine.cu")
+    assert files["mine.cu"].startswith('extern "C" __global__')
+    assert "RawKernel" not in files["mine.cu"]
+    numba = "from numba import cuda\n@cuda.jit\ndef f(a, b, c):\n  i, j = cuda.grid(2)\n  c[i, j] = a[i, 0] * b[0, j]\n"
+    with pytest.raises(InvalidKernel, match="is not CUDA C"):
+        package_files({"file": written(numba)}, "acme.mine", "mine.py", "mine.cu")
