@@ -7,7 +7,6 @@ pytest-benchmark receives the rounds of each cell; it computes statistics, and s
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,25 +124,9 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     """Print the device, and the combinations that are left out."""
     if not (session := _used(config)):
         return []
-    from mmcore.registry import registry
-    from mmcore_cuda.tuned_configs.files import other_card
+    from mmcore_pytest.report import collection_lines
 
-    collection, quiet = session.collection, config.get_verbosity() < 0
-    note = "" if session.supports_timing else f"{session.findings}; counts, no times: the device supports no timing"
-    lines = [] if quiet else [f"mmcore: {session.device}{note}"]
-    if collection.refused:
-        shown = config.getoption("mm_show_refused")
-        hint = "" if shown else "; --mm-show-refused lists them"
-        lines.append(f"mmcore: constraints forbid {len(collection.refused)} of the selected combinations{hint}")
-        lines += [f"  refused: {refused}" for refused in collection.refused if shown]
-    tuned = [benchmark.origin for benchmark in collection.benchmarks if benchmark.origin]
-    if tuned:
-        elsewhere = "".join(f", {count} on {card}" for card, count in Counter(map(other_card, tuned)).items() if card)
-        lines.append(f"mmcore: {len(tuned)} of the configs are tuned{elsewhere}; --mm-config selects others")
-    lines += [f"mmcore: warning: {warning}" for warning in registry().warnings()]
-    if collection.buggy and not quiet:
-        lines.append(f"mmcore: left out for their known bugs unless named: {', '.join(collection.buggy)}")
-    return [*map(visible, lines)]
+    return collection_lines(session)
 
 
 def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> tuple[str, str, str] | None:

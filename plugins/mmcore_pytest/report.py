@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
+import textwrap
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 from rich.console import RenderableType
@@ -16,6 +19,7 @@ from rich.text import Text
 from mmcore.cli.output import on_terminal, rendered
 from mmcore.files import write
 from mmcore.messages import visible
+from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore_cuda.tuned_configs.files import other_card
 from mmcore_pytest.benchmark_internals import session_of, without_counterpart
@@ -36,6 +40,31 @@ _CSV_COLUMNS = """
     median_ms spread_percent gflops percent_of_peak percent_of_best baseline percent_of_baseline emulation_ms
     registers shared_bytes verified verification clock
 """
+
+
+def collection_lines(session: Session) -> list[str]:
+    """Return the device, and the combinations that are left out, wrapped for a terminal."""
+    collection, config = session.collection, session.config
+    quiet = config.get_verbosity() < 0
+    note = "" if session.supports_timing else f"{session.findings}; counts, no times: the device supports no timing"
+    lines = [] if quiet else [f"mmcore: {session.device}{note}"]
+    if collection.refused:
+        shown = config.getoption("mm_show_refused")
+        hint = "" if shown else "; --mm-show-refused lists them"
+        lines.append(f"mmcore: constraints forbid {len(collection.refused)} of the selected combinations{hint}")
+        lines += [f"  refused: {refused}" for refused in collection.refused if shown]
+    tuned = [benchmark.origin for benchmark in collection.benchmarks if benchmark.origin]
+    if tuned:
+        elsewhere = "".join(f", {count} on {card}" for card, count in Counter(map(other_card, tuned)).items() if card)
+        lines.append(f"mmcore: {len(tuned)} of the configs are tuned{elsewhere}; --mm-config selects others")
+    lines += [f"mmcore: warning: {warning}" for warning in registry().warnings()]
+    if collection.buggy and not quiet:
+        lines.append(f"mmcore: left out for their known bugs unless named: {', '.join(collection.buggy)}")
+    terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal and terminal.isatty:
+        width = shutil.get_terminal_size().columns
+        lines = [part for line in lines for part in textwrap.wrap(line, width, subsequent_indent="  ")]
+    return [*map(visible, lines)]
 
 
 def print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
