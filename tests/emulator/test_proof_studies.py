@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
+
 import numpy as np
 import pytest
 
@@ -9,6 +12,7 @@ from bench.studies.proof.bounds import Subject, observed, relative_error
 from bench.studies.proof.inputs import KINDS, drawn, exponents
 from bench.studies.proof.mutants import drawn as drawn_mutants
 from bench.studies.proof.mutants import outcome
+from bench.studies.study import RESULTS, ROOT
 from mmcore.kernel.problem import Problem, accumulator_named, dtype_named
 from mmcore.verify.elements import narrow, widen
 
@@ -74,3 +78,15 @@ def test_no_proved_mutant_is_refuted_by_verification() -> None:
     rows = [outcome(mutant) for mutant in drawn_mutants(16, 5, ["hpsee.tiled", "upc.kernel11"])]
     assert {row["outcome"] for row in rows} >= {"wrong", "not proved"}
     assert [row for row in rows if row["outcome"] == "proved" and not row["equal"]] == []
+
+
+def test_each_proved_mutant_has_an_argument_or_a_hazard() -> None:
+    results = json.loads((RESULTS / "proof.json").read_text(encoding="utf-8"))["mutants"]
+    listed = (ROOT / "bench" / "studies" / "proof" / "equivalent.toml").read_text(encoding="utf-8")
+    by_hand = {(each["kernel"], each["line"], each["new"]) for each in tomllib.loads(listed)["mutant"]}
+    proved = [row for row in results if row["outcome"] == "proved"]
+    without = {(row["kernel"], row["line"], " ".join(row["new"].split())) for row in proved if not row["argument"]}
+    hazardous = {(row["kernel"], row["line"], " ".join(row["new"].split())) for row in proved if row["hazards"]}
+    assert without - hazardous == by_hand
+    assert all(row["equal"] for row in proved)
+    assert len(results) == 200

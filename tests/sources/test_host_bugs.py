@@ -14,6 +14,7 @@ from mmcore_sources.cuda_file.host_bugs.find import host_bugs
 from mmcore_sources.cuda_file.host_bugs.host import HostCode
 from mmcore_sources.cuda_file.host_bugs.unread_errors import unread_errors
 from mmcore_sources.cuda_file.inference.infer import infer
+from mmcore_sources.cuda_file.syntax import host_syntax_errors
 from tests.command_line import mmcore as command
 from tests.kernel_sources import kernel_source
 from tests.tables import cases
@@ -73,3 +74,14 @@ def test_run_and_check_warn_of_bugs_of_the_host(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "my.cu").write_text(text.replace("sum +=", "sum -="))
     result = command("run", "my.cu", "--size", "40", "--device", "emulator")
     assert (result.exit_code, message in result.stdout) == (1, True)
+
+
+def test_a_syntax_error_of_the_host_is_a_warning(tmp_path: Path) -> None:
+    begin = "#include <cstdio>\n#include <vector>\n#define TWICE(x) x; x;\n"
+    host = 'int main() {\nstd::vector<float> v(4);\nTWICE(puts(""))\nputs("");\n}\n'
+    text = begin + kernel_source("naive_square") + host
+    for changed, bugs in (
+        (text, []),
+        (text.replace('puts("");\n}', 'puts("")\n}'), ['expected a ";"; nvcc refuses it']),
+    ):
+        assert [bug.message for bug in host_syntax_errors(tmp_path / "my.cu", changed, {})] == bugs

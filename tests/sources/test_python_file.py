@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from mmcore.errors import InvalidKernel
+from mmcore.plugin_table import Origin
 from mmcore.registry import registry
 from mmcore_sources.cuda_file.files import file_kernel
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
+from mmcore_sources.cuda_file.package import package_files
 from tests.command_line import mmcore as command
+from tests.kernel_sources import kernel_source
 from tests.tables import cases, section_of
 
 
@@ -90,3 +96,46 @@ def test_a_file_that_is_no_notebook_is_refused() -> None:
 def test_what_keeps_a_program_from_being_judged_is_one_sentence(program: str, reason: str) -> None:
     result = command("run", written(program))
     assert (result.exit_code, result.stderr) == (2, f"Error: my.py {reason}\n")
+
+
+def test_another_language_is_a_plugin_with_one_hook() -> None:
+    page = (Path(__file__).parents[2] / "docs/python-files.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```python\n(?=\"\"\")(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    plugin = ModuleType("load")
+    exec(example, vars(plugin))
+    Path("product.cu").write_text(kernel_source("guarded"))
+    path = written("import torch.utils.cpp_extension as e\nmodule = e.load(name='product', sources=['product.cu'])\n")
+    registry().register(plugin, Origin("load", "example"))
+    try:
+        kernel = file_kernel({"file": path}, {}).kernel
+    finally:
+        registry().manager.unregister(name="example:load")
+    assert kernel.source.name == "product.cu"
+    assert kernel.entry == "mul"
+
+
+NUMBA = "from numba import cuda\n@cuda.jit('x')\ndef f(*a, b, **c):\n  c[0, ...] = b[:, 1] @ b\nf[1](b)\nf[b, *a]()"
+ODD = {
+    "half a character": "k = '\\ud800 __global__ void f(float* a, float* b, float* c) {}'",
+    "strings that double": "s0 = '__global__ '\n" + "".join(f"s{i + 1} = s{i} + s{i}\n" for i in range(60)),
+    "names of themselves": "import cupy\nk = cupy.RawKernel(s, 'f')\ns = '__global__' + s\nn = n\nk((n,), (n,), (n,))",
+    "many assignments and launches": "k = '__global__'\n" + "n = 3\n" * 2000 + "k((n,), (n,), (n,))\n" * 500,
+    "odd parts of Numba": NUMBA,
+    "odd parts of Triton": "import triton\n@triton.jit\ndef f(a, *b):\n  store(a, load(b))\nf[f](1)\nf[lambda: 1](a)",
+}
+
+
+@pytest.mark.parametrize("program", ODD.values(), ids=ODD)
+def test_an_odd_program_is_refused_in_a_sentence(program: str) -> None:
+    with pytest.raises(InvalidKernel):
+        file_kernel({"file": written(program)}, {})
+
+
+def test_a_package_gets_the_string_of_a_program_as_its_source() -> None:
+    reference = {"file": written(section_of(__file__, "programs")["cupy_kernel_with_a_guard"]["text"])}
+    files = package_files(reference, "acme.mine", "mine.py", "mine.cu")
+    assert files["mine.cu"].startswith('extern "C" __global__')
+    assert "RawKernel" not in files["mine.cu"]
+    numba = "from numba import cuda\n@cuda.jit\ndef f(a, b, c):\n  i, j = cuda.grid(2)\n  c[i, j] = a[i, 0] * b[0, j]\n"
+    with pytest.raises(InvalidKernel, match="is not CUDA C"):
+        package_files({"file": written(numba)}, "acme.mine", "mine.py", "mine.cu")

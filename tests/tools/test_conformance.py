@@ -317,6 +317,13 @@ def test_flat_blocks_are_tested_around_their_length(tmp_path: Path) -> None:
     assert all(case.work <= 1 << 21 for case in cases)
 
 
+def test_few_rows_of_a_large_tile_count_as_all_of_its_rows(tmp_path: Path) -> None:
+    found = sizes(allowed(tmp_path, configs=[{"block": (256, 1)}], launch=covering_by(128)))
+    assert (1, 255, 255) in found
+    assert (1, 768, 512) not in found
+    assert (1, 768, 512) in sizes(allowed(tmp_path, configs=[{"block": (256, 1)}]))
+
+
 def test_a_constraint_on_a_parameter_is_violated_by_another_value_of_it(tmp_path: Path) -> None:
     rules = (Multiple("k", "BK"), allows(lambda problem, config: config.BK <= 15))
     kernel = wrong_kernels.kernel(tmp_path, configs=[{"block": (16, 8), "BK": 8}], constraints=rules)

@@ -67,7 +67,8 @@ def proved(name: str) -> Row:
         return row | {"outcome": "not run", "reasons": ["no size up to 512 is allowed"]}
     row["sizes"] = m, n, k = list(sizes)
     if max(m * n, m * k, k * n) >= MOST_ELEMENTS:
-        return row | {"outcome": "not run", "reasons": [f"the least size is {m}×{n}×{k}, too large for a proof"]}
+        text = f"no size up to {_SIDES[-1]} is allowed, and {m}×{n}×{k} is too large for a proof"
+        return row | {"outcome": "not run", "reasons": [text]}
     try:
         found = _proved_at(name, m, n, k)
         if found["outcome"] != PROVED and expected == "right":

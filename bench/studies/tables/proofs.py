@@ -11,7 +11,7 @@ from bench.studies.tables.table import Row, grouped
 from mmcore_emulator.adapter.proof import NOT_PROVED, PROVED, WRONG
 
 _NOT_RUN = "not run"
-_SHALLOW = "with fewer tiles than stages, it reads past A or B, or tiles that it has not loaded"
+_SHALLOW = "with fewer tiles than stages, it reads past A or B, or leaves C undefined"
 
 
 def outcomes(document: Any) -> Iterator[list[str]]:
@@ -42,7 +42,9 @@ def unproved(document: Any) -> Iterator[list[str]]:
         if "shallow" in row:
             by_reasons.setdefault((PROVED, f"only at a k of {row['sizes'][2]}: {_SHALLOW}"), []).append(row)
         elif row["outcome"] != PROVED:
-            found = dict.fromkeys(_short(each) for each in row["reasons"] or ["the sum is another one"])
+            public = KERNELS.get(row["kernel"])
+            wrong = public.wrong if public else ""
+            found = dict.fromkeys([wrong] if wrong else map(_short, row["reasons"] or ["the sum is another one"]))
             by_reasons.setdefault((row["outcome"], *found), []).append(row)
     for (outcome, *reasons), rows in sorted(by_reasons.items()):
         names = ", ".join(f"`{row['kernel']}`" for row in rows)

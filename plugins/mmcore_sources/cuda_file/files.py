@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.files import read_text
 from mmcore.kernel.declaration import Kernel
@@ -21,7 +22,7 @@ from mmcore_sources.cuda_file.host_bugs.find import host_bugs
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import Note, notes_table
 from mmcore_sources.cuda_file.options import normalised, words_of
-from mmcore_sources.cuda_file.syntax import refuse_errors, refuse_syntax_errors
+from mmcore_sources.cuda_file.syntax import host_syntax_errors, refuse_errors, refuse_syntax_errors
 
 PYTHON = (".py", ".ipynb")
 """The suffixes of files in which kernels are parts of a Python program."""
@@ -40,9 +41,15 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
     words = (_shown(path), *words_of(reference))
     notes = {note.what: note.value for note in inferred.notes}
     named = {**reference, "file": str(path), "name": name, "inferred": notes}
-    given, of_cuda = normalised(reference), path.suffix not in PYTHON
-    bugs = host_bugs(path.name, kernel.source_text(), inferred, given) if of_cuda else ()
+    bugs = () if path.suffix in PYTHON else _bugs(path, kernel, inferred, normalised(reference))
     return FileKernel(kernel, named, words, notes_table(path.name, inferred.notes), bugs)
+
+
+def _bugs(path: Path, kernel: Kernel, inferred: Inferred, given: Mapping[str, Any]) -> tuple[Violation, ...]:
+    """Return the bugs of a file's host code."""
+    options = (*given.get("options", ()), *(f"-I{folder}" for folder in inferred.attributes["include"]))
+    errors = host_syntax_errors(path, kernel.source_text(), {**given, "options": options})
+    return host_bugs(path.name, kernel.source_text(), inferred, given, errors)
 
 
 def path_of(reference: Mapping[str, Any]) -> Path:
@@ -79,7 +86,10 @@ def _inferred(
     if path.suffix in PYTHON:
         from mmcore_sources.python_file.choice import inferred_from_python  # it infers from strings with this package
 
-        return inferred_from_python(path, text, options)
+        try:
+            return inferred_from_python(path, text, options)
+        except RecursionError:
+            raise InvalidKernel(f"{_shown(path)} cannot be read: its expressions are nested too deeply") from None
     refuse_syntax_errors(path, text, {**options, "options": search})
     try:
         return infer(path, text, options, [(each.name, content) for each, content in headers])

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from mmcore.errors import InvalidKernel, MmcoreError
 from mmcore_cuda.cuda_source.program import read_program
+from mmcore_cuda.cuda_source.tree import parse, walk
+from mmcore_cuda.nvrtc.bindings import Rejected, compile_once, diagnostics
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.source_compilation import SourceRejected, compile_source
+from mmcore_sources.cuda_file.host_bugs.bug import Bug
 
 _ARCHITECTURE = "90"
 _SYNTAX = re.compile(r": error: (?:expected |unrecognized token|missing |extra text|this declaration has no storage)")
@@ -27,7 +30,7 @@ def refuse_syntax_errors(path: Path, text: str, given: Mapping[str, Any]) -> Non
 
 
 def refuse_errors(path: Path, text: str, given: Mapping[str, Any]) -> None:
-    """Raise InvalidKernel with the compiler's messages if a file does not compile, whatever is defined for it."""
+    """Raise InvalidKernel with the compiler's messages if a file does not compile with any definitions of macros."""
     reason = rejection(path, text, given)
     if reason and _TO_DEFINE not in reason:
         raise InvalidKernel(reason)
@@ -37,15 +40,37 @@ def rejection(path: Path, text: str, given: Mapping[str, Any]) -> str:
     """Return the compiler's reason against a file; empty if it compiles, there is no compiler, or it is no CUDA C++."""
     if not (read_program(text).functions or path.suffix == ".cu"):
         return ""
-    macros = {**given.get("defines", {}), **given.get("parameters", {})}
-    for name in {each.name for function in read_program(text).functions for each in function.template} & macros.keys():
-        del macros[name]
-    options = (f"-arch=sm_{_ARCHITECTURE}", "-std=c++17", *(f"-D{name}={value}" for name, value in macros.items()))
-    options += (*given.get("options", ()), *cuda_headers().options)
     try:
-        compile_source(path.name, path, text, options, ())
+        compile_source(path.name, path, text, _options(text, given), ())
     except SourceRejected as rejected:
         return rejected.reason.rstrip()
     except MmcoreError:
         pass  # there is no compiler
     return ""
+
+
+def host_syntax_errors(path: Path, text: str, given: Mapping[str, Any]) -> Iterator[Bug]:
+    """Find syntax errors of host code, which is not compiled: the compiler and the grammar of CUDA C++ report each."""
+    nodes = [node for node in walk(parse(text.encode())) if node.is_missing or node.type == "ERROR"]
+    lines = {row + 1 for node in nodes for row in (node.start_point.row, node.end_point.row, node.end_point.row + 1)}
+    if not lines:
+        return
+    try:
+        _, half = compile_source(path.name, path, text, _options(text, given), ())
+        compile_once(path.name, path, text, (*_options(text, given), *half.options), (), half.headers)
+    except Rejected as rejected:
+        errors = [
+            each for each in diagnostics(rejected.log) if each.line in lines and Path(each.path).name == path.name
+        ]
+        for error in (each for each in errors if each.message.startswith("expected ")):
+            yield Bug("host-syntax", error.line, f"{error.message}; nvcc refuses it")
+    except MmcoreError:
+        return  # it does not compile anyway, or there is no compiler
+
+
+def _options(text: str, given: Mapping[str, Any]) -> tuple[str, ...]:
+    macros = {**given.get("defines", {}), **given.get("parameters", {})}
+    for name in {each.name for function in read_program(text).functions for each in function.template} & macros.keys():
+        del macros[name]
+    defined = (f"-D{name}={value}" for name, value in macros.items())
+    return f"-arch=sm_{_ARCHITECTURE}", "-std=c++17", *defined, *given.get("options", ()), *cuda_headers().options

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mmcore.hookspecs import hookimpl, hookspec
@@ -45,10 +45,21 @@ def kernels_in_cells(program: PythonProgram) -> Iterable[FoundKernel]:
 
 
 @hookimpl
+def mmcore_hints(result: Result) -> Iterator[str]:
+    """Yield the same warnings for a wrong product, which has no further findings."""
+    if not isinstance(result.cell.kernel, str):
+        from mmcore_sources.python_file.choice import warnings_of
+
+        yield from (f"warning: {each}" for each in warnings_of(result) if each not in result.warnings)
+
+
+@hookimpl
 def mmcore_findings(result: Result) -> Findings | None:
     """Return warnings about the arrays that a Python file passes."""
     if isinstance(result.cell.kernel, str):
         return None
-    from mmcore_sources.python_file.choice import findings
+    from mmcore.verdict import Findings
+    from mmcore_sources.python_file.choice import warnings_of
 
-    return findings(result)
+    warnings = warnings_of(result)
+    return Findings("", warnings=warnings) if warnings else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from mmcore_sources.python_file.program import PythonProgram, Scope
 
@@ -50,11 +50,16 @@ class ArrayReader:
     """The evaluation of expressions that make arrays."""
 
     program: PythonProgram
+    _known: dict[tuple[int, Scope, int], Array] = field(default_factory=dict)
 
     def read(self, node: ast.expr, scope: Scope, line: int, depth: int = 0) -> Array:
         """Return the array of an expression in a line of a scope."""
-        if depth > _DEEPEST:
-            return Array()
+        key = id(node), scope, line
+        if key not in self._known:
+            self._known[key] = self._read(node, scope, line, depth) if depth <= _DEEPEST else Array()
+        return self._known[key]
+
+    def _read(self, node: ast.expr, scope: Scope, line: int, depth: int) -> Array:
         match node:
             case ast.Name(name) | ast.Attribute(ast.Name("self"), name):
                 name = ast.unparse(node)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore.registry import registry
 from mmcore.result import Result
-from mmcore.verdict import Findings
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.infer import Inferred
 from mmcore_sources.cuda_file.inference.notes import Note
@@ -80,8 +79,7 @@ def _chosen(path: Path, kernels: Mapping[str, FoundKernel], entry: str) -> tuple
     return likely[0], why
 
 
-def findings(result: Result) -> Findings | None:
-    """Return warnings about the arrays that a Python file passes to its kernel; None if there are none."""
+def warnings_of(result: Result) -> tuple[str, ...]:
+    """Return warnings about the arrays that a file's launch passes to its kernel."""
     file = registry().files.get(result.kernel)
-    warnings: Sequence[str] = inferred_of(file.reference).warnings if file is not None else ()
-    return Findings("", warnings=tuple(warnings)) if warnings else None
+    return inferred_of(file.reference).warnings if file is not None else ()

@@ -23,7 +23,7 @@ from mmcore_sources.python_file.string_launches import launches
 
 _COMPILERS = {"RawKernel": "CuPy", "RawModule": "CuPy", "SourceModule": "PyCUDA", "DynamicSourceModule": "PyCUDA",
               "load_inline": "PyTorch", "Program": "cuda.core"}  # fmt: skip
-_OF_ITSELF = re.compile(r"#\s*define\s+(\w+)\s+\1\s*$")  # a placeholder that became the macro's own name
+_OF_ITSELF = re.compile(r"#\s*define\s+(\w+)\s+\1\s*(?://.*)?$")  # a placeholder that became the macro's own name
 _DEFINES = re.compile(r"-D\s*(\w+)(?:=(.*))?")
 
 
@@ -119,7 +119,7 @@ def _declared(
     lines = {line: _OF_ITSELF.sub("", text) for line, text in unit.literal.lines().items()}
     lines |= _placeholders(program, unit, lines)
     path, text = program.placed(unit.first_line), _text(lines)
-    own = [each for each in found if each.name.partition("<")[0] in (function.name, function.word)]
+    own = [each for each in found if each.name.partition("<")[0] in (function.name, function.word)][:1]
     writer = HostWriter(program)
     host: dict[int, str] = writer.fills() if own else {}
     for launch in own:
@@ -133,7 +133,7 @@ def _declared(
     headers = [(each.name, content) for each, content in headers_of(path, text).items()]
     inferred = infer(path, _text(combined), options, headers)
     attributes = {**inferred.attributes, "text": program.shifted(text, unit.first_line), "source": path}
-    return replace(inferred, attributes=attributes, warnings=tuple(_mismatches(program, function, own[:1])))
+    return replace(inferred, attributes=attributes, warnings=tuple(_mismatches(program, function, own)))
 
 
 def _text(lines: Mapping[int, str]) -> str:

@@ -7,12 +7,14 @@ import io
 import re
 import tokenize
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 _QUOTES = re.compile(r"([A-Za-z]*)('''|\"\"\"|'|\")")
-_PERCENT = re.compile(r"%\((\w+)\)[-#0 +]*\d*(?:\.\d+)?[sdiugfr]|%%")
+_PERCENT = re.compile(r"%(?:\((\w+)\))?[-#0 +]*\d*(?:\.\d+)?[sdiugfr]|%%")
 _BRACES = re.compile(r"\{\{|\}\}|\{(\w*)[^{}]*\}")
 _DOLLARS = re.compile(r"\$\$|\$(\w+)|\$\{(\w+)\}")
+
+_DEEPEST, _LONGEST = 40, 200_000
 
 
 @dataclass(frozen=True)
@@ -69,11 +71,18 @@ class LiteralReader:
     source: Sequence[str]
     strings: Mapping[str, ast.expr]
     value: Callable[[ast.expr], str]
+    _known: dict[int, Literal | None] = field(default_factory=dict)
 
     def read(self, node: ast.expr, depth: int = 0) -> Literal | None:
-        """Return the string that an expression makes of literals; None if it makes none."""
-        if depth > 40:
+        """Return the string that an expression makes of literals; None if it makes none, or a very long one."""
+        if depth > _DEEPEST:
             return None
+        if id(node) not in self._known:
+            literal = self._read(node, depth)
+            self._known[id(node)] = literal if literal is None or len(literal.text) <= _LONGEST else None
+        return self._known[id(node)]
+
+    def _read(self, node: ast.expr, depth: int) -> Literal | None:
         match node:
             case ast.Constant(value=str()):
                 return Literal(tuple(self._constant(node)))
@@ -84,7 +93,9 @@ class LiteralReader:
             case ast.BinOp(left, ast.Add(), right):
                 return self._joined([left, right], depth)
             case ast.BinOp(left, ast.Mod(), right) if (text := self.read(left, depth + 1)) is not None:
-                return self._filled(text, _PERCENT, self._named(right))
+                parts = right.elts if isinstance(right, ast.Tuple) else [right]
+                values = self._named(right) or {str(position): each for position, each in enumerate(parts)}
+                return self._filled(text, _PERCENT, values)
             case ast.Call(ast.Attribute(ast.Constant(value=str()), "join"), [ast.List(parts) | ast.Tuple(parts)]):
                 return self._joined(parts, depth)
             case ast.Call(ast.Attribute(ast.Name("textwrap"), "dedent") | ast.Name("dedent"), [argument]):
@@ -214,5 +225,6 @@ def _of_token(token: str, line: int, column: int) -> list[Piece]:
             value = (value.decode(errors="replace") if isinstance(value, bytes) else value)[:-1]
         value += "" if last or continued else "\n"
         place = line + offset, column + opening.end() if offset == 0 else 0
+        value = value.encode(errors="replace").decode()  # an escape may be half of a character
         pieces += [Piece(each, *place) for each in value.splitlines(keepends=True)]
     return pieces

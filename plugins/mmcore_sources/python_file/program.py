@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -133,16 +133,19 @@ class PythonProgram:
 
         Assignments of the module count wherever they are if the line is in a function.
         """
-        inner = [scope.functions[: depth + 1] for depth in range(len(scope.functions))]
-        seen = [each for each in self.assignments if not each.scope.functions and (inner or each.line <= line)]
-        for functions in inner:
-            own = [each for each in self.assignments if each.scope.functions == functions]
-            seen += [each for each in own if each.line <= line or functions != scope.functions]
-        return seen
+        return list(_visible(self.assignments, scope, line))
+
+    @functools.cached_property
+    def named(self) -> dict[str, list[Assignment]]:
+        """The assignments of each name."""
+        named: dict[str, list[Assignment]] = {}
+        for each in self.assignments:
+            named.setdefault(each.name, []).append(each)
+        return named
 
     def value_of(self, name: str, scope: Scope, line: int) -> Assignment | None:
         """Return the last assignment of a name that a line sees."""
-        return next((each for each in reversed(self.visible(scope, line)) if each.name == name), None)
+        return next(iter([*_visible(self.named.get(name, ()), scope, line)][::-1]), None)
 
     def argument_at_calls(self, name: str, scope: Scope) -> tuple[ast.expr, Scope, int] | None:
         """Return what the first call of the innermost function passes as a parameter, and where."""
@@ -158,6 +161,14 @@ class PythonProgram:
                 if name in passed:
                     return passed[name], caller, call.lineno
         return None
+
+
+def _visible(assignments: Iterable[Assignment], scope: Scope, line: int) -> Iterator[Assignment]:
+    """Yield the assignments that a line of a scope sees, the outermost scope first."""
+    for depth in range(len(scope.functions) + 1):
+        functions = scope.functions[:depth]
+        own = (each for each in assignments if each.scope.functions == functions)
+        yield from (each for each in own if each.line <= line or functions != scope.functions)
 
 
 def _walk(node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:

@@ -66,10 +66,9 @@ def _kernel(
     if depth > _DEEPEST:
         return ""
     if isinstance(node, ast.Name | ast.Attribute):
-        assigned = program.value_of(ast.unparse(node), scope, line)
+        assigned = program.value_of(name := ast.unparse(node), scope, line)
         if assigned is None:
-            everywhere = [each for each in program.assignments if each.name == ast.unparse(node)]
-            assigned = everywhere[-1] if everywhere else None
+            assigned = next(reversed(program.named.get(name, [])), None)
         if assigned is None or assigned.value is node:
             return ""
         return _kernel(program, reader, assigned.value, assigned.scope, assigned.line, depth + 1)

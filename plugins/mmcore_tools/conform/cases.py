@@ -34,6 +34,9 @@ MOST_PER_CONFIG = 96
 USUAL_WORK = 1 << 21
 """The m·n·k of the largest product if smaller ones are allowed: several blocks, a second of emulation."""
 
+USUAL_WHOLE_WORK = 1 << 24
+"""The same in whole tiles: few rows of a large tile take as long as all of its rows."""
+
 USUAL_TILE = 64
 """The rows and columns of a tile if the grid is the same for every size."""
 
@@ -91,7 +94,7 @@ def find_cases(kernel: Kernel, device: DeviceProperties, seed: int = 0) -> Cases
             cell = Cell(kernel.name, problem.m, problem.n, problem.k, config=other.to_json(), **gaps)
             case = Case(cell, other.id, why, thorough=number < usual)
             (violating if kernel.violations(problem, other) else runs).append(case)
-        small = [case for case in runs if case.work <= USUAL_WORK or not case.thorough]
+        small = [case for case in runs if not case.thorough or search.is_usual(case)]
         least = sorted((case for case in runs if case.thorough), key=lambda case: case.work)[:2]
         chosen = ([] if any(case.thorough for case in small) else least) + small
         chosen = chosen[:MOST_PER_CONFIG]
@@ -112,10 +115,15 @@ class _Search:
     config: Config
     device: DeviceProperties
 
+    def is_usual(self, case: Case) -> bool:
+        """Return whether a case is small enough, in itself and in whole tiles."""
+        sizes = (case.cell.m, case.cell.n, case.cell.k)
+        return case.work <= USUAL_WORK and work(sizes, *self._extents) <= USUAL_WHOLE_WORK
+
     def few_thorough(self, cases: Sequence[Case]) -> list[Case]:
         """Return the cases with only a few thorough ones, the telling ones and those with gaps between rows first."""
         usual = [case for case in cases if case.thorough]
-        rows, columns = map(self._tile, "mn")
+        rows, columns = self._extents
         looked, done = set[int](), 0
         for case in sorted(usual, key=lambda case: not (case.why in _TELLING or case.cell.lda)):
             more = work((case.cell.m, case.cell.n, case.cell.k), rows, columns)
@@ -142,7 +150,7 @@ class _Search:
 
     def random_products(self, rng: random.Random) -> _Products:
         """Yield allowed products of random sizes, half of them with gaps between rows if the kernel allows gaps."""
-        rows, columns = map(self._tile, "mn")
+        rows, columns = self._extents
         further = _varied(self._base, "k", ((1, step) for step in range(1, _STEPS_AWAY + 1)))
         step = next((each.k - self._base.k for each in self._allowed(further)), self._base.k)
         done = 0
@@ -188,7 +196,7 @@ class _Search:
         for number, problem in enumerate(itertools.islice(self._allowed(self._sized(_SQUARES)), 4)):
             yield "a small m = n = k" if number else "the smallest m = n = k allowed", problem
         yield "a whole block", self._base
-        rows, columns = map(self._tile, "mn")
+        rows, columns = self._extents
         for why, sizes in usual_sizes(self.config.block, rows, columns, USUAL_WORK):
             yield why, self.kernel.problem(*sizes)
         # Some mistakes need many tiles each way.
@@ -212,6 +220,11 @@ class _Search:
             long = [(0, _LONG + step) for step in range(_STEPS_AWAY)]
             yield from self._first(f"a long {axis}", (each for start in starts for each in _varied(start, axis, long)))
         yield from self._neighbours()
+
+    @cached_property
+    def _extents(self) -> tuple[int, int]:
+        """The rows and columns of a tile."""
+        return self._tile("m"), self._tile("n")
 
     def _tile(self, axis: str) -> int:
         """Return an allowed multiple of the rows (m) or columns (n) that a block computes, found from the grid."""

@@ -34,7 +34,7 @@ from mmcore_tools.conform.cases import find_cases
 from mmcore_tools.conform.outcome import FAILED, PASSED, SKIPPED
 
 _MOST_PROVED = 1 << 16  # m·n·k of a case whose proof takes less time than its other runs
-_CODE_WORK = 8.0  # estimated seconds of the cases that a config's code asks for
+_CODE_WORK = 6.0  # estimated seconds of the cases that a config's code asks for
 _KINDS = {
     "bounds": ("out-of-bounds-write", "out-of-bounds-read", "illegal-address"),
     "inputs": ("input-overwritten",),

@@ -43,7 +43,7 @@ def wrong_direction(host: HostCode) -> Iterator[Bug]:
 
 
 def wrong_size(host: HostCode) -> Iterator[Bug]:
-    """Find a count without ``sizeof``, with that of a pointer, or with that of a type that the array does not hold."""
+    """Find a count without ``sizeof``, with the size of a pointer, or with one smaller than an element's."""
     for call in host.calls:
         if call.name not in _COUNTS or len(call.arguments) <= _COUNTS[call.name][1]:
             continue

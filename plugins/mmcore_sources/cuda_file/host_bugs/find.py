@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mmcore.devices.violations import Violation
@@ -36,13 +36,15 @@ BUGS: Sequence[Callable[[HostCode], Iterator[Bug]]] = (
 )
 
 
-def host_bugs(file: str, text: str, inferred: Inferred, given: Mapping[str, Any]) -> tuple[Violation, ...]:
-    """Return the bugs of the host code in a file's text, by line.
+def host_bugs(
+    file: str, text: str, inferred: Inferred, given: Mapping[str, Any], others: Iterable[Bug] = ()
+) -> tuple[Violation, ...]:
+    """Return the bugs of the host code in a file's text, and others, by line.
 
     The kernel was inferred from it, with the values that the user had ``given``.
     """
     host = HostCode(text)
-    found = [bug for bugs in BUGS for bug in bugs(host)]
+    found = [*others, *(bug for bugs in BUGS for bug in bugs(host))]
     entry, arguments = inferred.attributes["entry"].partition("<")[0], inferred.attributes["arguments"]
     launch = next((each for each in host.launches if each.name in (entry, entry.rpartition("::")[2])), None)
     if not inferred.attributes["column_major"]:

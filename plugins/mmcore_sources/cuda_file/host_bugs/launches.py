@@ -54,7 +54,7 @@ def rounded_down_grid(host: HostCode) -> Iterator[Bug]:
 
 
 def _remainder(host: HostCode, node: Node, scope: Node) -> str:
-    """Return what is left out by a quotient that is rounded down; empty if nothing is."""
+    """Return a quotient that is rounded down and leaves a remainder, in words; empty for others."""
     above = node.parent
     while above is not None and above.type in ("parenthesized_expression", "argument_list", "cast_expression"):
         above = above.parent
@@ -114,7 +114,7 @@ def exchanged_sizes(host: HostCode) -> Iterator[Bug]:
         passed = {_plain(one.name): _plain(name_of(argument)) for one, argument in pairs}
         crossed = [each for each in pairs if _is_crossed(_plain(each[0].name), passed)]
         if len(crossed) != 2 or any(one.pointer for one, _ in crossed):
-            continue  # if A and B are exchanged, too, the product is that of the transposes
+            continue  # if A and B are exchanged, too, this is the product of the transposes
         values = {host.value(argument, launch.scope) for _, argument in crossed}
         if len(values) > 1 or None in values:
             words = [f"{text_of(argument)} as {one.name}" for one, argument in crossed]
