@@ -8,7 +8,7 @@ from typing import Any
 
 from mmcore.result import Result
 
-COUNTS = ("instructions", "global_sectors")
+COUNTS = ("instructions", "global_sectors", "bank_conflicts")
 """The figures of which fewer are better, and which are the same in every run of the same code."""
 
 

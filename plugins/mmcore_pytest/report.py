@@ -29,6 +29,7 @@ Measured: TypeAlias = tuple[Benchmark, Result]
 
 _PHASES = {"compile": "compiling", "verify": "verifying", "time": "timing", "hazards": "looking for hazards"}
 _NAMES_COLUMNS = 34  # at most, of a kernel's name and its config's id on one line
+_IN_FILES_ONLY = ("flop_per_byte",)  # it follows from the sectors, which a table of one product shows
 _LINE_COLUMNS = 30  # at most, of a config's line below the kernel's name
 _CSV_COLUMNS = """
     kernel device_description m n k dtype operation block config measure caches memory
@@ -102,7 +103,8 @@ def tables(results: Iterable[Measured]) -> list[RenderableType]:
 def _table(members: Sequence[Measured]) -> Table:
     """Return a table of at most 80 columns, a row for each result; long configs are printed below the kernel's name."""
     timed = bool(members[0][1].times)
-    figures = [] if timed else _figures(members)  # eighty columns hold either times or counts
+    # Eighty columns hold either times or counts.
+    figures = [] if timed else [name for name in _figures(members) if name not in _IN_FILES_ONLY]
     baseline = next((f"of\n{each.baseline.label}" for _, each in members if each.baseline), "")
     times = ["median,\nµs", "spread", "GFLOP/s", "of\npeak", "of\nbest", baseline] if timed else []
     long = max(len(benchmark.kernel.name + benchmark.config.id) for benchmark, _ in members) > _NAMES_COLUMNS

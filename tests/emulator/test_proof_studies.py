@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 
 import numpy as np
 import pytest
 
 from bench.studies.proof.bounds import Subject, observed, relative_error
+from bench.studies.proof.equivalence import NOT_EXECUTED, SAME_CODE, SAME_RESULT, argument
 from bench.studies.proof.inputs import KINDS, drawn, exponents
 from bench.studies.proof.mutants import drawn as drawn_mutants
-from bench.studies.proof.mutants import outcome
+from bench.studies.proof.mutants import loaded_plan, outcome, prover
 from bench.studies.study import RESULTS, ROOT
 from mmcore.kernel.problem import Problem, accumulator_named, dtype_named
 from mmcore.verify.elements import narrow, widen
@@ -78,6 +80,28 @@ def test_no_proved_mutant_is_refuted_by_verification() -> None:
     rows = [outcome(mutant) for mutant in drawn_mutants(16, 5, ["hpsee.tiled", "upc.kernel11"])]
     assert {row["outcome"] for row in rows} >= {"wrong", "not proved"}
     assert [row for row in rows if row["outcome"] == "proved" and not row["equal"]] == []
+
+
+@pytest.mark.parametrize(
+    ("factor", "arguments"), [(1, {SAME_CODE, SAME_RESULT}), (3, {""})], ids=["the same", "another"]
+)
+def test_an_instruction_may_be_replaced_by_one_with_the_same_result(factor: int, arguments: set[str]) -> None:
+    planned, compiled = loaded_plan("hpsee.tiled")
+    shift = re.search(r"shl\.b32 \t(%r\d+, %r\d+), (\d+);", compiled.ptx)
+    assert shift
+    line = compiled.ptx[: shift.start()].count("\n") + 1
+    new = f"mul.lo.s32 \t{shift[1]}, {factor << int(shift[2])};"
+    assert argument(compiled.ptx, line, shift[0], new, prover(planned, compiled)) in arguments
+
+
+def test_an_instruction_that_no_thread_executes_may_be_any() -> None:
+    planned, compiled = loaded_plan("hpsee.tiled")
+    exit_ = compiled.ptx.rindex("ret;")
+    ptx = f"{compiled.ptx[:exit_]}ret;\nbar.sync 0;\n{compiled.ptx[exit_:]}"
+    line = ptx[: ptx.rindex("bar.sync 0;")].count("\n") + 1
+    assert argument(ptx, line, "bar.sync 0;", "bar.sync 1;", prover(planned, compiled)) in (NOT_EXECUTED, SAME_CODE)
+    first = ptx[: ptx.index("bar.sync")].count("\n") + 1
+    assert argument(ptx, first, "bar.sync \t0;", "bar.sync \t1;", prover(planned, compiled)) == ""
 
 
 def test_each_proved_mutant_has_an_argument_or_a_hazard() -> None:

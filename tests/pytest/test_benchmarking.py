@@ -296,8 +296,14 @@ def test_results_of_another_device_are_not_compared(pytester: pytest.Pytester, u
     use(product="Other GPU")
     result = run(pytester, *options, "--benchmark-compare")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    reason = "emulation times say nothing about a kernel's speed, so *needs a GPU; *compares counts without one"
-    result.stderr.fnmatch_lines([f"ERROR: {reason}"])
+    result.stderr.fnmatch_lines([
+        "ERROR: the results to compare with are of another device: they were measured on Test GPU, and this run is on "
+        "Other GPU; --mm-allow-other-device compares them anyway"
+    ])  # fmt: skip
+    assert len(saved(pytester)) == 1
+    assert run(pytester, *options, "--benchmark-compare", "--mm-allow-other-device").ret == 0
+    emulated = run(pytester, *options, "--benchmark-compare", device="emulator")
+    emulated.stderr.fnmatch_lines(["ERROR: *measured on Other GPU, and this run is on emulator;*"])
 
 
 def test_the_emulator_prints_counts_in_80_columns(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -15,9 +16,12 @@ from mmcore.plugin_table import Origin
 from mmcore.registry import registry
 from mmcore_sources.cuda_file.files import file_kernel
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
+from mmcore_sources.cuda_file.package import package_files
+from mmcore_sources.python_file.arrays import ArrayReader
+from mmcore_sources.python_file.program import Scope, parse_program
 from tests.command_line import mmcore as command
 from tests.kernel_sources import kernel_source
-from tests.tables import cases, section_of
+from tests.tables import cases, section_of, table
 
 
 @pytest.fixture(autouse=True)
@@ -128,3 +132,36 @@ ODD = {
 def test_an_odd_program_is_refused_in_a_sentence(program: str) -> None:
     with pytest.raises(InvalidKernel):
         file_kernel({"file": written(program)}, {})
+
+
+def test_a_package_gets_the_string_of_a_program_as_its_source() -> None:
+    reference = {"file": written(section_of(__file__, "programs")["cupy_kernel_with_a_guard"]["text"])}
+    files = package_files(reference, "acme.mine", "mine.py", "mine.cu")
+    assert files["mine.cu"].startswith('extern "C" __global__')
+    assert "RawKernel" not in files["mine.cu"]
+    numba = "from numba import cuda\n@cuda.jit\ndef f(a, b, c):\n  i, j = cuda.grid(2)\n  c[i, j] = a[i, 0] * b[0, j]\n"
+    with pytest.raises(InvalidKernel, match="is not CUDA C"):
+        package_files({"file": written(numba)}, "acme.mine", "mine.py", "mine.cu")
+
+
+@table(
+    "dtype expression",
+    """
+    float64 np.random.rand(4, 4)
+    float32 np.random.rand(4, 4).astype("float32") * 2
+    float32 cp.asarray(np.ones((4, 4)), dtype=cp.float32)
+    float16 torch.randn(4, 4, dtype=torch.half).cuda()
+    float32 torch.zeros_like(torch.rand(4, 4))
+    float64 (np.zeros((4, 4)) @ np.eye(4)).copy()
+    float32 gpuarray.to_gpu(np.empty((4, 4), np.float32))
+    float64 np.full((4, 4), 1.5)
+    unknown np.full((4, 4), 1)
+    unknown np.zeros((4, 4), dtype=kind)
+    unknown load("a.npy")
+    """,
+)
+def test_the_types_of_arrays_are_read_as_far_as_literals_show_them(dtype: str, expression: str) -> None:
+    imports = "import numpy as np, cupy as cp, torch\nfrom pycuda import gpuarray\n"
+    program = parse_program(Path("my.py"), f"{imports}array = {expression}\n")
+    array = ArrayReader(program).read(ast.Name("array"), Scope(), 9)
+    assert (array.dtype or "unknown") == dtype

@@ -70,7 +70,7 @@ class Mutant:
 
 
 @functools.lru_cache(maxsize=1)
-def _loaded_plan(kernel: str) -> tuple[Plan, CompiledModule]:
+def loaded_plan(kernel: str) -> tuple[Plan, CompiledModule]:
     """Return the plan of a kernel, and what it compiles to."""
     device = Emulator()
     planned = plan_cell(Cell(kernel, *KERNELS[kernel], seed=1), device.properties)
@@ -81,7 +81,7 @@ def _loaded_plan(kernel: str) -> tuple[Plan, CompiledModule]:
 def _time_limit(kernel: str) -> float:
     """Return the seconds that the proof of a mutant of a kernel may take, by the time of the kernel's own proof."""
     begin = time.perf_counter()
-    _proof(*_loaded_plan(kernel), Emulator())
+    _proof(*loaded_plan(kernel), Emulator())
     return _TIMES * (time.perf_counter() - begin) + _SECONDS
 
 
@@ -89,7 +89,7 @@ def drawn(count: int, seed: int, kernels: Collection[str] = KERNELS) -> Iterator
     """Yield mutants, the same number of each kernel and of each kind, as far as there are any."""
     rng = random.Random(seed)
     for number, kernel in enumerate(kernels):
-        lines = _loaded_plan(kernel)[1].ptx.splitlines()
+        lines = loaded_plan(kernel)[1].ptx.splitlines()
         every = list(dict.fromkeys(_changes(kernel, lines, rng)))
         rng.shuffle(every)
         by_kind: dict[str, list[Mutant]] = {}
@@ -157,7 +157,7 @@ def outcome(mutant: Mutant) -> dict[str, Any]:
     The row of a proved one says whether verification finds no difference, which hazards ``mmcore check`` finds, and
     the argument for its equivalence that :mod:`bench.studies.proof.equivalence` finds.
     """
-    planned, compiled = _loaded_plan(mutant.kernel)
+    planned, compiled = loaded_plan(mutant.kernel)
     limit, device, row = _time_limit(mutant.kernel), Emulator(), asdict(mutant)
     changed = replace(compiled, ptx=changed_ptx(compiled.ptx, mutant.line, mutant.old, mutant.new))
     try:
@@ -171,7 +171,7 @@ def outcome(mutant: Mutant) -> dict[str, Any]:
                     for seed in range(_INPUTS)
                 )
                 row["hazards"] = _hazards(loaded)
-            row["argument"] = argument(compiled.ptx, mutant.line, mutant.old, mutant.new, _prover(planned, compiled))
+            row["argument"] = argument(compiled.ptx, mutant.line, mutant.old, mutant.new, prover(planned, compiled))
     except TimeLimit:
         row |= {"outcome": "not ended", "reasons": []}
     except (MmcoreError, EmulatorError) as error:
@@ -180,13 +180,13 @@ def outcome(mutant: Mutant) -> dict[str, Any]:
 
 
 def _hazards(loaded: LoadedKernel) -> list[str]:
-    """Return the hazards of a kernel at its size, of which a proof says nothing."""
+    """Return the hazards of a kernel at its size; a proof says nothing about them."""
     upload_inputs(loaded, mixed_inputs(loaded, loaded.plan.problem, 1))
     violations, _ = hazards_and_warnings(sanitized_run(loaded, quiet=True))
     return [text_of(each) for each in violations]
 
 
-def _prover(planned: Plan, compiled: CompiledModule) -> Callable[[str], bool]:
+def prover(planned: Plan, compiled: CompiledModule) -> Callable[[str], bool]:
     """Return a function that proves other PTX of a kernel."""
 
     def proves(ptx: str) -> bool:

@@ -77,7 +77,7 @@ def mmcore_checkers() -> Mapping[str, str]:  # type: ignore[empty-body]
 
 @hookimpl
 def mmcore_figures(kernel: LoadedKernel, device: Device) -> Mapping[str, float | None]:
-    """Return the counts of a run on the emulator: warps' instructions, global sectors, useful flop per byte of those.
+    """Return the counts of a run on the emulator: warps' instructions, global sectors, flop per byte, bank conflicts.
 
     Operations whose bits are not specified on a GPU are counted too, if there are any.
     """

@@ -144,13 +144,12 @@ def _shared_cost(access: Access, address: Rows, active: Active) -> dict[str, int
     if access.kind == "atomic":
         return {"shared_atomic_requests": requests(active)}
     instruction, counts = effect(access.at), {}
+    passes, conflicts = coalescing.shared_wavefronts(access, address, active)
     if instruction.kind == "matrix move":
         kind = instruction.step
-        passes, conflicts = coalescing.matrix_wavefronts(address, active)
     else:
         is_copy, threads = access.kind == "copy", int(active.sum())
         kind = "async_copy" if is_copy else f"shared_{access.kind}"
         counts = {"async_copies" if is_copy else f"{kind}s": threads, f"{kind}_bytes": threads * access.nbytes}
-        passes, conflicts = coalescing.wavefronts(address, active, access.nbytes)
     counts |= {f"{kind}_requests": requests(active), f"{kind}_wavefronts": passes}
     return {**counts, "shared_bank_conflicts": conflicts}

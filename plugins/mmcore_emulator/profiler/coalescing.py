@@ -95,6 +95,13 @@ def wavefronts(address: Rows, active: Active, nbytes: int) -> tuple[int, int]:
     return _passes(words)
 
 
+def shared_wavefronts(access: Access, address: Rows, active: Active) -> tuple[int, int]:
+    """Return the passes of an access to shared memory that is not atomic, and how many of them conflicts cost."""
+    if effect(access.at).kind == "matrix move":
+        return matrix_wavefronts(address, active)
+    return wavefronts(address, active, access.nbytes)
+
+
 def matrix_wavefronts(address: Rows, active: Active) -> tuple[int, int]:
     """Return the same for ``ldmatrix`` and ``stmatrix``: threads 8i to 8i + 7 address the 16-byte rows of matrix i.
 

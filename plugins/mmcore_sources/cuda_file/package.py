@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mmcore.errors import InvalidKernel
 from mmcore.files import read_text
 from mmcore.kernel.arguments import Scalar, Struct
 from mmcore.kernel.configs import BLOCK
@@ -58,10 +59,14 @@ def package_files(reference: Mapping[str, Any], kernel: str, module: str, source
     """Return a module that declares a file's kernel, its source, and the headers that it includes: texts by path.
 
     ``kernel`` is its name in the package; ``module`` and ``source`` are the names of the two files.
+    Raises InvalidKernel if it is not CUDA C++.
     """
     path = Path(reference["file"]).absolute()
-    text = read_text(path)
-    return {module: declaration(inferred_of(reference), kernel, source), source: text, **_headers(path, text)}
+    inferred = inferred_of(reference)
+    if "build" in inferred.attributes:
+        raise InvalidKernel(f"the kernel of {path.name} is not CUDA C++, which alone is copied into a package")
+    text = str(inferred.attributes.get("text", "")).lstrip() or read_text(path)
+    return {module: declaration(inferred, kernel, source), source: text, **_headers(path, text)}
 
 
 def _headers(path: Path, text: str) -> dict[str, str]:

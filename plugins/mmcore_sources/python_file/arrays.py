@@ -131,6 +131,9 @@ class ArrayReader:
         places = _SHAPED | _RANDOM | _INTEGERS
         if word not in places:
             return Array()
+        if word == "full":
+            value = call.args[1] if len(call.args) > 1 else None
+            usual = usual if isinstance(value, ast.Constant) and isinstance(value.value, float) else ""
         if in_torch or word not in _SHAPED or len(call.args) <= places[word]:
             dtype = given or usual
         else:
@@ -144,7 +147,7 @@ class ArrayReader:
             sides *= 2
         order = keywords.get("order")
         by_columns = isinstance(order, ast.Constant) and order.value == "F"
-        return Array(dtype, sides, by_columns) if not in_torch or given or "dtype" not in keywords else Array("", sides)
+        return Array(dtype if given or "dtype" not in keywords else "", sides, by_columns)
 
     def _dtype(self, node: ast.expr, creator: str) -> str:
         """Return numpy's name of an element type; empty if it is unknown."""

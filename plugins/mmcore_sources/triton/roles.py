@@ -1,4 +1,4 @@
-"""The roles of a Triton kernel's parameters: from what is passed, and from the names of tutorials."""
+"""The roles of a Triton kernel's parameters: from the launch's arguments, and from the names of tutorials."""
 
 from __future__ import annotations
 

@@ -118,12 +118,12 @@ class _Search:
     def is_usual(self, case: Case) -> bool:
         """Return whether a case is small enough, in itself and in whole tiles."""
         sizes = (case.cell.m, case.cell.n, case.cell.k)
-        return case.work <= USUAL_WORK and work(sizes, *self._extents) <= USUAL_WHOLE_WORK
+        return case.work <= USUAL_WORK and max(work(sizes, *tile) for tile in self._tiles) <= USUAL_WHOLE_WORK
 
     def few_thorough(self, cases: Sequence[Case]) -> list[Case]:
         """Return the cases with only a few thorough ones, the telling ones and those with gaps between rows first."""
         usual = [case for case in cases if case.thorough]
-        rows, columns = self._extents
+        rows, columns = self._tiles[0]
         looked, done = set[int](), 0
         for case in sorted(usual, key=lambda case: not (case.why in _TELLING or case.cell.lda)):
             more = work((case.cell.m, case.cell.n, case.cell.k), rows, columns)
@@ -150,7 +150,7 @@ class _Search:
 
     def random_products(self, rng: random.Random) -> _Products:
         """Yield allowed products of random sizes, half of them with gaps between rows if the kernel allows gaps."""
-        rows, columns = self._extents
+        rows, columns = self._tiles[0]
         further = _varied(self._base, "k", ((1, step) for step in range(1, _STEPS_AWAY + 1)))
         step = next((each.k - self._base.k for each in self._allowed(further)), self._base.k)
         done = 0
@@ -196,7 +196,7 @@ class _Search:
         for number, problem in enumerate(itertools.islice(self._allowed(self._sized(_SQUARES)), 4)):
             yield "a small m = n = k" if number else "the smallest m = n = k allowed", problem
         yield "a whole block", self._base
-        rows, columns = self._extents
+        rows, columns = self._tiles[0]
         for why, sizes in usual_sizes(self.config.block, rows, columns, USUAL_WORK):
             yield why, self.kernel.problem(*sizes)
         # Some mistakes need many tiles each way.
@@ -222,16 +222,19 @@ class _Search:
         yield from self._neighbours()
 
     @cached_property
-    def _extents(self) -> tuple[int, int]:
-        """The rows and columns of a tile."""
-        return self._tile("m"), self._tile("n")
+    def _tiles(self) -> list[tuple[int, int]]:
+        """The rows and columns of a tile of each launch."""
+        several = [0]
+        with contextlib.suppress(InvalidKernel):
+            several = [*range(len(self.kernel.launches(self._base, self.config, self.device)))]
+        return [(self._tile("m", number), self._tile("n", number)) for number in several]
 
-    def _tile(self, axis: str) -> int:
+    def _tile(self, axis: str, number: int) -> int:
         """Return an allowed multiple of the rows (m) or columns (n) that a block computes, found from the grid."""
         extent = USUAL_TILE
         problems = _varied(self._base, axis, ((0, size) for size in range(1, _LARGEST + 2)))
-        blocks = (self.kernel.launches(problem, self.config, self.device)[0].grid_dim.size for problem in problems)
-        with contextlib.suppress(InvalidKernel):
+        blocks = (self.kernel.launches(each, self.config, self.device)[number].grid_dim.size for each in problems)
+        with contextlib.suppress(InvalidKernel, IndexError):
             first = next(blocks)
             changed = (size for size, several in enumerate(blocks, 1) if several != first)
             # A grid that is rounded down has no block below the first whole tile.

@@ -42,4 +42,5 @@ def assert_figures(result: Result, profile: Profile) -> None:
     """Assert that the figures of a run are the counters of its profile."""
     assert result.figures["instructions"] == profile.counters.warp_instructions
     assert result.figures["global_sectors"] == profile.counters.global_sectors
+    assert result.figures["bank_conflicts"] == profile.counters.shared_bank_conflicts
     assert result.figures["flop_per_byte"] == profile.ratios()["arithmetic_intensity"]

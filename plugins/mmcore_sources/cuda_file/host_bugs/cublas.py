@@ -54,7 +54,7 @@ def _small(host: HostCode, call: Call, product: Product) -> str | None:
     m, n, k = product.sizes
     rows = [m if product.operations[0] == "N" else k, k if product.operations[1] == "N" else n, m]
     for pointer, leading, needed in zip(product.pointers, product.leading, rows, strict=True):
-        if _is_too_small(host, call, leading, needed, [m, n, k]):
+        if _is_wrong(host, call, leading, needed, [m, n, k]):
             known = host.value(leading, call.scope) is not None and host.value(needed, call.scope) is not None
             unless = "" if known else f", so that it is right only where {text_of(leading)} = {text_of(needed)}"
             columns = f"whose columns have {text_of(needed)} elements as cuBLAS stores it{unless}"
@@ -81,10 +81,10 @@ def _product(call: Call) -> Product | None:
     return Product((first, second), (values[3], values[4], values[5]), pointers, (leading[0], leading[1], leading[2]))
 
 
-def _is_too_small(host: HostCode, call: Call, leading: Node, needed: Node, sizes: list[Node]) -> bool:
-    """Return whether a leading dimension is smaller than needed, by value, or else is another size by its name."""
+def _is_wrong(host: HostCode, call: Call, leading: Node, needed: Node, sizes: list[Node]) -> bool:
+    """Return whether a leading dimension is smaller than needed, or is another size by its name, and not as large."""
     one, other = (host.value(each, call.scope) for each in (leading, needed))
-    if one is not None and other is not None:
+    if one is not None and other is not None and one <= other:
         return one < other
     words = {_word(host, each, call) for each in sizes} - {_word(host, needed, call)}
     return _word(host, leading, call) in words
