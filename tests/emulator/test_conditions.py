@@ -47,6 +47,7 @@ def seen(body: str) -> str:
 
 ROWS = {
     "a parameter": ("setp.gt.s32 %p1, %r1, 15;", "FTT"),
+    "a selection without a branch": ("setp.gt.s32 %p1, %r1, 15; selp.f32 %f1, 0f3F800000, 0f00000000, %p1;", "FTT"),
     "a parameter of 8 bytes": ("ld.param.u64 %d2, [k]; setp.gt.s64 %p1, %d2, 4294967296;", "FTF"),
     "an unsigned comparison": ("ld.param.u64 %d2, [k]; setp.gt.u64 %p1, %d2, 4294967296;", "FTT"),
     "a member of a struct": ("ld.param.u32 %r2, [s+4]; setp.ge.s32 %p1, %r2, 16;", "FTT"),

@@ -166,6 +166,10 @@ def test_a_refusal_ends_with_whole_commands(folder: Path) -> None:
     lines = result.stderr.splitlines()
     assert lines[-2:] == [f"  mmcore run two.cu --size 32 --device emulator --entry {name}" for name in ("mul", "mul2")]
     assert command(*lines[-1].split()[1:]).exit_code == 0
+    (folder / "two.cu").write_text(two + TILED.replace("mul(", "mul2("))
+    *_, first, second = emulated("run two.cu --size 32").stderr.splitlines()
+    assert (first.endswith("--entry mul"), second.endswith("--entry mul2 --config BM=16,BN=16")) == (True, True)
+    assert command(*second.split()[1:]).exit_code == 0
     (folder / "tiled.cu").write_text(TILED)
     pasted = emulated("run tiled.cu --size 64").stderr.splitlines()[-1]
     assert pasted.endswith(" --config BM=16,BN=16")

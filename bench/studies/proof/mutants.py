@@ -180,7 +180,7 @@ def outcome(mutant: Mutant) -> dict[str, Any]:
 
 
 def _hazards(loaded: LoadedKernel) -> list[str]:
-    """Return the hazards of a kernel at its size, of which a proof says nothing."""
+    """Return the hazards of a kernel at its size; a proof says nothing about them."""
     upload_inputs(loaded, mixed_inputs(loaded, loaded.plan.problem, 1))
     violations, _ = hazards_and_warnings(sanitized_run(loaded, quiet=True))
     return [text_of(each) for each in violations]

@@ -2,9 +2,9 @@
 
 The conversion of an exact element to fewer bits adds an indeterminate d, its rounding error, of order 1. The same
 conversion of the same number has the same error. The conversion of −d to fewer bits adds another one, of order 2. So
-the parts cancel as polynomials do, and what is left of
-the orders 1 and 2 is an error. An element of these has, beside its residues and magnitudes of order 0, those of the
-orders 1 and 2, and a bound of all that is of a higher order, in the same unit as the magnitudes. A magnitude of an
+the parts cancel as polynomials do, and the rest of the orders 1 and 2 is an error.
+
+An element has residues and magnitudes of the orders 0, 1 and 2, and a bound of all higher orders. A magnitude of an
 order has the factor by which the conversions made it smaller, a power of two.
 
 The difference of two exact elements whose parts of the lowest order are equal is exact (Sterbenz): each is the other

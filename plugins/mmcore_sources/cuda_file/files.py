@@ -6,13 +6,13 @@ import contextlib
 import functools
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mmcore.devices.violations import Violation
-from mmcore.errors import InvalidKernel
+from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.files import read_text
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
@@ -95,9 +95,27 @@ def _inferred(
         return infer(path, text, options, [(each.name, content) for each, content in headers])
     except RecursionError:
         raise InvalidKernel(f"{_shown(path)} cannot be read: its expressions are nested too deeply") from None
-    except InvalidKernel:
+    except InvalidKernel as error:
         refuse_errors(path, text, {**options, "options": search})
+        if isinstance(error, LacksOption):
+            error.options = tuple(_with_further(path, text, options, headers, error.options))
         raise
+
+
+def _with_further(
+    path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tuple[Path, str]], choices: Iterable[str]
+) -> Iterator[str]:
+    """Yield options that choose a function, each with the option that this function lacks; others unchanged."""
+    for option in choices:
+        name, entry, further = *option.partition(" ")[::2], ""
+        if name == "--entry":
+            try:
+                infer(path, text, {**given, "entry": entry}, [(each.name, content) for each, content in headers])
+            except LacksOption as error:
+                further = error.options[0]
+            except InvalidKernel:
+                continue  # this function cannot be run
+        yield f"{option} {further}".rstrip()
 
 
 def headers_of(path: Path, text: str, options: Sequence[str] = ()) -> dict[Path, str]:
