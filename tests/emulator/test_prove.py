@@ -109,6 +109,29 @@ def test_the_exit_status_is_the_outcome(tmp_path: Path) -> None:
     assert (document["outcome"], document["reasons"][0]["line"]) == (NOT_PROVED, 9)
 
 
+RACY = """extern "C" __global__ void product(const float* A, const float* B, float* C, int m, int n, int k) {
+    int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+    __shared__ float b[16][16];
+    float sum = 0;
+    for (int p0 = 0; p0 < k; p0 += 16) {
+        b[threadIdx.y][threadIdx.x] = p0 + threadIdx.y < k && column < n ? B[(p0 + threadIdx.y) * n + column] : 0;
+        __syncthreads();
+        for (int p = 0; p < 16 && p0 + p < k; ++p)
+            if (row < m) sum += A[row * k + p0 + p] * b[p][threadIdx.x];
+    }
+    if (row < m && column < n) C[row * n + column] = sum;
+}
+"""
+
+
+def test_right_sums_with_a_race_are_not_proved(tmp_path: Path) -> None:
+    path = tmp_path / "own.cu"
+    path.write_text(RACY)
+    document = json.loads(mmcore("prove", str(path), "--size", "20", "--json").stdout)
+    kinds = {(reason["kind"], reason["line"]) for reason in document["reasons"]}
+    assert (document["outcome"], kinds) == (NOT_PROVED, {("shared-race", 6)})
+
+
 @pytest.mark.parametrize(
     ("change", "size", "proof"),
     [
