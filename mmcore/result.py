@@ -110,8 +110,8 @@ class Result(ResultValues):
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON-ready values; times in ms, rates in GFLOP/s, null if there is none.
 
-        Each is an attribute of the same name, too. Of ``verification`` the JSON has the method, and of ``baseline`` the
-        kernel's name.
+        Each is an attribute of the same name, too. The JSON has the method of ``verification`` and the kernel's
+        name of ``baseline``.
         """
         values = {name: _json(getattr(self, name)) for name in (*_PLAIN, *_DERIVED)}
         values["verification"] = self.verification and self.verification.method

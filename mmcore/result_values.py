@@ -94,7 +94,7 @@ class ResultValues:
 
     @property
     def left_out(self) -> list[dict[str, Any]]:
-        """The same as ``excluded_host_code``."""
+        """The excluded host code, by the name that JSON gives it."""
         return self.excluded_host_code
 
     @property
@@ -233,7 +233,7 @@ class ResultValues:
 
     @property
     def clock(self) -> str:
-        """The method by which the first time was measured."""
+        """The method of the first time's measurement."""
         return "the host's clock around the emulation" if self._first_time is None else self._first_time.method
 
     @property

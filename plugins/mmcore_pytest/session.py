@@ -73,7 +73,7 @@ class Session:
         return {test: (each.benchmark, each.result) for test, each in used if each.recorded and each.result}
 
     def compare_counts(self) -> None:
-        """Compare the results' counts with those that ``--benchmark-compare`` selects."""
+        """Compare the results' counts with those of the run that ``--benchmark-compare`` selects."""
         source, benchmarks = saved_benchmarks(self.config)
         results = {test: result for test, (_, result) in self.results.items()}
         self.counts = compared_counts(results, benchmarks, source, self.config.getoption("mm_allow_growth"))

@@ -3,38 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from mmcore.cell import Cell
 from mmcore.deadline import USUAL_SECONDS
 from mmcore.errors import MmcoreError, TimeLimit
-from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
-from mmcore.kernel.geometry import Dim3
-from mmcore.kernel.problem import dtype_named
-from mmcore.planning.plan import plan
 from mmcore.registry import referenced_kernel
 from mmcore.result import Result
 from mmcore.verdict import Findings
 from mmcore_emulator.adapter.api import checked, examined, proved
-from mmcore_emulator.adapter.conversions import capability_properties
 from mmcore_emulator.adapter.examination_report import WORK, Examination, Tried
 from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_emulator.adapter.proof import WRONG
-from mmcore_emulator.isa.architectures import CAPABILITIES
+from mmcore_emulator.adapter.small_product import small_product
 
 DEVICE = "emulator"
 _MOST_INSTRUCTIONS = 3e8  # the work of a check, after which it is given up: half a minute
-_BASES = (32, 64, 128, 256, 512)
-# k has several tiles where that is allowed: a race around the loop over tiles needs two, a ring more than its stages.
-_DEPTHS = (4, 2, 1)
-_LEAST_K, _TURNS = 64, 4  # of a k that is deep enough: itself, and how often shared memory is filled
-_MOST_ELEMENTS = 1 << 16  # of a block's tile of C, which is kept in the registers of a multiprocessor
 _MOST_PROVED = 1 << 18  # m·n·k of a product that is proved in about a second
 _PROOF = 6  # a proof takes at most as long as so many plain runs
-_WORK, _MOST_WORK = 1 << 22, 1 << 24  # m·n·k of a product that is checked: usually at most, and at most
 
 
 def findings(result: Result, kernel: Kernel, extent: str) -> Findings:
@@ -74,7 +62,7 @@ def _proof(result: Result, kernel: Kernel, nameless: Kernel | None, tried: Seque
     right = result.verified and all(each.is_right for each in tried)
     cells = [each.cell for each in tried if right or each.mismatch]
     if not tried:
-        cells = [cell for cell in (_emulated(result), _small_cell(result, kernel)) if cell]
+        cells = [cell for cell in (_emulated(result), _small_product(result, kernel)) if cell]
     run = result.flops // 2 + sum(each.cell.m * each.cell.n * each.cell.k for each in tried)
     most = run // _PROOF if right and not result.supports_timing else _MOST_PROVED
     small = [cell for cell in cells if cell.m * cell.n * cell.k <= most]
@@ -123,7 +111,7 @@ def _combined(hazards: Findings, examination: Examination, result: Result, *, si
 
 def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, *, remember: bool) -> Findings:
     """Return the hazards of the same launch for a small product; ``remember`` code without any."""
-    cell = _small_cell(result, kernel)
+    cell = _small_product(result, kernel)
     if cell is None:
         return Findings("not looked for: the constraints allow no small product")
     size = f"{cell.m}×{cell.n}×{cell.k}"
@@ -148,71 +136,5 @@ def _emulated(result: Result) -> Cell:
     return replace(result.cell, device=DEVICE, timings=(), timeout=limit, baseline="", against="")
 
 
-def _small_cell(result: Result, kernel: Kernel) -> Cell | None:
-    """Return the same launch for a small product; None if the constraints allow none.
-
-    It has several blocks along the axes along which the launch has several, if a small product can have them.
-    """
-    cell = _emulated(result)
-    config = kernel.config(**result.config)
-    first = None
-    for smaller in _smaller(cell, kernel, _deep(result)):
-        blocks = _blocks(smaller, kernel, config)
-        if blocks is None:
-            continue
-        if not smaller.config and config != smaller.config_of(kernel):
-            smaller = replace(smaller, config=config.to_json())
-        if all(min(few, 2) >= min(many, 2) for few, many in zip(blocks, result.launched[0].grid, strict=True)):
-            return smaller
-        first = first or smaller
-    return first
-
-
-def _blocks(cell: Cell, kernel: Kernel, config: Config) -> Dim3 | None:
-    """Return the blocks of a cell's first launch on the emulator; None if the launch is not allowed."""
-    with contextlib.suppress(MmcoreError):
-        device = capability_properties(CAPABILITIES[DEVICE])
-        return plan(kernel, cell.problem(kernel), config, device, force=cell.force).launches[0].grid_dim
-    return None
-
-
-def _deep(result: Result) -> float:
-    """Return a k that makes a block fill its whole shared memory with A and B several times, as an estimate."""
-    product = result.cell.m * result.cell.n
-    edges = [2 * math.sqrt(min(product / launch.grid.size, _MOST_ELEMENTS)) for launch in result.launched]
-    row_bytes = [dtype_named(result.dtype).itemsize * edge for edge in edges]  # of the block's parts of A and B
-    held = (launch.shared_bytes / row for launch, row in zip(result.launched, row_bytes, strict=True))
-    return max(_LEAST_K, _TURNS * max(held))
-
-
-def _smaller(cell: Cell, kernel: Kernel, deep: float) -> Iterator[Cell]:
-    """Yield the cell itself if its product is small, then smaller products, the smallest of each kind first.
-
-    Sizes keep their order and their remainders, or are divided by a power of two; gaps between rows stay as long. k is
-    the least one that is at least ``deep``, if the constraints allow one, and else as deep as they allow.
-    """
-    sizes = (cell.m, cell.n, cell.k)
-    if max(sizes) <= _BASES[1]:
-        yield cell
-    ranks = [sum(size > other for other in set(sizes)) for size in sizes]
-    candidates: list[tuple[float, list[int]]] = []  # the elements of C, or infinity for the last ones; the sizes
-    for base in _BASES:
-        m, n, k = (base * (1 + rank) for rank in ranks)
-        depths = [depth * k for depth in _DEPTHS]
-        halves = (depths[0] >> shift for shift in range(depths[0].bit_length()))
-        enough = sorted(depth for depth in halves if depth >= deep)
-        for depth in dict.fromkeys([*enough, *depths]):
-            small = [tiles + size % base for tiles, size in zip((m, n, depth), sizes, strict=True)]
-            candidates.append((small[0] * small[1], small))
-    divisor = math.gcd(*sizes) & -math.gcd(*sizes)  # the largest power of two
-    while divisor:
-        small = [size // divisor for size in sizes]
-        candidates.append((small[0] * small[1] if small[2] >= deep else math.inf, small))
-        divisor //= 2
-    problem = cell.problem(kernel)
-    gaps = [problem.leading(matrix) - problem.packed.leading(matrix) for matrix in "ABC"]
-    for _, (m, n, k) in sorted(candidates, key=lambda candidate: (math.prod(candidate[1]) > _WORK, candidate[0])):
-        if m * n * k <= _MOST_WORK:
-            packed = replace(problem, m=m, n=n, k=k, lda=0, ldb=0, ldc=0)
-            lda, ldb, ldc = (packed.leading(label) + gap if gap else 0 for label, gap in zip("ABC", gaps, strict=True))
-            yield replace(cell, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc)
+def _small_product(result: Result, kernel: Kernel) -> Cell | None:
+    return small_product(_emulated(result), kernel, result.config, result.launched)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 from rich.console import RenderableType
 from rich.text import Text
 
+from mmcore.cell import Cell
 from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.options import device_option, launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, json_option, loaded_registry, quiet_option, render, write_json
@@ -13,8 +16,9 @@ from mmcore.cli.source_quote import quoted
 from mmcore.devices.violations import Violation
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
-from mmcore_emulator.adapter.api import proved
+from mmcore_emulator.adapter.api import checked, proved
 from mmcore_emulator.adapter.proof import NOT_PROVED, PROVED, WRONG, Proof
+from mmcore_emulator.adapter.small_product import small_product
 
 USUAL_SIZE = 64
 """Several tiles along each axis for most kernels; a proof holds for its size alone."""
@@ -36,13 +40,24 @@ def prove(kernel: KernelReference, device: str, quiet: bool, as_json: bool, **op
     Exit status: 0 = proved, 1 = wrong, 2 = not proved, or could not run.
     """
     declaration = loaded_registry().kernel(kernel)
-    proof = proved(requested_cell(declaration, device, options, USUAL_SIZE))
+    requested = requested_cell(declaration, device, options, USUAL_SIZE)
+    proof = _without_hazards(proved(requested), requested, declaration)
     if as_json:
         write_json(proof.to_json())
     else:
         heading = [] if quiet else facts(proof, declaration, auto=device == "auto")
         render(*heading, *answer(proof, declaration))
     return _EXIT[proof.outcome]
+
+
+def _without_hazards(proof: Proof, cell: Cell, kernel: Kernel) -> Proof:
+    """Return a proof, of no kernel that has a hazard in a small product."""
+    launched = proof.launched
+    small = small_product(cell.on("emulator"), kernel, launched.config, launched.launches)
+    if proof.outcome != PROVED or small is None:
+        return proof
+    hazards = checked(small, remember=True, quiet=True).violations
+    return replace(proof, outcome=NOT_PROVED, reasons=hazards) if hazards else proof
 
 
 def facts(proof: Proof, kernel: Kernel, *, auto: bool) -> list[RenderableType]:

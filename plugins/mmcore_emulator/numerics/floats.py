@@ -77,7 +77,7 @@ def fma64(a: Values, b: Values, c: Values) -> Values:
 
 
 def _fma_parts(a: Values, b: Values, c: Values) -> tuple[Values, Values, Values]:
-    """Return a·b, and a·b + c as the sum of two numbers, the second of which is rounded to odd."""
+    """Return a·b, and a·b + c as the sum of two numbers; the second is rounded to odd."""
     high, low = _two_product(a, b)
     carry, rest = two_sum(c, low)
     total, error = two_sum(high, carry)

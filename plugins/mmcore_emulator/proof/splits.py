@@ -5,7 +5,7 @@ conversion of the same number has the same error. The conversion of −d to fewe
 the parts cancel as polynomials do, and the rest of the orders 1 and 2 is an error.
 
 An element has residues and magnitudes of the orders 0, 1 and 2, and a bound of all higher orders. A magnitude of an
-order has the factor by which the conversions made it smaller, a power of two.
+order has the conversions' factor, a power of two.
 
 The difference of two exact elements whose parts of the lowest order are equal is exact (Sterbenz): each is the other
 one but for a few roundings.

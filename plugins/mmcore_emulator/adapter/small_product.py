@@ -1,0 +1,98 @@
+"""Small products of the same kind as a kernel's launch, which cost little on the emulator."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mmcore.cell import Cell
+from mmcore.errors import MmcoreError
+from mmcore.kernel.configs import Config
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.problem import dtype_named
+from mmcore.planning.plan import plan
+from mmcore.result import LaunchRecord
+from mmcore_emulator.adapter.conversions import capability_properties
+from mmcore_emulator.isa.architectures import CAPABILITIES
+
+_BASES = (32, 64, 128, 256, 512)
+# k has several tiles where that is allowed: a race around the loop over tiles needs two, a ring more than its stages.
+_DEPTHS = (4, 2, 1)
+_LEAST_K, _TURNS = 64, 4  # of a k that is deep enough: itself, and how often shared memory is filled
+_MOST_ELEMENTS = 1 << 16  # of a block's tile of C, which is kept in the registers of a multiprocessor
+_WORK, _MOST_WORK = 1 << 22, 1 << 24  # m·n·k of a product that is checked: usually at most, and at most
+
+
+def small_product(
+    cell: Cell, kernel: Kernel, parameters: Mapping[str, Any], launched: Sequence[LaunchRecord]
+) -> Cell | None:
+    """Return a cell on the emulator with a small product; None if the constraints allow none.
+
+    It has several blocks along the axes along which the launches of the cell, with the config's ``parameters``, have
+    several, if a small product can have them.
+    """
+    config = kernel.config(**parameters)
+    first = None
+    for smaller in _smaller(cell, kernel, _deep(cell, kernel, launched)):
+        blocks = _blocks(smaller, kernel, config)
+        if blocks is None:
+            continue
+        if not smaller.config and config != smaller.config_of(kernel):
+            smaller = replace(smaller, config=config.to_json())
+        if all(min(few, 2) >= min(many, 2) for few, many in zip(blocks, launched[0].grid, strict=True)):
+            return smaller
+        first = first or smaller
+    return first
+
+
+def _blocks(cell: Cell, kernel: Kernel, config: Config) -> Dim3 | None:
+    """Return the blocks of a cell's first launch on the emulator; None if the launch is not allowed."""
+    with contextlib.suppress(MmcoreError):
+        device = capability_properties(CAPABILITIES["emulator"])
+        return plan(kernel, cell.problem(kernel), config, device, force=cell.force).launches[0].grid_dim
+    return None
+
+
+def _deep(cell: Cell, kernel: Kernel, launched: Sequence[LaunchRecord]) -> float:
+    """Return a k that makes a block fill its whole shared memory with A and B several times, as an estimate."""
+    edges = [2 * math.sqrt(min(cell.m * cell.n / launch.grid.size, _MOST_ELEMENTS)) for launch in launched]
+    row_bytes = [dtype_named(kernel.dtype).itemsize * edge for edge in edges]  # of the block's parts of A and B
+    held = (launch.shared_bytes / row for launch, row in zip(launched, row_bytes, strict=True))
+    return max(_LEAST_K, _TURNS * max(held))
+
+
+def _smaller(cell: Cell, kernel: Kernel, deep: float) -> Iterator[Cell]:
+    """Yield the cell itself if its product is small, then smaller products, the smallest of each kind first.
+
+    Sizes keep their order and their remainders, or are divided by a power of two; gaps between rows stay as long. k is
+    the least one that is at least ``deep``, if the constraints allow one, and else as deep as they allow.
+    """
+    sizes = (cell.m, cell.n, cell.k)
+    if max(sizes) <= _BASES[1]:
+        yield cell
+    ranks = [sum(size > other for other in set(sizes)) for size in sizes]
+    candidates: list[tuple[float, list[int]]] = []  # the elements of C, or infinity for the last ones; the sizes
+    for base in _BASES:
+        m, n, k = (base * (1 + rank) for rank in ranks)
+        depths = [depth * k for depth in _DEPTHS]
+        halves = (depths[0] >> shift for shift in range(depths[0].bit_length()))
+        enough = sorted(depth for depth in halves if depth >= deep)
+        for depth in dict.fromkeys([*enough, *depths]):
+            small = [tiles + size % base for tiles, size in zip((m, n, depth), sizes, strict=True)]
+            candidates.append((small[0] * small[1], small))
+    divisor = math.gcd(*sizes) & -math.gcd(*sizes)  # the largest power of two
+    while divisor:
+        small = [size // divisor for size in sizes]
+        candidates.append((small[0] * small[1] if small[2] >= deep else math.inf, small))
+        divisor //= 2
+    problem = cell.problem(kernel)
+    gaps = [problem.leading(matrix) - problem.packed.leading(matrix) for matrix in "ABC"]
+    for _, (m, n, k) in sorted(candidates, key=lambda candidate: (math.prod(candidate[1]) > _WORK, candidate[0])):
+        if m * n * k <= _MOST_WORK:
+            packed = replace(problem, m=m, n=n, k=k, lda=0, ldb=0, ldc=0)
+            lda, ldb, ldc = (packed.leading(label) + gap if gap else 0 for label, gap in zip("ABC", gaps, strict=True))
+            yield replace(cell, m=m, n=n, k=k, lda=lda, ldb=ldb, ldc=ldc)
