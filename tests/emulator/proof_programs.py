@@ -63,7 +63,7 @@ def proved(body: str, kind: str, result: str, count: int, *, block: int = 1, mod
     geometry = Dim3(1), Dim3(block), 0
     launch = KernelLaunch(translation, *geometry, content, memory, Deadline(), (), Progress(1), 132)
     execute(launch)
-    assert not launch.violations
+    assert not launch.violations, launch.violations
     size = SIZES.get(result) or dtype_of(result).itemsize
     places = OUTPUT + np.arange(count) * size
     values = array.content[OUTPUT : OUTPUT + count * size].view(f"u{size}")
