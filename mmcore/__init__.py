@@ -51,6 +51,14 @@ __all__ = [
     "best_kernel", "ceil_div", "hookimpl", "hookspec", "kernels", "matmul", "run",
 ]  # fmt: skip
 
+
+def load_ipython_extension(ipython: Any) -> None:
+    """Add ``%mmcore`` and ``%%mmcore`` to IPython: ``%load_ext mmcore``."""
+    from mmcore.cli.notebook import add_magics
+
+    add_magics(ipython)
+
+
 # Importing mmcore imports none of them, so that the command is there at once; the modules that import numpy come last.
 _MODULES = (
     *("errors", "hookspecs", "kernel.arguments", "kernel.configs", "kernel.constraints", "kernel.declaration"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, is_dataclass
-from html import escape
 from typing import Any
 
 from mmcore.baseline_comparison import BaselineComparison
@@ -105,7 +104,9 @@ class Result(ResultValues):
         return f"<Result: {self}>"
 
     def _repr_html_(self) -> str:
-        return "<br>".join([f"<b>{escape(str(self))}</b>", *map(escape, self.failures())])
+        from mmcore.result_view import result_view  # it imports what commands do
+
+        return result_view(self)._repr_html_()
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON-ready values; times in ms, rates in GFLOP/s, null if there is none.

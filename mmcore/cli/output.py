@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from mmcore.view import View
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 # Eager, because a file that is quietly read prints no inferred values.
 quiet_option = click.option(
@@ -67,8 +69,15 @@ def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def render(*parts: RenderableType) -> None:
-    """Write rich's rendering of some parts to stdout."""
+class Views(list["View"]):
+    """The views of what a command writes, for a caller that passes it as the context's object."""
+
+
+def render(*parts: RenderableType, view: View | None = None) -> None:
+    """Write rich's rendering of some parts to stdout; a notebook shows a ``view`` of the same instead."""
+    context = click.get_current_context(silent=True)
+    if view and context and (views := context.find_object(Views)) is not None:
+        views.append(view)
     click.echo(rendered(*parts, terminal=on_terminal()))  # a terminal is to obey rich's colours
 
 
@@ -93,7 +102,10 @@ def console(file: IO[str] | None = None, **options: Any) -> Console:
             for segment in super().render(*arguments, **options):
                 yield segment if segment.control else segment._replace(text=visible(segment.text))
 
-    return Careful(file=file, stderr=file is None, markup=False, emoji=False, highlight=False, **options)
+    # In a notebook, rich would send each line to the page instead of the file.
+    return Careful(
+        file=file, stderr=file is None, markup=False, emoji=False, highlight=False, force_jupyter=False, **options
+    )
 
 
 def fields(rows: Iterable[tuple[str, str]]) -> Table:

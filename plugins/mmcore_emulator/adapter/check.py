@@ -23,6 +23,7 @@ from mmcore_emulator.adapter.checked_code import CheckedCode
 from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import EmulatedBuffer, EmulatedModule, check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
+from mmcore_emulator.adapter.views import check_view
 from mmcore_emulator.numerics.types import Flags
 from mmcore_emulator.sanitizer.array_access import least_access_bytes
 from mmcore_emulator.sanitizer.hazards import Checking
@@ -49,6 +50,9 @@ class Check:
         """Return the check of :meth:`to_json`."""
         sorts = (tuple(map(Violation.from_json, values[name])) for name in ("violations", "warnings"))
         return cls(Launched.from_json(values), *sorts)
+
+    def _repr_html_(self) -> str:
+        return check_view(self)._repr_html_()
 
 
 def check_json(

@@ -25,6 +25,7 @@ from mmcore.verdict import judged, places
 from mmcore_emulator.adapter.api import checked, examined
 from mmcore_emulator.adapter.check import Check
 from mmcore_emulator.adapter.examination_report import Examination
+from mmcore_emulator.adapter.views import NOTHING, check_view
 
 USUAL_SIZE = 128
 """Large enough for several blocks along each axis; what goes wrong at 640 goes wrong here."""
@@ -67,7 +68,8 @@ def check(kernel: KernelReference, device: str, quiet: bool, as_json: bool, tool
         write_json(result.to_json() | further)
     else:
         heading = [] if quiet else facts(result, declaration, examination, auto=device == "auto")
-        render(*heading, *answer(result, declaration, examination))
+        view = check_view(result, _tried(examination), _nothing(examination))
+        render(*heading, *answer(result, declaration, examination), view=view)
     return 1 if result.violations else 0
 
 
@@ -90,9 +92,17 @@ def _checker(registry: Registry, tool: str) -> Callable[[Cell], Check]:
 
 def facts(check: Check, kernel: Kernel, examination: Examination, *, auto: bool) -> list[RenderableType]:
     """Return the launches, and the further products that were run; ``auto`` says that mmcore chose the device."""
-    missing = places(examination.not_executed)
-    rows = [*check.launched.facts(auto), ("sizes", examination.text), ("not executed", missing)]
-    return [f"{kernel.name}: {kernel.title}\n", fields(rows), ""]
+    return [f"{kernel.name}: {kernel.title}\n", fields([*check.launched.facts(auto), *_tried(examination)]), ""]
+
+
+def _tried(examination: Examination) -> list[tuple[str, str]]:
+    """Return the further sizes, and the lines that none of them executed."""
+    return [("sizes", examination.text), ("not executed", places(examination.not_executed))]
+
+
+def _nothing(examination: Examination) -> str:
+    """Return the answer where no fault was found."""
+    return "nothing found" if examination.tried else NOTHING
 
 
 def answer(check: Check, kernel: Kernel, examination: Examination = _NONE) -> list[RenderableType]:
@@ -101,7 +111,7 @@ def answer(check: Check, kernel: Kernel, examination: Examination = _NONE) -> li
     for warning in check.warnings:
         heading, *more = _lines(warning, kernel)
         lines += [f"warning: {heading}", *more]
-    lines = lines or ["nothing found" if examination.tried else "no hazard found; mmcore run verifies the product"]
+    lines = lines or [_nothing(examination)]
     result = Text("CHECK FAIL", "bold red") if check.violations else Text("CHECK PASS", "bold green")
     return [*lines, result]
 

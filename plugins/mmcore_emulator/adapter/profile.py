@@ -125,6 +125,11 @@ class Profile:
         """Return counters by name; None for one that the device does not count."""
         return {name: None if name in self.uncounted else getattr(counters, name) for name in NAMES}
 
+    def _repr_html_(self) -> str:
+        from mmcore_emulator.adapter.profile_command import profile_view  # the titles of counters are there
+
+        return profile_view(self)._repr_html_()
+
     def to_json(self) -> Json:
         """Return JSON-ready values; null for what the device does not count."""
         launched = self.launched.to_json()

@@ -15,9 +15,11 @@ from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, reques
 from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
+from mmcore.view import View
 from mmcore_emulator.adapter.api import profiled
 from mmcore_emulator.adapter.launch_facts import source_line
 from mmcore_emulator.adapter.profile import Profile
+from mmcore_emulator.adapter.views import launched_view
 from mmcore_emulator.profiler.counters import NAMES, Counters, Line
 
 _TITLES = {
@@ -103,7 +105,7 @@ def profile(
             parts += ["", _line_table(result, declaration, coalescing)]
         if source:
             parts += ["", _source_table(result, declaration)]
-        render(*parts)
+        render(*parts, view=profile_view(result, coalescing))
     return 1 if result.violations else 0
 
 
@@ -121,6 +123,14 @@ def report(profile: Profile, coalescing: str, *, auto: bool) -> list[RenderableT
         fields([*_ratios(profile, coalescing), *_rates(profile)]),
         *(["", *map(str, profile.violations)] if profile.violations else []),
     ]
+
+
+def profile_view(profile: Profile, coalescing: str = "sectors") -> View:
+    """Return the view of a profile, with the counts of each line of source below it."""
+    ratios = [*_ratios(profile, coalescing), *_rates(profile)]
+    work = [f"{line.source}:{line.number}: {_work(counts, coalescing)}" for line, counts in profile.lines.items()]
+    right = False if profile.violations else None
+    return launched_view(profile.launched, "PROFILE", right, [*map(str, profile.violations), *work], ratios)
 
 
 def table_of_counts(*headings: str, first: Sequence[str] = ()) -> Table:
@@ -185,14 +195,19 @@ def _line_table(profile: Profile, kernel: Kernel, coalescing: str) -> Table:
     for line, counters in profile.lines.items():
         text = source_line(kernel, *line)
         table.add_row(str(line.number), f"({line.source or 'no source'})" if text is None else text)
-        counts = {
-            title: sum(getattr(counters, name) for name in names)
-            for title, names in _LINE_COUNTS.items()
-            if title not in _HIDDEN[coalescing]
-        }
-        counts |= _products(counters)
-        table.add_row("", Text(", ".join(f"{count:,} {name}" for name, count in counts.items() if count), style="dim"))
+        table.add_row("", Text(_work(counters, coalescing), style="dim"))
     return table
+
+
+def _work(counters: Counters, coalescing: str) -> str:
+    """Return the counts of a line, each with its name."""
+    counts = {
+        title: sum(getattr(counters, name) for name in names)
+        for title, names in _LINE_COUNTS.items()
+        if title not in _HIDDEN[coalescing]
+    }
+    counts |= _products(counters)
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
 
 
 def _source_table(profile: Profile, kernel: Kernel) -> Table:

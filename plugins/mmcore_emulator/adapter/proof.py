@@ -23,6 +23,7 @@ from mmcore.verify.tolerance import tolerance
 from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import EmulatedBuffer, check_emulates, emulated_runs
 from mmcore_emulator.adapter.launch_facts import Launched
+from mmcore_emulator.adapter.views import proof_view
 from mmcore_emulator.adapter.wrong_sum import WrongSum
 from mmcore_emulator.machine.observer import Observer
 from mmcore_emulator.numerics.types import Integers, Values
@@ -96,6 +97,9 @@ class Proof:
         row, column = values["first"]
         reasons = tuple(map(Violation.from_json, values["reasons"]))
         return cls(Launched.from_json(values), reasons=reasons, first=(row, column), **plain)
+
+    def _repr_html_(self) -> str:
+        return proof_view(self)._repr_html_()
 
 
 def proof_json(device: Device, phases: Phases, cell: Mapping[str, Any], kernel: Kernel | None = None) -> dict[str, Any]:

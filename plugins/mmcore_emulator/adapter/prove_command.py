@@ -19,6 +19,7 @@ from mmcore.kernel_reference import KernelReference
 from mmcore_emulator.adapter.api import checked, proved
 from mmcore_emulator.adapter.proof import NOT_PROVED, PROVED, WRONG, Proof
 from mmcore_emulator.adapter.small_product import small_product
+from mmcore_emulator.adapter.views import proof_view
 
 USUAL_SIZE = 64
 """Several tiles along each axis for most kernels; a proof holds for its size alone."""
@@ -46,7 +47,7 @@ def prove(kernel: KernelReference, device: str, quiet: bool, as_json: bool, **op
         write_json(proof.to_json())
     else:
         heading = [] if quiet else facts(proof, declaration, auto=device == "auto")
-        render(*heading, *answer(proof, declaration))
+        render(*heading, *answer(proof, declaration), view=proof_view(proof))
     return _EXIT[proof.outcome]
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mmcore.cli.notebook import is_python
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_sources.cuda_file.files import headers_of
@@ -43,8 +44,14 @@ def _cells(path: Path, text: str) -> Iterator[Cell]:
         raise InvalidKernel(f"{path.name} is not a notebook") from None
     first = 1
     for number, code in enumerate(codes, 1):
-        yield Cell(number, first, code, _OF_CUDA.match(code.lstrip()) is not None)
+        yield Cell(number, first, code, _is_cuda(code.lstrip()))
         first += code.count("\n") + 1
+
+
+def _is_cuda(code: str) -> bool:
+    """Return whether a cell is CUDA C++; mmcore's own magic takes both languages."""
+    own = code.startswith("%%mmcore") and not is_python(code.partition("\n")[2])
+    return own or _OF_CUDA.match(code) is not None
 
 
 def _python(cell: Cell) -> str:

@@ -1,0 +1,143 @@
+"""The magics ``%mmcore`` and ``%%mmcore`` of a notebook: a command, and one whose kernel is the cell's text."""
+
+from __future__ import annotations
+
+import ast
+import atexit
+import contextlib
+import io
+import re
+import shlex
+import shutil
+import tempfile
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from mmcore.cli.commandline import main
+from mmcore.cli.output import Views
+from mmcore.view import View, escaped
+
+_PYTHON = re.compile(r"^(?:import \w|from \w[\w.]* import|def \w+\()", re.MULTILINE)
+_INTERRUPTED = 130
+
+
+class DisplayHook(Protocol):
+    """The part of IPython that shows a cell's value."""
+
+    @property
+    def prompt_count(self) -> int:
+        """The number of the cell that runs: n of ``In [n]``."""
+
+
+class Notebook(Protocol):
+    """The part of an IPython shell that the magics use."""
+
+    displayhook: DisplayHook
+
+    def register_magic_function(self, function: Any, magic_kind: str, magic_name: str) -> None:
+        """Add a magic."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A command's answer: its text as a terminal shows it, and its view if it has one.
+
+    Attributes:
+        status: the exit status.
+        text: the output.
+        view: the verdict, or an error; None for a command without a verdict.
+    """
+
+    status: int
+    text: str
+    view: View | None = None
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        text = f'<pre style="white-space:pre">{escaped(self.text)}</pre>'
+        if self.view is None:
+            return text
+        details = f'<details><summary style="opacity:.6">as text</summary>{text}</details>'
+        return f"{self.view._repr_html_()}{details}"
+
+
+def add_magics(notebook: Notebook) -> None:
+    """Add the magics to a notebook; the cells of this session become files of one folder."""
+    folder = Path(tempfile.mkdtemp(prefix="mmcore-notebook-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+
+    def mmcore(line: str, cell: str | None = None) -> Answer:
+        """Run a command of mmcore; a cell's text is the file that it takes: ``%%mmcore run --size 65``."""
+        file = None if cell is None else _written(folder, notebook.displayhook.prompt_count, cell)
+        try:
+            words = shlex.split(line)
+        except ValueError as error:
+            return Answer(2, text := f"Error: {error} in {line}", _refusal(text, ""))
+        return answer(words, file)
+
+    notebook.register_magic_function(mmcore, "line_cell", "mmcore")
+
+
+def answer(words: Sequence[str], file: Path | None = None) -> Answer:
+    """Return the answer of a command, which takes a file, if there is one, as its first argument.
+
+    Raises KeyboardInterrupt if the command was interrupted.
+    """
+    if file is not None:
+        words = [*words[:1], str(file), *words[1:]]
+    output, errors, views = io.StringIO(), io.StringIO(), Views()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        status = _status(words, views)
+    if status == _INTERRUPTED:
+        raise KeyboardInterrupt
+    folder = "" if file is None else f"{file.parent}/"
+    said, text = (stream.getvalue().replace(folder, "") for stream in (errors, output))
+    view = views[-1] if views else _refusal(said, "" if file is None else file.name)
+    if view and file is not None:
+        view = replace(view, file=file.name, text=file.read_text(encoding="utf-8"))
+    return Answer(status, "\n".join(filter(None, (said.strip(), text.strip()))), view)
+
+
+def _status(words: Sequence[str], views: Views) -> int:
+    """Run a command, and return its exit status."""
+    try:
+        main(list(words), obj=views)
+    except SystemExit as stopped:
+        status = int(stopped.code or 0)
+    return status
+
+
+def _refusal(said: str, file: str) -> View | None:
+    """Return the view of an error about a file, a message for each paragraph; None if there is no error."""
+    _, error, sentence = f"\n{said}".partition("\nError: ")
+    first, _, more = sentence.strip().partition("\n")
+    # A first line that names a line of the file is shown there, too.
+    messages = [first] if file and re.search(rf"{re.escape(file)}[:(]\d", first) else []
+    return View("ERROR", False, first, messages=[*messages, *_paragraphs(more)]) if error else None
+
+
+def _paragraphs(text: str) -> list[str]:
+    """Return a compiler's messages; each begins with a line that is not indented."""
+    return [part.rstrip() for part in re.split(r"\n(?=\S)", text) if part.strip()]
+
+
+def _written(folder: Path, number: int, cell: str) -> Path:
+    """Write a cell to a file, a .py file if it is Python, and return its path."""
+    path = folder / f"cell{number}{'.py' if is_python(cell) else '.cu'}"
+    path.write_text(cell, encoding="utf-8")
+    return path
+
+
+def is_python(cell: str) -> bool:
+    """Return whether a cell is Python, with an error perhaps, and not CUDA C++."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            ast.parse(cell)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return _PYTHON.search(cell) is not None
+    return True

@@ -1,0 +1,112 @@
+"""The facts of a result in words, and its view in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mmcore.cell import INPUTS
+from mmcore.cli.output import in_turn, parameters
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.sizes import size_text
+from mmcore.planning.plan import DEFAULT
+from mmcore.verdict import places
+from mmcore.view import View, source_of
+
+if TYPE_CHECKING:
+    from mmcore.result import Result
+
+
+def result_view(result: Result, hints: Sequence[str] = (), kernel: Kernel | None = None) -> View:
+    """Return the view of a result, with plugins' hints; the ``kernel`` is looked up by its name unless given."""
+    cell, (file, text) = result.cell, source_of(result.kernel)
+    warnings = [f"warning: {each}" for each in result.warnings]
+    return View(
+        verdict=verdict(result),
+        right=True if result.verified else None if result.timed_out else False,
+        title=f"{result.kernel} {cell.m}×{cell.n}×{cell.k} on {result.device}",
+        facts=facts(result, kernel),
+        messages=[*result.failures(), *warnings, *hints],
+        file=file,
+        text=text,
+    )
+
+
+def verdict(result: Result) -> str:
+    """Return the answer in two words, and the option that changes it if the time limit was reached."""
+    if result.timed_out:
+        return "NOT FINISHED: --timeout sets the limit"
+    return "TEST PASS" if result.verified else "TEST FAIL"
+
+
+def facts(result: Result, kernel: Kernel | None = None, *, auto: bool = False) -> list[tuple[str, str]]:
+    """Return the launch, times and verification by name; some are empty. ``auto``: mmcore chose the device."""
+    description = f": {result.device_description}" if result.device_description else ""
+    forced = "; ".join(result.violated_constraints) or "against nothing: its constraints hold"
+    return [
+        ("device", f"{result.device}{' (chosen by auto)' if auto else ''}{description}"),
+        ("problem", _problem(result, kernel)),
+        ("forced", forced if result.cell.force else ""),
+        ("config", _config(result)),
+        ("block", in_turn([launch.block for launch in result.launched], "thread")),
+        ("grid", in_turn([launch.grid for launch in result.launched], "block")),
+        ("registers", f"{result.registers or 'an unknown number'} per thread" if result.launched else ""),
+        ("shared memory", f"{result.shared_bytes} bytes per block" if result.launched else ""),
+        ("host memory", next((time.timing.how for time in result.times if time.timing.what == "end-to-end"), "")),
+        ("kernel time", _time(result, result.kernel_seconds)),
+        ("end-to-end time", _time(result, result.end_to_end_seconds)),
+        ("speed", "\n".join(map(str, result.compared))),
+        ("conditions", _conditions(result.conditions)),
+        ("inputs", result.cell.inputs.replace(INPUTS[0], "")),
+        ("seed", "" if result.cell.seed is None else str(result.cell.seed)),
+        ("verification", _verification(result)),
+        ("hazards", result.hazards),
+        ("proof", result.proof),
+        ("also tried", "\n".join(f"{size_text(tried)}: {tried['why']}" for tried in result.sizes)),
+        ("not executed", places(result.not_executed)),
+    ]
+
+
+def _conditions(values: Mapping[str, Any]) -> str:
+    """Return the clock, power and temperature during the timing, and the reasons that lowered the clock."""
+    if not values:
+        return ""
+    held = f", held back by {', '.join(values['clock_reasons']).replace('_', ' ')}" if values["clock_reasons"] else ""
+    return f"{values['clock_mhz']:.0f} MHz, {values['power_w']:.0f} W, {values['temperature_c']:.0f} °C{held}"
+
+
+def _config(result: Result) -> str:
+    """Return the parameters except the block, and the origin of the config unless the user named it."""
+    text = parameters(result.config)
+    if not result.config_origin or not (text or result.config_origin != DEFAULT):
+        return text
+    return f"{text}\n{result.config_origin}".lstrip()
+
+
+def _problem(result: Result, kernel: Kernel | None) -> str:
+    cell = result.cell
+    types = kernel.types if kernel else "→".join(dict.fromkeys((result.dtype, result.output)))
+    line = f"{result.operation}, m×n×k = {cell.m}×{cell.n}×{cell.k}, {types}"
+    if kernel and (cell.lda or cell.ldb or cell.ldc):
+        how = "as they lie" if result.strided else "packed, as the kernel takes no leading dimensions"
+        problem = cell.problem(kernel)
+        line += f"; lda, ldb, ldc = {problem.lda}, {problem.ldb}, {problem.ldc}, {how}"
+    return line
+
+
+def _verification(result: Result) -> str:
+    if result.timed_out:
+        return "none: the time limit was reached"
+    if result.verification is None:
+        return "none: the violation left no product"
+    if not result.verification.verified:
+        return result.verification.method  # the first wrong element follows
+    largest = f"largest error {result.verification.max_error:.3g}"
+    return f"{result.verification.method}; {'numbers of all exponents' if result.cell.inputs == 'wide' else largest}"
+
+
+def _time(result: Result, seconds: float | None) -> str:
+    gflops = result.rate(seconds)
+    if seconds is not None and gflops is not None:
+        return f"{seconds * 1e3:.4f} ms, {gflops:.{1 if gflops >= 10 else 4}f} GFLOP/s"
+    return "none: the device supports no timing" if result.verified else "none: only a verified product is timed"

@@ -1,0 +1,48 @@
+"""The views of checks and proofs in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from mmcore.devices.violations import Violation
+from mmcore.view import View, source_of
+from mmcore_emulator.adapter.launch_facts import Launched
+
+if TYPE_CHECKING:
+    from mmcore_emulator.adapter.check import Check
+    from mmcore_emulator.adapter.proof import Proof
+
+NOTHING = "no hazard found; mmcore run verifies the product"
+"""The answer of a check without violations and warnings."""
+
+
+def check_view(check: Check, further: Sequence[tuple[str, str]] = (), nothing: str = NOTHING) -> View:
+    """Return the view of a check, with ``further`` facts; ``nothing`` is its message where it found nothing."""
+    messages = [*_counted(check.violations, "thread"), *(f"warning: {each}" for each in check.warnings)]
+    answer = "CHECK FAIL" if check.violations else "CHECK PASS"
+    return launched_view(check.launched, answer, not check.violations, messages or [nothing], further)
+
+
+def proof_view(proof: Proof) -> View:
+    """Return the view of a proof."""
+    right = {"proved": True, "wrong": False}.get(proof.outcome)
+    bound = "" if proof.bound is None else f"|C - A·B| <= {proof.bound:.3g}·|A|·|B|"
+    messages = [*_counted(proof.reasons, "element"), *proof.sentences]
+    return launched_view(proof.launched, proof.outcome.upper(), right, messages, [("error", bound)])
+
+
+def launched_view(
+    launched: Launched, verdict: str, right: bool | None, messages: Sequence[str], further: Sequence[tuple[str, str]]
+) -> View:
+    """Return the view of launches, with ``further`` facts about them."""
+    sizes = "×".join(str(size) for size in launched.problem.values())
+    title, facts = f"{launched.kernel} {sizes} on {launched.device}", [*launched.facts(auto=False), *further]
+    file, text = source_of(launched.kernel)
+    return View(verdict, right, title, facts, messages, file, text)
+
+
+def _counted(violations: Iterable[Violation], what: str) -> list[str]:
+    """Return violations with the number of threads or elements that are concerned."""
+    counts = (f" ({each.count:,} {what}{'s' * (each.count != 1)})" if each.count else "" for each in violations)
+    return [f"{violation}{count}" for violation, count in zip(violations, counts, strict=True)]

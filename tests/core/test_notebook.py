@@ -1,0 +1,249 @@
+"""Notebooks: the HTML of verdicts, and the magics ``%mmcore`` and ``%%mmcore``."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import mmcore
+import mmcore_emulator
+from mmcore.cli.notebook import Answer
+from mmcore.view import View
+
+RIGHT = """\
+__global__ void product(const float* a, const float* b, float* c, int n)
+{
+    int column = blockDim.x * blockIdx.x + threadIdx.x;
+    int row = blockDim.y * blockIdx.y + threadIdx.y;
+    float sum = 0;
+    if (row < n && column < n) {
+        for (int i = 0; i < n; ++i)
+            sum += a[row * n + i] * b[i * n + column];
+        c[row * n + column] = sum;
+    }
+};
+"""
+UNGUARDED = RIGHT.replace("row < n && column < n", "true")
+PYTHON = f'import cupy\n\nproduct = cupy.RawKernel(r"""\nextern "C" {UNGUARDED}""", "product")\n'
+RUN = "run --size 33 --seed 1 --device emulator"
+READ, WRITTEN = "reads the first byte past the end of", "writes the first byte past the end of"
+
+Magic = Callable[..., Answer]
+
+
+class Page(HTMLParser):
+    """The lines of a page: the texts of its blocks, and those with a coloured border.
+
+    Reading it asserts that every element is closed, and that nothing is a script.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.lines, self.marked = [""], list[str]()
+        self._open: list[tuple[str, str]] = []
+        self.feed(text)
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag != "script"
+        assert {name for name, _ in attrs} <= {"style"}
+        self._open.append((tag, dict(attrs).get("style") or ""))
+        self.lines += [""] if tag in ("div", "tr", "pre", "details") else []
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop()[0] == tag
+        self.lines[-1] += " " if tag == "th" else ""
+
+    def handle_data(self, data: str) -> None:
+        self.lines[-1] += data
+        if any("3px solid #" in style for _, style in self._open):
+            self.marked.append(data)
+
+    @property
+    def first(self) -> str:
+        """The first line."""
+        return next(filter(None, self.lines))
+
+
+@pytest.fixture(scope="module")
+def magic() -> Magic:
+    """Return the magic, as a notebook calls it."""
+
+    class Shell:
+        displayhook = SimpleNamespace(prompt_count=3)
+
+        def register_magic_function(self, function: Any, magic_kind: str, magic_name: str) -> None:
+            assert (magic_kind, magic_name) == ("line_cell", "mmcore")
+            self.magic = function
+
+    mmcore.load_ipython_extension(shell := Shell())
+    magic: Magic = shell.magic
+    return magic
+
+
+def test_a_wrong_kernel_has_its_message_below_the_line_at_fault(magic: Magic) -> None:
+    answer = magic(RUN, UNGUARDED)
+    page = Page(answer._repr_html_())
+    assert answer.status == 1
+    assert page.first == "TEST FAIL file.cell3 33×33×33 on emulator"
+    assert "problem C=AB, m×n×k = 33×33×33, float32" in page.lines
+    assert [re.sub(r" +", " ", each) for each in page.marked] == [
+        " 8",
+        " sum += a[row * n + i] * b[i * n + column];",
+        f"out-of-bounds-read at cell3.cu:8: thread (0, 1) of block (0, 2) {READ} A",
+        f"out-of-bounds-read at cell3.cu:8: thread (1, 0) of block (2, 0) {READ} B",
+        " 9",
+        " c[row * n + column] = sum;",
+        f"out-of-bounds-write at cell3.cu:9: thread (0, 1) of block (0, 2) {WRITTEN} C",
+    ]
+
+
+def test_the_text_is_that_of_the_command(magic: Magic) -> None:
+    text = repr(magic(RUN, UNGUARDED))
+    assert text.startswith("inferred from cell3.cu, with the option that changes it:\n  --entry  function product")
+    assert text.endswith("\nTEST FAIL")
+    assert "/cell3.cu" not in text, "the folder is nothing to the user"
+    assert unescape(magic(RUN, UNGUARDED)._repr_html_()).count(text) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "first"),
+    [
+        (RUN, "TEST PASS file.cell3 33×33×33 on emulator"),
+        (f"{RUN} -q", "TEST PASS file.cell3 33×33×33 on emulator"),
+        ("check --size 33", "CHECK PASS file.cell3 33×33×33 on emulator"),
+        ("prove --size 16", "PROVED file.cell3 16×16×16 on emulator"),
+        ("profile --size 32", "PROFILE file.cell3 32×32×32 on emulator"),
+    ],
+)
+def test_a_right_kernel(magic: Magic, line: str, first: str) -> None:
+    answer = magic(line, RIGHT)
+    page = Page(answer._repr_html_())
+    assert (answer.status, page.first) == (0, first)
+    assert bool(page.marked) == line.startswith("profile"), "only a profile has something to say about lines"
+
+
+def test_a_profile_has_the_counts_of_each_line(magic: Magic) -> None:
+    marked = Page(magic("profile --size 32", RIGHT)._repr_html_()).marked
+    assert any(re.fullmatch(r"cell3\.cu:8: [\d,]+ instructions, 32,768 fma, .*", each) for each in marked)
+
+
+def test_a_cell_that_does_not_compile(magic: Magic) -> None:
+    answer = magic(RUN, RIGHT.replace("sum = 0", "sum = <zero>"))
+    page = Page(answer._repr_html_())
+    assert answer.status == 2
+    assert page.first == "ERROR cell3.cu does not compile:"
+    number, line, message = page.marked[:3]
+    assert (number, line.strip()) == (" 5", "float sum = <zero>;")
+    assert message.startswith("cell3.cu(5): error: ")
+    answer = magic(RUN, f'#include "no.cuh"\n{RIGHT}')
+    assert Page(answer._repr_html_()).marked[:2] == [" 1", '  #include "no.cuh"']
+
+
+def test_a_python_cell_is_judged_at_its_lines(magic: Magic) -> None:
+    page = Page(magic(RUN, PYTHON)._repr_html_())
+    assert re.fullmatch(r"TEST FAIL file\.(\w+\.)?cell3 33×33×33 on emulator", page.first)
+    assert "11" in page.marked
+    assert f"out-of-bounds-read at cell3.py:11: thread (0, 1) of block (0, 2) {READ} A" in page.marked
+    assert 'extern "C" __global__ void product' in " ".join(page.lines)
+
+
+@pytest.mark.parametrize(
+    ("line", "cell", "said"),
+    [
+        ("run --sise 5", RIGHT, "ERROR No such option '--sise'."),
+        ("run --size none", RIGHT, "ERROR Invalid value for '--size': "),
+        ("runs", RIGHT, "ERROR there is no command 'runs'"),
+        ("run 'a", RIGHT, "ERROR No closing quotation in run 'a"),
+        ("run", "import cupy\nf(", "ERROR cell3.py "),
+        ("run no.such.kernel", None, "ERROR there is no kernel 'no.such.kernel'"),
+    ],
+)
+def test_what_cannot_run_is_a_sentence(magic: Magic, line: str, cell: str | None, said: str) -> None:
+    answer = magic(line, cell) if cell else magic(line)
+    assert answer.status == 2
+    assert Page(answer._repr_html_()).first.startswith(said)
+
+
+def test_a_command_without_a_verdict_is_shown_as_text(magic: Magic) -> None:
+    answer = magic("list-kernels upc.kernel11")
+    assert "\nupc.kernel11 " in repr(answer)
+    assert Page(answer._repr_html_()).first == repr(answer)
+    assert json.loads(repr(magic("run upc.kernel11 --size 16 --device emulator --json")))["verified"] is True
+
+
+def test_objects_show_the_same(cu_file: Path) -> None:
+    cu_file.write_text(UNGUARDED)
+    result = mmcore.run(str(cu_file), 33, seed=1, device="emulator")
+    page = Page(result._repr_html_())
+    assert page.first == "TEST FAIL file.kernel 33×33×33 on emulator"
+    assert [each for each in page.marked if each.isspace() or each.strip().isdigit()] == [" 8", " 9"]
+    check = mmcore_emulator.check("upc.kernel11", 33)
+    assert Page(check._repr_html_()).first == "CHECK PASS upc.kernel11 33×33×33 on emulator"
+    profile = mmcore_emulator.profile("upc.kernel11", 32)
+    assert Page(profile._repr_html_()).first == "PROFILE upc.kernel11 32×32×32 on emulator"
+
+
+def test_only_the_lines_around_a_fault_are_shown_and_all_of_it_is_escaped() -> None:
+    text = "".join(f"line<{number}>\n" for number in range(1, 101))
+    messages = ["<b> & more", "x at a.cu:50: y", "x at ba.cu:3: y", "y at b.cuh:2, called at a.cu:90: z", "a.cu:999: u"]
+    html = View("FAIL", False, "<i>", [("a<", "b\u202e"), ("none", "")], messages, "a.cu", text)._repr_html_()
+    page = Page(html)
+    numbers = [int(found[1]) for each in page.lines if (found := re.fullmatch(r" *(\d+)  line<\1>", each))]
+    assert numbers == [*range(42, 59), *range(82, 99)]
+    assert page.lines.count("  ⋮") == 2
+    assert page.marked == [" 50", "  line<50>", messages[1], " 90", "  line<90>", messages[3]]
+    assert [each for each in page.lines if each][-3:] == [messages[0], messages[2], messages[4]]
+    assert "a< b\\u202e" in page.lines
+
+
+def test_an_interrupted_command_ends_the_cell(magic: Magic, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(cell: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mmcore_tools.run.measure_cell", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        magic(RUN, RIGHT)
+
+
+@pytest.mark.slow
+def test_a_notebook_is_executed(tmp_path: Path) -> None:
+    sources = [
+        "%load_ext mmcore",
+        f"%%mmcore {RUN}\n{UNGUARDED}",
+        "size = 33\n%mmcore run upc.kernel11 --size $size --device emulator",
+        f"%%mmcore check --size 33\n{RIGHT}",
+        "_.status",
+        "import mmcore\nmmcore.run('upc.kernel11', 16, device='emulator')",
+    ]
+    empty: dict[str, Any] = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    cells = [{**empty, "id": f"cell{number}", "source": source} for number, source in enumerate(sources)]
+    path = tmp_path / "notebook.ipynb"
+    path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    # jupyter execute; the cells use worker processes, as a user's do.
+    environment = {name: value for name, value in os.environ.items() if name != "MMCORE_IN_PROCESS"}
+    command = [sys.executable, "-c", "from nbclient.cli import main; main()", "--inplace", str(path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    outputs = [cell["outputs"] for cell in json.loads(path.read_text())["cells"]]
+    assert outputs[0] == []
+    shown = [output["data"] for each in outputs[1:] for output in each]
+    assert [Page("".join(each.get("text/html", each["text/plain"]))).first for each in shown] == [
+        "TEST FAIL file.cell2 33×33×33 on emulator",
+        "TEST PASS upc.kernel11 33×33×33 on emulator",
+        "CHECK PASS file.cell4 33×33×33 on emulator",
+        "0",
+        "TEST PASS upc.kernel11 16×16×16 on emulator",
+    ]
+    assert "".join(shown[0]["text/plain"]).endswith("\nTEST FAIL")
