@@ -22,6 +22,7 @@ from mmcore_emulator.adapter.small_product import small_product
 DEVICE = "emulator"
 _MOST_INSTRUCTIONS = 3e8  # the work of a check, after which it is given up: half a minute
 _MOST_PROVED = 1 << 18  # m·n·k of a product that is proved in about a second
+_LEAST_PROVED = 1 << 15  # m·n·k of a product whose proof takes less time than the start of mmcore
 _PROOF = 6  # a proof takes at most as long as so many plain runs
 
 
@@ -64,7 +65,7 @@ def _proof(result: Result, kernel: Kernel, nameless: Kernel | None, tried: Seque
     if not tried:
         cells = [cell for cell in (_emulated(result), _small_product(result, kernel)) if cell]
     run = result.flops // 2 + sum(each.cell.m * each.cell.n * each.cell.k for each in tried)
-    most = run // _PROOF if right and not result.supports_timing else _MOST_PROVED
+    most = max(run // _PROOF, _LEAST_PROVED) if right and not result.supports_timing else _MOST_PROVED
     small = [cell for cell in cells if cell.m * cell.n * cell.k <= most]
     if result.cell.force or not small:
         return ""
