@@ -24,7 +24,7 @@ from mmcore.verify.inputs import fresh_seed
 from mmcore_emulator.adapter.launch_facts import config_options, launch_command, reference_words
 from mmcore_emulator.executor.coverage import Coverage
 from mmcore_tools.conform.cases import USUAL_WORK
-from mmcore_tools.conform.outcome import FAILED, PASSED, PROPERTIES, SKIPPED, Case, Cases, Outcome
+from mmcore_tools.conform.outcome import FAILED, PASSED, PROPERTIES, SKIPPED, UNPROVED, Case, Cases, Outcome
 
 CAPABILITIES = ("7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0")
 """The compute capabilities that a kernel must fit, unless it declares that it needs a later one."""
@@ -158,6 +158,7 @@ class _Tests:
     timeout: float
     config: Mapping[str, Any]
     executed: Coverage = field(default_factory=Coverage)  # by the cases on the emulator
+    unproved: set[str] = field(default_factory=set)  # the configs whose first small case is not proved
 
     def find_cases(self) -> Cases:
         """Return the test cases. Raises InvalidKernel or ConstraintViolation if there are none."""
@@ -204,7 +205,10 @@ class _Tests:
         found = self._tested(case, _RUNS[case.thorough], "product")
         if case.thorough and any(each.outcome == PASSED for each in found.values()):
             failed = {name: each for name, each in found.items() if each.outcome == FAILED}
-            looked = self._tested(case, "sanitize_case", "hazards", "check")
+            test = "check_case" if case.config in self.unproved else "check_and_prove_case"
+            looked = self._tested(case, test, "hazards", "check")
+            if "proof" in looked and looked["proof"].reason.startswith(UNPROVED):
+                self.unproved.add(case.config)
             found |= {name: each for name, each in looked.items() if not failed or name != "proof"} | failed
         yield from found.values()
 

@@ -29,6 +29,9 @@ PROPERTIES = {
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
+UNPROVED = "not proved"
+"""The beginning of the reason why a case has no proof, which keeps the other cases of its config from one, too."""
+
 _FEW = 0.25  # the share of the passing cases that may share the condition of all failures
 _DIVISORS = sorted(factor << shift for factor in (1, 3, 5, 7, 15) for shift in range(9) if 1 < factor << shift <= 256)
 

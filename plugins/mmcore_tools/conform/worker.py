@@ -31,7 +31,7 @@ from mmcore_emulator.adapter.examine_sizes import sizes_of_code
 from mmcore_emulator.adapter.profile import over_read_elements
 from mmcore_emulator.adapter.proof import NOT_PROVED, prove_cell
 from mmcore_tools.conform.cases import find_cases
-from mmcore_tools.conform.outcome import FAILED, PASSED, SKIPPED
+from mmcore_tools.conform.outcome import FAILED, PASSED, SKIPPED, UNPROVED
 
 _MOST_PROVED = 1 << 16  # m·n·k of a case whose proof takes less time than its other runs
 _CODE_WORK = 6.0  # estimated seconds of the cases that a config's code asks for
@@ -113,14 +113,19 @@ def run_case(device: Device, phases: Phases, values: CellJson, *, again: bool = 
         return [("product", FAILED, str(error))], {}
 
 
-def sanitize_case(device: Device, phases: Phases, values: CellJson) -> Findings:
-    """Run a cell under the sanitizer and, if it is small, prove it. Raises MmcoreError if the device cannot run it."""
+def check_case(device: Device, phases: Phases, values: CellJson) -> Findings:
+    """Run a cell under the sanitizer. Raises MmcoreError if the device cannot run it."""
     cell, planned = _planned(device, phases, values)
     with phases("sanitize"):
         failures = _failures(planned, check_cell(cell, device).violations)
-    found = _findings(("hazards", "over-read") if any(map(planned.over_read, MATRICES)) else ("hazards",), failures)
+    return _findings(("hazards", "over-read") if any(map(planned.over_read, MATRICES)) else ("hazards",), failures)
+
+
+def check_and_prove_case(device: Device, phases: Phases, values: CellJson) -> Findings:
+    """Run a cell under the sanitizer and, if it is small and has no fault, prove it. Raises as :func:`check_case`."""
+    found, cell = check_case(device, phases, values), Cell.from_json(values)
     small = min(cell.m, cell.n, cell.k) > 1 and cell.m * cell.n * cell.k <= _MOST_PROVED
-    if small and not failures:
+    if small and all(outcome != FAILED for _, outcome, _ in found):
         with phases("prove"):
             found.append(("proof", *_proof(cell, device)))
     return found
@@ -133,7 +138,7 @@ def _proof(cell: Cell, device: Device) -> tuple[str, str]:
     except MmcoreError as error:
         return SKIPPED, str(error)
     if proof.outcome == NOT_PROVED:
-        return SKIPPED, f"not proved: {proof.reasons[0]}"
+        return SKIPPED, f"{UNPROVED}: {proof.reasons[0]}"
     return (FAILED, "; ".join(proof.sentences)) if proof.sentences else (PASSED, "")
 
 
