@@ -21,7 +21,6 @@ from mmcore_emulator.ptx.instructions import Instruction
 if TYPE_CHECKING:
     from mmcore_emulator.proof.domain import FieldDomain
 
-ADDRESS = "uses an address, or a lane, that depends on a value of a matrix"
 UNITS = {"f32": 2.0**-24, "f64": 2.0**-53, "f16": 2.0**-11, "bf16": 2.0**-8}
 
 
@@ -34,11 +33,9 @@ def accumulated(
     results: Sequence[Values],
 ) -> Sequence[Shadow]:
     """Add elements to those in memory, before the instruction itself does."""
-    machine, mask, at = execution
     access, ((address, *_), values, *_) = semantics.adds, operands
     assert access is not None
-    for of_address in shadows[0]:
-        domain.depends(machine, mask, "address", ADDRESS, at, of_address)
+    domain.addressed(execution, shadows[0])
     if execution.idle:
         return [None] * len(results)
     kind, packed = access.type.removesuffix("x2"), access.type.endswith("x2")
@@ -54,8 +51,8 @@ def accumulated(
             given = part(value, half, 2).view(one.dtype)
             refused = _added(domain, one, execution, beside, given, of_half, bool(results)) or refused
     if refused:
-        domain.path("opaque", refused, at)
-        return [_unknown(domain, at, f"u{8 * value.itemsize}") for value in results]
+        domain.path("opaque", refused, execution.at)
+        return [_unknown(domain, execution.at, f"u{8 * value.itemsize}") for value in results]
     return [None] * len(results)
 
 
@@ -108,8 +105,7 @@ def changed(
     machine, mask, at = execution
     access, ((address, *_), values, *_) = semantics.changes, operands
     assert access is not None
-    for of_address in shadows[0]:
-        domain.depends(machine, mask, "address", ADDRESS, at, of_address)
+    domain.addressed(execution, shadows[0])
     if execution.idle:
         return [None] * len(results)
     size = np.uint64(access.dtype.itemsize)

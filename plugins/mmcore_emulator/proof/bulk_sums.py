@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from mmcore_emulator.isa.asynchronous.bulk.copies import OF_TENSORS, BulkCopy
 from mmcore_emulator.isa.asynchronous.bulk.placement import Placement, Sent, issue, read_shared_elements
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.numerics.types import NUMPY, Values
-from mmcore_emulator.proof.accumulation import ADDRESS, UNITS
+from mmcore_emulator.proof.accumulation import UNITS
 from mmcore_emulator.proof.kinds import is_integer
 from mmcore_emulator.proof.polynomials import combined
 from mmcore_emulator.proof.values import Bytes, Shadow
@@ -32,15 +33,13 @@ def added_in_bulk(
     results: Sequence[Values],
 ) -> Sequence[Shadow]:
     """Send the elements of copies to their sums; they arrive before the copies themselves."""
-    machine, mask, at = execution
-    for shadow in (shadow for several in shadows for shadow in several):
-        domain.depends(machine, mask, "address", ADDRESS, at, shadow)
+    domain.addressed(execution, chain.from_iterable(shadows))
     copies = None if execution.idle else issue(copy, execution, copy.named([[*each] for each in operands]))
     if copies is not None:
         sent, placed = copies
         kind = OF_TENSORS.get(placed.layout.kind, "") if placed.layout else copy.kind
         for number, lane in enumerate(sent.lanes):
-            machine.bulk_groups.send(tuple(lane.tolist()), partial(_read, domain, sent, number, placed, kind))
+            execution.machine.bulk_groups.send(tuple(lane.tolist()), partial(_read, domain, sent, number, placed, kind))
     return []
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.numerics.types import NUMPY, DType, Values
 from mmcore_emulator.proof import polynomials
-from mmcore_emulator.proof.accumulation import ADDRESS, accumulated, changed
+from mmcore_emulator.proof.accumulation import accumulated, changed
 from mmcore_emulator.proof.bits import moved_bits
 from mmcore_emulator.proof.bulk_sums import added_in_bulk, has_sums
 from mmcore_emulator.proof.kinds import is_integer
@@ -28,6 +29,7 @@ from mmcore_emulator.proof.values import Bytes, Elements, Parts, Shadow, chosen
 from mmcore_emulator.ptx.instructions import Instruction
 
 _ONE = (1,) * 6
+_ADDRESS = "uses an address, or a lane, that depends on a value of a matrix"
 _WRITES = "writes what is no sum of products"
 _REDUCES = "reduces in memory in bulk, which has no meaning in the proof"
 _OF_WARP = "combines values of matrices of a warp's threads"
@@ -107,6 +109,12 @@ class FieldDomain:
         if (lanes & (True if mask is None else mask.lanes)).any():
             self.path(kind, text, at)
 
+    def addressed(self, execution: Execution, shadows: Iterable[Shadow]) -> None:
+        """Note that addresses, or lanes, of an instruction depend on values."""
+        machine, mask, at = execution
+        for shadow in shadows:
+            self.depends(machine, mask, "address", _ADDRESS, at, shadow)
+
     def path(self, kind: str, text: str, at: Instruction) -> None:
         """Note a reason why the proof holds only for the path that was taken."""
         number = self.table.reason(kind, text, at)
@@ -152,9 +160,8 @@ class FieldDomain:
         assert semantics.moves is not None
         assert semantics.run is not None
         data = set(semantics.moves)
-        for number, given in enumerate(shadows):
-            for shadow in given if number not in data else ():
-                self.depends(machine, mask, "address", ADDRESS, at, shadow)
+        addresses = (given for number, given in enumerate(shadows) if number not in data)
+        self.addressed(execution, chain.from_iterable(addresses))
         stores = mask.lanes if mask is not None and not results else None
         held = {
             number: [

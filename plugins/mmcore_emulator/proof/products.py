@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from mmcore_emulator.isa.entries import MatrixProduct
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.numerics.types import NUMPY, Values
 from mmcore_emulator.proof import field
-from mmcore_emulator.proof.accumulation import ADDRESS
 from mmcore_emulator.proof.kinds import is_integer
 from mmcore_emulator.proof.polynomials import BY_ZERO, part
 from mmcore_emulator.proof.splits import is_zero, magnitudes_of, product, residues_of, with_orders
@@ -46,10 +46,8 @@ def multiplied(
     if not of_group and all(each is None for several in shadows for each in several):
         return [None] * len(results)
     matrices = 3 if not of_group else 2 if len(operands[1]) > 1 else 1
-    machine, mask, at = execution
-    for shadow in (shadow for several in shadows[matrices:] for shadow in several):
-        domain.depends(machine, mask, "address", ADDRESS, at, shadow)
-    domain.table.reader = at
+    domain.addressed(execution, chain.from_iterable(shadows[matrices:]))
+    domain.table.reader = execution.at
     arithmetic = product.arithmetic(domain.capability)
     make = _of_warpgroups if of_group else _of_warps
     return make(domain, product.kind, arithmetic, execution, operands, shadows)
