@@ -84,6 +84,11 @@ class Proof:
             f"{self.wrong:,} of {self.launched.problem['m'] * self.launched.problem['n']:,} elements are wrong",
         ]
 
+    @property
+    def error(self) -> str:
+        """The bound of the rounding error as an inequality; "" if it is unknown."""
+        return "" if self.bound is None else f"|C - A·B| <= {self.bound:.3g}·|A|·|B|"
+
     def to_json(self) -> dict[str, Any]:
         """Return the proof as JSON-ready values."""
         values = {name: getattr(self, name) for name in _PLAIN}

@@ -53,18 +53,16 @@ def prove(kernel: KernelReference, device: str, quiet: bool, as_json: bool, **op
 
 def _without_hazards(proof: Proof, cell: Cell, kernel: Kernel) -> Proof:
     """Return a proof, of no kernel that has a hazard in a small product."""
-    launched = proof.launched
-    small = small_product(cell.on("emulator"), kernel, launched.config, launched.launches)
-    if proof.outcome != PROVED or small is None:
+    if proof.outcome != PROVED:
         return proof
-    hazards = checked(small, remember=True, quiet=True).violations
+    small = small_product(cell.on("emulator"), kernel, proof.launched.config, proof.launched.launches)
+    hazards = checked(small, remember=True, quiet=True).violations if small else ()
     return replace(proof, outcome=NOT_PROVED, reasons=hazards) if hazards else proof
 
 
 def facts(proof: Proof, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
     """Return the launches and the bound of the error; ``auto``: mmcore chose the device."""
-    bound = "" if proof.bound is None else f"|C - A·B| <= {proof.bound:.3g}·|A|·|B|"
-    rows = [*proof.launched.facts(auto), ("error", bound)]
+    rows = [*proof.launched.facts(auto), ("error", proof.error)]
     return [f"{kernel.name}: {kernel.title}\n", fields(rows), ""]
 
 

@@ -27,9 +27,8 @@ def check_view(check: Check, further: Sequence[tuple[str, str]] = (), nothing: s
 def proof_view(proof: Proof) -> View:
     """Return the view of a proof."""
     right = {"proved": True, "wrong": False}.get(proof.outcome)
-    bound = "" if proof.bound is None else f"|C - A·B| <= {proof.bound:.3g}·|A|·|B|"
     messages = [*_counted(proof.reasons, "element"), *proof.sentences]
-    return launched_view(proof.launched, proof.outcome.upper(), right, messages, [("error", bound)])
+    return launched_view(proof.launched, proof.outcome.upper(), right, messages, [("error", proof.error)])
 
 
 def launched_view(
@@ -44,5 +43,6 @@ def launched_view(
 
 def _counted(violations: Iterable[Violation], what: str) -> list[str]:
     """Return violations with the number of threads or elements that are concerned."""
-    counts = (f" ({each.count:,} {what}{'s' * (each.count != 1)})" if each.count else "" for each in violations)
-    return [f"{violation}{count}" for violation, count in zip(violations, counts, strict=True)]
+    return [
+        f"{each} ({each.count:,} {what}{'s' * (each.count != 1)})" if each.count else str(each) for each in violations
+    ]
