@@ -51,6 +51,13 @@ def test_a_right_program_has_no_bugs(statements: str) -> None:
     assert found(statements) == ()
 
 
+@cases(__file__, "grid", "kernel, statements, found")
+def test_a_grid_that_does_not_cover_the_programs_own_product_is_found(kernel: str, statements: str, found: str) -> None:
+    text = f"{kernel_source(kernel).partition('int main')[0]}int main(int argc, char **argv) {{\n{statements}\n}}\n"
+    bugs = host_bugs("my.cu", text, infer(Path("/folder/my.cu"), text, {}), {})
+    assert "; ".join(bug.message for bug in bugs) == found
+
+
 @cases(__file__, "unread", "statements, note")
 def test_errors_that_no_program_reads_are_one_note(statements: str, note: bool) -> None:
     text = f"{KERNELS} int main() {{ mul<<<1, 16>>>(a, b, c, n); mul<<<1, 16>>>(a, b, c, n); {statements} }}"
