@@ -53,10 +53,11 @@ def kernels_in_strings(program: PythonProgram) -> Iterable[FoundKernel]:
     names = {each.name.partition("<")[0] for each in found_launches}
     kernels = []
     for unit in _units(program, reader):
-        own = {launch.name for launch in read_program(unit.literal.text).launches}
+        source = read_program(unit.literal.text)
+        own = {launch.name for launch in source.launches}
         for function in unit.functions:
             declare = functools.partial(_declared, program, unit, function, found_launches)
-            product, launched = is_product(function), bool({function.name, function.word} & (names | own))
+            product, launched = is_product(function, source), bool({function.name, function.word} & (names | own))
             kernels.append(FoundKernel(function.name, unit.language, unit.first_line, declare, product, launched))
     return kernels
 

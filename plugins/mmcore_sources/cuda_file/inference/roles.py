@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mmcore.errors import InvalidKernel, LacksOption
+from mmcore.errors import InvalidKernel, LacksOption, SeveralKernels
 from mmcore.kernel.arguments import FACTORS, MATRICES, SIZES, Argument, Scalar, Struct
 from mmcore.kernel.signature import Parameter as Typed
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
 from mmcore_sources.cuda_file.inference.body import Body, stored_by_columns, strides_of
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.structures import structure_of
+from mmcore_sources.cuda_file.inference.sums import sums_products
 
 ELEMENTS = {
     **dict.fromkeys(("int", "int4", "int32_t", "signed int"), "int32"),
@@ -60,9 +61,13 @@ def scalar_type(word: str) -> str:
     return {"uint": "uint32", "bool": "int8"}.get(word) or ELEMENTS.get(word) or Typed("", word).scalar
 
 
-def is_product(function: Function) -> bool:
-    """Return whether a function may be a matrix product: it takes at least three pointers."""
-    return sum(parameter.pointer or bool(parameter.members) for parameter in function.parameters) >= 3
+def is_product(function: Function, source: Program) -> bool:
+    """Return whether a function may be a matrix product: it takes three pointers or more, and sums products.
+
+    Assembly, and functions of the file that it calls, may do that.
+    """
+    arrays = (each.pointer or bool(each.members) or "TensorMap" in each.type for each in function.parameters)
+    return sum(arrays) >= 3 and sums_products(function.body, source.declared)
 
 
 def matrices_of(function: Function, body: Body) -> dict[str, str]:
@@ -279,17 +284,17 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
             raise InvalidKernel(f"{file} has no __global__ function {word}; it has {', '.join(functions)}")
         return matching[0], _launch(source, matching[0]), ()
     likely, why = list(functions.values()), "the file's only __global__ function"
-    for which, holds in (
-        ("takes three pointers", is_product),
-        ("is launched in the file", lambda function: _launch(source, function) is not None),
+    products = [each for each in likely if is_product(each, source)]
+    for which, those in (
+        ("takes three pointers and sums products", products),
+        ("is launched in the file", [each for each in likely if _launch(source, each) is not None]),
     ):
-        fitting = [function for function in likely if holds(function)]
+        fitting = [each for each in likely if each in those]
         if len(likely) > 1 and fitting:
             likely, why = fitting, f"of {len(functions)} __global__ functions the one that {which}"
     if len(likely) > 1:
         names = [function.name for function in likely]
-        several = f"{file} has {len(names)} kernels, {', '.join(names)}; give one, as in --entry {names[-1]}"
-        raise LacksOption(several, *(f"--entry {name}" for name in names))
+        raise SeveralKernels(file, names, [name for name in functions if name not in names])
     return likely[0], _launch(source, likely[0]), (Note("function", likely[0].name, why, "--entry"),)
 
 
