@@ -212,6 +212,10 @@ def launch_records(loaded: LoadedKernel) -> tuple[LaunchRecord, ...]:
 def _unverified(cell: Cell, loaded: LoadedKernel, device: Device) -> Result:
     """Return the result of a cell before its launches."""
     planned, kernel = loaded.plan, loaded.plan.kernel
+    timing = next((each for each in cell.timings if each.what == "kernel"), None)
+    bound = None
+    if timing and device.peaks and device.supports_timing:
+        bound = device.peaks.bound(planned.problem, kernel.unit, cold=timing.how == "cold")
     kernels, providers, provenance = registry().kernels, registry().providers, registry().provenance
     return Result(
         cell=cell,
@@ -238,4 +242,6 @@ def _unverified(cell: Cell, loaded: LoadedKernel, device: Device) -> Result:
         device_description=device.description,
         supports_timing=device.supports_timing,
         peak_flops=None if device.peaks is None else device.peaks.of(kernel.unit),
+        bound_ms=bound and bound.seconds * 1e3,
+        bound_by=bound.by if bound else "",
     )

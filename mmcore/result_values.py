@@ -54,6 +54,7 @@ class ResultValues:
     host_seconds: float
     supports_timing: bool
     peak_flops: float | None
+    bound_ms: float | None
 
     if not TYPE_CHECKING:  # a type checker is to find misspelt attributes
 
@@ -265,6 +266,11 @@ class ResultValues:
     def percent_of_peak(self) -> float | None:
         """``gflops`` in percent of the device's peak rate."""
         return 100e9 * self.gflops / self.peak_flops if self.gflops and self.peak_flops else None
+
+    @property
+    def speed_of_light(self) -> float | None:
+        """The least time of the product over the kernel time, at most about 1; None without either."""
+        return self.bound_ms / self.kernel_ms if self.bound_ms and self.kernel_ms else None
 
     @property
     def baseline(self) -> BaselineComparison | None:

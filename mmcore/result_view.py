@@ -56,6 +56,7 @@ def facts(result: Result, kernel: Kernel | None = None, *, auto: bool = False) -
         ("host memory", next((time.timing.how for time in result.times if time.timing.what == "end-to-end"), "")),
         ("kernel time", _time(result, result.kernel_seconds)),
         ("end-to-end time", _time(result, result.end_to_end_seconds)),
+        ("speed of light", _speed_of_light(result)),
         ("speed", "\n".join(map(str, result.compared))),
         ("conditions", _conditions(result.conditions)),
         ("inputs", result.cell.inputs.replace(INPUTS[0], "")),
@@ -87,6 +88,19 @@ def _conditions(values: Mapping[str, Any]) -> str:
         return ""
     held = f", held back by {', '.join(values['clock_reasons']).replace('_', ' ')}" if values["clock_reasons"] else ""
     return f"{values['clock_mhz']:.0f} MHz, {values['power_w']:.0f} W, {values['temperature_c']:.0f} °C{held}"
+
+
+def _speed_of_light(result: Result) -> str:
+    """Return the score, and the least time with its limiter."""
+    if result.speed_of_light is None or result.bound_ms is None:
+        return ""
+    return f"{100 * result.speed_of_light:.1f} % ({bound(result.bound_ms / 1e3, result.bound_by)})"
+
+
+def bound(seconds: float, by: str) -> str:
+    """Return a least time in words, with its limiter: "arithmetic takes 12.3 µs at least"."""
+    limiter = {"memory": "memory traffic", "launch": "a launch"}.get(by, by)
+    return f"{limiter} takes {seconds * 1e6:.4g} µs at least"
 
 
 def _config(result: Result) -> str:

@@ -138,7 +138,7 @@ def unused_axes(reader: Reader, launch: HostLaunch, body: Body) -> Iterator[str]
     """Yield a warning if the source has an index along an axis that a launch has neither blocks nor threads along."""
     used = {axis for kind, axis in BUILT_IN.findall(text_of(body.function.body)) if kind in ("blockIdx", "threadIdx")}
     with contextlib.suppress(Unreadable):
-        given = max(len(_trimmed(reader.extents(each))) for each in launch.geometry[:2])
+        given = max(len(reader.extents(each)) for each in launch.geometry[:2])
         if missing := sorted(used & set("xyz"[given:])):
             always = " and ".join(f"blockIdx.{axis} and threadIdx.{axis}" for axis in missing)
             few = "along x alone" if given == 1 else "along x and y alone"

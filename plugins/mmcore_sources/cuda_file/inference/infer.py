@@ -32,6 +32,7 @@ from mmcore_sources.cuda_file.inference.expressions import (
 from mmcore_sources.cuda_file.inference.geometry import Geometry
 from mmcore_sources.cuda_file.inference.host_code import Reader, constant
 from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.one_block import one_block
 from mmcore_sources.cuda_file.inference.parameters import (
     Open,
     fixed_sizes,
@@ -102,6 +103,12 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     if by_columns:
         role_notes.append(Note("storage", "by columns", "as the source steps over A, B and C", "--column-major ''"))
     unusual = tuple(unusual_readings(text, launch, body, roles, adds=adds, by_columns=by_columns))
+    lone = one_block(source, body, roles, launch, given)
+    if lone is not None:
+        constraint, shape, note = lone
+        constraints += (constraint,)
+        role_notes.append(note)
+        given = {**given, "block": shape, "grid": "1"}
     block, grid, shared, launch_notes = _geometry(source, body, roles, launch, chosen, given)
     # Blocks that wait for each other must all be resident, which <<<>>> does not ask for.
     ordinary = launch if source.cooperative and not _COOPERATIVE.search(text) else None

@@ -30,6 +30,8 @@ _SIDES = r"(?:num|n)?([{0}])?(rows?|cols?|columns?|widths?|heights?|w|h)(?:of)?(
 _OF_SIDE = {
     ("a", "r"): "m", ("a", "c"): "k", ("b", "r"): "k", ("b", "c"): "n", ("c", "r"): "m", ("c", "c"): "n",
 }  # fmt: skip
+_POINTER = re.compile(r"(?:d|dev|h|g)?_?([a-z])_?(?:d|dev)?")
+_SIZE = re.compile(r"([mnk])_?(?:ld|size|dim|total|global)|(?:ld|size|dim)_([mnk])")
 _COUNT = re.compile(r"split|slice|stage|step|tile|chunk|batch|block", re.IGNORECASE)  # no size of a matrix
 _OFFSET = re.compile(r"off(?:set)?(?![a-z])|start|first|begin", re.IGNORECASE)
 _FACTOR = re.compile(r"alpha|beta", re.IGNORECASE)
@@ -115,7 +117,10 @@ def sizes_of(
             by_stride, why = {of_a: "m", of_b: "k"}, "by the lengths of the columns that the source steps by"
         elif not by_columns and c <= b:
             by_stride, why = {of_a: "k", of_b: "n"}, "by the lengths of the rows that the source steps by"
-    usual = {name: name.casefold() for name in names if name.casefold() in SIZES}
+    usual = {name: role for name in names if (role := _usual(name)) in SIZES}
+    summed = {role for name in body.loop_bounds(set(names)) if (role := by_stride.get(name, "m"))}
+    if usual.keys() == set(names) and "k" not in summed and summed:
+        by_stride = sure  # the loop over k does not go as far as the rows of A that the source steps by
     if by_stride != sure:
         free = [role for role in ("m", "n", "k") if role not in by_stride.values()]
         rest = [name for name in names if name not in by_stride]
@@ -127,12 +132,18 @@ def sizes_of(
     return sure | usual, "by the parameters' names", by_columns
 
 
+def _usual(name: str) -> str:
+    match = _SIZE.fullmatch(word := name.casefold())
+    return match[1] or match[2] if match else word
+
+
 def _sure(name: str, matrices: Mapping[str, str]) -> str:
     """Return the role of a name that names a matrix and its rows or columns."""
     word = name.casefold().replace("_", "")
     if word in ("lda", "ldb", "ldc"):
         return word
-    letters = {pointer.casefold(): matrix.casefold() for matrix, pointer in matrices.items() if len(pointer) == 1}
+    plain = {matrix: _POINTER.fullmatch(pointer.casefold()) for matrix, pointer in matrices.items()}
+    letters = {match[1]: matrix.casefold() for matrix, match in plain.items() if match}
     letters = dict(zip("abc", "abc", strict=True)) | letters
     match = re.fullmatch(_SIDES.format("".join(letters)), word)
     if not match or bool(match[1]) == bool(match[3]):
