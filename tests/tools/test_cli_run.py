@@ -257,6 +257,9 @@ def printed(result: Result) -> str:
 def test_times_are_given_in_milliseconds_with_their_rates(result: Result) -> None:
     timings = (Timing("kernel", "warm"), 1e-5), (Timing("end-to-end", "pinned"), 2.5e-3)
     times = tuple(Time(timing, (seconds,), 1, "made up") for timing, seconds in timings)
+    bounded = printed(replace(result, times=times, bound_ms=2.5e-3, bound_by="launch"))
+    assert facts(bounded)["speed of light"] == "25.0 % (a launch takes 2.5 µs at least)"
+    assert "speed of light" not in facts(printed(replace(result, bound_ms=2.5e-3, bound_by="launch")))
     said = facts(printed(replace(result, times=times)))
     assert said["kernel time"] == "0.0100 ms, 52.4 GFLOP/s"
     assert said["end-to-end time"] == "2.5000 ms, 0.2097 GFLOP/s"
