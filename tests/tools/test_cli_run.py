@@ -22,7 +22,7 @@ from mmcore.result import LaunchRecord
 from mmcore.timing import Time
 from mmcore.verdict import Findings, judged
 from mmcore_cuda import CudaProvider
-from mmcore_tools.run import report
+from mmcore_tools.run import details, heading
 from tests import wrong_kernels
 from tests.command_line import install, kernel_module, mmcore, process
 from tests.kernel_sources import kernel_source
@@ -264,12 +264,16 @@ def result() -> Result:
 
 
 def printed(result: Result) -> str:
-    return rendered(*report(result, api.kernels()[result.kernel], auto=False), terminal=False)
+    kernel = api.kernels()[result.kernel]
+    return rendered(*heading(result, kernel, auto=False), *details(result, (), kernel), terminal=False)
 
 
 def test_times_are_given_in_milliseconds_with_their_rates(result: Result) -> None:
     timings = (Timing("kernel", "warm"), 1e-5), (Timing("end-to-end", "pinned"), 2.5e-3)
     times = tuple(Time(timing, (seconds,), 1, "made up") for timing, seconds in timings)
+    bounded = printed(replace(result, times=times, bound_ms=2.5e-3, bound_by="launch"))
+    assert facts(bounded)["speed of light"] == "25.0 % (a launch takes 2.5 µs at least)"
+    assert "speed of light" not in facts(printed(replace(result, bound_ms=2.5e-3, bound_by="launch")))
     said = facts(printed(replace(result, times=times)))
     assert said["kernel time"] == "0.0100 ms, 52.4 GFLOP/s"
     assert said["end-to-end time"] == "2.5000 ms, 0.2097 GFLOP/s"
@@ -298,7 +302,7 @@ def test_the_conditions_are_reported_with_the_reasons_of_a_slow_clock(
 def test_a_device_chosen_by_auto_is_marked_and_one_without_description_is_named(result: Result) -> None:
     plain = replace(result, device_description="")
     assert facts(printed(plain))["device"] == "emulator"
-    chosen = rendered(*report(plain, api.kernels()[result.kernel], auto=True), terminal=False)
+    chosen = rendered(*heading(plain, api.kernels()[result.kernel], auto=True), terminal=False)
     assert facts(chosen)["device"] == "emulator (chosen by auto)"
 
 

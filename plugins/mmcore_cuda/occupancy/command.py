@@ -29,6 +29,7 @@ from mmcore_cuda.occupancy.theoretical import occupancy as theoretical
 from mmcore_emulator.machine.limits import MULTIPROCESSORS
 
 _KNOWN = ", ".join(each.name for each in MULTIPROCESSORS.values())
+_LOCAL_MEMORY = ("local_bytes", "spill_store_bytes", "spill_load_bytes")
 _IN_GRID = ("active_blocks", "active_warps", "active_threads", "occupancy", "binding", "advice")
 
 
@@ -132,7 +133,9 @@ def _of_kernel(kernel: Kernel, capability: tuple[int, int], asked: dict[str, Any
         sizes = {"m": problem.m, "n": problem.n, "k": problem.k}
         architecture = module.architecture if len(replaced) < 2 else None
         for launch, compiled_launch in zip(planned.launches, compiled, strict=True):
-            about = {**named, "problem": sizes, "entry": planned.entry(launch), "architecture": architecture}
+            function = module.functions[planned.entry(launch)]
+            local = {name: getattr(function, name) for name in _LOCAL_MEMORY}
+            about = {**named, "problem": sizes, "entry": planned.entry(launch), "architecture": architecture, **local}
             columns.append(_column(launch.block_dim, replace(compiled_launch, **replaced), launch.grid_dim, **about))
     if not columns:
         raise ConstraintViolation(kernel.name, refused[0]["reasons"])
@@ -143,7 +146,7 @@ def _column(block: Dim3, figures: Occupancy, grid: Dim3 | None = None, **about: 
     """Return the figures of one launch, or of numbers given without a kernel, which have no grid."""
     in_grid = (figures if grid is None else figures.in_grid(grid.size)).to_json()
     return {
-        **dict.fromkeys(("problem", "config", "config_id", "entry", "architecture")),
+        **dict.fromkeys(("problem", "config", "config_id", "entry", "architecture", *_LOCAL_MEMORY)),
         **about,
         "block": list(block),
         "grid": grid and list(grid),

@@ -26,6 +26,11 @@ _ROWS = {
     "blocks by shared memory": "limit_shared",
     "blocks by hardware": "limit_blocks",
 }
+_LOCAL_MEMORY = {
+    "local_bytes": "local bytes per thread",
+    "spill_store_bytes": "spill stores, bytes per thread",
+    "spill_load_bytes": "spill loads, bytes per thread",
+}
 _Json: TypeAlias = Mapping[str, Any]
 
 
@@ -77,6 +82,9 @@ def _table(columns: Sequence[_Json]) -> Table:
         table.add_row("function", *entries)
     for name, key in _ROWS.items():
         table.add_row(name, *(str(column[key]) for column in columns))
+    for key, name in _LOCAL_MEMORY.items():
+        if any(column[key] for column in columns):
+            table.add_row(name, *("unknown" if column[key] is None else str(column[key]) for column in columns))
     _add_active(table, columns)
     if any(map(_grid_binds, columns)):
         _add_active(table, [column["in_grid"] for column in columns], " in the grid")

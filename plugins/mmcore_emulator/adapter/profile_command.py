@@ -48,6 +48,8 @@ _LINE_COUNTS = {
     "bytes fetched": ["bulk_load_bytes"],
     "bytes delivered": ["bulk_delivered_bytes"],
     "bytes stored": ["bulk_store_bytes"],
+    "local requests": ["local_load_requests", "local_store_requests"],
+    "local sectors": ["local_load_sectors", "local_store_sectors"],
     "shared requests": ["shared_load_requests", "shared_store_requests"],
     "matrix requests": ["ldmatrix_requests", "stmatrix_requests"],
     "wavefronts": ["shared_wavefronts"],

@@ -44,7 +44,8 @@ def hints(result: Result) -> Iterator[str]:
         failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(_WHOLE)), None)
         if failed is not None:
             cell = _at(small_cell(result.cell, file.kernel), file.kernel, *(failed[name] for name in "mnk"))
-            yield from _tried((cell,), file, _exchanged(file.kernel))
+            if not _is_right(cell):  # a race alone leaves the product right
+                yield from _tried((cell,), file, _exchanged(file.kernel))
         return
     guessed = [note for note in inferred_of(file.reference).notes if note.guessed]
     if guessed:

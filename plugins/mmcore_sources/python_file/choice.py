@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmcore.errors import InvalidKernel
+from mmcore.errors import InvalidKernel, SeveralKernels
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore_sources.cuda_file.files import inferred_of
@@ -73,9 +73,7 @@ def _chosen(path: Path, kernels: Mapping[str, FoundKernel], entry: str) -> tuple
             likely, why = fitting, f"of {len(kernels)} kernels the one {which}"
     if len(likely) > 1:
         names = [found.name for found in likely]
-        raise InvalidKernel(
-            f"{path.name} has {len(names)} kernels, {', '.join(names)}; give one, as in --entry {names[-1]}"
-        )
+        raise SeveralKernels(path.name, names, [name for name in kernels if name not in names])
     return likely[0], why
 
 

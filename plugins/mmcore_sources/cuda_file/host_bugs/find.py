@@ -61,6 +61,15 @@ def host_bugs(
     return tuple(Violation(bug.kind, bug.message, source=file, line=bug.line) for bug in sorted(set(found), key=_place))
 
 
+def bugs_of_refused(file: str, text: str) -> tuple[Violation, ...]:
+    """Return the bugs of the host code in a file's text from which no kernel can be inferred."""
+    host = HostCode(text)
+    found = {bug for bugs in BUGS for bug in bugs(host)}
+    if "__global__" not in text:
+        found |= {*cublas.exchanged_operands(host, None)}
+    return tuple(Violation(bug.kind, bug.message, source=file, line=bug.line) for bug in sorted(found, key=_place))
+
+
 def _place(bug: Bug) -> tuple[int, str, str]:
     return bug.line, bug.kind, bug.message
 
