@@ -13,7 +13,7 @@ from tests.kernel_sources import kernel_sources
 
 SOURCES = kernel_sources("slow")
 KINDS = tuple(title.removesuffix(": slow") for title in SOURCES if title.endswith(": slow"))
-# Each kind's size; others at 1024. On an H200 12 × 12 blocks are one multiprocessor's share too many; 8 × 8 are fewer than the multiprocessors.
+# The sizes of some kinds; others are at 1024. An H200 has 132 multiprocessors.
 SIZES = {"last wave": 384, "few blocks": 256}
 
 
