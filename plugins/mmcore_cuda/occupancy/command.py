@@ -19,7 +19,7 @@ from mmcore.cli.options import (
     requested_config,
     requested_sizes,
 )
-from mmcore.cli.output import json_option, loaded_registry, render, write_json
+from mmcore.cli.output import json_option, loaded_registry, quiet_option, render, write_json
 from mmcore.errors import ConstraintViolation
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3, dim3, parse_shape
@@ -51,9 +51,15 @@ def _capability(text: str) -> tuple[int, int]:
 @click.option("--cc", type=_capability, metavar="X.Y", help=f"Compute capability, in place of a device: {_KNOWN}.")
 @click.option("--registers", type=number_type(0), metavar="R", help="Registers per thread, in place of a kernel's.")
 @click.option("--shared", type=number_type(0), metavar="S", help="Bytes of shared memory per block, likewise.")
+@quiet_option
 @json_option
 def occupancy(
-    kernel: KernelReference | None, device: str | None, cc: tuple[int, int] | None, as_json: bool, **asked: Any
+    kernel: KernelReference | None,
+    device: str | None,
+    cc: tuple[int, int] | None,
+    quiet: bool,
+    as_json: bool,
+    **asked: Any,
 ) -> int:
     """Say how many warps fit at a time, and what limits them.
 
@@ -74,9 +80,12 @@ def occupancy(
         kernel, title, launches = declared.name, declared.title, _of_kernel(declared, capability, asked)
     # The first column, which belongs to the default config, and all columns.
     document = {"kernel": kernel, "device": name.partition(" ")[0] or None, **launches["configs"][0], **launches}
-    from mmcore_cuda.occupancy.report import report
+    from mmcore_cuda.occupancy.report import facts, tables
 
-    write_json(document) if as_json else render(*report(document, title, name))
+    if as_json:
+        write_json(document)
+    else:
+        render(*([] if quiet else facts(document, title, name)), *tables(document))
     return 0 if any(column["active_blocks"] for column in launches["configs"]) else 1
 
 
