@@ -215,6 +215,9 @@ def launch_records(loaded: LoadedKernel) -> tuple[LaunchRecord, ...]:
             block=launch.block_dim,
             registers=call.function.registers,
             shared_bytes=call.function.static_shared_bytes + call.launch.shared_bytes,
+            local_bytes=call.function.local_bytes,
+            spill_store_bytes=call.function.spill_store_bytes,
+            spill_load_bytes=call.function.spill_load_bytes,
         )
         for launch, call in zip(loaded.plan.launches, loaded.launches, strict=True)
     )

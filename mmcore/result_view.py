@@ -14,7 +14,7 @@ from mmcore.verdict import places
 from mmcore.view import View, source_of
 
 if TYPE_CHECKING:
-    from mmcore.result import Result
+    from mmcore.result import LaunchRecord, Result
 
 
 def result_view(result: Result, hints: Sequence[str] = (), kernel: Kernel | None = None) -> View:
@@ -52,6 +52,7 @@ def facts(result: Result, kernel: Kernel | None = None, *, auto: bool = False) -
         ("grid", in_turn([launch.grid for launch in result.launched], "block")),
         ("registers", f"{result.registers or 'an unknown number'} per thread" if result.launched else ""),
         ("shared memory", f"{result.shared_bytes} bytes per block" if result.launched else ""),
+        ("local memory", local_memory(result.launched)),
         ("host memory", next((time.timing.how for time in result.times if time.timing.what == "end-to-end"), "")),
         ("kernel time", _time(result, result.kernel_seconds)),
         ("end-to-end time", _time(result, result.end_to_end_seconds)),
@@ -66,6 +67,19 @@ def facts(result: Result, kernel: Kernel | None = None, *, auto: bool = False) -
         ("also tried", "\n".join(f"{size_text(tried)}: {tried['why']}" for tried in result.sizes)),
         ("not executed", places(result.not_executed)),
     ]
+
+
+def local_memory(launches: Sequence[LaunchRecord]) -> str:
+    """Return the local memory of a thread in each launch and what of it is spilled; empty if there is none."""
+    if not any(launch.local_bytes for launch in launches):
+        return ""
+    texts = []
+    for launch in launches:
+        text = "unknown" if launch.local_bytes is None else f"{launch.local_bytes} bytes per thread"
+        if launch.spill_store_bytes or launch.spill_load_bytes:
+            text += f"; spilled: {launch.spill_store_bytes} bytes stored, {launch.spill_load_bytes} loaded"
+        texts.append(text)
+    return ", then ".join(dict.fromkeys(texts))
 
 
 def _conditions(values: Mapping[str, Any]) -> str:
