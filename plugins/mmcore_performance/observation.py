@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mmcore.cell import Cell
+from mmcore.compile.compiled_module import CompiledFunction
 from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import Device
 from mmcore.devices.violations import Violation
@@ -36,14 +37,14 @@ class ObservedLaunch:
     Attributes:
         grid, block: of the requested product.
         occupancy: the blocks and warps that a multiprocessor of the card keeps active.
-        spill_bytes: of registers, per thread; None if unknown.
+        function: the compiled function.
         lines, sites, mix: counters, accesses and classes of instructions of the small product's launch.
     """
 
     grid: Dim3
     block: Dim3
     occupancy: Occupancy
-    spill_bytes: int | None
+    function: CompiledFunction
     lines: Mapping[Line, Counters]
     sites: tuple[Site, ...]
     mix: Mapping[Line, Mapping[str, int]]
@@ -97,7 +98,7 @@ def observe(cell: Cell, device: Device, kernel: Kernel | None, phases: Phases, c
             record.grid,
             record.block,
             occupancy.in_grid(record.grid.size),
-            function.spill_bytes,
+            function,
             recorder.lines,
             recorder.sites,
             recorder.mix,
