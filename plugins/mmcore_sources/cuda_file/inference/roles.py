@@ -10,6 +10,7 @@ from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.kernel.arguments import FACTORS, MATRICES, SIZES, Argument, Scalar, Struct
 from mmcore.kernel.signature import Parameter as Typed
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
+from mmcore_cuda.cuda_source.tree import walk
 from mmcore_sources.cuda_file.inference.body import Body, stored_by_columns, strides_of
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.structures import structure_of
@@ -61,6 +62,11 @@ def scalar_type(word: str) -> str:
 def is_product(function: Function) -> bool:
     """Return whether a function may be a matrix product: it takes at least three pointers."""
     return sum(parameter.pointer or bool(parameter.members) for parameter in function.parameters) >= 3
+
+
+def has_loop(function: Function) -> bool:
+    """Return whether a function has a loop, as a product has and a sum of matrices need not have."""
+    return any(node.type in ("for_statement", "while_statement", "do_statement") for node in walk(function.body))
 
 
 def matrices_of(function: Function, body: Body) -> dict[str, str]:
@@ -271,6 +277,7 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
     for which, holds in (
         ("takes three pointers", is_product),
         ("is launched in the file", lambda function: _launch(source, function) is not None),
+        ("has a loop", has_loop),
     ):
         fitting = [function for function in likely if holds(function)]
         if len(likely) > 1 and fitting:
