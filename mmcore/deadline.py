@@ -6,8 +6,9 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
-from mmcore.errors import MmcoreError
+from mmcore.errors import MmcoreError, TimeLimit
 from mmcore.messages import quoted
 
 USUAL_SECONDS = 60.0
@@ -28,6 +29,27 @@ def parse_seconds(text: str) -> float:
         what = "a number of seconds above 0 and up to 30 days, nor one with a unit, such as 90s, 10m or 2h"
         raise MmcoreError(f"{quoted(text)} is not {what}")
     return seconds
+
+
+_ends: ContextVar[float] = ContextVar("ends", default=math.inf)  # by time.monotonic()
+
+
+@contextmanager
+def whole(limit: float | None) -> Iterator[None]:
+    """Limit everything in the block to so many seconds together; :func:`left` returns the rest."""
+    token = _ends.set(min(_ends.get(), math.inf if limit is None else time.monotonic() + limit))
+    try:
+        yield
+    finally:
+        _ends.reset(token)
+
+
+def left(limit: float | None) -> float | None:
+    """Return a limit, or the seconds that :func:`whole` leaves if they are fewer. Raises TimeLimit if none are left."""
+    rest = _ends.get() - time.monotonic()
+    if rest <= 0:
+        raise TimeLimit("the time limit of the whole command was reached")
+    return limit if math.isinf(rest) else min(math.inf if limit is None else limit, math.ceil(rest))
 
 
 class Deadline:

@@ -49,6 +49,22 @@ class LacksOption(InvalidKernel):
         self.options = options
 
 
+class SeveralKernels(LacksOption):
+    """A file that contains several kernels where a command needs one.
+
+    Attributes:
+        names: the kernels that may be matrix products.
+        others: the kernels that are none.
+        references: a reference to each of ``names``, where the file is known.
+    """
+
+    def __init__(self, file: str, names: Sequence[str], others: Sequence[str] = ()) -> None:
+        several = f"{file} has {len(names)} kernels, {', '.join(names)}; give one, as in --entry {names[-1]}"
+        super().__init__(several, *(f"--entry {name}" for name in names))
+        self.names, self.others = tuple(names), tuple(others)
+        self.references: tuple[Mapping[str, Any], ...] = ()
+
+
 class UnknownName(MmcoreError):
     """No plugin brings anything of that name."""
 

@@ -201,6 +201,9 @@ def launch_records(loaded: LoadedKernel) -> tuple[LaunchRecord, ...]:
             block=launch.block_dim,
             registers=call.function.registers,
             shared_bytes=call.function.static_shared_bytes + call.launch.shared_bytes,
+            local_bytes=call.function.local_bytes,
+            spill_store_bytes=call.function.spill_store_bytes,
+            spill_load_bytes=call.function.spill_load_bytes,
         )
         for launch, call in zip(loaded.plan.launches, loaded.launches, strict=True)
     )
@@ -209,6 +212,10 @@ def launch_records(loaded: LoadedKernel) -> tuple[LaunchRecord, ...]:
 def _unverified(cell: Cell, loaded: LoadedKernel, device: Device) -> Result:
     """Return the result of a cell before its launches."""
     planned, kernel = loaded.plan, loaded.plan.kernel
+    timing = next((each for each in cell.timings if each.what == "kernel"), None)
+    bound = None
+    if timing and device.peaks and device.supports_timing:
+        bound = device.peaks.bound(planned.problem, kernel.unit, cold=timing.how == "cold")
     kernels, providers, provenance = registry().kernels, registry().providers, registry().provenance
     return Result(
         cell=cell,
@@ -235,4 +242,6 @@ def _unverified(cell: Cell, loaded: LoadedKernel, device: Device) -> Result:
         device_description=device.description,
         supports_timing=device.supports_timing,
         peak_flops=None if device.peaks is None else device.peaks.of(kernel.unit),
+        bound_ms=bound and bound.seconds * 1e3,
+        bound_by=bound.by if bound else "",
     )

@@ -21,6 +21,7 @@ from mmcore.messages import finish, quoted, say, visible
 from mmcore.plugins import imported
 from mmcore.registry import DISTRIBUTION, registry
 
+_WORDS = "mmcore.words"  # in a context's meta: the words of the command line
 _LARGEST_STATUS = 255
 _OF_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF)
 
@@ -77,6 +78,7 @@ class CommandLine(click.Group):
         if "_MMCORE_COMPLETE" in os.environ:  # a shell asks for the words that may follow
             return super().main(words, name, standalone_mode=False, **extra)
         with self.make_context(name, words, **extra) as context:
+            context.meta[_WORDS] = words
             returned = self.invoke(context)
             return _checked(returned, context.invoked_subcommand)
 
@@ -100,13 +102,31 @@ def _outcome(words: Sequence[str], run: Callable[[], Any]) -> tuple[int, str | N
     except click.ClickException as error:
         return 2, f"Error: {error.format_message()}"
     except MmcoreError as error:
-        commands = "".join(f"\n  mmcore {shlex.join(words)} {option}" for option in error.options)
+        commands = "".join(f"\n  {command_with(words, option)}" for option in error.options)
         return 2, f"Error: {error}{'; --timeout sets the limit' if isinstance(error, TimeLimit) else ''}{commands}"
     except Exception as error:
         if sys.flags.dev_mode:
             raise
         return 2, f"Error: {_reason(error)}"
     return (2, f"Error: {status}") if isinstance(status, str) else (status if isinstance(status, int) else 0, None)
+
+
+def command_with(words: Sequence[str], option: str) -> str:
+    """Return a command of these words with further options, in place of those that have the same names."""
+    names = {word for word in shlex.split(option) if word.startswith("--")} - {"--config", "--define", "--option"}
+    names |= {"-m", "-n", "-k"} if "--size" in names else set()
+    kept, waiting = list[str](), iter(words)
+    for word in waiting:
+        if word in names:
+            next(waiting, None)
+        elif word.partition("=")[0] not in names:
+            kept.append(word)
+    return f"mmcore {shlex.join(kept)} {option}"
+
+
+def suggested(option: str) -> str:
+    """Return the command that runs now with further options."""
+    return command_with(click.get_current_context().meta[_WORDS], option)
 
 
 def _reason(error: Exception) -> str:

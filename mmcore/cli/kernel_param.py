@@ -8,6 +8,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from mmcore.errors import SeveralKernels
 from mmcore.kernel_reference import KernelReference, is_file
 from mmcore.messages import say
 from mmcore.plugins import instance_of
@@ -44,6 +45,22 @@ class KernelParam(click.ParamType):  # type: ignore[type-arg]
         if not ctx.params.get("quiet"):
             say(inferred)
         return facts
+
+
+class KernelsParam(KernelParam):
+    """A name or path as for :class:`KernelParam`, which becomes a tuple of references.
+
+    A file with several kernels becomes a reference to each that may be a matrix product.
+    """
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the references. Raises MmcoreError if a file cannot be read."""
+        try:
+            return (super().convert(value, param, ctx),)
+        except SeveralKernels as several:
+            if several.others and ctx is not None and not ctx.params.get("quiet"):
+                say(f"skipped, as they are no matrix products that the file launches: {', '.join(several.others)}\n")
+            return several.references
 
 
 def refuse_file_options(reason: str) -> None:

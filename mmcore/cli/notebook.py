@@ -48,22 +48,22 @@ class Answer:
     Attributes:
         status: the exit status.
         text: the output.
-        view: the verdict, or an error; None for a command without a verdict.
+        views: the verdict on each kernel, or an error; none for a command without a verdict.
     """
 
     status: int
     text: str
-    view: View | None = None
+    views: Sequence[View] = ()
 
     def __repr__(self) -> str:
         return self.text
 
     def _repr_html_(self) -> str:
         text = f'<pre style="white-space:pre">{escaped(self.text)}</pre>'
-        if self.view is None:
+        if not self.views:
             return text
         details = f'<details><summary style="opacity:.6">as text</summary>{text}</details>'
-        return f"{self.view._repr_html_()}{details}"
+        return f"{''.join(view._repr_html_() for view in self.views)}{details}"
 
 
 def add_magics(notebook: Notebook) -> None:
@@ -97,10 +97,11 @@ def answer(words: Sequence[str], file: Path | None = None) -> Answer:
         raise KeyboardInterrupt
     folder = "" if file is None else f"{file.parent}/"
     said, text = (stream.getvalue().replace(folder, "") for stream in (errors, output))
-    view = views[-1] if views else _refusal(said, "" if file is None else file.name)
-    if view and file is not None:
-        view = replace(view, file=file.name, text=file.read_text(encoding="utf-8"))
-    return Answer(status, "\n".join(filter(None, (said.strip(), text.strip()))), view)
+    shown = views or _refusal(said, "" if file is None else file.name)
+    if file is not None:
+        source = file.read_text(encoding="utf-8")
+        shown = [replace(view, file=file.name, text=source) for view in shown]
+    return Answer(status, "\n".join(filter(None, (said.strip(), text.strip()))), shown)
 
 
 def _status(words: Sequence[str], views: Views) -> int:
@@ -112,13 +113,13 @@ def _status(words: Sequence[str], views: Views) -> int:
     return status
 
 
-def _refusal(said: str, file: str) -> View | None:
-    """Return the view of an error about a file, a message for each paragraph; None if there is no error."""
+def _refusal(said: str, file: str) -> Sequence[View]:
+    """Return the view of an error about a file, a message for each paragraph; none if there is no error."""
     _, error, sentence = f"\n{said}".partition("\nError: ")
     first, _, more = sentence.strip().partition("\n")
     # A first line that names a line of the file is shown there, too.
     messages = [first] if file and re.search(rf"{re.escape(file)}[:(]\d", first) else []
-    return View("ERROR", False, first, messages=[*messages, *_paragraphs(more)]) if error else None
+    return [View("ERROR", False, first, messages=[*messages, *_paragraphs(more)])] if error else []
 
 
 def _paragraphs(text: str) -> list[str]:

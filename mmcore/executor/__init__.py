@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mmcore.cell import Cell
+from mmcore.deadline import left
 from mmcore.devices.violations import Violation
 from mmcore.errors import DeviceLost, TimeLimit
 from mmcore.executor.choose_device import device_name
@@ -41,6 +42,7 @@ def run(
 
     Raises TimeLimit, DeviceLost if the process died, and what the function raises, as MmcoreError.
     """
+    timeout = left(timeout)
     if kernel is not None or os.environ.get(IN_PROCESS) == "1":
         nameless = [] if kernel is None else [kernel]
         return call(device, target, [*arguments, *nameless], timeout, begun or (lambda phase: None))

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mmcore.cell import INPUTS, LIBRARY, WAYS, brief_timings
-from mmcore.cli.kernel_param import KernelParam
+from mmcore.cli.answers import Answer, answered
+from mmcore.cli.kernel_param import KernelsParam
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, sized, timeout_option
-from mmcore.cli.output import fields, json_option, loaded_registry, quiet_option, render, write_json
+from mmcore.cli.output import fields, json_option, loaded_registry, quiet_option
 from mmcore.cli.source_quote import quoted
 from mmcore.executor import measure_cell
 from mmcore.executor.choose_device import chosen
@@ -30,7 +31,7 @@ _UNTIMED_SIZE = 128
 
 
 @click.command()
-@click.argument("kernel", type=KernelParam())
+@click.argument("kernel", type=KernelsParam())
 @launch_options(USUAL_SIZE)
 @device_option()
 @click.option("--memory", type=click.Choice(WAYS["end-to-end"]), default="pageable", help="Host memory of copies.")
@@ -42,34 +43,43 @@ _UNTIMED_SIZE = 128
 @quiet_option
 @json_option
 def run(
-    kernel: KernelReference,
+    kernel: tuple[KernelReference, ...],
     device: str,
     memory: str,
     baseline: str,
+    against: str,
     hazards: bool,
     quiet: bool,
     as_json: bool,
     **asked: Any,
 ) -> int:
-    """Run a kernel, verify its product, and time it.
+    """Run a kernel, verify its product, and time it; of a file, each kernel that may be a matrix product.
 
     Without a size, a fault at a size that the kernel's code asks for fails the test. With a size, it is a warning.
     """
-    declaration = loaded_registry().kernel(kernel)
-    against = registry().source_revision(declaration, asked.pop("against"))
-    compared = {"baseline": "" if baseline == "none" else baseline, "against": against}
+    loaded_registry()
     usual = USUAL_SIZE if not hazards or chosen(device)[0].supports_timing else _UNTIMED_SIZE
-    cell = requested_cell(declaration, device, asked, usual, timings=brief_timings(memory), **compared)
-    result = measure_cell(cell)
-    if hazards:
-        result = judged(result, declaration, "size" if sized(asked) else "all")
-    if as_json:
-        write_json(result.to_json())
-    else:
-        hints = _hints(result)
-        parts = _answer(result, hints) if quiet else report(result, declaration, hints, auto=device == "auto")
-        render(*parts, view=result_view(result, hints, declaration))
-    return 0 if result.verified else 2 if result.timed_out else 1
+
+    def about(reference: KernelReference) -> Answer:
+        declaration = registry().kernel(reference)
+        revision = registry().source_revision(declaration, against)
+        compared = {"baseline": "" if baseline == "none" else baseline, "against": revision}
+        cell = requested_cell(declaration, device, asked, usual, timings=brief_timings(memory), **compared)
+        result = measure_cell(cell)
+        if hazards:
+            result = judged(result, declaration, "size" if sized(asked) else "all")
+        hints = [] if as_json else _hints(result)
+        return Answer(
+            0 if result.verified else 2 if result.timed_out else 1,
+            verdict(result),
+            result.to_json(),
+            heading(result, declaration, auto=device == "auto"),
+            details(result, hints, declaration),
+            details(result, hints),
+            result_view(result, hints, declaration),
+        )
+
+    return answered(kernel, about, asked["timeout"], quiet=quiet, as_json=as_json)
 
 
 def _hints(result: Result) -> list[str]:
@@ -77,13 +87,12 @@ def _hints(result: Result) -> list[str]:
     return [hint for hints in registry().answers("mmcore_hints", texts, result=result) for hint in hints]
 
 
-def report(result: Result, kernel: Kernel, hints: Sequence[str] = (), *, auto: bool) -> list[RenderableType]:
-    """Return the launch, times, verification and answer of a result. ``auto``: mmcore chose the device."""
-    rows = facts(result, kernel, auto=auto)
-    return [f"{kernel.name}: {kernel.title}\n", fields(rows), "", *_answer(result, hints, kernel)]
+def heading(result: Result, kernel: Kernel, *, auto: bool) -> list[RenderableType]:
+    """Return the kernel, the launch, the times and the verification of a result. ``auto``: mmcore chose the device."""
+    return [f"{kernel.name}: {kernel.title}\n", fields(facts(result, kernel, auto=auto)), ""]
 
 
-def _answer(result: Result, hints: Sequence[str], kernel: Kernel | None = None) -> list[RenderableType]:
+def details(result: Result, hints: Sequence[str], kernel: Kernel | None = None) -> list[RenderableType]:
     """Return the faults, with the lines of a ``kernel``, and the answer in two words."""
     from rich.text import Text
 

@@ -362,3 +362,22 @@ def test_a_statement_that_if_splits_is_read_with_its_first_branch() -> None:
     source = read_program(f"#ifndef TILE\n#define TILE 8\n#endif\n{text}")
     assert [function.name for function in source.functions] == ["mul"]
     assert (source.error_line, source.macros["TILE"].guarded) == (0, True)
+
+
+def test_a_kernel_without_blocks_is_launched_in_one_block() -> None:
+    parameters = "float *Md, float *Nd, float *Pd, int Hm, int Wm, int Hn, int Wn"
+    stores = "for (int i = 0; i < Wm; i++) s += Md[y * Wm + i] * Nd[i * Wn + x]; Pd[y * Wn + x] = s;"
+    text = f"__global__ void mul({parameters}) {{ int x = threadIdx.x, y = threadIdx.y; float s = 0; {stores} }}"
+    found = kernel(f"{text} void f(int w, int h) {{ mul<<<1, dim3(w, h)>>>(a, b, c, h, 9, 9, w); }}")
+    assert found.arguments == ("A", "B", "C", "m", "k", "k", "n")  # by names such as Wm for the width of Md
+    assert (grid(found), str(found.usual_configs[0].block)) == ("1", "16×16")
+    config = found.usual_configs[0]
+    assert not found.violations(found.problem(16, 16, 40), config)
+    assert found.violations(found.problem(16, 20, 40), config)
+
+
+def test_names_count_where_the_loop_over_k_contradicts_a_stride() -> None:
+    body = "for (int i = 0; i < k_ld; i++) s += A[y * m_ld + i] * B[i * n_ld + x]; C[y * n_ld + x] = s;"
+    where = "int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y; float s = 0;"
+    text = f"__global__ void mul(float *A, float *B, float *C, int m_ld, int n_ld, int k_ld) {{ {where} {body} }}"
+    assert kernel(text).arguments == ("A", "B", "C", "m", "n", "k")

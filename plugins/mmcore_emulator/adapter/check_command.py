@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import click
 from rich.console import RenderableType
 from rich.text import Text
 
 from mmcore.cell import Cell
-from mmcore.cli.kernel_param import KernelParam
+from mmcore.cli.answers import Answer, answered
+from mmcore.cli.kernel_param import KernelsParam
 from mmcore.cli.options import device_option, launch_options, requested_cell, sized, timeout_option
-from mmcore.cli.output import fields, json_option, loaded_registry, quiet_option, render, write_json
+from mmcore.cli.output import fields, json_option, loaded_registry, quiet_option
 from mmcore.cli.source_quote import quoted
 from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError, WorkLimit
@@ -20,7 +23,7 @@ from mmcore.executor import measure_cell
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.plugins import imported, named_target
-from mmcore.registry import Registry
+from mmcore.registry import Registry, registry
 from mmcore.verdict import judged, places
 from mmcore_emulator.adapter.api import checked, examined
 from mmcore_emulator.adapter.check import Check
@@ -36,41 +39,53 @@ _NONE = Examination(())
 
 
 @click.command()
-@click.argument("kernel", type=KernelParam())
+@click.argument("kernel", type=KernelsParam())
 @launch_options(USUAL_SIZE)
 @device_option("auto: the emulator.")
 @timeout_option("everything together")
 @click.option("--with", "tool", metavar="TOOL", help="Check with another tool, on a GPU: compute-sanitizer.")
 @quiet_option
 @json_option
-def check(kernel: KernelReference, device: str, quiet: bool, as_json: bool, tool: str | None, **options: object) -> int:
+def check(
+    kernel: tuple[KernelReference, ...], device: str, quiet: bool, as_json: bool, tool: str | None, **options: Any
+) -> int:
     """Look for races, stray accesses and deadlocks.
 
     Without a size, products are also verified at the sizes that the kernel's code asks for.
     """
-    registry = loaded_registry()
-    declaration = registry.kernel(kernel)
-    checker = checked if tool is None else _checker(registry, tool)
+    loaded_registry()
+    checker = checked if tool is None else _checker(registry(), tool)
+    about = functools.partial(_answer_about, device=device, checker=checker, options=options)
+    return answered(kernel, about, options["timeout"], quiet=quiet, as_json=as_json)
+
+
+def _answer_about(
+    reference: KernelReference, *, device: str, checker: Callable[[Cell], Check], options: Mapping[str, Any]
+) -> Answer:
+    declaration, usual = registry().kernel(reference), checker is checked
     cell = requested_cell(declaration, device, options, USUAL_SIZE)
     try:
-        result = checker(cell) if tool is not None or sized(options) else checked(cell, most_work=_MOST_WORK)
+        result = checked(cell, most_work=_MOST_WORK) if usual and not sized(options) else checker(cell)
     except WorkLimit:
         cell = requested_cell(declaration, device, options, USUAL_SIZE // 2)
         result = checked(cell)
-    if (file := registry.files.get(declaration.name)) is not None:
+    if (file := registry().files.get(declaration.name)) is not None:
         result = replace(result, warnings=(*result.warnings, *file.bugs))
     examination = _NONE
-    if tool is None and not sized(options) and not result.violations and not cell.force:
+    if usual and not sized(options) and not result.violations and not cell.force:
         examination = examined(cell)
-        result = replace(result, violations=examination.faults or _unusual(kernel, declaration, examination))
-    if as_json:
-        further = {"sizes": examination.sizes, "not_executed": list(examination.not_executed)}
-        write_json(result.to_json() | further)
-    else:
-        heading = [] if quiet else facts(result, declaration, examination, auto=device == "auto")
-        view = check_view(result, _tried(examination), _nothing(examination))
-        render(*heading, *answer(result, declaration, examination), view=view)
-    return 1 if result.violations else 0
+        result = replace(result, violations=examination.faults or _unusual(reference, declaration, examination))
+    further = {"sizes": examination.sizes, "not_executed": list(examination.not_executed)}
+    details = answer(result, declaration, examination)
+    return Answer(
+        1 if result.violations else 0,
+        "CHECK FAIL" if result.violations else "CHECK PASS",
+        result.to_json() | further,
+        facts(result, declaration, examination, auto=device == "auto"),
+        details,
+        details,
+        check_view(result, _tried(examination), _nothing(examination)),
+    )
 
 
 def _unusual(reference: KernelReference, kernel: Kernel, examination: Examination) -> tuple[Violation, ...]:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import click
 from rich.console import RenderableType
 from rich.text import Text
 
 from mmcore.cell import Cell
-from mmcore.cli.kernel_param import KernelParam
+from mmcore.cli.answers import Answer, answered
+from mmcore.cli.kernel_param import KernelsParam
 from mmcore.cli.options import device_option, launch_options, requested_cell, timeout_option
-from mmcore.cli.output import fields, json_option, loaded_registry, quiet_option, render, write_json
+from mmcore.cli.output import fields, json_option, loaded_registry, quiet_option
 from mmcore.cli.source_quote import quoted
 from mmcore.devices.violations import Violation
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
+from mmcore.registry import registry
 from mmcore_emulator.adapter.api import checked, proved
 from mmcore_emulator.adapter.proof import NOT_PROVED, PROVED, WRONG, Proof
 from mmcore_emulator.adapter.small_product import small_product
@@ -29,26 +32,28 @@ _STYLES = {PROVED: "bold green", WRONG: "bold red", NOT_PROVED: "bold yellow"}
 
 
 @click.command()
-@click.argument("kernel", type=KernelParam())
+@click.argument("kernel", type=KernelsParam())
 @launch_options(USUAL_SIZE)
 @device_option("auto: the emulator.")
 @timeout_option("everything together")
 @quiet_option
 @json_option
-def prove(kernel: KernelReference, device: str, quiet: bool, as_json: bool, **options: object) -> int:
+def prove(kernel: tuple[KernelReference, ...], device: str, quiet: bool, as_json: bool, **options: Any) -> int:
     """Prove that C is the product, for all values.
 
     Exit status: 0 = proved, 1 = wrong, 2 = not proved, or could not run.
     """
-    declaration = loaded_registry().kernel(kernel)
-    requested = requested_cell(declaration, device, options, USUAL_SIZE)
-    proof = _without_hazards(proved(requested), requested, declaration)
-    if as_json:
-        write_json(proof.to_json())
-    else:
-        heading = [] if quiet else facts(proof, declaration, auto=device == "auto")
-        render(*heading, *answer(proof, declaration), view=proof_view(proof))
-    return _EXIT[proof.outcome]
+    loaded_registry()
+
+    def about(reference: KernelReference) -> Answer:
+        declaration = registry().kernel(reference)
+        requested = requested_cell(declaration, device, options, USUAL_SIZE)
+        proof = _without_hazards(proved(requested), requested, declaration)
+        status, details = _EXIT[proof.outcome], answer(proof, declaration)
+        heading = facts(proof, declaration, auto=device == "auto")
+        return Answer(status, proof.outcome.upper(), proof.to_json(), heading, details, details, proof_view(proof))
+
+    return answered(kernel, about, options["timeout"], quiet=quiet, as_json=as_json)
 
 
 def _without_hazards(proof: Proof, cell: Cell, kernel: Kernel) -> Proof:

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from mmcore.devices.violations import Violation
-from mmcore.errors import InvalidKernel, LacksOption
+from mmcore.errors import InvalidKernel, LacksOption, SeveralKernels
 from mmcore.files import read_text
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
 from mmcore_cuda.nvrtc.dependencies import dependencies
 from mmcore_sources.cuda_file.header_folders import header_folders
-from mmcore_sources.cuda_file.host_bugs.find import host_bugs
+from mmcore_sources.cuda_file.host_bugs.find import bugs_of_refused, host_bugs
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import Note, notes_table
 from mmcore_sources.cuda_file.options import normalised, words_of
@@ -35,8 +35,14 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
     "inferred" before are inferred again. Raises InvalidKernel if the file cannot be read, or does not contain enough.
     """
     path = path_of(reference)
-    inferred = inferred_of(reference)
     name = reference.get("name") or _name(path, taken)
+    try:
+        inferred = inferred_of(reference)
+    except SeveralKernels as several:
+        several.references = tuple(
+            {**reference, "entry": entry, "name": f"{name}.{_word(entry)}"} for entry in several.names
+        )
+        raise
     kernel = Kernel(**{"source": path, **inferred.attributes, "name": name})
     words = (_shown(path), *words_of(reference))
     notes = {note.what: note.value for note in inferred.notes}
@@ -96,9 +102,12 @@ def _inferred(
     except RecursionError:
         raise InvalidKernel(f"{_shown(path)} cannot be read: its expressions are nested too deeply") from None
     except InvalidKernel as error:
-        refuse_errors(path, text, {**options, "options": search})
+        if not isinstance(error, SeveralKernels):
+            refuse_errors(path, text, {**options, "options": search})
         if isinstance(error, LacksOption):
             error.options = tuple(_with_further(path, text, options, headers, error.options))
+        others = (bug for bug in bugs_of_refused(path.name, text) if f"line {bug.line} " not in str(error))
+        error.args = ("\n".join(map(str, (error, *others))),)
         raise
 
 
@@ -147,11 +156,15 @@ def _shown(path: Path) -> str:
     return str(path)
 
 
+def _word(text: str) -> str:
+    """Return a text as a part of a kernel's name."""
+    word = "".join(each if each.isalnum() and each.isascii() else "_" for each in text.lower())
+    return word.lstrip("_") or "kernel"
+
+
 def _name(path: Path, taken: Mapping[str, FileKernel]) -> str:
     """Return a name from the file's stem, with as many folders as make it unique."""
-    words = ["".join(each if each.isalnum() and each.isascii() else "_" for each in part.lower())
-             for part in (path.stem, *path.parent.parts[:0:-1])]  # fmt: skip
-    words = [word.lstrip("_") or "kernel" for word in words]
+    words = list(map(_word, (path.stem, *path.parent.parts[:0:-1])))
     others = {name for name, each in taken.items() if each.reference["file"] != str(path)}
     names = [".".join(["file", *reversed(words[:count])]) for count in range(1, len(words) + 1)]
     return next((name for name in names if name not in others), names[-1])

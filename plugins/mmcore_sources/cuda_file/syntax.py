@@ -30,7 +30,10 @@ def refuse_syntax_errors(path: Path, text: str, given: Mapping[str, Any]) -> Non
 
 
 def refuse_errors(path: Path, text: str, given: Mapping[str, Any]) -> None:
-    """Raise InvalidKernel with the compiler's messages if a file does not compile with any definitions of macros."""
+    """Raise InvalidKernel with the compiler's messages if a file does not compile with any definitions of macros.
+
+    Of a file's kernels, only the given ``entry`` needs to compile.
+    """
     reason = rejection(path, text, given)
     if reason and _TO_DEFINE not in reason:
         raise InvalidKernel(reason)
@@ -41,7 +44,7 @@ def rejection(path: Path, text: str, given: Mapping[str, Any]) -> str:
     if not (read_program(text).functions or path.suffix == ".cu"):
         return ""
     try:
-        compile_source(path.name, path, text, _options(text, given), ())
+        compile_source(path.name, path, text, _options(text, given), _entries(text, given))
     except SourceRejected as rejected:
         return rejected.reason.rstrip()
     except MmcoreError:
@@ -66,6 +69,12 @@ def host_syntax_errors(path: Path, text: str, given: Mapping[str, Any]) -> Itera
             yield Bug("host-syntax", error.line, f"{error.message}; nvcc refuses it")
     except MmcoreError:
         return  # it does not compile anyway, or there is no compiler
+
+
+def _entries(text: str, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the name expression of the given entry, unless it is a template or missing."""
+    entry = given.get("entry", "")
+    return tuple(each.name for each in read_program(text).functions if each.name == entry and not each.template)
 
 
 def _options(text: str, given: Mapping[str, Any]) -> tuple[str, ...]:

@@ -169,9 +169,8 @@ def _with_build(
         *[Note("sizes", "m = n = k", "the kernel gets one size", "none")] * square,
         *(note for note in inferred.notes if note.what != "arguments"),
     ]
-    return replace(
-        inferred, attributes=attributes, notes=tuple(notes), warnings=tuple(mixed_types(arrays, roles, found))
-    )
+    warnings = (*inferred.warnings, *mixed_types(arrays, roles, found))
+    return replace(inferred, attributes=attributes, notes=tuple(notes), warnings=warnings)
 
 
 def _argument(role: str, passed: ast.expr | None) -> Argument:

@@ -28,6 +28,7 @@ _SAME = (
     *("cuda", "cpu", "copy", "contiguous", "clone", "detach", "ravel", "flatten", "get", "copy_to_host"),
     "mark_layout_dynamic",  # of CuTe DSL
 )
+_ORDERED = {"contiguous": False, "copy": False, "ascontiguousarray": False, "asfortranarray": True}  # by columns?
 _CONVERTED = (
     *("asarray", "array", "ascontiguousarray", "asfortranarray", "to_device", "to_gpu", "to_gpu_async", "tensor"),
     *("from_numpy", "from_dlpack", "as_cuda_array", "In", "Out", "InOut"),
@@ -119,14 +120,16 @@ class ArrayReader:
             return replace(of(owner), dtype=_METHODS[word])
         in_place = word.endswith("_") and not word.startswith("_")  # PyTorch's "normal_"
         if owner is not None and (in_place or (word in _SAME and not call.args)):
-            return of(owner)
+            return replace(of(owner), by_columns=_ORDERED.get(word, of(owner).by_columns))
         if word == "mem_alloc" and call.args:
             return of(call.args[0])
         if word in _LIKE and call.args:
             return replace(of(call.args[0]), dtype=given or of(call.args[0]).dtype)
         if word in _CONVERTED and call.args:
             second = self._dtype(call.args[1], name) if len(call.args) > 1 else ""
-            return replace(of(call.args[0]), dtype=given or second or of(call.args[0]).dtype)
+            array = of(call.args[0])
+            by_columns = _ORDERED.get(word, array.by_columns)
+            return replace(array, dtype=given or second or array.dtype, by_columns=by_columns)
         return self._created(call, name, given)
 
     def _created(self, call: ast.Call, name: str, given: str) -> Array:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mmcore.errors import InvalidKernel
+from mmcore.errors import InvalidKernel, SeveralKernels
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore_sources.cuda_file.files import inferred_of
@@ -71,18 +71,14 @@ def _chosen(program: PythonProgram, kernels: Mapping[str, FoundKernel], entry: s
         return matching[0], "as given by --entry"
     likely, why = list(kernels.values()), "the file's only kernel"
     for which, fitting in (
-        ("that takes three arrays", [found for found in kernels.values() if found.is_product]),
-        ("that is launched in the file", [found for found in kernels.values() if found.is_product and found.launched]),
-        ("that has a loop", [found for found in kernels.values() if found.has_loop]),
+        ("that takes three arrays", [found for found in likely if found.is_product]),
+        ("that is launched in the file", [found for found in likely if found.is_product and found.launched]),
     ):
-        fitting = [found for found in likely if found in fitting]
         if len(likely) > 1 and fitting:
             likely, why = fitting, f"of {len(kernels)} kernels the one {which}"
     if len(likely) > 1:
         names = [found.name for found in likely]
-        raise InvalidKernel(
-            f"{path.name} has {len(names)} kernels, {', '.join(names)}; give one, as in --entry {names[-1]}"
-        )
+        raise SeveralKernels(path.name, names, [name for name in kernels if name not in names])
     return likely[0], why
 
 

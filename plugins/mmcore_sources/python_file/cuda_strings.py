@@ -13,12 +13,12 @@ from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, read_program
 from mmcore_sources.cuda_file.files import headers_of
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
-from mmcore_sources.cuda_file.inference.roles import ELEMENTS, has_loop, is_product
+from mmcore_sources.cuda_file.inference.roles import is_product
 from mmcore_sources.cuda_file.syntax import refuse_syntax_errors
-from mmcore_sources.python_file.arrays import ArrayReader
 from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.host_text import HostWriter, PythonLaunch, Unknown
 from mmcore_sources.python_file.literals import Literal, LiteralReader
+from mmcore_sources.python_file.passed_arguments import passed_otherwise
 from mmcore_sources.python_file.program import PythonProgram, Scope
 from mmcore_sources.python_file.string_launches import launches
 
@@ -55,12 +55,12 @@ def kernels_in_strings(program: PythonProgram) -> Iterable[FoundKernel]:
     names = {each.name.partition("<")[0] for each in found_launches}
     kernels = []
     for unit in _units(program, reader):
-        own = {launch.name for launch in read_program(unit.literal.text).launches}
+        source = read_program(unit.literal.text)
+        own = {launch.name for launch in source.launches}
         for function in unit.functions:
             declare = functools.partial(_declared, program, unit, function, found_launches)
-            product, launched = is_product(function), bool({function.name, function.word} & (names | own))
-            facts = product, launched, has_loop(function)
-            kernels.append(FoundKernel(function.name, unit.language, unit.first_line, declare, *facts))
+            product, launched = is_product(function, source), bool({function.name, function.word} & (names | own))
+            kernels.append(FoundKernel(function.name, unit.language, unit.first_line, declare, product, launched))
     return kernels
 
 
@@ -139,7 +139,8 @@ def _declared(
     headers = [(each.name, content) for each, content in headers_of(path, text).items()]
     inferred = infer(path, _text(combined), options, headers)
     attributes = {**inferred.attributes, "text": program.shifted(text, unit.first_line), "source": path}
-    return replace(inferred, attributes=attributes, warnings=tuple(_mismatches(program, function, own)))
+    warnings = (*inferred.warnings, *passed_otherwise(program, unit.literal.text, unit.language, function, own))
+    return replace(inferred, attributes=attributes, warnings=warnings)
 
 
 def _text(lines: Mapping[int, str]) -> str:
@@ -168,17 +169,3 @@ def _placeholders(program: PythonProgram, unit: Unit, lines: Mapping[int, str]) 
         names += [word for word in re.findall(r"[A-Za-z_]\w*", value) if word not in words]
         words |= set(names)
     return macros
-
-
-def _mismatches(program: PythonProgram, function: Function, found: Sequence[PythonLaunch]) -> Iterator[str]:
-    """Yield a sentence for each array whose elements have another type than the kernel's parameter."""
-    reader = ArrayReader(program)
-    for launch in found:
-        for parameter, argument in zip(function.parameters, launch.arguments, strict=False):
-            array = reader.read(argument, launch.scope, launch.line)
-            taken = ELEMENTS.get(parameter.type, "")
-            if parameter.pointer and array.dtype and taken and array.dtype != taken:
-                yield (
-                    f"line {launch.line} passes {ast.unparse(argument)}, an array of {array.dtype}, "
-                    f"as {str(parameter)!r}"
-                )

@@ -20,7 +20,6 @@ class FoundKernel:
         declare: returns its declaration, from the options that the user gave. Raises InvalidKernel.
         is_product: True if it takes three arrays.
         launched: True if the file launches it.
-        has_loop: False if it is known to have no loop.
     """
 
     name: str
@@ -29,4 +28,3 @@ class FoundKernel:
     declare: Callable[[Mapping[str, Any]], Inferred]
     is_product: bool = True
     launched: bool = False
-    has_loop: bool = True

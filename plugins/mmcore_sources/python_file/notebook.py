@@ -75,7 +75,8 @@ def kernels_in_cells(program: PythonProgram) -> Iterable[FoundKernel]:
         for function in source.functions:
             declare = functools.partial(_declared, program, cell, text, function.name)
             used = bool({function.name, function.word} & launched)
-            kernels.append(FoundKernel(function.name, "CUDA C++", cell.first_line, declare, is_product(function), used))
+            product = is_product(function, source)
+            kernels.append(FoundKernel(function.name, "CUDA C++", cell.first_line, declare, product, used))
     return kernels
 
 

@@ -13,6 +13,7 @@ from mmcore.kernel.geometry import dim3
 from mmcore_cuda.cuda_source.program import HostLaunch
 from mmcore_sources.cuda_file.host_bugs import copies, cublas, launches, places, timers
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
+from mmcore_sources.cuda_file.host_bugs.coverage import uncovered_product
 from mmcore_sources.cuda_file.host_bugs.host import HostCode, name_of
 from mmcore_sources.cuda_file.host_bugs.shared_memory import unraised_limit
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, LaunchText, evaluate, parse_expressions
@@ -46,14 +47,27 @@ def host_bugs(
     host = HostCode(text)
     found = [*others, *(bug for bugs in BUGS for bug in bugs(host))]
     entry, arguments = inferred.attributes["entry"].partition("<")[0], inferred.attributes["arguments"]
-    launch = next((each for each in host.launches if each.name in (entry, entry.rpartition("::")[2])), None)
+    launches_of_kernel = [each for each in host.launches if each.name in (entry, entry.rpartition("::")[2])]
+    launch = next(iter(launches_of_kernel), None)
     if not inferred.attributes["column_major"]:
         pairs = zip(map(str, arguments), launch.arguments, strict=False) if launch else ()
         matrices = {role: name_of(node) for role, node in pairs if role in ("A", "B", "C")}
         found += cublas.exchanged_operands(host, matrices)
     found += unraised_limit(host, _shared_bytes(launch, inferred) if launch and "shared" not in given else {})
+    reported = {bug.line for bug in found if bug.kind in ("empty-grid", "rounded-down-grid")}
+    for each in launches_of_kernel[: 1 if launch and launch.template else None]:  # other instances have other tiles
+        found += uncovered_product(host, each, inferred) if each.line not in reported else ()
     found += [Bug("not-zeroed", launch.line, each.lacks) for each in inferred.unusual if each.lacks and launch]
     return tuple(Violation(bug.kind, bug.message, source=file, line=bug.line) for bug in sorted(set(found), key=_place))
+
+
+def bugs_of_refused(file: str, text: str) -> tuple[Violation, ...]:
+    """Return the bugs of the host code in a file's text from which no kernel can be inferred."""
+    host = HostCode(text)
+    found = {bug for bugs in BUGS for bug in bugs(host)}
+    if "__global__" not in text:
+        found |= {*cublas.exchanged_operands(host, None)}
+    return tuple(Violation(bug.kind, bug.message, source=file, line=bug.line) for bug in sorted(found, key=_place))
 
 
 def _place(bug: Bug) -> tuple[int, str, str]:

@@ -107,6 +107,10 @@ class HostCode:
         except InvalidKernel:
             return None
 
+    def is_read(self, node: Node, scope: Node) -> bool:
+        """Return whether an expression depends on a value that the program reads from its user."""
+        return any(_READS.search(text_of(each)) for each in self.resolved(node, scope))
+
     def extents(self, node: Node, scope: Node) -> list[int] | None:
         """Return the constant extents of a block or grid; None if one of them is not constant."""
         if self._varies(node, scope, _DEEPEST):

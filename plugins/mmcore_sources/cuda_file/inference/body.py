@@ -87,6 +87,11 @@ class Body:
         """The axes of the thread index that it uses."""
         return {axis for kind, axis in BUILT_IN.findall(text_of(self.function.body)) if kind == "threadIdx"}
 
+    def loop_bounds(self, sizes: set[str]) -> set[str]:
+        """Return the sizes in the conditions of loops."""
+        conditions = (each.child_by_field_name("condition") for each in self._nodes if each.type == "for_statement")
+        return sizes & {name for each in conditions if each is not None for name in identifiers(each)}
+
     def _members(self, which: Callable[[Parameter], bool]) -> set[str]:
         """Return the members of structures passed by value that ``which`` selects, such as "A.width"."""
         parameters = self.function.parameters

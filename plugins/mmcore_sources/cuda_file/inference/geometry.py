@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -121,6 +121,29 @@ def _block_names(source: Program, launch: HostLaunch) -> dict[str, ast.expr]:
     if launch.geometry[1].type != "identifier" or name in source.macros or name in source.constants:
         return {}
     return {name: ast.Name("bx"), **{f"{name}.{axis}": ast.Name(extent) for axis, extent in _AXIS.items()}}
+
+
+def along_x(grid: Geometry | None, reader: Reader, launch: HostLaunch) -> Geometry | None:
+    """Return a grid without its other axes if the file launches several blocks of threads along x alone."""
+    if grid is None or len(grid.extents) == 1 or len(launch.geometry) < 2:
+        return grid
+    with contextlib.suppress(Unreadable):
+        blocks, threads = (reader.extents(each) for each in launch.geometry[:2])
+        if len(blocks) == len(threads) == 1 and (constant(blocks[0]) or 0) > 1:
+            return Geometry(grid.extents[:1], f"{grid.why}; line {launch.line} launches one axis")
+    return grid
+
+
+def unused_axes(reader: Reader, launch: HostLaunch, body: Body) -> Iterator[str]:
+    """Yield a warning if the source has an index along an axis that a launch has neither blocks nor threads along."""
+    used = {axis for kind, axis in BUILT_IN.findall(text_of(body.function.body)) if kind in ("blockIdx", "threadIdx")}
+    with contextlib.suppress(Unreadable):
+        given = max(len(reader.extents(each)) for each in launch.geometry[:2])
+        if missing := sorted(used & set("xyz"[given:])):
+            always = " and ".join(f"blockIdx.{axis} and threadIdx.{axis}" for axis in missing)
+            few = "along x alone" if given == 1 else "along x and y alone"
+            wanted = f"a grid and a block of {'two' if missing == ['y'] else 'three'} numbers use {missing[-1]}"
+            yield f"line {launch.line} launches blocks and threads {few}, so that {always} are always 0; {wanted}"
 
 
 def _trimmed(extents: Sequence[ast.expr]) -> tuple[ast.expr, ...]:

@@ -32,6 +32,7 @@ from mmcore_sources.cuda_file.inference.expressions import (
 from mmcore_sources.cuda_file.inference.geometry import Geometry
 from mmcore_sources.cuda_file.inference.host_code import Reader, constant
 from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.one_block import one_block
 from mmcore_sources.cuda_file.inference.parameters import (
     Open,
     fixed_sizes,
@@ -102,6 +103,12 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     if by_columns:
         role_notes.append(Note("storage", "by columns", "as the source steps over A, B and C", "--column-major ''"))
     unusual = tuple(unusual_readings(text, launch, body, roles, adds=adds, by_columns=by_columns))
+    lone = one_block(source, body, roles, launch, given)
+    if lone is not None:
+        constraint, shape, note = lone
+        constraints += (constraint,)
+        role_notes.append(note)
+        given = {**given, "block": shape, "grid": "1"}
     block, grid, shared, launch_notes = _geometry(source, body, roles, launch, chosen, given)
     # Blocks that wait for each other must all be resident, which <<<>>> does not ask for.
     ordinary = launch if source.cooperative and not _COOPERATIVE.search(text) else None
@@ -131,7 +138,10 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     if fixed := sorted(others.keys() & (source.declared - source.macros.keys())):
         raise InvalidKernel(f"{path.name} declares {fixed[0]}, so that --config has no effect on it")
     overrides["defines"] = {**defines, **others}
-    return Inferred({**attributes, **overrides}, (*notes, *role_notes, *type_notes, *launch_notes), unusual)
+    own = launch is not None and len(launch.geometry) > 1 and not {"block", "grid"} & given.keys()
+    warnings = geometry.unused_axes(Reader.of(source, launch, {}), launch, body) if own and launch else ()
+    notes = (*notes, *role_notes, *type_notes, *launch_notes)
+    return Inferred({**attributes, **overrides}, notes, unusual, tuple(warnings))
 
 
 def _roles(
@@ -210,7 +220,7 @@ def _geometry(
     if launch is not None:
         block, grid, shared = geometry.launched(Reader.of(source, launch, names), launch, roles, body, layout)
     sizes: dict[str, ast.expr] = {name: ast.Name(role) for name, role in roles.sizes.items()}
-    launched = block
+    launched, launched_grid = block, grid
     if layout is not None and (block is None or grid is None):
         block_of_body, grid_of_body = geometry.by_body(Reader(source, {**sizes, **names}), body, layout)
         block, grid = block or block_of_body, grid or grid_of_body
@@ -229,6 +239,8 @@ def _geometry(
     if not text and grid is None:
         usual = parse_expressions("ceil(n/bx), ceil(m/by)", "the grid")
         grid = Geometry(usual, "the source does not give it", guessed=True)
+    if grid is not launched_grid and launch is not None:
+        grid = geometry.along_x(grid, Reader.of(source, launch, names), launch)
     if not text and grid is not None:
         notes.append(Note("grid", (text := grid.text), grid.why, "--grid", grid.guessed))
     alone = len(source.functions) == 1

@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mmcore.errors import InvalidKernel, LacksOption
+from mmcore.errors import InvalidKernel, LacksOption, SeveralKernels
 from mmcore.kernel.arguments import FACTORS, MATRICES, SIZES, Argument, Scalar, Struct
 from mmcore.kernel.signature import Parameter as Typed
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
-from mmcore_cuda.cuda_source.tree import walk
 from mmcore_sources.cuda_file.inference.body import Body, stored_by_columns, strides_of
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.structures import structure_of
+from mmcore_sources.cuda_file.inference.sums import sums_products
 
 ELEMENTS = {
     **dict.fromkeys(("int", "int4", "int32_t", "signed int"), "int32"),
@@ -30,6 +30,8 @@ _SIDES = r"(?:num|n)?([{0}])?(rows?|cols?|columns?|widths?|heights?|w|h)(?:of)?(
 _OF_SIDE = {
     ("a", "r"): "m", ("a", "c"): "k", ("b", "r"): "k", ("b", "c"): "n", ("c", "r"): "m", ("c", "c"): "n",
 }  # fmt: skip
+_POINTER = re.compile(r"(?:d|dev|h|g)?_?([a-z])_?(?:d|dev)?")
+_SIZE = re.compile(r"([mnk])_?(?:ld|size|dim|total|global)|(?:ld|size|dim)_([mnk])")
 _COUNT = re.compile(r"split|slice|stage|step|tile|chunk|batch|block", re.IGNORECASE)  # no size of a matrix
 _OFFSET = re.compile(r"off(?:set)?(?![a-z])|start|first|begin", re.IGNORECASE)
 _FACTOR = re.compile(r"alpha|beta", re.IGNORECASE)
@@ -59,14 +61,13 @@ def scalar_type(word: str) -> str:
     return {"uint": "uint32", "bool": "int8"}.get(word) or ELEMENTS.get(word) or Typed("", word).scalar
 
 
-def is_product(function: Function) -> bool:
-    """Return whether a function may be a matrix product: it takes at least three pointers."""
-    return sum(parameter.pointer or bool(parameter.members) for parameter in function.parameters) >= 3
+def is_product(function: Function, source: Program) -> bool:
+    """Return whether a function may be a matrix product: it takes three pointers or more, and sums products.
 
-
-def has_loop(function: Function) -> bool:
-    """Return whether a function has a loop, as a product has and a sum of matrices need not have."""
-    return any(node.type in ("for_statement", "while_statement", "do_statement") for node in walk(function.body))
+    Assembly, and functions of the file that it calls, may do that.
+    """
+    arrays = (each.pointer or bool(each.members) or "TensorMap" in each.type for each in function.parameters)
+    return sum(arrays) >= 3 and sums_products(function.body, source.declared)
 
 
 def matrices_of(function: Function, body: Body) -> dict[str, str]:
@@ -116,7 +117,10 @@ def sizes_of(
             by_stride, why = {of_a: "m", of_b: "k"}, "by the lengths of the columns that the source steps by"
         elif not by_columns and c <= b:
             by_stride, why = {of_a: "k", of_b: "n"}, "by the lengths of the rows that the source steps by"
-    usual = {name: name.casefold() for name in names if name.casefold() in SIZES}
+    usual = {name: role for name in names if (role := _usual(name)) in SIZES}
+    summed = {role for name in body.loop_bounds(set(names)) if (role := by_stride.get(name, "m"))}
+    if usual.keys() == set(names) and "k" not in summed and summed:
+        by_stride = sure  # the loop over k does not go as far as the rows of A that the source steps by
     if by_stride != sure:
         free = [role for role in ("m", "n", "k") if role not in by_stride.values()]
         rest = [name for name in names if name not in by_stride]
@@ -128,12 +132,18 @@ def sizes_of(
     return sure | usual, "by the parameters' names", by_columns
 
 
+def _usual(name: str) -> str:
+    match = _SIZE.fullmatch(word := name.casefold())
+    return match[1] or match[2] if match else word
+
+
 def _sure(name: str, matrices: Mapping[str, str]) -> str:
     """Return the role of a name that names a matrix and its rows or columns."""
     word = name.casefold().replace("_", "")
     if word in ("lda", "ldb", "ldc"):
         return word
-    letters = {pointer.casefold(): matrix.casefold() for matrix, pointer in matrices.items() if len(pointer) == 1}
+    plain = {matrix: _POINTER.fullmatch(pointer.casefold()) for matrix, pointer in matrices.items()}
+    letters = {match[1]: matrix.casefold() for matrix, match in plain.items() if match}
     letters = dict(zip("abc", "abc", strict=True)) | letters
     match = re.fullmatch(_SIDES.format("".join(letters)), word)
     if not match or bool(match[1]) == bool(match[3]):
@@ -274,18 +284,17 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
             raise InvalidKernel(f"{file} has no __global__ function {word}; it has {', '.join(functions)}")
         return matching[0], _launch(source, matching[0]), ()
     likely, why = list(functions.values()), "the file's only __global__ function"
-    for which, holds in (
-        ("takes three pointers", is_product),
-        ("is launched in the file", lambda function: _launch(source, function) is not None),
-        ("has a loop", has_loop),
+    products = [each for each in likely if is_product(each, source)]
+    for which, those in (
+        ("takes three pointers and sums products", products),
+        ("is launched in the file", [each for each in likely if _launch(source, each) is not None]),
     ):
-        fitting = [function for function in likely if holds(function)]
+        fitting = [each for each in likely if each in those]
         if len(likely) > 1 and fitting:
             likely, why = fitting, f"of {len(functions)} __global__ functions the one that {which}"
     if len(likely) > 1:
         names = [function.name for function in likely]
-        several = f"{file} has {len(names)} kernels, {', '.join(names)}; give one, as in --entry {names[-1]}"
-        raise LacksOption(several, *(f"--entry {name}" for name in names))
+        raise SeveralKernels(file, names, [name for name in functions if name not in names])
     return likely[0], _launch(source, likely[0]), (Note("function", likely[0].name, why, "--entry"),)
 
 
