@@ -53,6 +53,16 @@ def test_only_what_the_kernel_needs_is_run() -> None:
 
 
 @needs_numba
+def test_config_changes_a_constant_of_the_module() -> None:
+    program = section_of(__file__, "programs")["guarded_tiles"]["text"]
+    options = ("--config", "TPB=4", "--size", "33", "--device", "emulator")
+    result = command("run", written(program), *options)
+    assert result.exit_code == 0, result.output
+    assert "block            4×4" in result.stdout
+    assert "shared memory    128 bytes" in result.stdout
+
+
+@needs_numba
 def test_an_error_of_numba_is_shown() -> None:
     program = section_of(__file__, "programs")["guarded_tiles"]["text"].replace("tmp = float32(0.)", 'tmp = "0"')
     result = command("run", written(program), "--size", "9")

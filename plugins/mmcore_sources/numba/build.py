@@ -10,7 +10,7 @@ from typing import Any
 from mmcore.compile.compiled_module import Binary
 from mmcore.errors import CompileError, CompilerMissing
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar
-from mmcore.kernel.configs import Config
+from mmcore.kernel.configs import BLOCK, Config
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.kernel.properties import DeviceProperties
@@ -49,7 +49,7 @@ class NumbaBuild:
         digits = architecture.rstrip("af")
         capability = (int(digits[:-1]), int(digits[-1]))
         try:
-            function = self.function.load(())
+            function = self.function.load((), {name: config[name] for name in config if name != BLOCK})
             signature = types.void(*(self._type(types, each, problem) for each in self.parameters))
             ptx, _ = cuda.compile_ptx(function, signature, cc=capability, lineinfo=True, fastmath=self.fastmath)
         except Exception as error:  # the errors of its compiler's stages have no common class
