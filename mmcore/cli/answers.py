@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import click
+from click.core import ParameterSource
+
 from mmcore.cli.commandline import suggested
 from mmcore.cli.output import render, write_json
 from mmcore.deadline import whole
@@ -55,8 +58,8 @@ def answered(
 ) -> int:
     """Write a command's answer about a kernel, or about each of several, and return the exit status.
 
-    All of it takes at most ``timeout`` seconds. Of several kernels the status is 1 if one is wrong, else the largest of
-    those that could be run, and 2 if none could.
+    All of it takes at most ``timeout`` seconds; each of several kernels does, unless the limit was given. Of several
+    kernels the status is 1 if one is wrong, else the largest of those that could be run, and 2 if none could.
     """
     if len(references) > 1:
         return _each(references, answer, timeout, quiet=quiet, as_json=as_json)
@@ -84,7 +87,8 @@ def _each(
     table = Table.grid(padding=(0, 2, 0, 0))
     answers = list[Answer]()
     refused: dict[str, str] = {}
-    end = time.monotonic() + timeout
+    source = click.get_current_context().get_parameter_source("timeout")
+    end = time.monotonic() + timeout * (1 if source is ParameterSource.COMMANDLINE else len(references))
     for count, reference in enumerate(references):
         name = reference["entry"] if isinstance(reference, Mapping) else reference
         if not as_json:
@@ -97,7 +101,7 @@ def _each(
         except MmcoreError as error:
             made = _refusal(name, error, refused)
         answers.append(made)
-        table.add_row(name, made.words)
+        table.add_row(name, made.words.partition(":")[0])
         if not as_json:
             render(*(made.brief if quiet else made.details), view=made.view)
     if as_json:

@@ -56,6 +56,12 @@ def test_every_product_of_a_file_gets_a_verdict(
     assert ("--entry=wrong" in result.stdout or "inferred from" in result.stderr) == ("wrong" in answers)
 
 
+def test_a_python_file_may_have_several_kernels(folder: Path) -> None:
+    (folder / "my.py").write_text(f'a = r"""{NAIVE}{SECOND}"""\n')
+    result = command(*shlex.split("run my.py --size 32 --device emulator --no-hazards"))
+    assert table(result.stdout) == {"mul": "TEST PASS", "second": "TEST PASS"}
+
+
 def test_the_results_of_several_kernels_are_a_list(folder: Path) -> None:
     (folder / "my.cu").write_text(NAIVE + OPEN)
     result = command(*shlex.split("run my.cu --size 32 --device emulator --no-hazards --json"))

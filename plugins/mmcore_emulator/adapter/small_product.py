@@ -33,17 +33,20 @@ def small_product(
     """Return a cell on the emulator with a small product; None if the constraints allow none.
 
     It has several blocks along the axes along which the launches of the cell, with the config's ``parameters``, have
-    several, if a small product can have them.
+    several, if a small product can have them. A kernel in a file does not declare that it needs whole tiles; its small
+    product has some where the cell's has.
     """
     config = kernel.config(**parameters)
     first = None
+    edges = set[str]() if isinstance(cell.kernel, str) else _edges(cell, kernel, config)
     for smaller in _smaller(cell, kernel, _deep(cell, kernel, launched)):
         blocks = _blocks(smaller, kernel, config)
         if blocks is None:
             continue
         if not smaller.config and config != smaller.config_of(kernel):
             smaller = replace(smaller, config=config.to_json())
-        if all(min(few, 2) >= min(many, 2) for few, many in zip(blocks, launched[0].grid, strict=True)):
+        several = all(min(few, 2) >= min(many, 2) for few, many in zip(blocks, launched[0].grid, strict=True))
+        if several and edges <= _edges(smaller, kernel, config):
             return smaller
         first = first or smaller
     return first
@@ -55,6 +58,18 @@ def _blocks(cell: Cell, kernel: Kernel, config: Config) -> Dim3 | None:
         device = capability_properties(CAPABILITIES["emulator"])
         return plan(kernel, cell.problem(kernel), config, device, force=cell.force).launches[0].grid_dim
     return None
+
+
+def _edges(cell: Cell, kernel: Kernel, config: Config) -> set[str]:
+    """Return the sizes, of m and n, at the edge of a tile: one more or one less needs another grid."""
+    blocks = _blocks(cell, kernel, config)
+    packed = replace(cell, lda=0, ldb=0, ldc=0)
+    return {
+        name
+        for name in "mn"
+        for size in (getattr(cell, name) + 1, getattr(cell, name) - 1)
+        if size and _blocks(replace(packed, **{name: size}), kernel, config) != blocks
+    }
 
 
 def _deep(cell: Cell, kernel: Kernel, launched: Sequence[LaunchRecord]) -> float:

@@ -191,6 +191,8 @@ class Body:
             left, right = (self.terms(node.children[i], seen) for i in (0, 2))
             products = [(*one, *other) for one in left for other in right if len(one) + len(other) <= _MOST_FACTORS]
             terms = products if sign == "*" else [*left, *right]
+        elif (element := _addressed(node)) is not None:
+            terms = [*self.terms(element.children[0], seen), *self.terms(element.children[1].named_children[0], seen)]
         elif node.type == "identifier" and (name := text_of(node)) in self.values.keys() - seen:
             expanded = [term for value in self.values[name] for term in self.terms(value, seen | {name})]
             # The variable of a loop also remains as a term.
@@ -206,6 +208,15 @@ class Body:
             terms = [(" ".join(dict.fromkeys(words)) or text_of(node),)]
         terms = [term for term in terms if "0" not in term][:_MOST_TERMS]
         return list(dict.fromkeys(terms))
+
+
+def _addressed(node: Node) -> Node | None:
+    """Return the element of ``&A[i]``, which is A + i; None for other expressions."""
+    if node.type != "pointer_expression" or text_of(node.children[0]) != "&":
+        return None
+    element = node.children[1]
+    one_index = element.type == "subscript_expression" and len(element.children[1].named_children) == 1
+    return element if one_index else None
 
 
 @dataclass(frozen=True)
@@ -285,11 +296,22 @@ def stored_by_columns(body: Body, matrices: Mapping[str, str], sizes: set[str]) 
     For an A stored by rows, the term with the length of a row contains a block's index, and the step along k does not.
     For a B stored by rows it is the reverse.
     """
-    strided = {}
+    strided = _strided_by_blocks(body, matrices, sizes)
+    return strided == (False, True)
+
+
+def reads_b_by_columns(body: Body, matrices: Mapping[str, str], sizes: set[str]) -> bool:
+    """Return whether a kernel reads A as if it were stored by rows, and B as if by columns."""
+    return _strided_by_blocks(body, matrices, sizes) == (True, True)
+
+
+def _strided_by_blocks(body: Body, matrices: Mapping[str, str], sizes: set[str]) -> tuple[bool, ...] | None:
+    """Return whether the terms with a block's index have a size as factor, for A and B; None if there are no terms."""
+    strided = []
     for matrix in "AB":
         terms = [term for each in body.indexes(matrices[matrix]) for term in each]
         placed = [term for term in terms if any(kind == "blockIdx" for kind, _ in _built_in(term))]
         if not placed:
-            return False
-        strided[matrix] = all(sizes & set(term) for term in placed)
-    return not strided["A"] and strided["B"]
+            return None
+        strided.append(all(sizes & set(term) for term in placed))
+    return tuple(strided)

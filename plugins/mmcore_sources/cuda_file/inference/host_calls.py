@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, text_of, walk
 
 _CALLS = ("call_expression", "template_instantiation")
@@ -20,19 +21,36 @@ class Passed:
     line: int
 
 
-def passed(scope: Node, name: str) -> Passed | None:
-    """Return the value of a parameter of a host function or of its template: the first that a call passes.
+def launches_of(source: Program, function: Function) -> Iterator[HostLaunch]:
+    """Yield the launches of a kernel, also those in host functions that take the kernel as an argument."""
+    names = (function.name, function.word)
+    for launch in source.launches:
+        if launch.name in names:
+            yield launch
+        elif launch.scope.type == "function_definition" and launch.name in parameter_names(launch.scope):
+            position = list(map(_name, _parameters(launch.scope))).index(launch.name)
+            for call in calls_of(launch.scope):
+                given = [text_of(each).lstrip("&") for each in _arguments(call)[position : position + 1]]
+                name, _, instance = "".join(given).partition("<")
+                if name.strip() in names:
+                    template = tuple(each.strip() for each in instance.rpartition(">")[0].split(",") if each.strip())
+                    yield replace(launch, name=name.strip(), template=template, call=call)
+
+
+def passed(scope: Node, name: str, call: Node | None = None) -> Passed | None:
+    """Return the value of a parameter of a host function or of its template: that of a call, or of the first one.
 
     Without a call it is the default. None if it is no parameter, or if the file has no value for it.
     """
+    calls = calls_of(scope) if call is None else (call,)
     for position, parameter in enumerate(_parameters(scope)):
         if _name(parameter) == name:
-            arguments = (each for call in calls_of(scope) for each in [_arguments(call)] if position < len(each))
+            arguments = (each for used in calls for each in [_arguments(used)] if position < len(each))
             found = next(arguments, None)
             return None if found is None else _passed(found[position])
     for position, parameter in enumerate(_template(scope)):
         if _name(parameter) == name:
-            listed = (each for call in calls_of(scope) for each in [_listed(call)] if position < len(each))
+            listed = (each for used in calls for each in [_listed(used)] if position < len(each))
             instance = next(listed, None)
             value = parameter.child_by_field_name("default_value") if instance is None else instance[position]
             return None if value is None else _passed(value)

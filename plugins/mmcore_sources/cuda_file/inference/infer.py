@@ -18,9 +18,10 @@ from mmcore.kernel.geometry import dim3, parse_shape
 from mmcore_cuda.cuda_source.includes import has_quoted_includes
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program, read_program
 from mmcore_cuda.cuda_source.tokens import words
-from mmcore_cuda.cuda_source.tree import identifiers, text_of
+from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference import geometry
-from mmcore_sources.cuda_file.inference.body import Body, layout_of
+from mmcore_sources.cuda_file.inference.arithmetic import narrow_sums, uses_tf32
+from mmcore_sources.cuda_file.inference.body import Body, layout_of, reads_b_by_columns
 from mmcore_sources.cuda_file.inference.expressions import (
     EXTENTS,
     Derived,
@@ -29,16 +30,11 @@ from mmcore_sources.cuda_file.inference.expressions import (
     names_in,
     parse_expressions,
 )
+from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes, fixed_sizes, with_free_sizes
 from mmcore_sources.cuda_file.inference.geometry import Geometry
 from mmcore_sources.cuda_file.inference.host_code import Reader, constant
 from mmcore_sources.cuda_file.inference.notes import Note
-from mmcore_sources.cuda_file.inference.parameters import (
-    Open,
-    fixed_sizes,
-    launched_numbers,
-    open_parameters,
-    parameter_names,
-)
+from mmcore_sources.cuda_file.inference.parameters import Open, launched_numbers, open_parameters, parameter_names
 from mmcore_sources.cuda_file.inference.roles import (
     ELEMENTS,
     Roles,
@@ -55,7 +51,6 @@ from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
 _MOST_SHARED = 48 << 10  # bytes that a block may have without further ado
 _DYNAMIC = re.compile(r'\bextern\b[^;{"]*\b__shared__\b')
 _COOPERATIVE = re.compile("Launch(Attribute)?Cooperative")
-_NARROW = {f"{name}{width}" for name in ("__hfma", "__hadd", "__hmul", "hfma", "hadd") for width in ("", "2")}
 
 
 @dataclass(frozen=True)
@@ -101,7 +96,12 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     by_columns = roles.by_columns and "column_major" not in given
     if by_columns:
         role_notes.append(Note("storage", "by columns", "as the source steps over A, B and C", "--column-major ''"))
-    unusual = tuple(unusual_readings(text, launch, body, roles, adds=adds, by_columns=by_columns))
+    of_b = not roles.by_columns and "column_major" not in given
+    of_b = of_b and reads_b_by_columns(body, roles.pointers, set(roles.sizes))
+    if of_b:
+        role_notes.append(Note("storage of B", "by columns", "as the source steps over B", "--column-major ''"))
+    columns = "ABC" if by_columns else "B" if of_b else ""
+    unusual = tuple(unusual_readings(text, launch, body, roles, adds=adds, columns=columns))
     block, grid, shared, launch_notes = _geometry(source, body, roles, launch, chosen, given)
     # Blocks that wait for each other must all be resident, which <<<>>> does not ask for.
     ordinary = launch if source.cooperative and not _COOPERATIVE.search(text) else None
@@ -111,6 +111,14 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     rule = LaunchText(grid, str(shared), cooperative=source.cooperative and ordinary is None)
     if "//" in grid and "gridDim" not in text_of(function.body):
         constraints += (SomeBlock(rule, roles.square),)
+    fixing = next((each for each in constraints if isinstance(each, FixedSizes)), None)
+    free = with_free_sizes(text, roles.sizes) if fixing else None
+    if fixing is not None:
+        shown, why = f"{fixing.m}×{fixing.n}×{fixing.k}", f"the source fixes {', '.join(roles.sizes)}"
+        if free is not None:
+            constraints = tuple(replace(each, rule=rule) if each is fixing else each for each in constraints)
+            shown, why = f"{shown}, or 1/2, 1/4, … of these", f"{why}; it is compiled for the product's sizes"
+        role_notes.append(Note("sizes", shown, why, "--size" if free else ""))
     values = {name: value for name, value in chosen.values.items() if name not in defines}
     attributes = {
         "title": f"{function.name} of {path.name}" + "".join(f", read as {each}" for each in unusual),
@@ -120,7 +128,7 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
         "launch": rule,
         "constraints": constraints,
         "beta": beta,
-        "column_major": "ABC" if by_columns else "",
+        "column_major": columns,
         **types,
     }
     of_launch = ("entry", "args", "grid", "block", "parameters", "shared")
@@ -130,7 +138,8 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     others = {name: f"{{{name}}}" for name in parameters if not name.isupper() and name not in open_names}
     if fixed := sorted(others.keys() & (source.declared - source.macros.keys())):
         raise InvalidKernel(f"{path.name} declares {fixed[0]}, so that --config has no effect on it")
-    overrides["defines"] = {**defines, **others}
+    overrides["defines"] = {**defines, **others, **(free[1] if free else {})}
+    overrides |= {"text": free[0]} if free else {}
     own = launch is not None and len(launch.geometry) > 1 and not {"block", "grid"} & given.keys()
     warnings = geometry.unused_axes(Reader.of(source, launch, {}), launch, body) if own and launch else ()
     notes = (*notes, *role_notes, *type_notes, *launch_notes)
@@ -155,8 +164,6 @@ def _roles(
         sizes, fixed = fixing
         roles = replace(roles, sizes=sizes)
         constraints = (fixed,)
-        shown, why = f"{fixed.m}×{fixed.n}×{fixed.k}", f"the source fixes {', '.join(sizes)}"
-        notes.append(Note("sizes", shown, why, ""))
     return roles, notes, constraints
 
 
@@ -189,10 +196,14 @@ def _types(
                 f"the elements of {matrix} are of type {word}, which is {known}", "--dtype float32 --output float32"
             )
         types_by_name[name] = ELEMENTS[word]
-    if types_by_name.get("dtype", given.get("dtype")) in ("float16", "bfloat16") and "accumulator" not in given:
-        narrow = not _NARROW.isdisjoint(identifiers(function.body))
-        types_by_name["accumulator"] = types_by_name["dtype"] if narrow and "dtype" in types_by_name else "float32"
-        why = "the source adds with __hadd or __hfma" if narrow else "sums of 16-bit products are taken to be that"
+    if types_by_name.get("dtype") == "float32" and uses_tf32(source, function):
+        types_by_name["dtype"] = "tf32"
+        notes.append(Note("products of", "tf32", "the source's tensor cores multiply that", "--dtype float32"))
+    dtype = types_by_name.get("dtype", given.get("dtype"))
+    if dtype in ("float16", "bfloat16") and "accumulator" not in given:
+        narrow = narrow_sums(source, function, dtype)
+        types_by_name["accumulator"] = dtype if narrow else "float32"
+        why = narrow or "sums of 16-bit products are taken to be that"
         notes.append(Note("sums in", types_by_name["accumulator"], why, "--accumulator", guessed=not narrow))
     why = "the type of the template's elements"
     return types_by_name, [*notes, *(Note(name, word, why, "--entry") for name, word in chosen.types.items())]

@@ -1,4 +1,4 @@
-"""Values that a source leaves open until compilation, such as template parameters, and sizes that it fixes."""
+"""Values that a source leaves open until compilation, such as template parameters."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mmcore.errors import InvalidKernel, LacksOption
-from mmcore.kernel.configs import Config
-from mmcore.kernel.problem import Problem
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
 from mmcore_cuda.cuda_source.tree import text_of, walk
-from mmcore_sources.cuda_file.inference.body import Body, strides_of
 from mmcore_sources.cuda_file.inference.host_calls import passed
 from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, constant, parse_expression
 from mmcore_sources.cuda_file.inference.notes import Note
@@ -117,7 +114,9 @@ def _usual(parameter: Parameter, *, by_threads: bool) -> int:
 
 
 def _type(text: str, source: Program, launch: HostLaunch | None) -> str:
-    argument = passed(launch.scope, text) if launch and launch.scope.type == "function_definition" else None
+    argument = (
+        passed(launch.scope, text, launch.call) if launch and launch.scope.type == "function_definition" else None
+    )
     text = text if argument is None else text_of(argument.value)
     return text if source.types.get(text, text) in ELEMENTS else ""
 
@@ -142,45 +141,3 @@ def parameter_names(chosen: Open) -> dict[str, ast.expr]:
         name: ast.Name(name) for name, value in chosen.values.items() if isinstance(value, int)
     }
     return {**{name: names[parameter] for name, parameter in chosen.linked.items() if parameter in names}, **names}
-
-
-@dataclass(frozen=True)
-class FixedSizes:
-    """A constraint: the source is written for one m, n and k."""
-
-    m: int
-    n: int
-    k: int
-
-    @property
-    def description(self) -> str:
-        return f"m×n×k = {self.m}×{self.n}×{self.k}, which the source fixes"
-
-    def violation(self, problem: Problem, config: Config) -> str | None:
-        if (problem.m, problem.n, problem.k) == (self.m, self.n, self.k):
-            return None
-        fixed = f"m×n×k = {self.m}×{self.n}×{self.k}; --size {self.m}x{self.n}x{self.k} asks for that"
-        return f"{problem} is not what the source fixes, {fixed}"
-
-
-def fixed_sizes(source: Program, body: Body, matrices: Mapping[str, str]) -> tuple[dict[str, str], FixedSizes] | None:
-    """Return the role of each constant that the indexes use, and the sizes that they fix; None if there are none."""
-    known: dict[str, int] = {}
-    for name in (*source.macros, *source.constants):
-        try:
-            number = constant(Reader(source).number(parse_expression(name)))
-        except Unreadable:
-            continue
-        if number:
-            known[name] = number
-
-    def stride(matrix: str) -> str | None:
-        # The edge of a tile is a factor of the index, too, but rows are longer.
-        return max(strides_of(body, matrices[matrix], set(known)), key=known.__getitem__, default=None)
-
-    of_a, of_b = stride("A"), stride("B")
-    if of_a is None or of_b is None:
-        return None
-    of_m = next((name for name in ("M", "m") if name in known), of_b)
-    roles = {of_m: "m", of_a: "k", of_b: "n"}
-    return roles, FixedSizes(known[of_m], known[of_b], known[of_a])

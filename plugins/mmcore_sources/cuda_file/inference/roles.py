@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +11,10 @@ from mmcore.errors import InvalidKernel, LacksOption, SeveralKernels
 from mmcore.kernel.arguments import FACTORS, MATRICES, SIZES, Argument, Scalar, Struct
 from mmcore.kernel.signature import Parameter as Typed
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
+from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import Body, stored_by_columns, strides_of
+from mmcore_sources.cuda_file.inference.host_calls import launches_of
+from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.structures import structure_of
 from mmcore_sources.cuda_file.inference.sums import sums_products
@@ -288,4 +292,16 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
 
 
 def _launch(source: Program, function: Function) -> HostLaunch | None:
-    return next((each for each in source.launches if each.name in (function.name, function.word)), None)
+    """Return the first launch of a function whose block and grid can be read, or else the first."""
+    launches = list(launches_of(source, function))
+    return next((each for each in launches if _is_readable(source, each)), launches[0] if launches else None)
+
+
+def _is_readable(source: Program, launch: HostLaunch) -> bool:
+    """Return whether a launch's block and grid are arithmetic of what is passed to the kernel."""
+    passed = {text_of(each): ast.Name("n") for each in launch.arguments if each.type == "identifier"}
+    reader = Reader.of(source, launch, passed)
+    try:
+        return all(reader.extents(each) for each in launch.geometry[:2])
+    except InvalidKernel:
+        return False
