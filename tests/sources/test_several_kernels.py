@@ -18,7 +18,7 @@ from tests.command_line import mmcore as command
 from tests.sources.test_source_file import NAIVE
 
 WRONG = NAIVE.replace("mul(", "wrong(").replace("sum;", "sum + 1;")
-OPEN = NAIVE.replace("__global__", "template <int SOME> __global__").replace("mul(", "open(")
+OPEN = NAIVE.replace("int N", "int N, int some, int other, int third").replace("mul(", "open(")
 BROKEN = NAIVE.replace("mul(", "broken(").replace("sum;", "undeclared;")
 FILL = "__global__ void fill(float *x, int n) { x[threadIdx.x] = n; }\n"
 SECOND = NAIVE.replace("mul(", "second(")

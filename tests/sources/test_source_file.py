@@ -260,8 +260,7 @@ def test_blocks_that_go_over_the_tiles_of_c_in_a_loop_are_read() -> None:
     rows = {"blockIdx.y * blockDim.y": "tile / per * 16", "blockIdx.x * blockDim.x": "tile % per * 16"}
     text = changed(NAIVE, {**rows, "int row": f"{loop} int row", "= sum;": "= sum; }"})
     assert grid(kernel(text, block="16x16")) == "m * n"
-    with pytest.raises(InvalidKernel, match="the block of mul is unknown"):
-        kernel(text)
+    assert "block" in guesses(text)
 
 
 @pytest.mark.parametrize("launch", ["1", "", f"1, 1{'0' * 5000}", "1, ceil(1e999)"], ids=range(4))
@@ -328,6 +327,12 @@ def test_a_templates_type_and_default_are_taken() -> None:
     assert kernel(text, parameters={"T": 2}).usual_configs[0].block == (2, 2, 1)
     assert kernel(text, entry="mul<double, 8>").entry == "mul<double, {T}>"
     assert kernel(text, entry="mul<double, 8>").usual_configs[0].block == (8, 8, 1)
+
+
+@cases(__file__, "what_nothing_shows_is_guessed", "changes, names")
+def test_what_nothing_shows_is_guessed(changes: dict[str, str], names: tuple[str, ...]) -> None:
+    assert guesses(changed(NAIVE, changes)) == tuple(names)
+    assert kernel(changed(NAIVE, changes)).usual_configs
 
 
 def test_a_macro_that_a_user_may_define_is_a_parameter_and_one_that_is_missing_is_guessed() -> None:

@@ -16,7 +16,7 @@ from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, con
 
 _LEAST = 64  # of the sizes of a smaller product
 _CONSTANT = r"(?:(?:static|inline|const|constexpr) )+(?:int|unsigned|size_t|auto) +{0} *= *"
-_DEFINED = rf"^([ \t]*(?:#[ \t]*define[ \t]+{{0}}[ \t]+\(?|{_CONSTANT}))(\d+)"
+_DEFINED = rf"^([ \t]*(?:#[ \t]*define[ \t]+{{0}}[ \t]+\(?|{_CONSTANT}))(\d+)(?= *\)? *(?:[;,]|/[/*]|$))"
 
 
 @dataclass(frozen=True)

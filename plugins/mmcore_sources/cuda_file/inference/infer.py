@@ -234,6 +234,9 @@ def _geometry(
     if launched is None and geometry.is_unclear(block, chosen.values):
         block = block_of_warps(reader, body) or block
     notes: list[Note] = []
+    if block is None and "block" not in given and not chosen.undefined:
+        threads = (256,) if body.thread_axes == {"x"} else (16, 16)
+        block = Geometry(tuple(map(ast.Constant, threads)), "nothing in the source shows it", guessed=True)
     flat = body.thread_axes == {"x"} or (block is not None and len(block.extents) == 1)
     shape: Any = parse_block(given["block"], flat=flat) if "block" in given else _shape(function, block, chosen)
     if "block" not in given and block is not None:
@@ -249,14 +252,12 @@ def _geometry(
         notes.append(Note("grid", (text := grid.text), grid.why, "--grid", grid.guessed))
     alone = len(source.functions) == 1
     extern = "shared" not in given and _DYNAMIC.search(source.text if alone else text_of(function.body))
-    if extern and launch is None:
-        unknown = f"the shared memory of {function.name} is unknown, as its extern array has no size"
-        raise LacksOption(
-            f"{unknown}; --shared gives it in bytes, as in --shared '4*bx*by'", f"--shared {_MOST_SHARED}"
-        )
-    dynamic = str(given.get("shared", ast.unparse(shared) if shared is not None else 0))
+    unknown = extern and launch is None
+    usual_bytes = _MOST_SHARED if unknown else 0
+    dynamic = str(given.get("shared", ast.unparse(shared) if shared is not None else usual_bytes))
     if extern or ("shared" not in given and shared is not None):
-        notes.append(Note("dynamic shared bytes", dynamic, "as launched", "--shared"))
+        why = "its extern array has no size" if unknown else "as launched"
+        notes.append(Note("dynamic shared bytes", dynamic, why, "--shared", bool(unknown)))
     for each, what in ((text, "the grid"), (dynamic, "the shared memory")):
         _check_names(each, what, chosen)
     return shape, text, dynamic, notes

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mmcore.errors import InvalidKernel, LacksOption
+from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
 from mmcore_cuda.cuda_source.tree import text_of, walk
 from mmcore_sources.cuda_file.inference.host_calls import passed
@@ -43,7 +43,7 @@ def open_parameters(
 ) -> Open:
     """Choose values: those given or in the entry (``f<32>``), else the launch's, else defaults.
 
-    Raises InvalidKernel if a value is unknown, or if the source fixes a given value.
+    Values that nothing shows are guessed. Raises InvalidKernel if the source fixes a given value.
     """
     values: dict[str, Any] = {}
     types: dict[str, str] = {}
@@ -52,7 +52,7 @@ def open_parameters(
     arguments: list[str] = []
     instance = [each.strip() for each in entry.partition("<")[2].rpartition(">")[0].split(",") if each.strip()]
     launched = instance or (launch.template if launch else ())
-    missing: list[str] = []
+    by_threads = any(map(_OF_THREAD.search, (each.name for each in function.template)))
     for position, each in enumerate(function.template):
         text = launched[position] if position < len(launched) else each.default
         where = (
@@ -67,20 +67,13 @@ def open_parameters(
             number, where = _USUAL_EDGE, "nothing launches the template"
         if each.name not in given and number is not None and not instance:
             notes.append(Note(each.name, str(number), where, f"--config {each.name}=…", not text))
-        missing += [each.name] if each.name not in given and number is None else []
+        if number is None and each.name not in given:
+            number = _usual(each, by_threads=by_threads)
+            notes.append(Note(each.name, str(number), "nothing launches the template", f"--config {each.name}=…", True))
         values[each.name] = given.get(each.name, number)
         arguments.append(f"{{{each.name}}}")
         if text.isidentifier():
             linked[text] = each.name
-    if missing:
-        asked = ",".join(f"{name}=…" for name in missing)
-        by_threads = any(map(_OF_THREAD.search, (each.name for each in function.template)))
-        named = (each for each in function.template if each.name in missing)
-        usual = ",".join(f"{each.name}={_usual(each, by_threads=by_threads)}" for each in named)
-        raise LacksOption(
-            f"{function.name} is a template that nothing launches; --config {asked} chooses an instance",
-            f"--config {usual}",
-        )
     used = {text_of(node) for node in walk(function.body) if node.type in ("identifier", "type_identifier")}
     for name, macro in source.macros.items():
         if macro.guarded and macro.parameters is None and _CAPITALS.fullmatch(name) and name not in given:
