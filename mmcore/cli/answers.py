@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -114,7 +115,7 @@ def _each(
 
 def _refusal(name: str, error: MmcoreError, before: dict[str, str]) -> Answer:
     """Return the answer about a kernel that could not be run; a reason given ``before`` names that kernel."""
-    reason = str(error)
+    reason = re.sub(rf"^file\.[\w.]*\.{re.escape(name.lower())}: ", "", str(error))
     commands = [suggested(f"--entry {name} {option}") for option in error.options]
     same = before.setdefault(reason, name)
     text = f"Error: {reason if same == name else f'the same as of {same}'}"

@@ -364,6 +364,16 @@ def test_macros_can_fix_the_sizes() -> None:
     assert not found.violations(found.problem(24, 24, 24), found.usual_configs[0])
 
 
+def test_a_macro_of_an_array_and_its_index_is_read() -> None:
+    text = "#define N 64\n#define at(x, i, j) ((x)[(i)*N + (j)])\n" + NAIVE.replace("float *C, int N", "float *C")
+    text = changed(text, {"A[row * N + i]": "at(A, row, i)", "B[i * N + col]": "at(B, i, col)"})
+    found = kernel(text.replace("C[row * N + col]", "at(C, row, col)"))
+    assert (found.square_problem(9).n, grid(found)) == (64, "ceil(n / bx), ceil(m / by)")
+    without = text.replace("at(A, row, i)", "*A").replace("at(B, i, col)", "*B").replace("blockDim", "WHAT")
+    with pytest.raises(InvalidKernel, match="the block of mul is unknown"):
+        kernel(without)
+
+
 @pytest.mark.parametrize(
     ("definition", "edge", "allowed"),
     [

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from mmcore_cuda.cuda_source.accessors import without_accessors
-from mmcore_cuda.cuda_source.launch_macros import with_launches
 from mmcore_cuda.cuda_source.tokens import without_comments
 from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, walk
 
@@ -147,7 +146,7 @@ def read_program(text: str) -> Program:
     structures: dict[str, tuple[Parameter, ...]] = {}
     error_line, cooperative = 0, False
     declared = set[str]()
-    for node in walk(parse(without_accessors(with_launches(text).encode()))):
+    for node in walk(parse(without_accessors(text.encode()))):
         declared |= set(map(text_of, _declared(node)))
         if not error_line and (node.is_missing or node.type == "ERROR"):
             error_line = node.start_point.row + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -61,15 +62,14 @@ def _blocks(cell: Cell, kernel: Kernel, config: Config) -> Dim3 | None:
 
 
 def _edges(cell: Cell, kernel: Kernel, config: Config) -> set[str]:
-    """Return the sizes, of m and n, at the edge of a tile: one more or one less needs another grid."""
-    blocks = _blocks(cell, kernel, config)
-    packed = replace(cell, lda=0, ldb=0, ldc=0)
-    return {
-        name
-        for name in "mn"
-        for size in (getattr(cell, name) + 1, getattr(cell, name) - 1)
-        if size and _blocks(replace(packed, **{name: size}), kernel, config) != blocks
-    }
+    """Return the sizes, of m and n or of all, at the edge of a tile: one more or one less needs another grid."""
+    blocks, packed = _blocks(cell, kernel, config), replace(cell, lda=0, ldb=0, ldc=0)
+    found = set[str]()
+    for names, step in itertools.product(("m", "n", "mnk"), (1, -1)):
+        sizes = {name: getattr(cell, name) + step for name in names}
+        if min(sizes.values()) and _blocks(replace(packed, **sizes), kernel, config) not in (None, blocks):
+            found.add(names)
+    return found
 
 
 def _deep(cell: Cell, kernel: Kernel, launched: Sequence[LaunchRecord]) -> float:

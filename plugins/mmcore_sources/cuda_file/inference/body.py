@@ -152,7 +152,7 @@ class Body:
         moved = [tuple(factor for factor in term if factor not in names) for term in moved]
         moved = [term for term in moved if term]
         for node in self._nodes:
-            if node.type == "subscript_expression" and text_of(node.children[0]) in names:
+            if node.type == "subscript_expression" and text_of(node.children[0]).strip("() ") in names:
                 indices = node.children[1].named_children
                 above = node.parent
                 row = next((each.row for each in self.function.parameters if each.name == pointer), "")

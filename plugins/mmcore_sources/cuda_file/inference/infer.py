@@ -234,7 +234,7 @@ def _geometry(
     if launched is None and geometry.is_unclear(block, chosen.values):
         block = block_of_warps(reader, body) or block
     notes: list[Note] = []
-    if block is None and "block" not in given and not chosen.undefined:
+    if block is None and "block" not in given and roles.sizes and not chosen.undefined:
         threads = (256,) if body.thread_axes == {"x"} else (16, 16)
         block = Geometry(tuple(map(ast.Constant, threads)), "nothing in the source shows it", guessed=True)
     flat = body.thread_axes == {"x"} or (block is not None and len(block.extents) == 1)
