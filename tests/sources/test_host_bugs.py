@@ -92,3 +92,16 @@ def test_a_syntax_error_of_the_host_is_a_warning(tmp_path: Path) -> None:
         (text.replace('puts("");\n}', 'puts("")\n}'), ['expected a ";"; nvcc refuses it']),
     ):
         assert [bug.message for bug in host_syntax_errors(tmp_path / "my.cu", changed, {})] == bugs
+
+
+def test_a_refusal_names_the_bugs_of_the_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    leading = "k, &one, a, k, b, n, &zero, c, n"
+    for call, fault in (
+        (f"cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, {leading});", "k is the leading dimension of a"),
+        ("cublasSgemm('N', 'n', n, n, n, 1, d_A, n, d_B, n, 0, d_C, n);", "cublasSgemm computes d_B·d_A"),
+    ):
+        Path("library.cu").write_text(f"int main() {{\n{call}\n}}\n")
+        result = command("run", "library.cu")
+        assert (result.exit_code, f" at library.cu:2: {fault}" in result.stderr) == (2, True), result.stderr
+        assert "of matrices stored by rows" in result.stderr

@@ -438,3 +438,56 @@ def test_a_statement_that_if_splits_is_read_with_its_first_branch() -> None:
     source = read_program(f"#ifndef TILE\n#define TILE 8\n#endif\n{text}")
     assert [function.name for function in source.functions] == ["mul"]
     assert (source.error_line, source.macros["TILE"].guarded) == (0, True)
+
+
+def test_a_kernel_without_blocks_is_launched_in_one_block() -> None:
+    parameters = "float *Md, float *Nd, float *Pd, int Hm, int Wm, int Hn, int Wn"
+    stores = "for (int i = 0; i < Wm; i++) s += Md[y * Wm + i] * Nd[i * Wn + x]; Pd[y * Wn + x] = s;"
+    text = f"__global__ void mul({parameters}) {{ int x = threadIdx.x, y = threadIdx.y; float s = 0; {stores} }}"
+    found = kernel(f"{text} void f(int w, int h) {{ mul<<<1, dim3(w, h)>>>(a, b, c, h, 9, 9, w); }}")
+    assert found.arguments == ("A", "B", "C", "m", "k", "k", "n")  # by names such as Wm for the width of Md
+    assert (grid(found), str(found.usual_configs[0].block)) == ("1", "16×16")
+    config = found.usual_configs[0]
+    assert not found.violations(found.problem(16, 16, 40), config)
+    assert found.violations(found.problem(16, 20, 40), config)
+
+
+def test_names_count_where_the_loop_over_k_contradicts_a_stride() -> None:
+    body = "for (int i = 0; i < k_ld; i++) s += A[y * m_ld + i] * B[i * n_ld + x]; C[y * n_ld + x] = s;"
+    where = "int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y; float s = 0;"
+    text = f"__global__ void mul(float *A, float *B, float *C, int m_ld, int n_ld, int k_ld) {{ {where} {body} }}"
+    assert kernel(text).arguments == ("A", "B", "C", "m", "n", "k")
+
+
+BATCH = """
+__global__ void mul(const float *A, const float *B, float *C, int M, int N, int K, int batch)
+{
+    int b = blockIdx.z, y = blockIdx.y * blockDim.y + threadIdx.y, x = blockIdx.x * blockDim.x + threadIdx.x;
+    float s = 0;
+    for (int i = 0; i < K; i++) s += A[b * M * K + y * K + i] * B[b * K * N + i * N + x];
+    C[b * M * N + y * N + x] = s;
+}
+void f(int M, int N, int K) { mul<<<dim3((N + 15) / 16, (M + 15) / 16, 8), dim3(16, 16)>>>(a, b, c, M, N, K, 8); }
+"""
+
+
+def test_of_a_batch_one_product_is_run_and_wrong_steps_are_found() -> None:
+    found = inferred(BATCH)
+    assert [str(getattr(each, "value", each)) for each in found.attributes["arguments"]] == [*"ABCmnk", "1"]
+    assert (found.attributes["launch"].grid, found.warnings) == ("ceil(n / 16), ceil(m / 16)", ())
+    (warning,) = inferred(BATCH.replace("b * M * K", "b * M * N")).warnings
+    assert warning == "line 6 goes M·N elements from one A of the batch to the next; a matrix A has K·M"
+
+
+def test_pitches_are_leading_dimensions_and_arrays_of_rows_are_refused() -> None:
+    body = "{ int r = blockIdx.y, c = blockIdx.x; C[r * pitchC + c] = A[r * pitchA] * B[c]; }"
+    sizes = "size_t pitchA, size_t pitchB, size_t pitchC"
+    found = kernel(f"__global__ void mul(float *A, float *B, float *C, {sizes}) {body}", block=(16, 16))
+    assert [getattr(each, "value", each) for each in found.arguments] == ["A", "B", "C", "lda", "ldb", "ldc"]
+    with pytest.raises(InvalidKernel, match="an array of rows, each at an address of its own"):
+        kernel("__global__ void mul(float **A, float **B, float **C, int n) { C[0][n] = A[0][n] * B[0][n]; }")
+
+
+def test_c_in_eight_bits_is_warned_of() -> None:
+    text = BATCH.replace("float", "int8_t")
+    assert any("int32_t C and sum" in each for each in inferred(text).warnings)

@@ -68,7 +68,7 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
             symbol=function.symbol,
             registers=function.registers,
             static_shared_bytes=function.shared_bytes,
-            spill_bytes=None,
+            local_bytes=function.local_bytes,
             parameter_bytes=in_ptx.parameter_bytes if in_ptx else function.parameter_bytes,
             dynamic_shared_bytes=binary.shared_bytes,
             null_pointers=binary.null_pointers,

@@ -25,9 +25,10 @@ _LACKING = re.compile(r"\w+ '(?P<name>[^']+)'.* (?:requires|not supported on) \.
 # NVRTC's file name for an error in a name expression.
 _NAME_EXPRESSIONS = "__nv_name_map"
 _RESOURCES = re.compile(
-    r"Compiling entry function '(?P<symbol>[^']+)'.*?"
+    r"Compiling entry function '(?P<symbol>[^']+)'.*?(?P<frame>\d+) bytes stack frame, "
     r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads.*?"
-    r"Used (?P<registers>\d+) registers(?:[^\n]*?(?P<shared>\d+) bytes smem)?",
+    r"Used (?P<registers>\d+) registers(?:[^\n]*?(?P<stack>\d+) bytes cumulative stack)?"
+    r"(?:[^\n]*?(?P<shared>\d+) bytes smem)?",
     re.DOTALL,
 )
 # Options with which NVRTC does not make machine code and PTX.
@@ -165,7 +166,9 @@ def compile_once(
                 symbol=symbol,
                 registers=int(report["registers"]),
                 static_shared_bytes=int(report["shared"] or 0),
-                spill_bytes=int(report["stores"]) + int(report["loads"]),
+                local_bytes=int(report["stack"] or report["frame"]),
+                spill_store_bytes=int(report["stores"]),
+                spill_load_bytes=int(report["loads"]),
                 parameter_bytes=parameter_bytes(ptx, symbol),
             )
         ptx = with_first_lines(ptx, program_name, text)

@@ -18,7 +18,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
 from mmcore_cuda.nvrtc.dependencies import dependencies
 from mmcore_sources.cuda_file.header_folders import header_folders
-from mmcore_sources.cuda_file.host_bugs.find import host_bugs
+from mmcore_sources.cuda_file.host_bugs.find import bugs_of_refused, host_bugs
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import Note, notes_table
 from mmcore_sources.cuda_file.options import normalised, words_of
@@ -109,6 +109,8 @@ def _inferred(
             refuse_errors(path, text, {**options, "options": search})
         if isinstance(error, LacksOption):
             error.options = tuple(_with_further(path, text, options, headers, error.options))
+        others = (bug for bug in bugs_of_refused(path.name, text) if f"line {bug.line} " not in str(error))
+        error.args = ("\n".join(map(str, (error, *others))),)
         raise
 
 

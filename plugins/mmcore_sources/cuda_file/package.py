@@ -16,6 +16,7 @@ from mmcore_sources.cuda_file.files import headers_of, inferred_of
 from mmcore_sources.cuda_file.inference.expressions import Derived, LaunchText, parse_expressions, python_text
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.infer import Inferred
+from mmcore_sources.cuda_file.inference.one_block import OneBlock
 from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
 
 _OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", "defines", "options",
@@ -35,6 +36,19 @@ class FixedSizes:
         """Return the reason why the product cannot be computed; None if it can."""
         fits = (problem.m, problem.n, problem.k) == ({0}, {1}, {2})
         return None if fits else f"the source is written for {0}×{1}×{2}, not {{problem}}"
+
+'''
+
+_ONE_BLOCK = '''
+class OneBlock:
+    """A constraint: the block has a thread for each element of C."""
+
+    description = "m = block.{0} and n = block.{1}, as one block computes C"
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        """Return the reason why the product cannot be computed; None if it can."""
+        fits = (problem.m, problem.n) == (config.block.{0}, config.block.{1})
+        return None if fits else f"one block of {{config.block}} threads does not cover {{problem}}"
 
 '''
 
@@ -84,6 +98,9 @@ def declaration(inferred: Inferred, kernel: str, source: str) -> str:
     grid = _tuple([python_text(each) for each in parse_expressions(rule.grid, "the grid")])
     constraints: Sequence[Constraint] = [each for each in attributes["constraints"] if not isinstance(each, SomeBlock)]
     before = "".join(_FIXED.format(each.m, each.n, each.k) for each in constraints if isinstance(each, FixedSizes))
+    for each in constraints:
+        if isinstance(each, OneBlock):
+            before += _ONE_BLOCK.format(each.rows, "y" if each.rows == "x" else "x")
     rows = [
         ("name", _text(kernel), ""),
         ("title", _text(attributes["title"]), ""),

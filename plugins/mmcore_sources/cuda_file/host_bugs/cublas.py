@@ -11,6 +11,7 @@ from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.host import Call, HostCode, name_of
 
 _GEMM = re.compile(r"cublas(?:[SDCZH]gemm(?:_v2|_64)?(StridedBatched|Ex)?|Gemm(StridedBatched)?Ex)(?:_v2|_64)?")
+_BY_COLUMNS = re.compile(r"col(?:umn)?s?[-_ ]?major|IDX2[CF]|fortran", re.IGNORECASE)
 _LETTER = re.compile(r"(?:d|dev|device|g|gpu|h|mat)?_?([abc])(?:_?(?:d|dev|device|gpu|cublas|ref|mat))?", re.IGNORECASE)
 
 
@@ -29,24 +30,33 @@ def wrong_leading_dimension(host: HostCode) -> Iterator[Bug]:
         product = _product(call)
         fault = _small(host, call, product) if product else None
         if fault:
-            yield Bug("wrong-leading-dimension", call.line, fault)
+            by_rows = f"; {_by_rows(product)}" if product and product.operations == ("N", "N") else ""
+            yield Bug("wrong-leading-dimension", call.line, fault + by_rows)
 
 
-def exchanged_operands(host: HostCode, matrices: Mapping[str, str]) -> Iterator[Bug]:
-    """Find a product B·A of matrices that the file's kernel stores by rows, although A·B is meant.
+def exchanged_operands(host: HostCode, matrices: Mapping[str, str] | None) -> Iterator[Bug]:
+    """Find a product B·A of matrices that are stored by rows, although A·B is meant.
 
-    ``matrices`` has the names in host code of the kernel's A, B and C.
+    ``matrices`` has the names in host code of the A, B and C of the file's kernel; None if the file has no kernel.
     """
+    if matrices is None and _BY_COLUMNS.search(host.text):
+        return
     for call in host.calls:
         product = _product(call)
         if product is None or product.operations != ("N", "N"):
             continue
-        first, second = (_matrix(name_of(each), matrices) for each in product.pointers[:2])
+        first, second = (_matrix(name_of(each), matrices or {}) for each in product.pointers[:2])
         if (first, second) == ("A", "B") and _small(host, call, product) is None:
-            a, b, c = map(name_of, product.pointers)
-            right = f"gemm(…, n, m, k, …, {b}, n, {a}, k, …, {c}, n) computes {a}·{b}"
-            reading = f"computes {b}·{a} of matrices stored by rows, as the kernel of this file stores them"
-            yield Bug("exchanged-operands", call.line, f"{call.name} {reading}; {right}")
+            a, b = map(name_of, product.pointers[:2])
+            as_usual = "C++ usually" if matrices is None else "the kernel of this file"
+            reading = f"computes {b}·{a} of matrices stored by rows, as {as_usual} stores them"
+            yield Bug("exchanged-operands", call.line, f"{call.name} {reading}; {_by_rows(product)}")
+
+
+def _by_rows(product: Product) -> str:
+    """Return the call that computes a product of matrices that are stored by rows."""
+    (m, n, k), (a, b, c) = map(text_of, product.sizes), map(name_of, product.pointers)
+    return f"gemm(…, {n}, {m}, {k}, …, {b}, {n}, {a}, {k}, …, {c}, {n}) computes {a}·{b} of matrices stored by rows"
 
 
 def _small(host: HostCode, call: Call, product: Product) -> str | None:
@@ -64,7 +74,9 @@ def _small(host: HostCode, call: Call, product: Product) -> str | None:
 
 def _product(call: Call) -> Product | None:
     """Return the product of a call; None for other calls, and for operations that are variables."""
-    match, values = _GEMM.fullmatch(call.name), call.arguments
+    match, values = _GEMM.fullmatch(call.name), list(call.arguments)
+    if values and values[0].type == "char_literal":  # the first interface of cuBLAS has no handle
+        values.insert(0, values[0])
     if match is None or len(values) < 14:
         return None
     typed = call.name.endswith("Ex")
@@ -73,7 +85,7 @@ def _product(call: Call) -> Product | None:
     a = 7
     b = a + step
     c = b + step + 1  # beta comes before C
-    operations = tuple(text_of(each).rpartition("OP_")[2] for each in values[1:3])
+    operations = tuple(text_of(each).rpartition("OP_")[2].strip("'").upper() for each in values[1:3])
     if c + 1 + typed >= len(values) or not all(each in ("N", "T", "C") for each in operations):
         return None
     first, second = operations

@@ -25,6 +25,7 @@ BUGS: Sequence[Callable[[HostCode], Iterator[Bug]]] = (
     launches.rounded_down_grid,
     launches.other_types,
     launches.exchanged_sizes,
+    launches.pitch_in_bytes,
     places.wrong_side,
     places.wrong_address,
     copies.wrong_direction,
@@ -59,6 +60,15 @@ def host_bugs(
         found += uncovered_product(host, each, inferred) if each.line not in reported else ()
     found += [Bug("not-zeroed", launch.line, each.lacks) for each in inferred.unusual if each.lacks and launch]
     return tuple(Violation(bug.kind, bug.message, source=file, line=bug.line) for bug in sorted(set(found), key=_place))
+
+
+def bugs_of_refused(file: str, text: str) -> tuple[Violation, ...]:
+    """Return the bugs of the host code in a file's text from which no kernel can be inferred."""
+    host = HostCode(text)
+    found = {bug for bugs in BUGS for bug in bugs(host)}
+    if "__global__" not in text:
+        found |= {*cublas.exchanged_operands(host, None)}
+    return tuple(Violation(bug.kind, bug.message, source=file, line=bug.line) for bug in sorted(found, key=_place))
 
 
 def _place(bug: Bug) -> tuple[int, str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -86,6 +86,11 @@ class Body:
     def thread_axes(self) -> set[str]:
         """The axes of the thread index that it uses."""
         return {axis for kind, axis in BUILT_IN.findall(text_of(self.function.body)) if kind == "threadIdx"}
+
+    def loop_bounds(self, sizes: set[str]) -> set[str]:
+        """Return the sizes in the conditions of loops."""
+        conditions = (each.child_by_field_name("condition") for each in self._nodes if each.type == "for_statement")
+        return sizes & {name for each in conditions if each is not None for name in identifiers(each)}
 
     def _members(self, which: Callable[[Parameter], bool]) -> set[str]:
         """Return the members of structures passed by value that ``which`` selects, such as "A.width"."""
@@ -243,8 +248,8 @@ def layout_of(body: Body, c: str, strides: set[str]) -> Layout | None:
     for terms in body.indexes(c):
         rows = [term for term in terms if strides & set(term)]
         columns = [term for term in terms if not strides & set(term)]
-        threads = frozenset(axis for term in terms for kind, axis in _built_in(term) if kind == "threadIdx")
-        of_rows, of_columns = ({axis: term for term in part for kind, axis in _built_in(term) if kind == "blockIdx"}
+        threads = frozenset(axis for term in terms for kind, axis in built_in(term) if kind == "threadIdx")
+        of_rows, of_columns = ({axis: term for term in part for kind, axis in built_in(term) if kind == "blockIdx"}
                                for part in (rows, columns))  # fmt: skip
         if len(of_rows) > 1 or len(of_columns) > 1:
             continue
@@ -269,7 +274,8 @@ def _of_thread(terms: Sequence[Term], axis: str, strides: set[str]) -> tuple[str
     )
 
 
-def _built_in(term: Term) -> list[tuple[str, str]]:
+def built_in(term: Term) -> list[tuple[str, str]]:
+    """Return the built-in variables in a term, and their axes."""
     return [(kind, axis) for factor in term for kind, axis in BUILT_IN.findall(factor)]
 
 
@@ -282,36 +288,3 @@ def _step_of_quotient(term: Term) -> tuple[str, ...]:
 def _others(term: Term | None, strides: set[str]) -> tuple[str, ...]:
     """Return the factors other than a block's index and the length of a row."""
     return tuple(each for each in term or () if not each.startswith("blockIdx") and each not in strides)
-
-
-def strides_of(body: Body, pointer: str, sizes: set[str]) -> set[str]:
-    """Return the sizes that multiply a part of a matrix's indexes: the length of its rows."""
-    terms = [term for index in body.indexes(pointer) for term in index if len(term) > 1]
-    return {factor for term in terms for factor in term if factor in sizes}
-
-
-def stored_by_columns(body: Body, matrices: Mapping[str, str], sizes: set[str]) -> bool:
-    """Return whether a kernel reads its matrices as if they were stored by columns.
-
-    For an A stored by rows, the term with the length of a row contains a block's index, and the step along k does not.
-    For a B stored by rows it is the reverse.
-    """
-    strided = _strided_by_blocks(body, matrices, sizes)
-    return strided == (False, True)
-
-
-def reads_b_by_columns(body: Body, matrices: Mapping[str, str], sizes: set[str]) -> bool:
-    """Return whether a kernel reads A as if it were stored by rows, and B as if by columns."""
-    return _strided_by_blocks(body, matrices, sizes) == (True, True)
-
-
-def _strided_by_blocks(body: Body, matrices: Mapping[str, str], sizes: set[str]) -> tuple[bool, ...] | None:
-    """Return whether the terms with a block's index have a size as factor, for A and B; None if there are no terms."""
-    strided = []
-    for matrix in "AB":
-        terms = [term for each in body.indexes(matrices[matrix]) for term in each]
-        placed = [term for term in terms if any(kind == "blockIdx" for kind, _ in _built_in(term))]
-        if not placed:
-            return None
-        strided.append(all(sizes & set(term) for term in placed))
-    return tuple(strided)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import Config
 from mmcore.kernel.problem import Problem
 from mmcore_cuda.cuda_source.program import Program
-from mmcore_sources.cuda_file.inference.body import Body, strides_of
+from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.expressions import LaunchText, evaluate, launch_values, parse_expressions
 from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, constant, parse_expression
+from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.storage import strides_of
 
 _LEAST = 64  # of the sizes of a smaller product
 _CONSTANT = r"(?:(?:static|inline|const|constexpr) )+(?:int|unsigned|size_t|auto) +{0} *= *"
@@ -34,6 +36,13 @@ class FixedSizes:
     @property
     def description(self) -> str:
         return f"m×n×k = {self.m}×{self.n}×{self.k}, which the source fixes"
+
+    def note(self, names: Iterable[str]) -> Note:
+        """Return the note on sizes that constants of these names fix."""
+        shown, why = f"{self.m}×{self.n}×{self.k}", f"the source fixes {', '.join(names)}"
+        if self.rule is None:
+            return Note("sizes", shown, why, "")
+        return Note("sizes", f"{shown}, or 1/2, 1/4, … of these", f"{why}; it is compiled for the product's", "--size")
 
     def violation(self, problem: Problem, config: Config) -> str | None:
         sizes = problem.m, problem.n, problem.k

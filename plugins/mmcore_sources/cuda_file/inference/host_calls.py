@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, text_of, walk
 
 _CALLS = ("call_expression", "template_instantiation")
@@ -21,22 +20,6 @@ class Passed:
     line: int
 
 
-def launches_of(source: Program, function: Function) -> Iterator[HostLaunch]:
-    """Yield the launches of a kernel, also those in host functions that take the kernel as an argument."""
-    names = (function.name, function.word)
-    for launch in source.launches:
-        if launch.name in names:
-            yield launch
-        elif launch.scope.type == "function_definition" and launch.name in parameter_names(launch.scope):
-            position = list(map(_name, _parameters(launch.scope))).index(launch.name)
-            for call in calls_of(launch.scope):
-                given = [text_of(each).lstrip("&") for each in _arguments(call)[position : position + 1]]
-                name, _, instance = "".join(given).partition("<")
-                if name.strip() in names:
-                    template = tuple(each.strip() for each in instance.rpartition(">")[0].split(",") if each.strip())
-                    yield replace(launch, name=name.strip(), template=template, call=call)
-
-
 def passed(scope: Node, name: str, call: Node | None = None) -> Passed | None:
     """Return the value of a parameter of a host function or of its template: that of a call, or of the first one.
 
@@ -45,7 +28,7 @@ def passed(scope: Node, name: str, call: Node | None = None) -> Passed | None:
     calls = calls_of(scope) if call is None else (call,)
     for position, parameter in enumerate(_parameters(scope)):
         if _name(parameter) == name:
-            arguments = (each for used in calls for each in [_arguments(used)] if position < len(each))
+            arguments = (each for used in calls for each in [arguments_of(used)] if position < len(each))
             found = next(arguments, None)
             return None if found is None else _passed(found[position])
     for position, parameter in enumerate(_template(scope)):
@@ -57,9 +40,9 @@ def passed(scope: Node, name: str, call: Node | None = None) -> Passed | None:
     return None
 
 
-def parameter_names(scope: Node) -> set[str]:
+def parameter_names(scope: Node) -> list[str]:
     """Return the names of a host function's parameters."""
-    return set(map(_name, _parameters(scope)))
+    return list(map(_name, _parameters(scope)))
 
 
 def returned(scope: Node, name: str) -> tuple[list[str], Passed] | None:
@@ -121,7 +104,8 @@ def _template(scope: Node) -> list[Node]:
     return _items(above.child_by_field_name("parameters")) if above is not None and is_template else []
 
 
-def _arguments(call: Node) -> list[Node]:
+def arguments_of(call: Node) -> list[Node]:
+    """Return the arguments of a call; none of an explicit instantiation."""
     return _items(call.child_by_field_name("arguments")) if call.type == "call_expression" else []
 
 

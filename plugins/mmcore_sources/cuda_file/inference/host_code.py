@@ -82,9 +82,8 @@ class Reader:
 
     def _dimension(self, name: str) -> Node | None:
         """Return the initial value of a variable of type dim3: its last declaration before the expressions."""
-        nodes = list(walk(self.scope)) if self.scope is not None else []
-        before = [each for each in nodes if not self.line or each.start_point.row < self.line]
-        for node in reversed(before or nodes):
+        nodes = walk(self.scope) if self.scope is not None else ()
+        for node in reversed([each for each in nodes if not self.line or each.start_point.row < self.line]):
             if node.type == "declaration" and text_of(node).removeprefix("const ").startswith("dim3"):
                 for child in node.named_children:
                     declared = child.child_by_field_name("declarator")

@@ -21,7 +21,8 @@ from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference import geometry
 from mmcore_sources.cuda_file.inference.arithmetic import narrow_sums, uses_tf32
-from mmcore_sources.cuda_file.inference.body import Body, layout_of, reads_b_by_columns
+from mmcore_sources.cuda_file.inference.batches import wrong_steps
+from mmcore_sources.cuda_file.inference.body import Body, layout_of
 from mmcore_sources.cuda_file.inference.expressions import (
     EXTENTS,
     Derived,
@@ -34,6 +35,7 @@ from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes, fixed_siz
 from mmcore_sources.cuda_file.inference.geometry import Geometry
 from mmcore_sources.cuda_file.inference.host_code import Reader, constant
 from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.one_block import one_block
 from mmcore_sources.cuda_file.inference.parameters import Open, launched_numbers, open_parameters, parameter_names
 from mmcore_sources.cuda_file.inference.roles import (
     ELEMENTS,
@@ -44,6 +46,7 @@ from mmcore_sources.cuda_file.inference.roles import (
     roles_of,
     with_arguments,
 )
+from mmcore_sources.cuda_file.inference.storage import reads_b_by_columns
 from mmcore_sources.cuda_file.inference.unusual import Unusual, unusual_readings
 from mmcore_sources.cuda_file.inference.warps import block_of_warps
 from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
@@ -96,12 +99,17 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     by_columns = roles.by_columns and "column_major" not in given
     if by_columns:
         role_notes.append(Note("storage", "by columns", "as the source steps over A, B and C", "--column-major ''"))
-    of_b = not roles.by_columns and "column_major" not in given
-    of_b = of_b and reads_b_by_columns(body, roles.pointers, set(roles.sizes))
-    if of_b:
+    columns = "ABC" if by_columns else ""
+    if "column_major" not in given and reads_b_by_columns(body, roles.pointers, set(roles.sizes)):
+        columns = "B"
         role_notes.append(Note("storage of B", "by columns", "as the source steps over B", "--column-major ''"))
-    columns = "ABC" if by_columns else "B" if of_b else ""
     unusual = tuple(unusual_readings(text, launch, body, roles, adds=adds, columns=columns))
+    lone = one_block(source, body, roles, launch, given)
+    if lone is not None:
+        constraint, shape, note = lone
+        constraints += (constraint,)
+        role_notes.append(note)
+        given = {**given, "block": shape, "grid": "1"}
     block, grid, shared, launch_notes = _geometry(source, body, roles, launch, chosen, given)
     # Blocks that wait for each other must all be resident, which <<<>>> does not ask for.
     ordinary = launch if source.cooperative and not _COOPERATIVE.search(text) else None
@@ -114,11 +122,9 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     fixing = next((each for each in constraints if isinstance(each, FixedSizes)), None)
     free = with_free_sizes(text, roles.sizes) if fixing else None
     if fixing is not None:
-        shown, why = f"{fixing.m}×{fixing.n}×{fixing.k}", f"the source fixes {', '.join(roles.sizes)}"
-        if free is not None:
-            constraints = tuple(replace(each, rule=rule) if each is fixing else each for each in constraints)
-            shown, why = f"{shown}, or 1/2, 1/4, … of these", f"{why}; it is compiled for the product's sizes"
-        role_notes.append(Note("sizes", shown, why, "--size" if free else ""))
+        scaled = replace(fixing, rule=rule if free else None)
+        constraints = tuple(scaled if each is fixing else each for each in constraints)
+        role_notes.append(scaled.note(roles.sizes))
     values = {name: value for name, value in chosen.values.items() if name not in defines}
     attributes = {
         "title": f"{function.name} of {path.name}" + "".join(f", read as {each}" for each in unusual),
@@ -138,10 +144,15 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     others = {name: f"{{{name}}}" for name in parameters if not name.isupper() and name not in open_names}
     if fixed := sorted(others.keys() & (source.declared - source.macros.keys())):
         raise InvalidKernel(f"{path.name} declares {fixed[0]}, so that --config has no effect on it")
-    overrides["defines"] = {**defines, **others, **(free[1] if free else {})}
+    overrides["defines"] = {**defines, **others} | (free[1] if free else {})
     overrides |= {"text": free[0]} if free else {}
     own = launch is not None and len(launch.geometry) > 1 and not {"block", "grid"} & given.keys()
-    warnings = geometry.unused_axes(Reader.of(source, launch, {}), launch, body) if own and launch else ()
+    warnings = [*geometry.unused_axes(Reader.of(source, launch, {}), launch, body)] if own and launch else []
+    if types.get("output") in ("int8", "uint8"):
+        warnings.append(f"C holds {types['output']}, so that larger sums wrap around; an int32_t C and sum keep them")
+    warnings += wrong_steps(body, roles.pointers, roles.sizes) if roles.batch else ()
+    if roles.batch:
+        role_notes.append(Note("batch", "its first product", "blocks along z compute the others", "none"))
     notes = (*notes, *role_notes, *type_notes, *launch_notes)
     return Inferred({**attributes, **overrides}, notes, unusual, tuple(warnings))
 
@@ -203,7 +214,8 @@ def _types(
     if dtype in ("float16", "bfloat16") and "accumulator" not in given:
         narrow = narrow_sums(source, function, dtype)
         types_by_name["accumulator"] = dtype if narrow else "float32"
-        why = narrow or "sums of 16-bit products are taken to be that"
+        ends = "have 11 bits and end at 65504" if dtype == "float16" else "have 8 bits"
+        why = f"{narrow}; such sums {ends}" if narrow else "sums of 16-bit products are taken to be that"
         notes.append(Note("sums in", types_by_name["accumulator"], why, "--accumulator", guessed=not narrow))
     why = "the type of the template's elements"
     return types_by_name, [*notes, *(Note(name, word, why, "--entry") for name, word in chosen.types.items())]
@@ -235,8 +247,7 @@ def _geometry(
         block = block_of_warps(reader, body) or block
     notes: list[Note] = []
     if block is None and "block" not in given and roles.sizes and not chosen.undefined:
-        threads = (256,) if body.thread_axes == {"x"} else (16, 16)
-        block = Geometry(tuple(map(ast.Constant, threads)), "nothing in the source shows it", guessed=True)
+        block = geometry.usual_block(body)
     flat = body.thread_axes == {"x"} or (block is not None and len(block.extents) == 1)
     shape: Any = parse_block(given["block"], flat=flat) if "block" in given else _shape(function, block, chosen)
     if "block" not in given and block is not None:
@@ -253,8 +264,8 @@ def _geometry(
     alone = len(source.functions) == 1
     extern = "shared" not in given and _DYNAMIC.search(source.text if alone else text_of(function.body))
     unknown = extern and launch is None
-    usual_bytes = _MOST_SHARED if unknown else 0
-    dynamic = str(given.get("shared", ast.unparse(shared) if shared is not None else usual_bytes))
+    usual_bytes = ast.Constant(_MOST_SHARED if unknown else 0)
+    dynamic = str(given.get("shared", ast.unparse(shared or usual_bytes)))
     if extern or ("shared" not in given and shared is not None):
         why = "its extern array has no size" if unknown else "as launched"
         notes.append(Note("dynamic shared bytes", dynamic, why, "--shared", bool(unknown)))
