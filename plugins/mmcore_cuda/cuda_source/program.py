@@ -123,7 +123,7 @@ class Program:
         return replace(function, parameters=tuple(replace(each, members=found) for each, found in members))
 
     def _resolved(self, parameter: Parameter) -> Parameter:
-        """Return a parameter with the type or pointer that the name of its type stands for."""
+        """Return a parameter with the type or pointer that its alias names."""
         for _ in range(_MOST_ALIASES):
             meant = self.types.get(parameter.type, "")
             pointer = meant.endswith("*")
@@ -178,7 +178,7 @@ def read_program(text: str) -> Program:
 
 
 def _type(text: str) -> str:
-    """Return the type that an alias stands for, such as "int" or "const float *"; that of a value is not const."""
+    """Return the type of an alias, such as "int" or "const float *"; the type of a value is not const."""
     base, star, _ = text.partition("*")
     words = [word for word in base.split() if word != "const"]
     return f"{'const ' if 'const' in base.split() else ''}{' '.join(words)} *" if star else " ".join(words)
