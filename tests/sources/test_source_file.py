@@ -381,3 +381,37 @@ def test_names_count_where_the_loop_over_k_contradicts_a_stride() -> None:
     where = "int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y; float s = 0;"
     text = f"__global__ void mul(float *A, float *B, float *C, int m_ld, int n_ld, int k_ld) {{ {where} {body} }}"
     assert kernel(text).arguments == ("A", "B", "C", "m", "n", "k")
+
+
+BATCH = """
+__global__ void mul(const float *A, const float *B, float *C, int M, int N, int K, int batch)
+{
+    int b = blockIdx.z, y = blockIdx.y * blockDim.y + threadIdx.y, x = blockIdx.x * blockDim.x + threadIdx.x;
+    float s = 0;
+    for (int i = 0; i < K; i++) s += A[b * M * K + y * K + i] * B[b * K * N + i * N + x];
+    C[b * M * N + y * N + x] = s;
+}
+void f(int M, int N, int K) { mul<<<dim3((N + 15) / 16, (M + 15) / 16, 8), dim3(16, 16)>>>(a, b, c, M, N, K, 8); }
+"""
+
+
+def test_of_a_batch_one_product_is_run_and_wrong_steps_are_found() -> None:
+    found = inferred(BATCH)
+    assert [str(getattr(each, "value", each)) for each in found.attributes["arguments"]] == [*"ABCmnk", "1"]
+    assert (found.attributes["launch"].grid, found.warnings) == ("ceil(n / 16), ceil(m / 16)", ())
+    (warning,) = inferred(BATCH.replace("b * M * K", "b * M * N")).warnings
+    assert warning == "line 6 goes M·N elements from one A of the batch to the next; a matrix A has K·M"
+
+
+def test_pitches_are_leading_dimensions_and_arrays_of_rows_are_refused() -> None:
+    body = "{ int r = blockIdx.y, c = blockIdx.x; C[r * pitchC + c] = A[r * pitchA] * B[c]; }"
+    sizes = "size_t pitchA, size_t pitchB, size_t pitchC"
+    found = kernel(f"__global__ void mul(float *A, float *B, float *C, {sizes}) {body}", block=(16, 16))
+    assert [getattr(each, "value", each) for each in found.arguments] == ["A", "B", "C", "lda", "ldb", "ldc"]
+    with pytest.raises(InvalidKernel, match="an array of rows, each at an address of its own"):
+        kernel("__global__ void mul(float **A, float **B, float **C, int n) { C[0][n] = A[0][n] * B[0][n]; }")
+
+
+def test_c_in_eight_bits_is_warned_of() -> None:
+    text = BATCH.replace("float", "int8_t")
+    assert any("int32_t C and sum" in each for each in inferred(text).warnings)

@@ -34,7 +34,7 @@ class Parameter:
     """A parameter of a function or template."""
 
     name: str  # empty if it has none
-    type: str  # without qualifiers and stars; "typename" for a type
+    type: str  # without qualifiers and the last star; "typename" for a type
     pointer: bool = False  # True if it is a pointer, an array or a reference
     const: bool = False  # True if its type is const
     default: str = ""
@@ -213,9 +213,10 @@ def _parameter(node: Node) -> Parameter:
     if array is not None and array.children[0].type in ("array_declarator", "parenthesized_declarator"):
         size = array.child_by_field_name("size")
         row = "" if size is None else text_of(size)
+    stars = sum(each.type == "pointer_declarator" for each in declarators)
     return Parameter(
         names[0] if names else "",
-        "" if written is None else text_of(written).removeprefix("struct "),
+        "" if written is None else text_of(written).removeprefix("struct ") + "*" * (stars - 1),
         bool(declarators),
         _is_const(node),
         "" if default is None else text_of(default),

@@ -147,6 +147,18 @@ class PythonProgram:
         """Return the last assignment of a name that a line sees."""
         return next(iter([*_visible(self.named.get(name, ()), scope, line)][::-1]), None)
 
+    @functools.cached_property
+    def anywhere(self) -> dict[str, Assignment]:
+        """The last assignment of each name in any scope, or else the first argument of a parameter with this name."""
+        found: dict[str, Assignment] = {}
+        for function in self.functions:
+            for parameter in function.args.args:
+                passed = self.argument_at_calls(parameter.arg, Scope((function,)))
+                if passed is not None and ast.unparse(passed[0]) != parameter.arg:
+                    value, caller, line = passed
+                    found.setdefault(parameter.arg, Assignment(parameter.arg, value, line, caller))
+        return found | {name: several[-1] for name, several in self.named.items()}
+
     def argument_at_calls(self, name: str, scope: Scope) -> tuple[ast.expr, Scope, int] | None:
         """Return what the first call of the innermost function passes as a parameter, and where."""
         if not scope.functions:

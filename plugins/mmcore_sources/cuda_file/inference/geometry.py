@@ -55,7 +55,7 @@ def launched(
     hosts = _host_sizes(launch, roles, order)
     with contextlib.suppress(Unreadable, IndexError):
         extents, taken, extents_of_block = [], "", _block_names(reader.source, launch)
-        for position, axis in enumerate("xyz"):
+        for position, axis in enumerate("xy" if roles.batch else "xyz"):
             meant = {name: ast.Name(_role(found, axis, layout)) for name, found in hosts.items()}
             of_axis = replace(reader, names={**extents_of_block, **meant, **reader.names})
             extent = _extent(of_axis, launch, position)

@@ -20,6 +20,7 @@ from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Pro
 from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import identifiers, text_of
 from mmcore_sources.cuda_file.inference import geometry
+from mmcore_sources.cuda_file.inference.batches import wrong_steps
 from mmcore_sources.cuda_file.inference.body import Body, layout_of
 from mmcore_sources.cuda_file.inference.expressions import (
     EXTENTS,
@@ -139,7 +140,12 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
         raise InvalidKernel(f"{path.name} declares {fixed[0]}, so that --config has no effect on it")
     overrides["defines"] = {**defines, **others}
     own = launch is not None and len(launch.geometry) > 1 and not {"block", "grid"} & given.keys()
-    warnings = geometry.unused_axes(Reader.of(source, launch, {}), launch, body) if own and launch else ()
+    warnings = [*geometry.unused_axes(Reader.of(source, launch, {}), launch, body)] if own and launch else []
+    if types.get("output") in ("int8", "uint8"):
+        warnings.append(f"C holds {types['output']}, so that larger sums wrap around; an int32_t C and sum keep them")
+    warnings += wrong_steps(body, roles.pointers, roles.sizes) if roles.batch else ()
+    if roles.batch:
+        role_notes.append(Note("batch", "its first product", "blocks along z compute the others", "none"))
     notes = (*notes, *role_notes, *type_notes, *launch_notes)
     return Inferred({**attributes, **overrides}, notes, unusual, tuple(warnings))
 
@@ -199,7 +205,12 @@ def _types(
     if types_by_name.get("dtype", given.get("dtype")) in ("float16", "bfloat16") and "accumulator" not in given:
         narrow = not _NARROW.isdisjoint(identifiers(function.body))
         types_by_name["accumulator"] = types_by_name["dtype"] if narrow and "dtype" in types_by_name else "float32"
-        why = "the source adds with __hadd or __hfma" if narrow else "sums of 16-bit products are taken to be that"
+        ends = "have 11 bits and end at 65504" if types_by_name.get("dtype") == "float16" else "have 8 bits"
+        why = (
+            f"the source adds with __hadd or __hfma; such sums {ends}"
+            if narrow
+            else "sums of 16-bit products are taken to be that"
+        )
         notes.append(Note("sums in", types_by_name["accumulator"], why, "--accumulator", guessed=not narrow))
     why = "the type of the template's elements"
     return types_by_name, [*notes, *(Note(name, word, why, "--entry") for name, word in chosen.types.items())]
