@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -14,11 +15,16 @@ import pytest
 from mmcore import MmcoreError, Result, kernels
 from mmcore.cell import Cell
 from mmcore.cli.notebook import answer
+from mmcore.devices.violations import Violation
+from mmcore_emulator.profiler.counters import Line
 from mmcore_performance.prediction import Prediction
+from mmcore_performance.reasons.reason import Reason
+from mmcore_performance.why import Why
 from mmcore_pytest.counts import Change
 from mmcore_tools.compare.measuring import Comparison
 from mmcore_tools.compare.operands import Side, two_sides
 from mmcore_tools.compare.predicted import Predicted
+from mmcore_tools.compare.reasons import ReasonChange, difference
 from tests.command_line import install, installed, mmcore
 
 EMULATOR = ("--device", "emulator", "--seed", "1")
@@ -86,35 +92,59 @@ def test_without_times_the_counts_that_shrank_and_grew_are_compared() -> None:
     assert (document["right"], document["answer"]) == (True, None)
     predicted = document["predicted"]
     assert (predicted["card"], predicted["problem"]) == ("H200", "48×48×48")
-    assert document["slower"] == (predicted["b"]["ms"] > 1.01 * predicted["a"]["ms"])
+    assert document["slower"]
     assert document["counts"][0] == {"name": "barriers", "a": 54, "b": 432, "percent": 700.0}
     assert (document["a"]["label"], document["b"]["result"]["verified"]) == ("fast.cu", True)
 
 
-def made_up(name: str, before: int, now: int, seconds: tuple[float, float] | None) -> Comparison:
-    """Return a comparison without times, with one count and predicted times."""
+def made_up(changes: list[Change], seconds: tuple[float, float] | None) -> Comparison:
+    """Return a comparison without times, with counts and predicted times."""
     side = Side("acme", kernels()["upc.kernel11"], {})
     result = Result(Cell("upc.kernel11", 8, 8, 8), "upc.kernel11")
     several = [Prediction(each, each / 2, each * 2, "fma", {}) for each in seconds or ()]
-    predicted = Predicted("H200", "8×8×8", *several) if several else None
-    return Comparison((side, side), (result, result), None, [Change("", name, before, now)], predicted)
+    return Comparison(
+        (side, side), (result, result), None, changes, Predicted("H200", "8", *several) if several else None
+    )
+
+
+MORE, FEWER = Change("", "global sectors", 10, 11), Change("", "barriers", 11, 10)
+LONGER, SHORTER = (1e-3, 1.2e-3), (1e-3, 1.05e-3)
 
 
 @pytest.mark.parametrize(
-    ("name", "before", "now", "seconds", "slower"),
+    ("changes", "seconds", "slower"),
     [
-        ("global sectors", 10, 11, None, True),
-        ("global sectors", 11, 10, None, False),
-        ("registers per thread", 10, 11, None, False),
-        ("global sectors", 10, 11, (2e-3, 1e-3), False),
-        ("global sectors", 11, 10, (1e-3, 2e-3), True),
-        ("global sectors", 11, 10, (1e-3, 1.009e-3), False),
+        ([MORE], SHORTER, True),
+        ([FEWER], LONGER, False),
+        ([MORE, FEWER], LONGER, True),
+        ([MORE, FEWER], SHORTER, False),
+        ([MORE, FEWER], None, True),
+        ([Change("", "registers per thread", 10, 11)], LONGER, False),
+        ([Change("", "barriers", 10, 10)], LONGER, False),
     ],
 )
-def test_without_times_the_predicted_ones_decide_and_else_the_work(
-    name: str, before: int, now: int, seconds: tuple[float, float] | None, slower: bool
+def test_predicted_times_decide_between_counts_that_grew_and_shrank(
+    changes: list[Change], seconds: tuple[float, float] | None, slower: bool
 ) -> None:
-    assert made_up(name, before, now, seconds).slower == slower
+    assert made_up(changes, seconds).slower == slower
+
+
+def test_reasons_are_the_same_if_their_kinds_and_lines_are(files: Path) -> None:
+    with click.Context(click.Command("compare")):
+        a, b = (side.kernel for side in two_sides(["slow.cu", "fast.cu"], [], {}))
+
+    def why(*reasons: tuple[str, int]) -> Why:
+        found = (Reason(kind, kind, "", Line("slow.cu", line), gain=0.5) for kind, line in reasons)
+        return Why("acme", "", {}, "H200", "", tuple(found))
+
+    # Line 6 has the same text in both files, and line 4 another.
+    of_b = replace(why(("far", 4), ("near", 6), ("late", 6)), kernel="b")
+    of_b = replace(of_b, reasons=tuple(replace(each, line=Line("fast.cu", each.line.number)) for each in of_b.reasons))
+    found = difference(why(("near", 6), ("far", 4), ("far", 6)), of_b, a, b)
+    assert [each.rpartition(": ")[2] for each in found.gone] == ["far", "far"]
+    assert [each.rpartition(": ")[2] for each in found.new] == ["far", "late"]
+    wrong = replace(of_b, violations=(Violation("misaligned", "it is"),))
+    assert difference(why(("near", 6)), wrong, a, b) == ReasonChange()
 
 
 @pytest.mark.usefixtures("files")

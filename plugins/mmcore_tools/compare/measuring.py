@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mmcore.cell import Cell, Timing
@@ -22,6 +22,7 @@ from mmcore_tools.compare.counts import changes, work
 from mmcore_tools.compare.operands import Side
 from mmcore_tools.compare.predicted import Predicted, predicted
 from mmcore_tools.compare.ratio import Ratio
+from mmcore_tools.compare.reasons import ReasonChange, changed_reasons
 
 #: Enough rounds for an interval at 95 % confidence, which takes six.
 IN_TURNS = Timing(max_seconds=0.6, min_rounds=9, min_round_seconds=5e-3, max_rounds=50)
@@ -40,6 +41,7 @@ class Comparison:
         ratio: their times; None unless both are right and were timed.
         changes: the counts of A and of B; none unless both are right.
         predicted: their predicted times; None with measured ones, or if there are none.
+        reasons: the reasons for the time that B no longer has, and its new ones.
     """
 
     sides: tuple[Side, Side]
@@ -47,6 +49,7 @@ class Comparison:
     ratio: Ratio | None = None
     changes: Sequence[Change] = ()
     predicted: Predicted | None = None
+    reasons: ReasonChange = field(default_factory=ReasonChange)
 
     @property
     def right(self) -> bool:
@@ -55,12 +58,14 @@ class Comparison:
 
     @property
     def slower(self) -> bool:
-        """True if B is slower; without times if its predicted time has grown, and without that if a count has."""
+        """True if B is slower; without times, if counts of its work have grown.
+
+        If other counts have shrunk, the predicted times decide, if there are any.
+        """
         if self.ratio is not None:
             return self.ratio.answer == "slower"
-        if self.predicted is not None:
-            return self.predicted.grew
-        return any(change.grew(0) for change in work(self.changes))
+        grown = [change.grew(0) for change in work(self.changes)]
+        return any(grown) and (all(grown) or self.predicted is None or self.predicted.grew)
 
 
 def compared(sides: tuple[Side, Side], device: str, card: Card, asked: Mapping[str, Any], usual: int) -> Comparison:
@@ -82,10 +87,12 @@ def compared(sides: tuple[Side, Side], device: str, card: Card, asked: Mapping[s
     if a.supports_timing:
         return Comparison(sides, (a, b), ratio(a, b), changes((a, b), ()))
     profiles = [profiled(cell.on(a.device)) for cell in (cell_a, cell_b)]
-    times = None
+    comparison, kernels = Comparison(sides, (a, b), None, changes((a, b), profiles)), [side.kernel for side in sides]
     with contextlib.suppress(MmcoreError):  # the card cannot launch them, or no small product of them can be counted
-        times = predicted(_cells(sides, a.device, options, PREDICTED_SIZE), [side.kernel for side in sides], card)
-    return Comparison(sides, (a, b), None, changes((a, b), profiles), times)
+        large = _cells(sides, a.device, options, PREDICTED_SIZE)
+        comparison = replace(comparison, reasons=changed_reasons(large, kernels, card))
+        comparison = replace(comparison, predicted=predicted(large, kernels, card))
+    return comparison
 
 
 def _cells(sides: tuple[Side, Side], device: str, asked: Mapping[str, Any], usual: int) -> Sequence[Cell]:

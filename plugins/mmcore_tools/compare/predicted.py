@@ -12,7 +12,7 @@ from mmcore_performance.cards import Card
 from mmcore_performance.gathering import evidence_of
 from mmcore_performance.prediction import Prediction, predict
 
-_SAME_PERCENT = 1.0
+_SAME_PERCENT = 10.0
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Predicted:
 
     @property
     def grew(self) -> bool:
-        """True if B's predicted time is longer by more than 1 %."""
+        """True if B's predicted time is longer by more than 10 %."""
         return self.percent > _SAME_PERCENT
 
     def to_json(self) -> dict[str, Any]:

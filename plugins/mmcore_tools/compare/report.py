@@ -53,7 +53,8 @@ def report(comparison: Comparison) -> list[RenderableType]:
         fields([*common, *notes(comparison)]),
         "",
     ]
-    return [*parts, _table(comparison), ""] if comparison.right else parts
+    reasons = [*comparison.reasons.lines(), ""] if comparison.reasons.lines() else []
+    return [*parts, _table(comparison), "", *reasons] if comparison.right else parts
 
 
 def faults(comparison: Comparison) -> list[RenderableType]:
@@ -95,6 +96,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
         "cycles": ratio and ratio.cycles,
         "slower": comparison.slower,
         "predicted": comparison.predicted and comparison.predicted.to_json(),
+        "reasons": comparison.reasons.to_json(),
         "counts": counts,
         **{letter.lower(): _side(comparison, number) for number, letter in enumerate(_LETTERS)},
     }
@@ -110,7 +112,8 @@ def view(comparison: Comparison) -> View:
         right = not comparison.slower
     labels = " and ".join(side.label for side in comparison.sides)
     sides = [(letter, f"{label}: {answer}") for letter, label, answer in _verdicts(comparison)]
-    messages = [
+    messages = [*comparison.reasons.lines()]
+    messages += [
         f"{letter}: {each}" for letter, r in zip(_LETTERS, comparison.results, strict=True) for each in r.failures()
     ]
     return View(sentence(comparison), right, labels, [*sides, *notes(comparison), *numbers], messages)
