@@ -68,6 +68,12 @@ def test_an_error_of_numba_is_shown() -> None:
     result = command("run", written(program), "--size", "9")
     assert result.exit_code == 2
     assert "Numba does not compile fast_matmul of my.py" in result.stderr
+    program = section_of(__file__, "programs")["guarded_tiles"]["text"].replace(
+        "(TPB, TPB), d", "(A.shape[0], edge), d"
+    )
+    program = program.replace("    sA = cuda", "    edge = cuda.blockDim.x\n    sA = cuda")
+    result = command("run", written(program), "--size", "9")
+    assert "line 10: cuda.shared.array needs a shape of literals or constants of the module" in result.stderr
 
 
 @needs_numba
