@@ -1,7 +1,6 @@
 """The instructions of machine code, read from nvdisasm's text and their encodings.
 
-An instruction of compute capability 7.0 or later has 128 bits, of which 21 control its issue. NVIDIA does not document
-them.
+An instruction of compute capability 7.0 or later has 128 bits. NVIDIA does not document the 21 that control its issue.
 """
 
 from __future__ import annotations
