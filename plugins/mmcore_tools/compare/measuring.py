@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mmcore.cell import Cell, Timing
@@ -19,10 +19,9 @@ from mmcore_emulator.adapter.api import profiled
 from mmcore_performance.cards import Card
 from mmcore_pytest.counts import Change
 from mmcore_tools.compare.counts import changes, work
+from mmcore_tools.compare.explained import Explained, explained
 from mmcore_tools.compare.operands import Side
-from mmcore_tools.compare.predicted import Predicted, predicted
 from mmcore_tools.compare.ratio import Ratio
-from mmcore_tools.compare.reasons import ReasonChange, changed_reasons
 
 #: Enough rounds for an interval at 95 % confidence, which takes six.
 IN_TURNS = Timing(max_seconds=0.6, min_rounds=9, min_round_seconds=5e-3, max_rounds=50)
@@ -40,16 +39,14 @@ class Comparison:
         results: the result of each, with the verdict.
         ratio: their times; None unless both are right and were timed.
         changes: the counts of A and of B; none unless both are right.
-        predicted: their predicted times; None with measured ones, or if there are none.
-        reasons: the reasons for the time that B no longer has, and its new ones.
+        explained: their predicted times with reasons; None with measured ones, or if there are none.
     """
 
     sides: tuple[Side, Side]
     results: tuple[Result, Result]
     ratio: Ratio | None = None
     changes: Sequence[Change] = ()
-    predicted: Predicted | None = None
-    reasons: ReasonChange = field(default_factory=ReasonChange)
+    explained: Explained | None = None
 
     @property
     def right(self) -> bool:
@@ -65,7 +62,7 @@ class Comparison:
         if self.ratio is not None:
             return self.ratio.answer == "slower"
         grown = [change.grew(0) for change in work(self.changes)]
-        return any(grown) and (all(grown) or self.predicted is None or self.predicted.grew)
+        return any(grown) and (all(grown) or self.explained is None or self.explained.grew)
 
 
 def compared(sides: tuple[Side, Side], device: str, card: Card, asked: Mapping[str, Any], usual: int) -> Comparison:
@@ -87,11 +84,10 @@ def compared(sides: tuple[Side, Side], device: str, card: Card, asked: Mapping[s
     if a.supports_timing:
         return Comparison(sides, (a, b), ratio(a, b), changes((a, b), ()))
     profiles = [profiled(cell.on(a.device)) for cell in (cell_a, cell_b)]
-    comparison, kernels = Comparison(sides, (a, b), None, changes((a, b), profiles)), [side.kernel for side in sides]
+    comparison = Comparison(sides, (a, b), None, changes((a, b), profiles))
     with contextlib.suppress(MmcoreError):  # the card cannot launch them, or no small product of them can be counted
         large = _cells(sides, a.device, options, PREDICTED_SIZE)
-        comparison = replace(comparison, reasons=changed_reasons(large, kernels, card))
-        comparison = replace(comparison, predicted=predicted(large, kernels, card))
+        comparison = replace(comparison, explained=explained(large, [side.kernel for side in sides], card))
     return comparison
 
 
