@@ -18,6 +18,7 @@ from mmcore import (
     ceil_div,
     hookimpl,
 )
+from mmcore.kernel.arguments import Argument
 from mmcore_ladder.layouts import LAYOUTS
 from mmcore_ladder.shares import SHARED_BYTES, following
 from mmcore_ladder.wgmma_any import by_columns, wide
@@ -61,7 +62,7 @@ def _launches(problem: Problem, config: Config, device: DeviceProperties) -> Ite
     of_a, of_b = Workspace("residues of A", moduli * m * packed), Workspace("residues of B", moduli * n * packed)
     of_c = Workspace("residues of C", moduli * m * packed_c)
     stored = [Scalar(int(by_columns(problem, matrix))) for matrix in "AB"]
-    matrices = (*map(Scalar, (m, n, k)), *stored, *wide(problem.lda, problem.ldb))
+    matrices: tuple[Argument, ...] = (*map(Scalar, (m, n, k)), *stored, *wide(problem.lda, problem.ldb))
     blocks = ceil_div(m, _SUMMED) + ceil_div(n, _SUMMED)
     yield Launch((blocks, _SLICES), (256,), entry="squares", arguments=("A", "B", sums, near, *matrices))
     grid = ceil_div(m, _LINES) + ceil_div(n, _LINES), ceil_div(packed, _ALONG)
@@ -108,7 +109,7 @@ def _box_bytes(config: Config) -> int:
 
 
 def _shared_bytes(config: Config) -> int:
-    return config.STAGES * _stage_bytes(config) + _box_bytes(config)
+    return int(config.STAGES * _stage_bytes(config)) + _box_bytes(config)
 
 
 def _fits(config: Config) -> bool:
@@ -129,10 +130,7 @@ _SPACE = Space(
         "block": lambda config: (128 * (1 + config.CONSUMERS),),
     },
     where=_fits,
-    default=[
-        {"MODULI": moduli, "BM": 128, "BN": 256, "CONSUMERS": 2, "CLUSTER": 2, "GROUP": 8}
-        for moduli in sorted(_LEAST_K)
-    ],
+    default=[{"MODULI": 15, "BM": 128, "BN": 256, "CONSUMERS": 2, "CLUSTER": 2, "GROUP": 8}],
 )
 
 
