@@ -46,6 +46,7 @@ class Result(ResultValues):
         place: the worker that measured it, such as "node7 NAME:0", if there were several.
         supports_timing: whether the device measures device time.
         peak_flops: peak FLOP/s of the device in the kernel's type; None if unknown.
+        bound_ms, bound_by: the least kernel time of the product there, None if unknown or not timed; its limiter.
         figures, phases: further figures by name, which plugins add; host seconds by phase.
     """
 
@@ -82,6 +83,8 @@ class Result(ResultValues):
     host_seconds: float = 0.0
     supports_timing: bool = False
     peak_flops: float | None = None
+    bound_ms: float | None = None
+    bound_by: str = ""
     figures: Mapping[str, float | None] = field(default_factory=dict)
     phases: Mapping[str, float] = field(default_factory=dict)
 
@@ -148,7 +151,7 @@ class Result(ResultValues):
 # Attributes that are JSON as they are.
 _NEW = (
     *("column_major", "alpha", "beta", "config_origin", "hazards", "proof", "place"),
-    *("distributions", "conditions"),
+    *("distributions", "conditions", "bound_ms", "bound_by"),
 )
 _PLAIN = (
     *("kernel", "title", "device_description", "dtype", "output", "accumulator", "operation", "config", "config_id"),
@@ -159,10 +162,23 @@ _PLAIN = (
 # Attributes that follow from others, or become JSON by :func:`_json`.
 _DERIVED = (
     *("schema", "cell", "device", "problem", "leading_dimensions", "block", "grid", "launches", "launched"),
-    *("shared_bytes", "registers", "seed", "forced", "left_out", "violated_constraints", "verified", "timed_out"),
+    *(
+        "shared_bytes",
+        "registers",
+        "local_bytes",
+        "spill_store_bytes",
+        "spill_load_bytes",
+        "seed",
+        "forced",
+        "left_out",
+        "violated_constraints",
+        "verified",
+        "timed_out",
+    ),
     *("wrong_elements", "reduced_failure", "compared_elements", "max_error", "first_mismatch", "violations"),
     *("warnings", "sizes", "not_executed", "kernel_ms", "end_to_end_ms", "kernel_gflops", "end_to_end_gflops"),
     *("measure", "caches", "memory", "median_ms", "spread_percent", "clock", "gflops", "percent_of_peak"),
+    "speed_of_light",
     *("percent_of_baseline", "compared", "emulation_ms", "times"),
 )
 

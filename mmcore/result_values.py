@@ -19,17 +19,23 @@ SCHEMA = 2
 
 @dataclass(frozen=True)
 class LaunchRecord:
-    """A launch: its function, blocks, threads per block, registers per thread and shared memory of a block in all."""
+    """A launch: its function, blocks, threads per block, shared memory of a block in all, and resources of a thread.
+
+    The last three are those of :class:`~mmcore.compile.compiled_module.CompiledFunction`.
+    """
 
     entry: str
     grid: Dim3
     block: Dim3
     registers: int
     shared_bytes: int
+    local_bytes: int | None = None
+    spill_store_bytes: int | None = None
+    spill_load_bytes: int | None = None
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> LaunchRecord:
-        record = {name: values[name] for name in cls.__dataclass_fields__}
+        record = {name: values[name] for name in cls.__dataclass_fields__ if name in values}
         return cls(**{**record, "grid": Dim3(*record["grid"]), "block": Dim3(*record["block"])})
 
 
@@ -48,6 +54,7 @@ class ResultValues:
     host_seconds: float
     supports_timing: bool
     peak_flops: float | None
+    bound_ms: float | None
 
     if not TYPE_CHECKING:  # a type checker is to find misspelt attributes
 
@@ -126,6 +133,25 @@ class ResultValues:
     def registers(self) -> int:
         """Registers per thread (the most of all launches)."""
         return max((launch.registers for launch in self.launched), default=0)
+
+    @property
+    def local_bytes(self) -> int | None:
+        """Local memory per thread (the most of all launches); None if not known."""
+        return self._most("local_bytes")
+
+    @property
+    def spill_store_bytes(self) -> int | None:
+        """Bytes of registers that a thread's code spills (the most of all launches); None if not known."""
+        return self._most("spill_store_bytes")
+
+    @property
+    def spill_load_bytes(self) -> int | None:
+        """Bytes of registers that a thread's code reloads (the most of all launches); None if not known."""
+        return self._most("spill_load_bytes")
+
+    def _most(self, name: str) -> int | None:
+        known = [value for launch in self.launched if (value := getattr(launch, name)) is not None]
+        return max(known, default=None)
 
     @property
     def wrong_elements(self) -> int | None:
@@ -240,6 +266,11 @@ class ResultValues:
     def percent_of_peak(self) -> float | None:
         """``gflops`` in percent of the device's peak rate."""
         return 100e9 * self.gflops / self.peak_flops if self.gflops and self.peak_flops else None
+
+    @property
+    def speed_of_light(self) -> float | None:
+        """The least time of the product over the kernel time, at most about 1; None without either."""
+        return self.bound_ms / self.kernel_ms if self.bound_ms and self.kernel_ms else None
 
     @property
     def baseline(self) -> BaselineComparison | None:

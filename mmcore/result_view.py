@@ -14,7 +14,7 @@ from mmcore.verdict import places
 from mmcore.view import View, source_of
 
 if TYPE_CHECKING:
-    from mmcore.result import Result
+    from mmcore.result import LaunchRecord, Result
 
 
 def result_view(result: Result, hints: Sequence[str] = (), kernel: Kernel | None = None) -> View:
@@ -52,9 +52,11 @@ def facts(result: Result, kernel: Kernel | None = None, *, auto: bool = False) -
         ("grid", in_turn([launch.grid for launch in result.launched], "block")),
         ("registers", f"{result.registers or 'an unknown number'} per thread" if result.launched else ""),
         ("shared memory", f"{result.shared_bytes} bytes per block" if result.launched else ""),
+        ("local memory", local_memory(result.launched)),
         ("host memory", next((time.timing.how for time in result.times if time.timing.what == "end-to-end"), "")),
         ("kernel time", _time(result, result.kernel_seconds)),
         ("end-to-end time", _time(result, result.end_to_end_seconds)),
+        ("speed of light", _speed_of_light(result)),
         ("speed", "\n".join(map(str, result.compared))),
         ("conditions", _conditions(result.conditions)),
         ("inputs", result.cell.inputs.replace(INPUTS[0], "")),
@@ -67,12 +69,38 @@ def facts(result: Result, kernel: Kernel | None = None, *, auto: bool = False) -
     ]
 
 
+def local_memory(launches: Sequence[LaunchRecord]) -> str:
+    """Return the local memory of a thread in each launch and what of it is spilled; empty if there is none."""
+    if not any(launch.local_bytes for launch in launches):
+        return ""
+    texts = []
+    for launch in launches:
+        text = "unknown" if launch.local_bytes is None else f"{launch.local_bytes} bytes per thread"
+        if launch.spill_store_bytes or launch.spill_load_bytes:
+            text += f"; spilled: {launch.spill_store_bytes} bytes stored, {launch.spill_load_bytes} loaded"
+        texts.append(text)
+    return ", then ".join(dict.fromkeys(texts))
+
+
 def _conditions(values: Mapping[str, Any]) -> str:
     """Return the clock, power and temperature during the timing, and the reasons that lowered the clock."""
     if not values:
         return ""
     held = f", held back by {', '.join(values['clock_reasons']).replace('_', ' ')}" if values["clock_reasons"] else ""
     return f"{values['clock_mhz']:.0f} MHz, {values['power_w']:.0f} W, {values['temperature_c']:.0f} °C{held}"
+
+
+def _speed_of_light(result: Result) -> str:
+    """Return the score, and the least time with its limiter."""
+    if result.speed_of_light is None or result.bound_ms is None:
+        return ""
+    return f"{100 * result.speed_of_light:.1f} % ({bound(result.bound_ms / 1e3, result.bound_by)})"
+
+
+def bound(seconds: float, by: str) -> str:
+    """Return a least time in words, with its limiter: "arithmetic takes 12.3 µs at least"."""
+    limiter = {"memory": "memory traffic", "launch": "a launch"}.get(by, by)
+    return f"{limiter} takes {seconds * 1e6:.4g} µs at least"
 
 
 def _config(result: Result) -> str:

@@ -59,17 +59,24 @@ def judged(result: Result, kernel: Kernel, extent: str) -> Result:
     file = registry().files.get(result.kernel)
     if file is not None:
         result = replace(result, warnings=(*result.warnings, *map(str, file.bugs)))
-    if result.violations:
-        return result
+    if result.violations and not result.launched:
+        return result  # the process that ran it is gone, or its time was over
+    known = {_place(each) for each in result.violations}
     several = registry().answers("mmcore_findings", instance_of(Findings), result=result, kernel=kernel, extent=extent)
     for findings in several:
+        further = tuple(each for each in findings.violations if _place(each) not in known)
         result = replace(
             result,
             hazards="\n".join(filter(None, (result.hazards, findings.looked))),
             proof="\n".join(filter(None, (result.proof, findings.proof))),
-            violations=(*result.violations, *findings.violations),
+            violations=(*result.violations, *further),
             warnings=(*result.warnings, *findings.warnings),
             sizes=(*result.sizes, *findings.sizes),
             not_executed=(*result.not_executed, *findings.not_executed),
         )
     return replace(result, times=(), compared=()) if result.violations else result
+
+
+def _place(violation: Violation) -> tuple[object, ...]:
+    """Return what distinguishes a violation from another launch's: its kind, and its line or its array."""
+    return violation.kind, violation.source, violation.line or violation.array

@@ -31,7 +31,8 @@ class CompiledFunction:
         registers: registers per thread; 0 where they are not known before the driver makes machine code of PTX.
         static_shared_bytes: shared memory that the source declares, per block.
         parameter_bytes: size of each parameter, in order.
-        spill_bytes: bytes of registers spilled to local memory per thread, stores and loads; None if not known.
+        local_bytes: local memory per thread, of arrays, spilled registers and called functions; None if not known.
+        spill_store_bytes, spill_load_bytes: bytes that the code of a thread spills and reloads; None if not known.
         dynamic_shared_bytes: shared memory per block that each launch gets besides what it asks for itself.
         null_pointers: parameters at the end that each launch gives null pointers to.
     """
@@ -39,7 +40,9 @@ class CompiledFunction:
     symbol: str
     registers: int
     static_shared_bytes: int
-    spill_bytes: int | None
+    local_bytes: int | None = None
+    spill_store_bytes: int | None = None
+    spill_load_bytes: int | None = None
     parameter_bytes: tuple[int, ...] = ()
     dynamic_shared_bytes: int = 0
     null_pointers: int = 0

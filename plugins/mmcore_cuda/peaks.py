@@ -21,6 +21,8 @@ _FMAS = {
     (12, 0): (512, 512, 128, 2, 128, 1024, 1024),
 }
 
+_LAUNCH_SECONDS = 1e-6  # an estimate, less than an empty kernel takes within a graph
+
 
 def peaks(
     capability: tuple[int, int], *, multiprocessors: int, clock_hz: float, bytes_per_second: float, cache_bytes: int
@@ -30,4 +32,4 @@ def peaks(
         return None
     fmas = zip(_TYPES, _FMAS[capability], strict=True)
     rates = {dtype: 2.0 * each * multiprocessors * clock_hz for dtype, each in fmas if each}
-    return Peaks(rates, bytes_per_second, cache_bytes)
+    return Peaks(rates, bytes_per_second, cache_bytes, _LAUNCH_SECONDS)

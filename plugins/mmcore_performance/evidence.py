@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
@@ -22,11 +22,13 @@ class Traffic:
         l1_bytes: that threads' accesses move to and from the L1 cache, in whole sectors.
         l2_bytes: that multiprocessors move to and from the L2 cache: each block's distinct sectors.
         dram_bytes: that the L2 cache moves to and from device memory.
+        l1_passes: passes of global accesses through the L1 cache's data pipe, a line of 128 bytes each.
     """
 
     l1_bytes: float
     l2_bytes: float
     dram_bytes: float
+    l1_passes: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class LaunchEvidence:
         occupancy: the blocks and warps that a multiprocessor of the card keeps active.
         lines: counters by line of source, of the whole grid, scaled from small products to the requested one.
         traffic: bytes between the levels of memory.
+        mix: instructions of warps by class, as of :class:`~mmcore_performance.traffic.CacheCounting`.
     """
 
     entry: str
@@ -47,6 +50,7 @@ class LaunchEvidence:
     occupancy: Occupancy
     lines: Mapping[Line, Counters]
     traffic: Traffic
+    mix: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from mmcore.files import write
 from mmcore.messages import visible
 from mmcore.registry import registry
 from mmcore.result import Result
+from mmcore.result_view import bound
 from mmcore_cuda.tuned_configs.files import other_card
 from mmcore_pytest.benchmark_internals import session_of, without_counterpart
 from mmcore_pytest.collection import Benchmark
@@ -38,6 +39,7 @@ _LINE_COLUMNS = 30  # at most, of a config's line below the kernel's name
 _CSV_COLUMNS = """
     kernel device_description m n k dtype operation block config measure caches memory
     median_ms spread_percent gflops percent_of_peak percent_of_best baseline percent_of_baseline emulation_ms
+    speed_of_light bound_ms bound_by
     registers shared_bytes verified verification clock
 """
 
@@ -122,11 +124,19 @@ def tables(results: Iterable[Measured]) -> list[RenderableType]:
         result = members[0][1]
         title = f"{group}, on {result.device_description}" if result.times else group.split(",")[0]
         title += f", by {result.place}" * (len({each.place for _, each in members}) == 1 and result.place != "")
+        title += _bound(members)
         title += ": verified" if result.times else ": verified, counts, no times"
         parts += ["", Text(visible(title), "bold"), _table(members)]
         cards = dict.fromkeys(other_card(benchmark.origin) for benchmark, _ in members)
         parts += [Text(visible(f"configs tuned on another card: {card}"), "dim") for card in cards if card]
     return parts
+
+
+def _bound(members: Sequence[Measured]) -> str:
+    """Return the least time of a product whose results were all timed against the same bound."""
+    bounds = {(result.bound_ms, result.bound_by) for _, result in members}
+    milliseconds, by = next(iter(bounds))
+    return "" if milliseconds is None or len(bounds) > 1 else f" ({bound(milliseconds / 1e3, by)})"
 
 
 def _table(members: Sequence[Measured]) -> Table:
@@ -135,7 +145,7 @@ def _table(members: Sequence[Measured]) -> Table:
     # Eighty columns hold either times or counts.
     figures = [] if timed else [name for name in _figures(members) if name not in _IN_FILES_ONLY]
     baseline = next((f"of\n{each.baseline.label}" for _, each in members if each.baseline), "")
-    times = ["median,\nµs", "spread", "GFLOP/s", "of\npeak", "of\nbest", baseline] if timed else []
+    times = ["median,\nµs", "spread", "GFLOP/s", "speed\nof light", "of\nbest", baseline] if timed else []
     long = max(len(benchmark.kernel.name + benchmark.config.id) for benchmark, _ in members) > _NAMES_COLUMNS
     sampled = not all(_all_compared(result) for _, result in members)
     several = len({result.place for _, result in members}) > 1
@@ -180,8 +190,8 @@ def _below(config: str) -> str:
 
 
 def _times(result: Result, best: float, with_baseline: bool) -> list[str]:
-    time, values = result.times[0], result.to_json()
-    percents = [values["percent_of_peak"], 100 * best / time.seconds, values["percent_of_baseline"]]
+    time, light = result.times[0], result.speed_of_light
+    percents = [light and 100 * light, 100 * best / time.seconds, result.percent_of_baseline]
     rate = _number(result.rate(time.seconds))
     columns = [f"{time.seconds * 1e6:.2f}", _percent(100 * time.spread, 2), rate, *map(_percent, percents)]
     return columns if with_baseline else columns[:-1]

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from mmcore.cli.output import fields, json_option, render, write_json
+from mmcore.cli.output import fields, json_option, quiet_option, render, write_json
 from mmcore.compile.compiler import Compiler
 from mmcore.devices.base import DeviceProvider
 from mmcore.errors import described
@@ -25,10 +25,13 @@ _NAMESAKE = """\
 another project called mmcore ({}) is installed and may hide this one, whose distribution is mmcore-cuda: \
 python -m pip uninstall mmcore, then install mmcore-cuda again"""
 
+_FAULTS = ("failed to load", "duplicates", "conflict")  # facts that are faults
+
 
 @click.command()
+@quiet_option
 @json_option
-def doctor(as_json: bool) -> int:
+def doctor(quiet: bool, as_json: bool) -> int:
     """Report the installation and anything that it lacks."""
     findings = examine()
     if as_json:
@@ -40,7 +43,8 @@ def doctor(as_json: bool) -> int:
         lacking += [] if any(each["count"] for each in findings["devices"]) else ["a device"]
         missing = " and ".join(lacking)
         answer = f"No kernel can be run here: {missing} is missing." if missing else "Kernels can be run here."
-        render(fields(_facts(findings)), "", answer)
+        rows = [row for row in _facts(findings) if row[1] and (row[0] in _FAULTS or not quiet)]
+        render(*((fields(rows), "") if rows else ()), answer)
     return 0 if findings["can_run"] else 1
 
 

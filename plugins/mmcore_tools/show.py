@@ -10,7 +10,7 @@ import click
 
 from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.options import USUAL_SIZE
-from mmcore.cli.output import fields, json_option, loaded_registry, on_terminal, render, write_json
+from mmcore.cli.output import fields, json_option, loaded_registry, on_terminal, quiet_option, render, write_json
 from mmcore.errors import MmcoreError
 from mmcore.kernel.arguments import Argument, Scalar, Struct, TensorMap, Workspace
 from mmcore.kernel.declaration import Kernel
@@ -32,13 +32,14 @@ _LANGUAGES = {".py": "python", ".ptx": "ptx"}
 
 @click.command()
 @click.argument("kernel", type=KernelParam())
+@quiet_option
 @json_option
-def show(kernel: KernelReference, as_json: bool) -> int:
+def show(kernel: KernelReference, quiet: bool, as_json: bool) -> int:
     """Show a kernel: where it comes from, its rule, its source."""
     registry = loaded_registry()
     shown = registry.kernel(kernel)
     registered = registry.kernels.get(shown.name, Registered(shown, Origin(shown.source.name, "no package")))
-    for notes in registry.answers("mmcore_notes", texts, kernel=shown):
+    for notes in [] if quiet else registry.answers("mmcore_notes", texts, kernel=shown):
         for note in notes:
             say(note)
     source_text, rule, launched = shown.source_text(), _rule(shown), _entries(shown)
@@ -64,7 +65,7 @@ def show(kernel: KernelReference, as_json: bool) -> int:
         ]
         source = (f"\n{shown.source}:\n", _listing(source_text, _LANGUAGES.get(shown.source.suffix, "cuda")))
         listings = "\nlaunch rule:\n", _listing(rule, "python"), *(source if source_text else ())
-        render(f"{shown.name}: {shown.title}\n", fields(facts), *listings)
+        render(*([fields(facts)] if quiet else [f"{shown.name}: {shown.title}\n", fields(facts), *listings]))
     return 0
 
 

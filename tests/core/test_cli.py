@@ -15,6 +15,7 @@ from mmcore.cli import main
 from mmcore.cli.output import write_json
 from mmcore.registry import registry
 from tests.command_line import install, installed, kernel_module, mmcore, process
+from tests.kernel_sources import kernel_source
 
 RESULTS = Path(__file__).parents[2] / "bench" / "results" / "nvidia-h200" / "cold.json"
 SMALL = ("--size", "8", "--block", "8", "--device", "emulator")
@@ -86,6 +87,29 @@ def test_json_stays_one_document(arguments: tuple[str, ...], tmp_path: Path, cap
         assert printed == "thank you"
         assert warned.startswith(warning)
     assert capfd.readouterr() == ("", "for installing")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(f"{name} my.cu --size 32 --device emulator --seed 1" for name in ("run", "check", "profile")),
+        "prove my.cu --size 32 --device emulator",
+        "explain my.cu --size 32",
+        "occupancy my.cu --size 32 --cc 9.0",
+        "show my.cu",
+        "doctor",
+    ],
+)
+def test_quiet_prints_the_result_alone(arguments: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry(), "files", {})
+    (tmp_path / "my.cu").write_text(kernel_source("naive_square"))
+    usual, quiet = mmcore(*arguments.split()), mmcore(*arguments.split(), "-q")
+    assert quiet.exit_code == usual.exit_code == 0, quiet.output
+    assert quiet.stderr == ""
+    assert 0 < len(quiet.stdout) < len(usual.stdout)
+    assert quiet.stdout.rstrip() in usual.stdout
+    assert "mul of my.cu" not in quiet.stdout
 
 
 def test_what_plugins_print_stays_where_it_is_without_json(tmp_path: Path) -> None:

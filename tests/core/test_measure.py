@@ -118,6 +118,23 @@ def test_a_time_below_the_peak_is_refused(
     result = measure(Cell("upc.kernel01", 8, 8, 8, timings=(Timing(*way, max_seconds=0.01, min_rounds=1),)), device)
     assert [each.kind for each in result.violations] == ([] if plausible else ["implausible"])
     assert bool(result.times) == plausible
+    assert (result.speed_of_light is None) == (not plausible or not peaks or way[0] != "kernel")
+
+
+@pytest.mark.parametrize(
+    ("how", "rate", "score", "by"),
+    [("warm", 1e5, 0.512, "arithmetic"), ("warm", 1e12, 5.12e-8, "arithmetic"), ("cold", 1e12, 0.256, "memory")],
+)
+def test_the_speed_of_light_is_the_least_time_over_the_measured_one(
+    how: str, rate: float, score: float, by: str
+) -> None:
+    # A warm product of 8×8×8 fits the cache; a cold one reads 512 bytes, in 7.68 ms here.
+    device = TimedEmulator(lambda source: 2e-2, flops=rate, bytes_per_second=512 / 7.68e-3)
+    timing = Timing("kernel", how, max_seconds=0.01, min_rounds=1)
+    result = measure(Cell("upc.kernel01", 8, 8, 8, timings=(timing,)), device)
+    assert result.verified
+    assert result.speed_of_light == pytest.approx(score, rel=0.02)
+    assert result.bound_by == by
 
 
 def test_a_figure_that_fails_costs_no_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

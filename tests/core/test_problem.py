@@ -11,7 +11,7 @@ import pytest
 from mmcore import Dim3, InvalidBlock, InvalidProblem, Problem
 from mmcore.kernel.geometry import ceil_div, dim3, native, parse_shape
 from mmcore.kernel.problem import accumulator_named, dtype_named, terms_until_promoted, three_sizes
-from mmcore.planning.peaks import Peaks
+from mmcore.planning.peaks import Bound, Peaks
 from mmcore.verify.elements import widen
 from mmcore_cuda.peaks import peaks
 
@@ -137,6 +137,20 @@ def test_arithmetic_or_traffic_is_the_least_time(flops: float, cache_bytes: int,
     found = Peaks({"float32": flops, "float64": 1e9}, 10.0, cache_bytes)
     problem = Problem(2, 3, 5, output="float64", beta=1)
     assert found.least_seconds(problem, "float32", cold=cold) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("unit", "flops", "launch", "bound"),
+    [
+        ("float32", 2.0, 1.0, Bound(30.0, "arithmetic")),
+        ("float32", 1e9, 1.0, Bound(19.6, "memory")),
+        ("float32", 1e9, 20.0, Bound(20.0, "launch")),
+        ("int32", 1e9, 1.0, None),
+    ],
+)
+def test_the_bound_of_a_time_has_its_limiter(unit: str, flops: float, launch: float, bound: Bound | None) -> None:
+    peaks = Peaks({"float32": flops}, 10.0, 0, launch)
+    assert peaks.bound(Problem(2, 3, 5, output="float64", beta=1), unit, cold=False) == bound
 
 
 @pytest.mark.parametrize(

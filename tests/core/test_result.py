@@ -13,6 +13,7 @@ from mmcore import Dim3, MmcoreError, Result
 from mmcore.cell import Cell, Timing
 from mmcore.devices.violations import Violation
 from mmcore.result import LaunchRecord
+from mmcore.result_view import local_memory
 from mmcore.timing import Time
 from mmcore.verify.outcome import Mismatch, Verification
 from mmcore_emulator.machine.violations import Violation as EmulatedViolation
@@ -41,7 +42,7 @@ RESULT = Result(
     strided=True,
     launched=(
         LaunchRecord("fast<16>", Dim3(6, 5, 2), Dim3(8, 4), 40, 512),
-        LaunchRecord("sum", Dim3(9), Dim3(64), 24, 1024),
+        LaunchRecord("sum", Dim3(9), Dim3(64), 24, 1024, 848, 1108, 1116),
     ),
     device_description="Test GPU",
     place="node7 cuda:1",
@@ -50,6 +51,8 @@ RESULT = Result(
     host_seconds=0.25,
     supports_timing=True,
     peak_flops=1.2e9,
+    bound_ms=5e-4,
+    bound_by="memory",
     figures={"occupancy": 0.5, "kernel": 1.0},
     phases={"plan": 0.125, "verify": 3.0},
     hazards="none at 2×3×4",
@@ -106,6 +109,14 @@ def test_json_of_a_wrong_product_has_what_is_wrong_and_no_times() -> None:
     names = ("kernel_ms", "end_to_end_ms", "kernel_gflops", "median_ms", "spread_percent", "gflops", "percent_of_peak")
     assert {name: document[name] for name in names} == dict.fromkeys(names)
     assert (document["measure"], document["caches"]) == ("kernel", "cold")
+
+
+def test_local_memory_in_words() -> None:
+    unknown, summing = RESULT.launched
+    assert local_memory([unknown]) == local_memory([]) == ""
+    text = "848 bytes per thread; spilled: 1108 bytes stored, 1116 loaded"
+    assert local_memory([summing, summing]) == text
+    assert local_memory(RESULT.launched) == f"unknown, then {text}"
 
 
 def test_json_of_a_cell_that_was_not_launched_has_nothing_of_launches() -> None:

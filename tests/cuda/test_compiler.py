@@ -18,6 +18,7 @@ from mmcore import DeviceProperties, Kernel
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.compile.compiler import compile_plan, compiler_of
 from mmcore.planning.plan import Plan, plan
+from mmcore_cuda.binaries.code import read_cubin
 from mmcore_cuda.nvrtc import Nvrtc, plan_compilation
 from mmcore_cuda.nvrtc.bindings import nvrtc_version
 from mmcore_cuda.nvrtc.source_compilation import compile_source
@@ -65,7 +66,8 @@ def test_one_compilation_gives_machine_code_ptx_and_resources(cu_file: Path) -> 
     assert ".target sm_80" in code.ptx
     function = code.functions["f<8>"]
     assert f".entry {function.symbol}(" in code.ptx
-    assert (function.static_shared_bytes, function.spill_bytes, function.parameter_bytes) == (32, 0, (8, 12, 2))
+    assert (function.static_shared_bytes, function.parameter_bytes) == (32, (8, 12, 2))
+    assert (function.local_bytes, function.spill_store_bytes, function.spill_load_bytes) == (0, 0, 0)
     assert 0 < function.registers < 64
 
 
@@ -82,10 +84,33 @@ def test_spilled_registers_are_counted(cu_file: Path, monkeypatch: pytest.Monkey
     sums = "".join(f" * s[{i}] + s[{63 - i}]" for i in range(64))
     body = f"float s[64]; for (int i = 0; i < 64; ++i) s[i] = A[i]; __syncthreads(); C[0] = s[0]{sums}"
     text = SOURCE.replace("C[0] = VALUE", body).replace("void f", "void __launch_bounds__(1024, 2) f")
-    spilled = compiled(cu_file, text).functions["f"].spill_bytes
+    function = compiled(cu_file, text).functions["f"]
     stores, loads = (int(re.findall(rb"(\d+) bytes spill %s" % what, logs[0])[0]) for what in (b"stores", b"loads"))
-    assert spilled is not None
-    assert 0 < min(stores, loads) < spilled == stores + loads
+    assert (function.spill_store_bytes, function.spill_load_bytes) == (stores, loads)
+    assert min(stores, loads) > 0
+    assert function.local_bytes is not None
+    assert function.local_bytes >= stores / 64
+
+
+@pytest.mark.parametrize("options", [(), ("-G",)], ids=["optimised", "not optimised"])
+def test_local_memory_of_arrays_and_of_called_functions(options: tuple[str, ...]) -> None:
+    text = """
+    __device__ __noinline__ float g(float* p, int n) {
+        float x[40], sum = 0;
+        for (int i = 0; i < 40; i++) x[i] = p[i];
+        for (int i = 0; i < n; i++) sum += x[i % 40] * x[i * 7 % 40];
+        return sum;
+    }
+    extern "C" __global__ void h(float* a, int n) { a[threadIdx.x] = g(a, n); }
+    extern "C" __global__ void f(float* a, int n) {
+        float x[64];
+        for (int i = 0; i < 64; i++) x[i] = a[i];
+        for (int i = 0; i < n; i++) x[i % 64] += x[i * 7 % 64];
+        a[threadIdx.x] = x[n % 64];
+    }"""
+    module = compile_text(text, "--ptxas-options=-v", *options, functions=("f", "h"))
+    assert {name: each.local_bytes for name, each in module.functions.items()} == {"f": 256, "h": 160}
+    assert {name: each.local_bytes for name, each in read_cubin(module.cubin).functions.items()} == {"f": 256, "h": 160}
 
 
 @pytest.mark.parametrize("declaration", ["template <int N>", "template <int N,\n typename T = float> static"])

@@ -165,7 +165,7 @@ CHANGES: list[tuple[tuple[str, ...], object]] = [
     *(((), value) for value in FOREIGN),
     *(((name,), value) for name in ("states", "module", "failure") for value in (3, [3], {"a": 3})),
     *((("module", name), 3) for name in FIELDS),
-    *((("module", "functions", "f", name), "x") for name in ("registers", "parameter_bytes", "spill_bytes")),
+    *((("module", "functions", "f", name), "x") for name in ("registers", "parameter_bytes", "local_bytes")),
 ]
 
 

@@ -129,6 +129,14 @@ def test_all_missing_headers_are_named_at_once(cu_file: Path, first: str) -> Non
     )
 
 
+def test_the_option_that_finds_a_header_is_named(tmp_path: Path) -> None:
+    for name in ("src", "common"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "common" / "runner.cuh").write_text("#define VALUE 1\n")
+    message = failure(tmp_path / "src" / "kernel.cu", f'#include "runner.cuh"\n{SOURCE}')
+    assert f"(kernel.cu:1); --option=-I{tmp_path}/common, or include= in its declaration names" in message
+
+
 def test_a_folder_of_headers_is_declared(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "runner.cuh").write_text("#include <string>\nvoid run(std::string name);\n#define VALUE 1\n")

@@ -286,6 +286,43 @@ def test_registers_are_those_that_run_reports() -> None:
     assert found["in_grid"]["active_blocks"] == min(4, found["active_blocks"])
 
 
+def test_local_memory_is_reported_where_there_is_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "tall.cu"
+    source.write_text("""__global__ void tall(const float* A, const float* B, float* C, int m, int n, int k) {
+        int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * 16;
+        float sums[16] = {};
+        if (column >= n) return;
+        for (int p = 0; p < k; p++)
+            #pragma unroll 1
+            for (int i = 0; i < 16; i++)
+                if (row + i < m) sums[i] += A[(row + i) * k + p] * B[p * n + column];
+        for (int i = 0; i < 16; i++)
+            if (row + i < m) C[(row + i) * n + column] = sums[i];
+    }""")
+    kernel = Kernel(
+        name="acme.tall",
+        source=source,
+        entry="tall",
+        configs=[{"block": (32,)}],
+        arguments=("A", "B", "C", "m", "n", "k"),
+        grid=lambda problem, config: (-(-problem.n // 32), -(-problem.m // 16)),
+    )
+    monkeypatch.setitem(registry().kernels, "acme.tall", Registered(kernel, Origin("tests", "tests")))
+    asked = ("acme.tall", "--size", "32", "--device", "emulator")
+    names = {"local_bytes": 64, "spill_store_bytes": 0, "spill_load_bytes": 0}
+    for document in (
+        answered(*asked),
+        json.loads(mmcore("run", *asked, "--no-hazards", "--json").stdout),
+        json.loads(mmcore("profile", *asked, "--json").stdout)["launches"][0],
+    ):
+        assert {name: document[name] for name in names} == names
+    assert rows(mmcore("occupancy", *asked).stdout)["local bytes per thread"] == ["64"]
+    for command in (("run", "--no-hazards"), ("profile",)):
+        assert re.search(r"^local memory +64 bytes per thread$", mmcore(*command, *asked).stdout, re.MULTILINE)
+    output = mmcore("profile", *asked, "--by-line").stdout
+    assert re.search(rf"local requests, {4 * 2 * 2 * 16 * 32:,} local sectors", output), "4 of a load or store"
+
+
 def test_another_architecture_of_the_registers_is_named() -> None:
     def said(capability: str) -> str:
         return mmcore("occupancy", "acme.tiled", "--cc", capability, "--block", "16").stdout

@@ -379,14 +379,17 @@ def beside(kernel: str, seconds: float, faster: float, **changes: Any) -> Baseli
 def test_the_table_and_the_csv_have_the_fastest_baseline(tmp_path: Path) -> None:
     with_two = (beside("acme.slow", 4e-3, 2.0), beside("acme.fast", 1e-3, 0.5))
     results = [
-        done("upc.kernel01", 64, times=(2e-3,), compared_with=with_two, peak_flops=1e12),
+        done(
+            "upc.kernel01", 64, times=(2e-3,), compared_with=with_two, peak_flops=1e12, bound_ms=0.5, bound_by="memory"
+        ),
         done("upc.kernel00", 64, times=(4e-3,)),
     ]
-    _, _, above, heading, *rows = rendered(*tables(results), terminal=False).splitlines()
-    assert above.split() == ["median,", "of", "of", "of"]
-    assert heading.split() == ["kernel", "config", "µs", "spread", "GFLOP/s", "peak", "best", "acme.fast"]
+    _, title, above, heading, *rows = rendered(*tables(results), terminal=False).splitlines()
+    assert "at least" not in title  # the bounds differ
+    assert above.split() == ["median,", "speed", "of", "of"]
+    assert heading.split() == ["kernel", "config", "µs", "spread", "GFLOP/s", "of", "light", "best", "acme.fast"]
     assert re.split(" +(?!%)", rows[0].rstrip()) == [
-        *("upc.kernel01", "b32", "2000.00", "0.00 %", "0.262", "0.0 %", "100.0 %", "50.0 %")
+        *("upc.kernel01", "b32", "2000.00", "0.00 %", "0.262", "25.0 %", "100.0 %", "50.0 %")
     ]
     assert re.split(" +(?!%)", rows[1].rstrip()) == [*("upc.kernel00", "b32", "4000.00", "0.00 %", "0.131", "50.0 %")]
     write_csv(tmp_path / "out.csv", results)
@@ -394,6 +397,10 @@ def test_the_table_and_the_csv_have_the_fastest_baseline(tmp_path: Path) -> None
     assert (first["baseline"], first["percent_of_baseline"], first["percent_of_best"]) == ("acme.fast", "50.0", "100.0")
     assert (second["baseline"], second["percent_of_baseline"], second["percent_of_best"]) == ("", "", "50.0")
     assert float(first["percent_of_peak"]) == pytest.approx(0.0262144)
+    assert (first["speed_of_light"], first["bound_ms"], first["bound_by"]) == ("0.25", "0.5", "memory")
+    assert (second["speed_of_light"], second["bound_ms"], second["bound_by"]) == ("", "", "")
+    title = rendered(*tables(results[:1]), terminal=False).splitlines()[1]
+    assert "(memory traffic takes 500 µs at least): verified" in title
 
 
 def test_a_line_names_the_baseline_that_was_measured() -> None:

@@ -20,7 +20,7 @@ from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import registry
 from mmcore.result import LaunchRecord
 from mmcore.timing import Time
-from mmcore.verdict import Findings
+from mmcore.verdict import Findings, judged
 from mmcore_cuda import CudaProvider
 from mmcore_tools.run import details, heading
 from tests import wrong_kernels
@@ -94,10 +94,24 @@ def test_every_plugins_hazards_are_reported(tmp_path: Path, monkeypatch: pytest.
     registry().add(Content(), "content", "tests")
     try:
         result = mmcore("run", name, "--size", "64", *EMULATOR)
+        stray = mmcore("run", "upc.kernel10", "--size", "65", "--block", "16", "--force", *EMULATOR)
     finally:
         registry().manager.unregister(name="tests:content")
     assert (result.exit_code, "shared-race" in result.stdout) == (1, True)
     assert "none elsewhere" in result.stdout
+    assert (stray.exit_code, "none elsewhere" in stray.stdout) == (1, True)
+    assert [line for line in stray.stdout.splitlines() if "out-of-bounds" in line] != []
+
+
+def test_the_lines_of_hazards_are_found_for_a_fault_without_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = registry().kernel(register_staged(tmp_path, monkeypatch, ""))
+    result = replace(api.run(kernel.name, 64, device="emulator"), violations=(Violation("unrepeatable", "it differs"),))
+    found = judged(result, kernel, "size")
+    lines = [(each.kind, each.line) for each in found.violations]
+    assert lines == [("unrepeatable", None), ("shared-race", 7), ("shared-race", 8)]
+    assert judged(found, kernel, "size").violations == found.violations
 
 
 @pytest.mark.parametrize(
@@ -257,6 +271,9 @@ def printed(result: Result) -> str:
 def test_times_are_given_in_milliseconds_with_their_rates(result: Result) -> None:
     timings = (Timing("kernel", "warm"), 1e-5), (Timing("end-to-end", "pinned"), 2.5e-3)
     times = tuple(Time(timing, (seconds,), 1, "made up") for timing, seconds in timings)
+    bounded = printed(replace(result, times=times, bound_ms=2.5e-3, bound_by="launch"))
+    assert facts(bounded)["speed of light"] == "25.0 % (a launch takes 2.5 µs at least)"
+    assert "speed of light" not in facts(printed(replace(result, bound_ms=2.5e-3, bound_by="launch")))
     said = facts(printed(replace(result, times=times)))
     assert said["kernel time"] == "0.0100 ms, 52.4 GFLOP/s"
     assert said["end-to-end time"] == "2.5000 ms, 0.2097 GFLOP/s"

@@ -1,4 +1,4 @@
-"""The kernel functions of compiled code: their parameters, registers and static shared memory.
+"""The kernel functions of compiled code: their parameters, registers, static shared and local memory.
 
 A CUBIN is an ELF file. NVIDIA documents neither its sections nor the records in ``.nv.info``; the tests compare the
 result with ptxas's report on the same code. From architecture 9.0 on, the hardware reserves a part of each block's
@@ -31,7 +31,8 @@ _NEWER_FLAGS = 8  # the version of the ABI from which on e_flags holds the archi
 _KERNEL = 0x10  # bit of a symbol's st_other that marks a kernel function
 _NO_BITS = 8  # type of a section without bytes in the file
 _SIZED = 4  # format of a record of .nv.info whose value has a variable size
-_ORDINAL, _REGISTERS = 0x17, 0x2F  # records: a parameter's ordinal and size; a symbol's registers
+# Records: a parameter's ordinal and size; a symbol's registers; its stack and its callees'.
+_ORDINAL, _REGISTERS, _STACK = 0x17, 0x2F, 0x12
 _RESERVED_SINCE, _RESERVED_BYTES = 90, 1024  # of each block's shared memory, from that architecture on
 
 
@@ -47,6 +48,7 @@ class CodeFunction:
     parameter_bytes: tuple[int, ...]  # size of each parameter, in order
     shared_bytes: int  # static shared memory of a block
     registers: int = 0  # registers per thread; 0 in PTX, which does not allocate them
+    local_bytes: int | None = None  # local memory per thread; None in PTX
 
 
 @dataclass(frozen=True)
@@ -139,14 +141,17 @@ def _read(cubin: bytes) -> Code:
     reserved = _RESERVED_BYTES if architecture >= _RESERVED_SINCE else 0
     known = dict(sections_of(cubin))
     sections = defaultdict(lambda: _Section(b"", 0), known)
-    records = _records(sections[".nv.info"].content)
-    registers = dict(struct.unpack("<II", value) for kind, value in records if kind == _REGISTERS)
+    records = [*_records(sections[".nv.info"].content)]
+    registers, stacks = (
+        dict(struct.unpack("<II", value) for kind, value in records if kind == wanted)
+        for wanted in (_REGISTERS, _STACK)
+    )
     functions = {}
     for number, (name, kernel) in enumerate(_symbols(known)):
         if kernel:
             parameters = _parameter_bytes(sections[f".nv.info.{name}"].content)
             shared_bytes = max(0, sections[f".nv.shared.{name}"].size - reserved)
-            functions[name] = CodeFunction(name, parameters, shared_bytes, registers.get(number, 0))
+            functions[name] = CodeFunction(name, parameters, shared_bytes, registers.get(number, 0), stacks.get(number))
     return Code(str(architecture), functions)
 
 

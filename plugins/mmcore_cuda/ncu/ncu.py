@@ -51,6 +51,11 @@ COUNTERS: Mapping[str, Mapping[str, float]] = {
     "global_load_sectors": {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 1, _COPIED.format("sectors"): -1},
     "global_store_requests": {"l1tex__t_requests_pipe_lsu_mem_global_op_st.sum": 1},
     "global_store_sectors": {"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum": 1},
+    **{
+        f"local_{access}_{what}s": {f"l1tex__t_{what}s_pipe_lsu_mem_local_op_{access[:2]}.sum": 1}
+        for access in ("load", "store")
+        for what in ("request", "sector")
+    },
     "async_copy_requests": {"smsp__inst_executed_op_ldgsts.sum": 1},
     "async_copy_sectors": {_COPIED.format("sectors"): 1},
     "async_copy_wavefronts": {_MATRIX_WAVEFRONTS.format("ldgsts"): 1},

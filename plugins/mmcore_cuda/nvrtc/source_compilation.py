@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.errors import CompileError, Unsupported
 from mmcore_cuda.cuda_source.program import read_program
+from mmcore_cuda.cuda_source.project_folders import folders_nearby
 from mmcore_cuda.nvrtc.bindings import Diagnostic, Rejected, compile_once, diagnostics
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.dependencies import unreadable
@@ -90,10 +92,18 @@ def _no_headers(source: Path, missing: dict[str, Diagnostic]) -> str:
     named = ", ".join(f"{name} ({Path(each.path).name}:{each.line})" for name, each in missing.items())
     headers, them = ("headers that are", "them") if len(missing) > 1 else ("a header that is", "it")
     lacking = cuda_headers().lacking()
+    folders = dict.fromkeys(each for name in missing for each in _having(source.absolute(), name))
+    options = f"{' '.join(f'--option=-I{each}' for each in folders)}, or " * bool(folders)
     return (
-        f"{source.name} includes {headers} not found: {named}; include= in its declaration names the folders that "
-        f"have {them}" + (f" ({lacking})" if lacking else "")
+        f"{source.name} includes {headers} not found: {named}; {options}include= in its declaration names the folders "
+        f"that have {them}" + (f" ({lacking})" if lacking else "")
     )
+
+
+def _having(source: Path, header: str) -> Iterator[Path]:
+    """Yield the folder nearest to a source that has a header, if there is one."""
+    with suppress(OSError):
+        yield from islice((each for each in folders_nearby(source) if (each / header).is_file()), 1)
 
 
 def _failure(source: Path, text: str, reasons: str, log: str, entries: tuple[str, ...], advice: str) -> str:

@@ -19,7 +19,7 @@ from mmcore.cli.options import (
     requested_config,
     requested_sizes,
 )
-from mmcore.cli.output import json_option, loaded_registry, render, write_json
+from mmcore.cli.output import json_option, loaded_registry, quiet_option, render, write_json
 from mmcore.errors import ConstraintViolation
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.geometry import Dim3, dim3, parse_shape
@@ -29,6 +29,7 @@ from mmcore_cuda.occupancy.theoretical import occupancy as theoretical
 from mmcore_emulator.machine.limits import MULTIPROCESSORS
 
 _KNOWN = ", ".join(each.name for each in MULTIPROCESSORS.values())
+_LOCAL_MEMORY = ("local_bytes", "spill_store_bytes", "spill_load_bytes")
 _IN_GRID = ("active_blocks", "active_warps", "active_threads", "occupancy", "binding", "advice")
 
 
@@ -50,9 +51,15 @@ def _capability(text: str) -> tuple[int, int]:
 @click.option("--cc", type=_capability, metavar="X.Y", help=f"Compute capability, in place of a device: {_KNOWN}.")
 @click.option("--registers", type=number_type(0), metavar="R", help="Registers per thread, in place of a kernel's.")
 @click.option("--shared", type=number_type(0), metavar="S", help="Bytes of shared memory per block, likewise.")
+@quiet_option
 @json_option
 def occupancy(
-    kernel: KernelReference | None, device: str | None, cc: tuple[int, int] | None, as_json: bool, **asked: Any
+    kernel: KernelReference | None,
+    device: str | None,
+    cc: tuple[int, int] | None,
+    quiet: bool,
+    as_json: bool,
+    **asked: Any,
 ) -> int:
     """Say how many warps fit at a time, and what limits them.
 
@@ -73,9 +80,12 @@ def occupancy(
         kernel, title, launches = declared.name, declared.title, _of_kernel(declared, capability, asked)
     # The first column, which belongs to the default config, and all columns.
     document = {"kernel": kernel, "device": name.partition(" ")[0] or None, **launches["configs"][0], **launches}
-    from mmcore_cuda.occupancy.report import report
+    from mmcore_cuda.occupancy.report import facts, tables
 
-    write_json(document) if as_json else render(*report(document, title, name))
+    if as_json:
+        write_json(document)
+    else:
+        render(*([] if quiet else facts(document, title, name)), *tables(document))
     return 0 if any(column["active_blocks"] for column in launches["configs"]) else 1
 
 
@@ -123,7 +133,9 @@ def _of_kernel(kernel: Kernel, capability: tuple[int, int], asked: dict[str, Any
         sizes = {"m": problem.m, "n": problem.n, "k": problem.k}
         architecture = module.architecture if len(replaced) < 2 else None
         for launch, compiled_launch in zip(planned.launches, compiled, strict=True):
-            about = {**named, "problem": sizes, "entry": planned.entry(launch), "architecture": architecture}
+            function = module.functions[planned.entry(launch)]
+            local = {name: getattr(function, name) for name in _LOCAL_MEMORY}
+            about = {**named, "problem": sizes, "entry": planned.entry(launch), "architecture": architecture, **local}
             columns.append(_column(launch.block_dim, replace(compiled_launch, **replaced), launch.grid_dim, **about))
     if not columns:
         raise ConstraintViolation(kernel.name, refused[0]["reasons"])
@@ -134,7 +146,7 @@ def _column(block: Dim3, figures: Occupancy, grid: Dim3 | None = None, **about: 
     """Return the figures of one launch, or of numbers given without a kernel, which have no grid."""
     in_grid = (figures if grid is None else figures.in_grid(grid.size)).to_json()
     return {
-        **dict.fromkeys(("problem", "config", "config_id", "entry", "architecture")),
+        **dict.fromkeys(("problem", "config", "config_id", "entry", "architecture", *_LOCAL_MEMORY)),
         **about,
         "block": list(block),
         "grid": grid and list(grid),

@@ -26,11 +26,16 @@ _ROWS = {
     "blocks by shared memory": "limit_shared",
     "blocks by hardware": "limit_blocks",
 }
+_LOCAL_MEMORY = {
+    "local_bytes": "local bytes per thread",
+    "spill_store_bytes": "spill stores, bytes per thread",
+    "spill_load_bytes": "spill loads, bytes per thread",
+}
 _Json: TypeAlias = Mapping[str, Any]
 
 
-def report(document: _Json, title: str, device: str) -> list[RenderableType]:
-    """Return the report of a document, with the kernel's title and the device in words; both may be empty."""
+def facts(document: _Json, title: str, device: str) -> list[RenderableType]:
+    """Return the kernel's title, the device in words and the problems of a document; title and device may be empty."""
     columns: Sequence[_Json] = document["configs"]
     labels: dict[str, dict[str, None]] = {}
     for column in columns:
@@ -38,13 +43,16 @@ def report(document: _Json, title: str, device: str) -> list[RenderableType]:
             problem = "×".join(map(str, column["problem"].values()))
             labels.setdefault(problem, {})[_label(column)] = None
     problems = "\n".join(f"{problem} in {', '.join(several)}" for problem, several in labels.items())
-    facts = [("device", device), ("compute capability", document["capability"])]
-    facts += [("compiled for", _code(document)), ("problem", problems)]
+    rows = [("device", device), ("compute capability", document["capability"])]
+    rows += [("compiled for", _code(document)), ("problem", problems)]
+    return [*([f"{document['kernel']}: {title}\n"] if title else []), fields(rows), ""]
+
+
+def tables(document: _Json) -> list[RenderableType]:
+    """Return the tables of a document's configs, with advice, and the refused configs."""
+    columns: Sequence[_Json] = document["configs"]
     starts = range(0, len(columns), _COLUMNS)
     return [
-        *([f"{document['kernel']}: {title}\n"] if title else []),
-        fields(facts),
-        "",
         *(part for start in starts for part in (_table(columns[start : start + _COLUMNS]), "")),
         *(f"{_label(each)}: {each['advice']}" for each in columns),
         *(f"{_label(each)}: {each['in_grid']['advice']}" for each in columns if _grid_binds(each)),
@@ -74,6 +82,9 @@ def _table(columns: Sequence[_Json]) -> Table:
         table.add_row("function", *entries)
     for name, key in _ROWS.items():
         table.add_row(name, *(str(column[key]) for column in columns))
+    for key, name in _LOCAL_MEMORY.items():
+        if any(column[key] for column in columns):
+            table.add_row(name, *("unknown" if column[key] is None else str(column[key]) for column in columns))
     _add_active(table, columns)
     if any(map(_grid_binds, columns)):
         _add_active(table, [column["in_grid"] for column in columns], " in the grid")

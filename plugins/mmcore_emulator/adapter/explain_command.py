@@ -10,7 +10,7 @@ from rich.console import RenderableType
 
 from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.options import launch_options, requested_cell, timeout_option
-from mmcore.cli.output import json_option, loaded_registry, render, write_json
+from mmcore.cli.output import json_option, loaded_registry, quiet_option, render, write_json
 from mmcore.errors import MmcoreError
 from mmcore.files import write
 from mmcore.kernel.declaration import Kernel
@@ -32,8 +32,11 @@ USUAL_SIZE = 64
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Draw into a file: the line, or all.")
 @launch_options(USUAL_SIZE)
 @timeout_option("everything together")
+@quiet_option
 @json_option
-def explain(kernel: KernelReference, line: str | None, svg: Path | None, as_json: bool, **options: object) -> int:
+def explain(
+    kernel: KernelReference, line: str | None, svg: Path | None, quiet: bool, as_json: bool, **options: object
+) -> int:
     """Draw who holds which element, and which banks are touched."""
     declaration = loaded_registry().kernel(kernel)
     explanation = explained(requested_cell(declaration, "emulator", options, USUAL_SIZE))
@@ -46,7 +49,9 @@ def explain(kernel: KernelReference, line: str | None, svg: Path | None, as_json
         texts = [f"\n\n{picture.text()}" for picture in explanation.pictures(lines[0])]
         render(*_heading(explanation, declaration, lines[0]), *texts)
     else:
-        render(*_list(explanation, declaration))
+        launched = explanation.profile.launched
+        heading = [] if quiet else [f"{launched.kernel}: {launched.title}\n", f"{launched.product}\n"]
+        render(*heading, *_list(explanation, declaration))
     return 1 if explanation.profile.violations else 0
 
 
@@ -65,10 +70,9 @@ def _write_svg(path: Path, explanation: Explanation, lines: list[Line]) -> None:
 def _list(explanation: Explanation, kernel: Kernel) -> list[RenderableType]:
     """Return a table of the lines that have pictures."""
     profile = explanation.profile
-    heading = [f"{profile.launched.kernel}: {profile.launched.title}\n", f"{profile.launched.product}\n"]
     violations = ["", *map(str, profile.violations)] if profile.violations else []
     if not explanation.sights:
-        return [*heading, "No line accesses shared memory, or multiplies on tensor cores.", *violations]
+        return ["No line accesses shared memory, or multiplies on tensor cores.", *violations]
     table = table_of_counts("conflicts", "wavefronts", "line")
     table.add_column("", overflow="fold")
     for line in explanation.sights:
@@ -76,7 +80,7 @@ def _list(explanation: Explanation, kernel: Kernel) -> list[RenderableType]:
         counts = (f"{counters.shared_bank_conflicts:,}", f"{counters.shared_wavefronts:,}")
         name = str(line.number) if line.source == kernel.source.name else f"{line.source}:{line.number}"
         table.add_row(*counts, name, source_line(kernel, *line) or "")
-    return [*heading, table, *violations]
+    return [table, *violations]
 
 
 def _heading(explanation: Explanation, kernel: Kernel, line: Line) -> list[RenderableType]:

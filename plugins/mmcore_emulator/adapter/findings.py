@@ -29,11 +29,13 @@ _PROOF = 6  # a proof takes at most as long as so many plain runs
 def findings(result: Result, kernel: Kernel, extent: str) -> Findings:
     """Return the hazards of a measured kernel, and its faults at the sizes that its code asks for.
 
-    A wrong kernel is only looked at for the cause. ``extent`` is one of :data:`mmcore.verdict.EXTENTS`: unless it is
-    "all", hazards are looked for in a small product of the same kind.
+    A wrong kernel is only looked at for the cause, unless its violations have lines. ``extent`` is one of
+    :data:`mmcore.verdict.EXTENTS`: unless it is "all", hazards are looked for in a small product of the same kind.
     """
     if not result.launched:
         return Findings("not looked for: a library is called")
+    if result.violations and all(each.line for each in result.violations):
+        return Findings("")
     nameless = None if _has_name(result, kernel) else kernel
     found, tried = _looked(result, kernel, nameless, extent)
     return found if extent == "hazards" else replace(found, proof=_proof(result, kernel, nameless, tried))

@@ -19,6 +19,7 @@ from mmcore.measure import launch_records
 from mmcore.planning.plan import DEFAULT
 from mmcore.registry import referenced_kernel, registry
 from mmcore.result import LaunchRecord
+from mmcore.result_view import local_memory
 
 Json: TypeAlias = dict[str, Any]
 """A JSON object."""
@@ -89,6 +90,7 @@ class Launched:
             ("forced", forced if self.forced else ""),
             ("block", in_turn([launch.block for launch in self.launches], "thread")),
             ("grid", in_turn([launch.grid for launch in self.launches], "block")),
+            ("local memory", local_memory(self.launches)),
         ]
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from mmcore.cli.kernel_param import KernelParam
 from mmcore.cli.options import USUAL_SIZE, device_option, launch_options, requested_cell, timeout_option
-from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
+from mmcore.cli.output import fields, json_option, loaded_registry, quiet_option, render, write_json
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.view import View
@@ -48,6 +48,8 @@ _LINE_COUNTS = {
     "bytes fetched": ["bulk_load_bytes"],
     "bytes delivered": ["bulk_delivered_bytes"],
     "bytes stored": ["bulk_store_bytes"],
+    "local requests": ["local_load_requests", "local_store_requests"],
+    "local sectors": ["local_load_sectors", "local_store_sectors"],
     "shared requests": ["shared_load_requests", "shared_store_requests"],
     "matrix requests": ["ldmatrix_requests", "stmatrix_requests"],
     "wavefronts": ["shared_wavefronts"],
@@ -90,9 +92,17 @@ _RATIOS = (
     help="What a warp's loads come to: sectors of 32 bytes, or compute capability 1.2's transactions.",
 )
 @timeout_option("everything together")
+@quiet_option
 @json_option
 def profile(
-    kernel: KernelReference, device: str, by_line: bool, source: bool, coalescing: str, as_json: bool, **options: object
+    kernel: KernelReference,
+    device: str,
+    by_line: bool,
+    source: bool,
+    coalescing: str,
+    quiet: bool,
+    as_json: bool,
+    **options: object,
 ) -> int:
     """Count a kernel's instructions, accesses and conflicts."""
     declaration = loaded_registry().kernel(kernel)
@@ -100,7 +110,7 @@ def profile(
     if as_json:
         write_json(result.to_json())
     else:
-        parts = report(result, coalescing, auto=device == "auto")
+        parts = [*([] if quiet else facts(result, auto=device == "auto")), *counts(result, coalescing)]
         if by_line:
             parts += ["", _line_table(result, declaration, coalescing)]
         if source:
@@ -109,15 +119,17 @@ def profile(
     return 1 if result.violations else 0
 
 
-def report(profile: Profile, coalescing: str, *, auto: bool) -> list[RenderableType]:
-    """Return the launches, their counters, and the ratios and rates that follow from these.
+def facts(profile: Profile, *, auto: bool) -> list[RenderableType]:
+    """Return the launches; ``auto`` is true if mmcore chose the device."""
+    return [f"{profile.launched.kernel}: {profile.launched.title}\n", fields([*profile.launched.facts(auto)]), ""]
 
-    ``coalescing`` is the unit of a warp's loads, "sectors" or "cc1x"; ``auto`` is true if mmcore chose the device.
+
+def counts(profile: Profile, coalescing: str) -> list[RenderableType]:
+    """Return the counters, and the ratios and rates that follow from these.
+
+    ``coalescing`` is the unit of a warp's loads, "sectors" or "cc1x".
     """
     return [
-        f"{profile.launched.kernel}: {profile.launched.title}\n",
-        fields([*profile.launched.facts(auto)]),
-        "",
         _counter_table(profile, coalescing),
         "",
         fields([*_ratios(profile, coalescing), *_rates(profile)]),

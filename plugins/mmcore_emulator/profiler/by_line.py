@@ -124,7 +124,7 @@ def _executed(block: Block) -> dict[Line, tuple[int, Counter[str], Counter[Produ
 
 def _cost(access: Access, address: Rows, active: Active, times: int) -> dict[str, int]:
     """Return the counters that an access adds to; the rows' blocks represent ``times`` blocks each."""
-    counts = (_global_cost if access.space == "global" else _shared_cost)(access, address, active)
+    counts = _COSTS[access.space](access, address, active)
     return {name: count * times for name, count in counts.items()}
 
 
@@ -153,3 +153,18 @@ def _shared_cost(access: Access, address: Rows, active: Active) -> dict[str, int
         counts = {"async_copies" if is_copy else f"{kind}s": threads, f"{kind}_bytes": threads * access.nbytes}
     counts |= {f"{kind}_requests": requests(active), f"{kind}_wavefronts": passes}
     return {**counts, "shared_bank_conflicts": conflicts}
+
+
+def _local_cost(access: Access, address: Rows, active: Active) -> dict[str, int]:
+    if access.kind == "atomic":  # no GPU does these
+        return {}
+    kind, threads = f"local_{access.kind}", int(active.sum())
+    return {
+        f"{kind}s": threads,
+        f"{kind}_bytes": threads * access.nbytes,
+        f"{kind}_requests": requests(active),
+        f"{kind}_sectors": coalescing.local_sectors(address, active, access.nbytes),
+    }
+
+
+_COSTS = {"global": _global_cost, "shared": _shared_cost, "local": _local_cost}

@@ -30,8 +30,8 @@ _SEGMENT_BITS = {1: 5, 2: 6}
 _LARGE_SEGMENT_BITS = 7
 _NONE = np.uint64(2**64 - 1)
 # A shift of all addresses by this many bytes leaves the cost of an access as it is: whole segments of global memory,
-# and whole words of shared memory, whose banks are only permuted.
-PERIODS = {"global": 128, "shared": 4}
+# whole words of shared memory, whose banks are only permuted, and whole words of local memory.
+PERIODS = {"global": 128, "shared": 4, "local": 4}
 _LARGEST = np.uint64(2**64 - 1)
 _Cost = TypeVar("_Cost")
 
@@ -65,6 +65,18 @@ def requests(active: Active) -> int:
 def sectors(address: Rows, active: Active) -> int:
     """Return the number of distinct 32-byte sectors, summed over the warps."""
     return _count(address >> np.uint64(_SECTOR_BITS), active)
+
+
+def local_sectors(address: Rows, active: Active, nbytes: int) -> int:
+    """Return the number of distinct sectors of accesses to local memory, summed over the warps.
+
+    Local memory has a word of each thread of a warp side by side, then the next word of each: 8 threads share a sector.
+    """
+    parts = max(1, nbytes >> _WORD_BITS)
+    words: Rows = np.add((address >> np.uint64(_WORD_BITS))[..., np.newaxis], np.arange(parts, dtype=np.uint64))
+    threads = np.arange(WARP, dtype=np.uint64)[:, np.newaxis]
+    places = (words * np.uint64(WARP) + threads) << np.uint64(_WORD_BITS)
+    return sectors(places.reshape(len(address), -1), np.repeat(active, parts, axis=1))
 
 
 def sectors_of_runs(begin: Integers, nbytes: Integers) -> int:
@@ -161,7 +173,7 @@ class Patterns(Generic[_Cost]):
         return len(self._costs)
 
     def cost(self, batch: Batch, access: Access) -> _Cost:
-        """Return the cost of a batch's access to global or shared memory."""
+        """Return the cost of a batch's access to global, shared or local memory."""
         address, lanes, period = access.address, None, PERIODS[access.space]
         first = address.item(0)
         if access.mask is not None:

@@ -17,8 +17,8 @@ class Counters:
     """Counters of one or several launches, once per thread, or, where a comment says so, once per warp.
 
     A *request* is one access instruction executed by one warp, however many of its threads are active. *Sectors* are
-    the distinct aligned 32-byte pieces of global memory that a request touches. *Wavefronts* are the passes that it
-    takes over shared memory's 32 banks of 4 bytes. *Bytes* are the bytes that threads ask for.
+    the distinct aligned 32-byte pieces of global or local memory that a request touches. *Wavefronts* are the passes
+    that it takes over shared memory's 32 banks of 4 bytes. *Bytes* are the bytes that threads ask for.
     """
 
     thread_instructions: int = 0
@@ -41,6 +41,14 @@ class Counters:
     global_atomics: int = 0
     global_atomic_requests: int = 0
     global_atomic_sectors: int = 0
+    local_loads: int = 0  # of arrays in local memory, once per thread; PTX has no spilled registers
+    local_load_bytes: int = 0
+    local_load_requests: int = 0
+    local_load_sectors: int = 0  # words of neighbouring threads are neighbours: 4 for a word at one offset of a warp
+    local_stores: int = 0
+    local_store_bytes: int = 0
+    local_store_requests: int = 0
+    local_store_sectors: int = 0
     async_copies: int = 0  # cp.async from global to shared memory, once per thread; neither loads nor stores
     async_copy_bytes: int = 0  # written, with the zeros that fill up
     async_copy_requests: int = 0
@@ -108,7 +116,7 @@ class Counters:
 
 NAMES = tuple(counter.name for counter in fields(Counters) if counter.name != "products")
 """Every counter that is a number."""
-SECTORS = tuple(name for name in NAMES if name.endswith("_sectors"))
+SECTORS = tuple(name for name in NAMES if name.endswith("_sectors") and not name.startswith("local_"))
 """Counters of the sectors of global memory that are read, written and added to."""
 ACCESSES = ("global_loads", "global_stores", "global_atomics", "async_copies", "bulk_loads", "bulk_stores")
 """Counters of the accesses to it."""

@@ -13,21 +13,14 @@ from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.observer import Access, BulkTransfer, Observer
 from mmcore_emulator.profiler.by_line import OTHERS
-from mmcore_emulator.profiler.coalescing import (
-    PERIODS,
-    Active,
-    Patterns,
-    Rows,
-    sectors,
-    sectors_of_runs,
-    shared_wavefronts,
-)
+from mmcore_emulator.profiler.coalescing import Active, Patterns, Rows, sectors, sectors_of_runs, shared_wavefronts
 from mmcore_emulator.profiler.counters import SECTOR_BYTES, ratio
 from mmcore_emulator.ptx.instructions import Block
 
 # Launches with more patterns of accesses take longer to count than to run.
 _MOST_PATTERNS = 500
 _EVERY = 8
+_COUNTED = ("global", "shared")
 _Cost: TypeAlias = tuple[int, int]
 
 
@@ -46,7 +39,7 @@ class _BatchFigures(Observer):
         self.instructions += len(block.instructions) * self._patterns.extent(self._batch, mask).warps
 
     def access(self, access: Access) -> None:
-        if access.space in PERIODS and effect(access.at).kind not in OTHERS:
+        if access.space in _COUNTED and effect(access.at).kind not in OTHERS:
             self._count(access)
 
     def copy(self, read: Access, written: Access) -> None:

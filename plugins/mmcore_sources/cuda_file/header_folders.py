@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mmcore.files import read_text
 from mmcore_cuda.cuda_source.includes import Include, candidates, includes, search_folders
+from mmcore_cuda.cuda_source.project_folders import folders_of_project
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.dependencies import dependencies
 from mmcore_cuda.nvrtc.stand_ins import FAMILIES, stand_in
 
-_LEVELS, _MOST_FOLDERS, _MOST_ROUNDS = 6, 300, 8
-_ROOTS = (".git", "CMakeLists.txt", "Makefile", "makefile")
+_MOST_ROUNDS = 8
 
 
 def header_folders(path: Path, text: str, options: Sequence[str]) -> tuple[str, ...]:
-    """Return folders of a file's project that contain the headers which its own folder and ``options`` lack.
-
-    The project is the last of a few folders above that has a build file or a repository, with the folders below it.
-    """
+    """Return folders of a file's project that contain the headers which its own folder and ``options`` lack."""
     folders: list[str] = []
     for _ in range(_MOST_ROUNDS):
         lacking = list(_lacking(path, text, [*options, *(f"-I{folder}" for folder in folders)]))
-        project = _folders_of_project(path) if lacking else iter(())
+        project = folders_of_project(path) if lacking else iter(())
         found = next((folder for folder in project if any((folder / each.name).is_file() for each in lacking)), None)
         if found is None:
             break
@@ -48,13 +44,3 @@ def _lacking(path: Path, text: str, options: Sequence[str]) -> Iterator[Include]
             known = stand_in(include.name) is not None or include.name.startswith(FAMILIES)
             if not known and not any(map(os.path.isfile, candidates(include, str(folder), searched))):
                 yield include
-
-
-def _folders_of_project(path: Path) -> Iterator[Path]:
-    """Yield the folders of a file's project, those nearest to the file first."""
-    above = list(itertools.islice(path.parents, _LEVELS))
-    roots = [position for position, each in enumerate(above) if any((each / sign).exists() for sign in _ROOTS)]
-    for folder in above[: max(roots, default=-1) + 1]:
-        yield folder
-        below = (Path(place) / name for place, names, _ in os.walk(folder) for name in sorted(names))
-        yield from (each for each in itertools.islice(below, _MOST_FOLDERS) if not each.name.startswith("."))

@@ -23,6 +23,7 @@ from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.whole_tiles import whole
+from mmcore_sources.cuda_file.repairs.trial import repairs
 
 _HALF, _BFLOAT = r"(?:__half|half)2?", r"(?:__)?nv_bfloat162?"
 _SIGNS = {
@@ -36,10 +37,18 @@ _SECONDS = 10.0
 
 
 def hints(result: Result) -> Iterator[str]:
-    """Yield the guesses behind a wrong product, and options that make it right."""
+    """Yield the guesses behind a wrong product, and options or a change of the source that make it right."""
     file = registry().files.get(result.kernel)
     if file is None or result.timed_out or result.cell.force:
         return
+    found = [*_readings(result, file)]
+    yield from found
+    if not result.verified and not any(each.startswith("hint") for each in found):
+        yield from repairs(result, file.kernel)
+
+
+def _readings(result: Result, file: FileKernel) -> Iterator[str]:
+    """Yield the guesses, and the options."""
     if result.verification is not None and result.verification.verified:
         failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(_WHOLE)), None)
         if failed is not None:

@@ -64,7 +64,7 @@ def tune(
 
     Configs that constraints or the device's limits forbid are never launched. The others are verified before they are
     timed, and in the end the fastest take turns. The best is written to a file for the card's model, where matmul, run
-    and pytest bench look for it. After an interruption the same command continues.
+    and mmcore bench look for it. After an interruption the same command continues.
     """
     selected, _ = loaded_registry().matching(kernels)
     from mmcore_engines import Request, Scheduler, connect

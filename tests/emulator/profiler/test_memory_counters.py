@@ -80,6 +80,34 @@ def test_sectors_and_transactions_of_a_warp(kind: str, sectors: str, transaction
 
 
 @table(
+    "kind threads sectors index",
+    """
+    # A word of each thread of a warp is beside the next thread's.
+    float  32  4  b;    float  33  5  b;   double  32  8  b;   float4  32  16  b;  unsigned_char  32  4  b
+    # Neighbours at different offsets: 4 words of each group of 8 threads, or 2 words of bytes.
+    float  32  16  x % 4;  float  32  32  x;  unsigned_char  32  8  x;  double  32  32  x % 4
+    """,
+)
+def test_sectors_of_local_memory(kind: str, threads: str, sectors: str, index: str) -> None:
+    kind = kind.replace("_", " ")
+    source = f"""
+    extern "C" __global__ void f(const {kind}* in, {kind}* out) {{
+        const int x = threadIdx.x, b = blockIdx.x;
+        {kind} own[32];
+        for (int i = 0; i < 32; i++)
+            own[i] = in[i];
+        out[x] = own[{index}];
+    }}"""
+    counters = counters_of(source, *(np.zeros(64, KINDS[kind]) for _ in range(2)), grid=(1,), block=(int(threads),))
+    nbytes, groups = np.dtype(KINDS[kind]).itemsize, -(-int(threads) // 8)
+    expected = f"""local_loads={threads} local_load_bytes={nbytes}*{threads} local_load_requests=-(-{threads}//32)
+    local_load_sectors={sectors} local_store_bytes=32*{nbytes}*{threads}"""
+    assert_counts(counters, expected)
+    assert counters.local_store_sectors == 8 * nbytes * groups
+    assert counters.global_sectors == counters.global_load_sectors + counters.global_store_sectors
+
+
+@table(
     "kind wavefronts conflicts index",
     """
     float  1  0  x;       float  1  0  7;       float  1  0  31 - x;      float  2  1  2 * x;  float  4  3  4 * x

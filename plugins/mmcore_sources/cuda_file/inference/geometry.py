@@ -55,7 +55,7 @@ def launched(
     hosts = _host_sizes(launch, roles, order)
     with contextlib.suppress(Unreadable, IndexError):
         extents, taken, extents_of_block = [], "", _block_names(reader.source, launch)
-        for position, axis in enumerate("xyz"):
+        for position, axis in enumerate("xy" if roles.batch else "xyz"):
             meant = {name: ast.Name(_role(found, axis, layout)) for name, found in hosts.items()}
             of_axis = replace(reader, names={**extents_of_block, **meant, **reader.names})
             extent = _extent(of_axis, launch, position)
@@ -100,7 +100,7 @@ def _host_constant(reader: Reader, launch: HostLaunch, position: int, role: str,
     of_block = {*identifiers(launch.geometry[1])} | {*identifiers(body.function.body)}
     named = {name for each in declared for name, _ in initializers(each)} | {*reader.source.constants}
     named |= {name for name, macro in reader.source.macros.items() if macro.parameters is None}
-    named |= parameter_names(launch.scope)
+    named |= {*parameter_names(launch.scope)}
     found: list[tuple[int, str, ast.expr]] = []
     for name in named - of_block - reader.names.keys():
         with contextlib.suppress(Unreadable):
@@ -253,6 +253,12 @@ def _square_array(reader: Reader, body: Body) -> ast.expr | None:
                 if ast.unparse(inner) in (ast.unparse(outer), f"{ast.unparse(outer)} + 1"):
                     return outer
     return None
+
+
+def usual_block(body: Body) -> Geometry:
+    """Return the guessed block of a kernel that shows nothing about it."""
+    threads = (256,) if body.thread_axes == {"x"} else (16, 16)
+    return Geometry(tuple(map(ast.Constant, threads)), "nothing in the source shows it", guessed=True)
 
 
 def by_names(names: Mapping[str, ast.expr]) -> Geometry | None:

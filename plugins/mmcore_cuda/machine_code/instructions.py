@@ -1,0 +1,133 @@
+"""The instructions of machine code, read from nvdisasm's text and their encodings.
+
+An instruction of compute capability 7.0 or later has 128 bits. NVIDIA does not document the 21 that control its issue.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from mmcore_emulator.profiler.counters import Line
+
+_SECTION = re.compile(r'\s*\.section\s+\.text\.([^",\s]+)')
+_LINE = re.compile(r'\s*//## File "(?P<path>.*?)", line (?P<line>\d+)')
+_LABEL = re.compile(r"(?P<label>[.$\w]+):\s*$")
+_INSTRUCTION = re.compile(
+    r"\s*/\*(?P<address>[0-9a-f]{4,})\*/\s+(?:@(?P<predicate>!?\w+)\s+)?(?P<opcode>[A-Z][\w.]*)\s*(?P<operands>.*?)\s*;"
+    r"\s*/\* 0x(?P<low>[0-9a-f]{16}) \*/"
+)
+_HIGH = re.compile(r"\s*/\* 0x([0-9a-f]{16}) \*/")
+_NOTE = re.compile(r"\(\*(.*?)\*\)")
+_TARGET = re.compile(r"`\((.+?)\)")
+_SPILL = "SpillRefill"
+_WIDTHS = {"8": 1, "U8": 1, "S8": 1, "16": 2, "U16": 2, "S16": 2, "64": 8, "128": 16, "256": 32}
+_NONE = 7  # the number of no barrier
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """An instruction of machine code.
+
+    Attributes:
+        address: byte offset in the function.
+        opcode: its name with modifiers, such as "LDG.E.128".
+        operands: its operands in order, as nvdisasm writes them.
+        predicate: the predicate that guards it, such as "!P0"; empty without one.
+        line: the source line that it was compiled from; number 0 if the code has no lines.
+        targets: the labels that it names, of a branch or call.
+        spill: whether ptxas notes that it stores or reloads a spilled register.
+        stall: cycles until the warp's next instruction can be issued.
+        yields: whether another warp is preferred for the next instruction.
+        write_barrier, read_barrier: the barrier that is released when its result is written, and when its operands are
+            read; None without one.
+        waits_for: the barriers that it waits for.
+    """
+
+    address: int
+    opcode: str
+    operands: tuple[str, ...]
+    predicate: str
+    line: Line
+    targets: tuple[str, ...]
+    spill: bool
+    stall: int
+    yields: bool
+    write_barrier: int | None
+    read_barrier: int | None
+    waits_for: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """The opcode without its modifiers."""
+        return self.opcode.partition(".")[0]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that a thread loads or stores with it, if it is a load or store."""
+        return next((_WIDTHS[part] for part in self.opcode.split(".") if part in _WIDTHS), 4)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The instructions of a function in order, and its labels' addresses."""
+
+    name: str
+    instructions: list[Instruction]
+    labels: dict[str, int]
+
+
+def listings(text: str) -> Iterator[Listing]:
+    """Yield the functions in nvdisasm's text, each without the padding at its end."""
+    listing, line, labels, first = None, Line("", 0), list[str](), None
+    for row in text.splitlines():
+        if section := _SECTION.match(row):
+            if listing is not None:
+                yield _trimmed(listing)
+            listing, line, labels = Listing(section[1], [], {}), Line("", 0), []
+        elif listing is None:
+            continue
+        elif place := _LINE.match(row):
+            line = Line(PurePath(place["path"]).name, int(place["line"]))
+        elif label := _LABEL.match(row):
+            labels.append(label["label"])
+        elif instruction := _INSTRUCTION.match(row):
+            first = instruction
+        elif first is not None and (high := _HIGH.match(row)):
+            listing.labels.update(dict.fromkeys(labels, int(first["address"], 16)))
+            listing.instructions.append(_instruction(first, int(high[1], 16), line))
+            labels, first = [], None
+    if listing is not None:
+        yield _trimmed(listing)
+
+
+def _instruction(match: re.Match[str], high: int, line: Line) -> Instruction:
+    """Return an instruction, given the upper 64 bits of its encoding."""
+    text, notes = _NOTE.sub("", match["operands"]).strip(), _NOTE.findall(match["operands"])
+    write_barrier, read_barrier = high >> 46 & 7, high >> 49 & 7
+    return Instruction(
+        address=int(match["address"], 16),
+        opcode=match["opcode"],
+        operands=tuple(operand.strip() for operand in text.split(",")) if text else (),
+        predicate=match["predicate"] or "",
+        line=line,
+        targets=tuple(_TARGET.findall(text)) + tuple(re.findall(r"\.L_x_\d+", " ".join(notes))),
+        spill=any(_SPILL in note for note in notes),
+        stall=high >> 41 & 15,
+        yields=not high >> 45 & 1,
+        write_barrier=None if write_barrier == _NONE else write_barrier,
+        read_barrier=None if read_barrier == _NONE else read_barrier,
+        waits_for=tuple(barrier for barrier in range(6) if high >> 52 + barrier & 1),
+    )
+
+
+def _trimmed(listing: Listing) -> Listing:
+    """Return a function without the branch to itself and the empty instructions that follow its code."""
+    instructions = listing.instructions
+    while instructions and instructions[-1].name == "NOP":
+        instructions.pop()
+    if instructions and [listing.labels.get(label) for label in instructions[-1].targets] == [instructions[-1].address]:
+        instructions.pop()
+    return listing

@@ -1,0 +1,35 @@
+"""A change of a source that keeps its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mmcore_cuda.cuda_source.tree import Node, text_of
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A changed source.
+
+    Attributes:
+        text: the whole source after the change.
+        line: the first changed line.
+        what: the change in words: "Bs[ty][tx] instead of Bs[tx][ty]".
+    """
+
+    text: str
+    line: int
+    what: str
+
+
+def replaced(source: bytes, changes: Iterable[tuple[Node, str]], what: str = "") -> Edit:
+    """Return a source in which some nodes have other texts of one line each."""
+    pairs = sorted(changes, key=lambda each: each[0].start_byte)
+    text, at = b"", 0
+    for node, new in pairs:
+        text += source[at : node.start_byte] + new.encode()
+        at = node.end_byte
+    first, new = pairs[0]
+    named = what or f"{new} instead of {text_of(first)}"
+    return Edit((text + source[at:]).decode(), first.start_point.row + 1, named)

@@ -1,0 +1,151 @@
+"""Changes of a kernel's source, each of one kind of mistake: indexes, sizes, axes, comparisons, types, loops."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from mmcore_cuda.cuda_source.tree import Node, identifiers, parse, text_of, walk
+from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
+from mmcore_sources.cuda_file.repairs.tensor_core_edits import tensor_core_edits
+
+_ON_DEVICE = re.compile(r"\b__(?:global|device)__\b")
+_OTHER_COMPARISON = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "&&": "||", "||": "&&"}
+_BUILT_IN = re.compile(r"(threadIdx|blockIdx|blockDim)\.([xy])")
+_LENGTHS = ("n", "k", "lda", "ldb", "ldc", "m")  # the roles of sizes as lengths of rows, likely ones first
+_PLACE = re.compile(r"\[\(?(\w+) \* (\w+)\)? \+ (\w+)\]")
+_WHOLE = re.compile(r"(?:signed |unsigned )?(?:int|char|short|long)|u?int(?:8|16|32)_t")
+
+
+def edits(text: str, entry: str, sizes: Mapping[str, str], element: str) -> Iterator[Edit]:
+    """Yield changed sources, likely ones first.
+
+    Args:
+        text: the source.
+        entry: the name of the kernel; device functions are changed, too.
+        sizes: the roles of the kernel's sizes by their names.
+        element: the C++ type of a sum; empty if sums are whole numbers.
+    """
+    source, nodes = text.encode(), _nodes(text, entry)
+    yield from tensor_core_edits(source, nodes)
+    if element:
+        yield from _other_types(source, nodes, element)
+    yield from _exchanged_subscripts(source, nodes)
+    yield from _other_sizes(source, nodes, sizes)
+    yield from _other_comparisons(source, nodes)
+    yield from guards(text, entry, sizes)
+    yield from _other_axes(source, nodes)
+    yield from _whole_loops(source, nodes)
+    yield from _added(source, nodes)
+
+
+def _is_on_device(function: Node, entry: str) -> bool:
+    head = text_of(function).partition("{")[0]
+    named = re.search(rf"\b{re.escape(entry.rpartition('::')[2])}\s*\(", head)
+    return bool(_ON_DEVICE.search(head)) and ("__global__" not in head or named is not None)
+
+
+def _nodes(text: str, entry: str) -> list[Node]:
+    """Return the nodes of a kernel and of the device functions."""
+    functions = [each for each in walk(parse(text.encode())) if each.type == "function_definition"]
+    return [node for function in functions if _is_on_device(function, entry) for node in walk(function)]
+
+
+def guards(text: str, entry: str, sizes: Mapping[str, str]) -> Iterator[Edit]:
+    """Yield a source in which the threads beyond C return before the first loop, if there is no barrier."""
+    nodes = _nodes(text, entry)
+    loop = next((each.children[0] for each in nodes if each.type == "for_statement"), None)
+    names = {role: name for name, role in sizes.items()}
+    if loop is None or "n" not in names or any(text_of(each) == "__syncthreads" for each in nodes):
+        return
+    stores = (text_of(each.children[0]) for each in nodes if each.type == "assignment_expression")
+    for match in filter(None, map(_PLACE.search, stores)):
+        row, length, column = match.groups()
+        if length in (names["n"], names.get("ldc")):
+            guard = f"if ({row} >= {names.get('m', names['n'])} || {column} >= {names['n']}) return;"
+            yield replaced(text.encode(), [(loop, f"{guard} for")], "a guard before the loop")
+            return
+
+
+def _exchanged_subscripts(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources with ``X[j][i]`` for ``X[i][j]``."""
+    for node in (each for each in nodes if each.type == "subscript_expression"):
+        inner = node.children[0]
+        if inner.type == "subscript_expression" and inner.children[0].type == "identifier":
+            left, right = inner.children[1], node.children[1]
+            if text_of(left) != text_of(right):
+                new = f"{text_of(inner.children[0])}{text_of(right)}{text_of(left)}"
+                yield replaced(source, [(node, new)])
+
+
+def _other_sizes(source: bytes, nodes: Sequence[Node], sizes: Mapping[str, str]) -> Iterator[Edit]:
+    """Yield sources with another size as the length of a row, such as ``i * n`` for ``i * k``, in a line."""
+    lines: dict[tuple[int, str], list[Node]] = {}
+    for node in (each for each in nodes if each.type == "identifier" and text_of(each) in sizes):
+        if _is_length(node):
+            lines.setdefault((node.start_point.row, text_of(node)), []).append(node)
+    for (_, name), places in lines.items():
+        by_role = {role: other for other, role in sizes.items() if role != sizes[name]}
+        others = sorted(by_role.values(), key=lambda other: _LENGTHS.index(sizes[other]))
+        for other, some in itertools.product(others, [places, *([each] for each in places if len(places) > 1)]):
+            yield replaced(source, [(each, other) for each in some])
+
+
+def _is_length(node: Node) -> bool:
+    """Return whether a size is a factor, or an argument such as the leading dimension of a fragment."""
+    above = node.parent
+    is_product = above is not None and above.type == "binary_expression" and text_of(above.children[1]) == "*"
+    return is_product or (above is not None and above.type == "argument_list")
+
+
+def _other_axes(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources with x for y, at one place or at every place of one variable."""
+    places = [(each, match) for each in nodes if each.type == "field_expression"
+              if (match := _BUILT_IN.fullmatch(text_of(each)))]  # fmt: skip
+    changes = [(node, f"{match[1]}.{'y' if match[2] == 'x' else 'x'}") for node, match in places]
+    for word in ("blockDim", "threadIdx", "blockIdx"):
+        of_word = [each for each in changes if each[1].startswith(word)]
+        if len({new for _, new in of_word}) == 2:
+            yield replaced(source, of_word, f"{word}.x and {word}.y exchanged")
+    for change in changes:
+        yield replaced(source, [change])
+
+
+def _other_types(source: bytes, nodes: Sequence[Node], element: str) -> Iterator[Edit]:
+    """Yield sources in which a sum of whole numbers has the type of the elements."""
+    added = {text_of(each.children[0]) for each in nodes
+             if each.type == "assignment_expression" and text_of(each.children[1]) == "+="}  # fmt: skip
+    for node in (each for each in nodes if each.type == "declaration"):
+        type_, names = node.child_by_field_name("type"), sorted({*identifiers(node)} & added)
+        of_loop = node.parent is not None and node.parent.type == "for_statement"
+        if type_ is not None and _WHOLE.fullmatch(text_of(type_)) and names and not of_loop:
+            yield replaced(source, [(type_, element)], f"{element} {names[0]} instead of {text_of(type_)} {names[0]}")
+
+
+def _other_comparisons(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources with the neighbouring comparisons in a line, or with "or" for "and"."""
+    lines: dict[tuple[int, str], list[Node]] = {}
+    for node in (each for each in nodes if each.type == "binary_expression"):
+        if (sign := text_of(node.children[1])) in _OTHER_COMPARISON:
+            lines.setdefault((node.start_point.row, sign), []).append(node.children[1])
+    for (_, sign), places in lines.items():
+        for some in [places, *([each] for each in places if len(places) > 1)]:
+            yield replaced(source, [(each, _OTHER_COMPARISON[sign]) for each in some])
+
+
+def _whole_loops(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources whose loops round the number of their steps up."""
+    loops = (each.child_by_field_name("condition") for each in nodes if each.type == "for_statement")
+    for quotient in itertools.chain.from_iterable(walk(each) for each in loops if each is not None):
+        if quotient.type == "binary_expression" and text_of(quotient.children[1]) == "/":
+            left, right = text_of(quotient.children[0]), text_of(quotient.children[2])
+            yield replaced(source, [(quotient, f"(({left} + {right} - 1) / {right})")])
+
+
+def _added(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources that add a product to a variable instead of assigning it."""
+    for node in (each for each in nodes if each.type == "assignment_expression"):
+        left, sign, right = node.children
+        if text_of(sign) == "=" and left.type == "identifier" and "*" in text_of(right) and "[" in text_of(right):
+            yield replaced(source, [(sign, "+=")])

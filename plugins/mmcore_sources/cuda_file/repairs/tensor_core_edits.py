@@ -1,0 +1,63 @@
+"""Changes of what tensor cores read: layouts of fragments, ``ldmatrix``, the registers of ``mma``, descriptors."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+
+from mmcore_cuda.cuda_source.tree import Node, text_of
+from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
+
+_OTHER_LAYOUT = {"row_major": "col_major", "col_major": "row_major", "mem_row_major": "mem_col_major",
+                 "mem_col_major": "mem_row_major"}  # fmt: skip
+_MASKED = re.compile(r"\(?(\w+) & 0x3fff\)?", re.IGNORECASE)
+
+
+def tensor_core_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield the changes of tensor-core code among the nodes of a kernel and its device functions."""
+    for node in nodes:
+        word = text_of(node)
+        if node.type in ("type_identifier", "identifier") and word in _OTHER_LAYOUT:
+            yield replaced(source, [(node, _OTHER_LAYOUT[word])])
+        elif node.type == "gnu_asm_expression" and "ldmatrix" in word:
+            yield _transposed(source, node)
+        elif node.type == "gnu_asm_expression" and "mma" in word:
+            yield from _exchanged_operands(source, node)
+        elif node.type == "call_expression" and "desc" in text_of(node.children[0]).casefold():
+            yield from _exchanged_offsets(source, node)
+    masked = [each for each in nodes if each.type == "binary_expression" and _MASKED.fullmatch(text_of(each))]
+    if masked:
+        units = [(each, f"({text_of(each.children[0])} >> 4) & 0x3FFF") for each in masked]
+        yield replaced(source, units, "a descriptor's offsets in units of 16 bytes")
+
+
+def _transposed(source: bytes, asm: Node) -> Edit:
+    """Return a source with or without ``.trans`` in an ``ldmatrix``."""
+    template = next(each for each in asm.children if each.type in ("string_literal", "concatenated_string"))
+    text = source[template.start_byte : template.end_byte].decode()
+    if ".trans" in text:
+        return replaced(source, [(template, text.replace(".trans", ""))], "no .trans in ldmatrix")
+    changed = re.sub(r"\.(shared|b16)", r".trans.\1", text, count=1)
+    return replaced(source, [(template, changed)], ".trans in ldmatrix")
+
+
+def _exchanged_operands(source: bytes, asm: Node) -> Iterator[Edit]:
+    """Yield sources in which neighbouring registers of an ``mma`` have changed places."""
+    for listed in (each for each in asm.children if each.type.endswith("operand_list")):
+        operands = [each for each in listed.named_children if each.type.endswith("operand")]
+        for one, other in itertools.pairwise(operands):
+            (first, left), (second, right) = ((text_of(each.children[0]), each.children[2]) for each in (one, other))
+            if first == second and text_of(left) != text_of(right):
+                what = f"{text_of(left)} and {text_of(right)} exchanged as operands of mma"
+                yield replaced(source, [(left, text_of(right)), (right, text_of(left))], what)
+
+
+def _exchanged_offsets(source: bytes, call: Node) -> Iterator[Edit]:
+    """Yield a source in which the last two arguments of a function that makes a descriptor have changed places."""
+    arguments = call.child_by_field_name("arguments")
+    values = arguments.named_children if arguments is not None else []
+    if len(values) >= 3:
+        left, right = values[-2:]
+        what = f"{text_of(right)} and {text_of(left)} as the offsets of the descriptor"
+        yield replaced(source, [(left, text_of(right)), (right, text_of(left))], what)

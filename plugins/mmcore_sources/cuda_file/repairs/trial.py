@@ -1,0 +1,94 @@
+"""The trial of repairs: the first change of a source that makes a wrong product right."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+from mmcore.cell import Cell
+from mmcore.errors import MmcoreError
+from mmcore.executor import measure_cell
+from mmcore.kernel.arguments import SIZES
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.signature import signatures
+from mmcore.kernel.sizes import size_text
+from mmcore.result import Result
+from mmcore_emulator.adapter.small_product import small_product
+from mmcore_sources.cuda_file.inference.expressions import LaunchText
+from mmcore_sources.cuda_file.repairs.edit import Edit
+from mmcore_sources.cuda_file.repairs.edits import edits, guards
+
+_SECONDS, _TIMEOUT = 15.0, 10.0  # of all changes together, and of one
+_TYPES = {"float32": "float", "float64": "double", "float16": "float", "bfloat16": "float"}
+_INDENT = "    "
+_ROUNDED_DOWN = re.compile(r"(\w+) // (\w+)")
+
+
+def repairs(result: Result, kernel: Kernel) -> Iterator[str]:
+    """Yield a hint with the first change of the source that makes a wrong product right, at two sizes if possible."""
+    if kernel.build is not None or not kernel.entry or not kernel.source_text():
+        return
+    cells = _cells(result, kernel)
+    if not cells or _is_right(cells[0], kernel):
+        return
+    end = time.monotonic() + _SECONDS
+    for changed, what in _changed(kernel):
+        if all(_is_right(cell, changed) for cell in cells):
+            sizes = " and at ".join(size_text({name: getattr(cell, name) for name in "mnk"}) for cell in cells)
+            yield f"hint: the product is right at {sizes} with {what}"
+            return
+        if time.monotonic() > end:
+            return
+
+
+def _changed(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
+    """Yield changed kernels, each with the change in words."""
+    text, name, sizes = kernel.source_text(), kernel.entry.partition("<")[0], _sizes(kernel)
+    rule = kernel.launch
+    if isinstance(rule, LaunchText) and "//" in rule.grid:
+        up = replace(rule, grid=_ROUNDED_DOWN.sub(r"ceil(\1 / \2)", rule.grid))
+        rounded = f"the grid {up.grid} instead of {rule.grid}, which rounds down"
+        yield replace(kernel, launch=up), rounded
+        for edit in guards(text, name, sizes):
+            yield replace(kernel, launch=up, text=edit.text), f"{rounded}, and {_in_line(edit)}"
+    for edit in edits(text, name, sizes, _TYPES.get(kernel.dtype, "")):
+        yield replace(kernel, text=edit.text), _in_line(edit)
+
+
+def _in_line(edit: Edit) -> str:
+    return f"{edit.what} in line {edit.line}:\n{_INDENT}{edit.text.splitlines()[edit.line - 1].strip()}"
+
+
+def _sizes(kernel: Kernel) -> dict[str, str]:
+    """Return the roles of the parameters that are sizes, by name."""
+    name = kernel.entry.partition("<")[0].rpartition("::")[2]
+    signature = next((each for each in signatures(kernel.source_text()) if each.name == name), None)
+    pairs = zip(signature.parameters, kernel.arguments, strict=False) if signature is not None else ()
+    roles = {parameter.name: getattr(argument, "value", argument) for parameter, argument in pairs}
+    return {name: str(role) for name, role in roles.items() if role in SIZES}
+
+
+def _cells(result: Result, kernel: Kernel) -> list[Cell]:
+    """Return cells on the emulator: a small wrong product, and another with unequal sizes if the kernel allows one."""
+    cell = replace(result.cell, device="emulator", timings=(), timeout=_TIMEOUT, baseline="", against="")
+    cell = replace(cell, config=result.config)
+    failed = next((each for each in result.sizes if not each["right"]), None)
+    small = small_product(cell, kernel, result.config, result.launched) if failed is None else None
+    if failed is not None:
+        small = replace(cell, **{name: failed[name] for name in "mnk"}, lda=0, ldb=0, ldc=0)
+    if small is None:
+        return []
+    unequal = replace(small, n=2 * small.n, k=3 * small.k // 2 if small.k % 2 == 0 else 2 * small.k)
+    with contextlib.suppress(MmcoreError):
+        if not kernel.violations(unequal.problem(kernel), kernel.config(**result.config)):
+            return [small, unequal]
+    return [small]
+
+
+def _is_right(cell: Cell, kernel: Kernel) -> bool:
+    with contextlib.suppress(MmcoreError):
+        return measure_cell(cell, kernel=kernel).verified
+    return False

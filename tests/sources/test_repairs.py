@@ -1,0 +1,46 @@
+"""Hints that name the change of a source which makes a wrong product right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmcore.registry import registry
+from tests.command_line import mmcore as command
+from tests.tables import section_of
+
+KERNELS = ("naive", "tiled", "fragments", "registers")
+MISTAKES = [(name, *mistake) for name in KERNELS for mistake in section_of(__file__, name)["mistakes"].values()]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry(), "files", {})
+
+
+def run(text: str) -> Any:
+    Path("my.cu").write_text(text.removeprefix("\n"))
+    return command("run", "my.cu", "--device", "emulator", "--seed", "1", "--quiet")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "right", "wrong", "hint"), MISTAKES, ids=[each[3].partition(":")[0] for each in MISTAKES]
+)
+def test_the_change_that_makes_a_product_right_is_named_with_its_line(
+    kernel: str, right: str, wrong: str, hint: str
+) -> None:
+    text = section_of(__file__, kernel)["text"]
+    assert text.count(right) == 1
+    result = run(text.replace(right, wrong))
+    assert result.exit_code == 1
+    assert f" {hint}" in result.stdout, result.stdout
+    assert "hint: the product is right at " in result.stdout
+
+
+def test_a_product_that_no_change_of_a_word_makes_right_gets_no_hint() -> None:
+    text = section_of(__file__, "naive")["text"].replace("sum += A[row * k + i]", "sum += A[row * k + i] * A[i]")
+    result = run(text)
+    assert (result.exit_code, "hint" in result.stdout) == (1, False)
