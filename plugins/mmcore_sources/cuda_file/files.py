@@ -47,15 +47,18 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
     words = (_shown(path), *words_of(reference))
     notes = {note.what: note.value for note in inferred.notes}
     named = {**reference, "file": str(path), "name": name, "inferred": notes}
-    bugs = () if path.suffix in PYTHON else _bugs(path, kernel, inferred, normalised(reference))
+    bugs = () if path.suffix in PYTHON else _bugs(json.dumps(dict(reference), sort_keys=True), _text(path))
     return FileKernel(kernel, named, words, notes_table(path.name, inferred.notes), bugs)
 
 
-def _bugs(path: Path, kernel: Kernel, inferred: Inferred, given: Mapping[str, Any]) -> tuple[Violation, ...]:
-    """Return the bugs of a file's host code."""
+@functools.lru_cache(maxsize=64)
+def _bugs(reference_text: str, text: str) -> tuple[Violation, ...]:
+    """Return the bugs of a file's host code, from its reference as JSON."""
+    reference = json.loads(reference_text)
+    path, given, inferred = path_of(reference), normalised(reference), inferred_of(reference)
     options = (*given.get("options", ()), *(f"-I{folder}" for folder in inferred.attributes["include"]))
-    errors = host_syntax_errors(path, kernel.source_text(), {**given, "options": options})
-    return host_bugs(path.name, kernel.source_text(), inferred, given, errors)
+    errors = host_syntax_errors(path, text, {**given, "options": options})
+    return host_bugs(path.name, text, inferred, given, errors)
 
 
 def path_of(reference: Mapping[str, Any]) -> Path:

@@ -100,7 +100,7 @@ def _host_constant(reader: Reader, launch: HostLaunch, position: int, role: str,
     of_block = {*identifiers(launch.geometry[1])} | {*identifiers(body.function.body)}
     named = {name for each in declared for name, _ in initializers(each)} | {*reader.source.constants}
     named |= {name for name, macro in reader.source.macros.items() if macro.parameters is None}
-    named |= parameter_names(launch.scope)
+    named |= {*parameter_names(launch.scope)}
     found: list[tuple[int, str, ast.expr]] = []
     for name in named - of_block - reader.names.keys():
         with contextlib.suppress(Unreadable):
@@ -253,6 +253,12 @@ def _square_array(reader: Reader, body: Body) -> ast.expr | None:
                 if ast.unparse(inner) in (ast.unparse(outer), f"{ast.unparse(outer)} + 1"):
                     return outer
     return None
+
+
+def usual_block(body: Body) -> Geometry:
+    """Return the guessed block of a kernel that shows nothing about it."""
+    threads = (256,) if body.thread_axes == {"x"} else (16, 16)
+    return Geometry(tuple(map(ast.Constant, threads)), "nothing in the source shows it", guessed=True)
 
 
 def by_names(names: Mapping[str, ast.expr]) -> Geometry | None:
