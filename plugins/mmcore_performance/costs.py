@@ -23,19 +23,21 @@ _EXPANSION = {"divide32": 20, "divide64": 70}
 _SECTOR_CYCLES = 0.75  # of the L1 cache
 _REQUEST_CYCLES = 2.0  # of the L1 cache for a request, at least
 _ATOMIC_CYCLES = 4.0  # for a sector
-_LOCAL_CYCLES = 4.0  # for a request: four sectors, which often miss the L1 cache
+LOCAL_CYCLES = 4.0  # for a request: four sectors, which often miss the L1 cache
+BARRIER_CYCLES = 250.0  # half of a load's latency, which the other blocks of a multiprocessor hide in part
 _OVERLAP = 4  # the exponent with which the units' cycles add up: 1 for no overlap, infinity for all
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Cycles by unit: instruction issue, float multiply-adds, doubles, memory (L1 and shared), tensor cores."""
+    """Cycles by unit; memory is the L1 cache and shared memory, and barrier the time that warps wait at barriers."""
 
     issue: float = 0.0
     fma: float = 0.0
     double: float = 0.0
     memory: float = 0.0
     tensor: float = 0.0
+    barrier: float = 0.0
 
     @property
     def cycles(self) -> float:
@@ -69,13 +71,14 @@ def costs(launch: ObservedLaunch, card: Card) -> Costs:
     matrix = sum(each.ldmatrix_wavefronts + each.stmatrix_wavefronts + each.wgmma_wavefronts for each in counters)
     fma = sum(each.fmas for each in counters) / _fma_rate(card)
     tensor = sum(each.tensor_flops for each in counters) / _tensor_rate(launch, card)
-    return total + Costs(fma=fma, tensor=tensor, memory=matrix)
+    barrier = sum(each.barriers for each in counters) * BARRIER_CYCLES / max(1, launch.occupancy.active_blocks)
+    return total + Costs(fma=fma, tensor=tensor, memory=matrix, barrier=barrier)
 
 
 def memory(site: Site) -> float:
     """Return the cycles of accesses in the L1 cache and shared memory."""
     if site.place.space == "local":
-        return site.requests * _LOCAL_CYCLES
+        return site.requests * LOCAL_CYCLES
     if site.place.space == "shared":
         return float(site.wavefronts)
     each = _ATOMIC_CYCLES if site.place.kind == "atomic" else _SECTOR_CYCLES

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mmcore.cell import Cell
-from mmcore.compile.compiled_module import CompiledFunction
+from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import Device
 from mmcore.devices.violations import Violation
@@ -39,6 +39,7 @@ class ObservedLaunch:
         occupancy: the blocks and warps that a multiprocessor of the card keeps active.
         function: the compiled function.
         lines, sites, mix: counters, accesses and classes of instructions of the small product's launch.
+        executions: how often its warps execute each line.
     """
 
     grid: Dim3
@@ -48,6 +49,7 @@ class ObservedLaunch:
     lines: Mapping[Line, Counters]
     sites: tuple[Site, ...]
     mix: Mapping[Line, Mapping[str, int]]
+    executions: Mapping[Line, float]
 
 
 @dataclass(frozen=True)
@@ -57,13 +59,17 @@ class Observation:
     Attributes:
         problem: the requested product.
         small: the product that was run.
+        small_cell: its cell.
+        code: the compiled code.
         violations: errors of the small product's launches; their counts mean little.
     """
 
     kernel: Kernel
     problem: Problem
     small: Problem
+    small_cell: Cell
     card: Card
+    code: CompiledModule
     launches: tuple[ObservedLaunch, ...]
     violations: tuple[Violation, ...]
 
@@ -102,11 +108,12 @@ def observe(cell: Cell, device: Device, kernel: Kernel | None, phases: Phases, c
             recorder.lines,
             recorder.sites,
             recorder.mix,
+            recorder.executions,
         )
         for record, occupancy, function, recorder in zip(records, occupancies, functions, recorders, strict=False)
     )
     requested, run = planned.problem, small.problem(planned.kernel)
-    return Observation(planned.kernel, requested, run, card, launches, profile.violations)
+    return Observation(planned.kernel, requested, run, small, card, module, launches, profile.violations)
 
 
 def _small_square(cell: Cell, planned: Plan, device: Device) -> Cell | None:

@@ -100,6 +100,14 @@ class SiteRecorder(Counting):
         """The instructions of warps by class and line."""
         return {line: dict(counts) for line, counts in sorted(self._mix.items())}
 
+    @property
+    def executions(self) -> Mapping[Line, float]:
+        """How often warps execute each line on average."""
+        static: Counter[Line] = Counter()
+        for classes in self._classes.values():
+            static.update({line: counts.total() for line, counts in classes.items()})
+        return {line: sum(counts.values()) / static[line] for line, counts in sorted(self._mix.items())}
+
     def enter(self, block: Block, mask: Mask | None) -> None:
         super().enter(block, mask)
         warps = self._patterns.extent(self._batch, mask).warps

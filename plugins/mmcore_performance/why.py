@@ -12,21 +12,26 @@ from mmcore.devices.base import Device
 from mmcore.devices.violations import Violation
 from mmcore.executor import run
 from mmcore.kernel.declaration import Kernel
-from mmcore.measure import Phases
+from mmcore.measure import Phases, measure
 from mmcore_emulator.isa.architectures import CAPABILITIES
 from mmcore_performance.cards import Card, cards
-from mmcore_performance.costs import Costs, costs
-from mmcore_performance.observation import observe
+from mmcore_performance.gathering import evidence_of
+from mmcore_performance.observation import Observation, observe
+from mmcore_performance.prediction import Prediction, predict
 from mmcore_performance.reasons.ranking import reasons
-from mmcore_performance.reasons.reason import Reason
+from mmcore_performance.reasons.reason import Reason, counted
 
 _UNITS = {
-    "issue": "the rate at which instructions are issued",
-    "fma": "multiply-adds in float",
-    "double": "arithmetic in double",
-    "memory": "accesses to the L1 cache and shared memory",
+    "dispatch": "the rate at which instructions are issued",
+    "fma": "multiply-adds",
+    "lsu": "accesses to the L1 cache and shared memory",
+    "l2": "the L2 cache",
+    "dram": "device memory",
     "tensor": "tensor cores",
+    "start": "the start of a launch",
 }
+_VALUES = ("kernel", "title", "problem", "card", "seconds", "low", "high", "limiter", "right")
+_SMALL = 0.3  # the part of the time that the starts of launches take, from which a product is small
 
 
 @dataclass(frozen=True)
@@ -37,8 +42,10 @@ class Why:
         kernel, title: the kernel's.
         problem: m, n and k, by name.
         card: name of the card.
+        seconds, low, high: the predicted time, and the interval around it.
         limiter: the unit that limits it, in words.
         reasons: the largest gain first.
+        right: whether the small product was right.
         violations: errors of the launches; there are no reasons then.
     """
 
@@ -46,7 +53,11 @@ class Why:
     title: str
     problem: Mapping[str, int]
     card: str
+    seconds: float
+    low: float
+    high: float
     limiter: str
+    right: bool
     reasons: tuple[Reason, ...]
     violations: tuple[Violation, ...] = ()
 
@@ -59,7 +70,7 @@ class Why:
     def from_json(cls, values: Mapping[str, Any]) -> Why:
         """Return the answer of :meth:`to_json`."""
         return cls(
-            **{name: values[name] for name in ("kernel", "title", "problem", "card", "limiter")},
+            **{name: values[name] for name in _VALUES},
             reasons=tuple(map(Reason.from_json, values["reasons"])),
             violations=tuple(map(Violation.from_json, values["violations"])),
         )
@@ -80,18 +91,34 @@ def explained_time(cell: Cell, card: Card, kernel: Kernel | None = None) -> Why:
 
 def why_json(device: Device, phases: Phases, cell: Any, card: str, kernel: Kernel | None = None) -> dict[str, Any]:
     """Return the reasons of a cell on a card by name, as JSON."""
-    observation = observe(Cell.from_json(cell), device, kernel, phases, cards()[card])
-    cost = sum((costs(launch, observation.card) for launch in observation.launches), Costs())
+    requested = Cell.from_json(cell)
+    observation = observe(requested, device, kernel, phases, cards()[card])
+    prediction = predict(evidence_of(requested, cards()[card], kernel))
+    right = not observation.violations and measure(observation.small_cell, device, kernel, phases).verified
     problem = observation.problem
+    several = () if observation.violations else (*_starts(prediction, observation), *reasons(observation))
     return Why(
         observation.kernel.name,
         observation.kernel.title,
         {"m": problem.m, "n": problem.n, "k": problem.k},
         card,
-        _UNITS[cost.limiter],
-        () if observation.violations else tuple(reasons(observation)),
+        prediction.seconds,
+        prediction.low,
+        prediction.high,
+        _UNITS.get(prediction.limiter, prediction.limiter),
+        right,
+        several,
         observation.violations,
     ).to_json()
+
+
+def _starts(prediction: Prediction, observation: Observation) -> list[Reason]:
+    """Return the reason of a product that is too small for a launch."""
+    share = prediction.units.get("start", 0.0) / prediction.seconds
+    count = counted(len(observation.launches), "launch").replace("launchs", "launches")
+    sentence = f"the start of {count} takes longer than the product, which is small"
+    advice = "multiply larger matrices, or many small ones in one launch (a batch, a CUDA graph)"
+    return [Reason("small product", sentence, advice, gain=share)] if share > _SMALL else []
 
 
 def sentence(reason: Reason, kernel: Kernel) -> str:

@@ -44,9 +44,8 @@ def why(kernel: tuple[KernelReference, ...], card: str, quiet: bool, as_json: bo
         found = explained_time(requested_cell(declaration, "emulator", options, USUAL_SIZE), cards()[card])
         heading: list[RenderableType] = [f"{found.kernel}: {found.title}\n", fields(facts(found)), ""]
         brief = [_brief(found, declaration)]
-        status = 2 if found.violations else 0
         return Answer(
-            status,
+            0 if found.right else 1,
             _words(found),
             found.to_json(),
             heading,
@@ -59,16 +58,23 @@ def why(kernel: tuple[KernelReference, ...], card: str, quiet: bool, as_json: bo
 
 
 def facts(found: Why) -> list[tuple[str, str]]:
-    """Return the product, the card and what limits it."""
+    """Return the product, its predicted time on the card and what limits it."""
     size = "×".join(map(str, found.problem.values()))
-    return [("problem", f"m×n×k = {size}"), ("card", found.card), ("limited by", found.limiter)]
+    predicted = f"{time_text(found.low)} to {time_text(found.high)} on an NVIDIA {found.card} (not measured)"
+    return [("problem", f"m×n×k = {size}"), ("predicted", predicted), ("limited by", found.limiter)]
+
+
+def time_text(seconds: float) -> str:
+    """Return seconds in the unit that fits, to two digits."""
+    factor, unit = (1.0, "s") if seconds >= 1 else (1e3, "ms") if seconds >= 1e-3 else (1e6, "µs")
+    return f"{float(f'{seconds * factor:.2g}'):,g} {unit}"
 
 
 def details(found: Why, kernel: Kernel) -> list[RenderableType]:
     """Return the first reasons, each with its line and what to try."""
-    if found.violations or not found.reasons:
+    parts: list[RenderableType] = [] if found.right else [Text(_WRONG, "bold red"), ""]
+    if not found.reasons:
         return [Text(_words(found), "bold")]
-    parts: list[RenderableType] = []
     for number, reason in enumerate(found.reasons[:_SHOWN], start=1):
         quote = source_lines(reason, kernel)
         parts += [f"{number}. {sentence(reason, kernel)}", *quote, f"   try: {reason.advice}", ""]
@@ -79,16 +85,24 @@ def view(found: Why, kernel: Kernel) -> View:
     """Return the view of the reasons."""
     messages = [f"{sentence(reason, kernel)}; try: {reason.advice}" for reason in found.reasons[:_SHOWN]]
     file, text = source_of(found.kernel)
-    return View(_words(found), None, found.kernel, facts(found), messages or [_words(found)], file, text)
+    return View(
+        _words(found),
+        None if found.right else False,
+        found.kernel,
+        facts(found),
+        messages or [_words(found)],
+        file,
+        text,
+    )
 
 
 def _brief(found: Why, kernel: Kernel) -> str:
     lines = [f"{sentence(reason, kernel)}; {reason.advice}" for reason in found.reasons[:_SHOWN]]
-    return "\n".join(lines) or _words(found)
+    return "\n".join(lines if found.right else [_WRONG, *lines]) or _words(found)
 
 
 def _words(found: Why) -> str:
     """Return the answer in a few words."""
-    if found.violations:
+    if not found.right:
         return _WRONG
     return found.reasons[0].kind if found.reasons else f"{_NONE}; it is limited by {found.limiter}"

@@ -289,3 +289,127 @@ __global__ void mm(const float *A, const float *B, float *C, int n)
     C[row * n + col] = sum;
 }
 void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 4), dim3(32, 4)>>>(A, B, C, n); }
+//// barriers: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    __shared__ float a[32], b[32];
+    int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * 32, col = blockIdx.x * 32;
+    float sum = 0;
+    for (int k = 0; k < n; k++) {
+        if (ty == 0) a[tx] = A[(row + tx) * n + k];
+        if (ty == 1) b[tx] = B[k * n + col + tx];
+        __syncthreads(); // here
+        sum += a[ty] * b[tx];
+        __syncthreads();
+    }
+    C[(row + ty) * n + col + tx] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(A, B, C, n); }
+//// barriers: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    __shared__ float a[32][32], b[32][32];
+    int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * 32 + ty, col = blockIdx.x * 32 + tx;
+    float sum = 0;
+    for (int t = 0; t < n; t += 32) {
+        a[ty][tx] = A[row * n + t + tx];
+        b[ty][tx] = B[(t + ty) * n + col];
+        __syncthreads();
+        for (int k = 0; k < 32; k++) sum += a[ty][k] * b[k][tx];
+        __syncthreads();
+    }
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(A, B, C, n); }
+//// no tensor cores: slow
+#include <cuda_fp16.h>
+__global__ void mm(const half *A, const half *B, float *C, int n)
+{
+    __shared__ half a[16][16], b[16][16];
+    int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * 16 + ty, col = blockIdx.x * 16 + tx;
+    float sum = 0;
+    for (int t = 0; t < n; t += 16) {
+        a[ty][tx] = A[row * n + t + tx];
+        b[ty][tx] = B[(t + ty) * n + col];
+        __syncthreads();
+        for (int k = 0; k < 16; k++) sum += __half2float(a[ty][k]) * __half2float(b[k][tx]); // here
+        __syncthreads();
+    }
+    C[row * n + col] = sum;
+}
+void run(const half *A, const half *B, float *C, int n) { mm<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n); }
+//// no tensor cores: better
+#include <mma.h>
+using namespace nvcuda;
+__global__ void mm(const half *A, const half *B, float *C, int n)
+{
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> c;
+    wmma::fill_fragment(c, 0.0f);
+    for (int k = 0; k < n; k += 16) {
+        wmma::load_matrix_sync(a, A + blockIdx.y * 16 * n + k, n);
+        wmma::load_matrix_sync(b, B + k * n + blockIdx.x * 16, n);
+        wmma::mma_sync(c, a, b, c);
+    }
+    wmma::store_matrix_sync(C + blockIdx.y * 16 * n + blockIdx.x * 16, c, n, wmma::mem_row_major);
+}
+void run(const half *A, const half *B, float *C, int n) { mm<<<dim3(n / 16, n / 16), 32>>>(A, B, C, n); }
+//// small product: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += A[row * n + k] * B[k * n + col];
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 8, n / 8), dim3(8, 8)>>>(A, B, C, n); }
+//// small product: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += A[row * n + k] * B[k * n + col];
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 8, n / 8), dim3(8, 8)>>>(A, B, C, n); }
+//// spills: slow
+__global__ void __launch_bounds__(256, 8) mm(const float *A, const float *B, float *C, int n)
+{
+    int col = (blockIdx.x * 16 + threadIdx.x) * 8, row = (blockIdx.y * 16 + threadIdx.y) * 8;
+    float sum[8][8] = {};
+    for (int k = 0; k < n; k++) {
+        float a[8], b[8];
+#pragma unroll
+        for (int i = 0; i < 8; i++) a[i] = A[(row + i) * n + k], b[i] = B[k * n + col + i];
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+#pragma unroll
+            for (int j = 0; j < 8; j++) sum[i][j] += a[i] * b[j];
+    }
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+#pragma unroll
+        for (int j = 0; j < 8; j++) C[(row + i) * n + col + j] = sum[i][j];
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 128, n / 128), dim3(16, 16)>>>(A, B, C, n); }
+//// spills: better
+__global__ void __launch_bounds__(256, 1) mm(const float *A, const float *B, float *C, int n)
+{
+    int col = (blockIdx.x * 16 + threadIdx.x) * 8, row = (blockIdx.y * 16 + threadIdx.y) * 8;
+    float sum[8][8] = {};
+    for (int k = 0; k < n; k++) {
+        float a[8], b[8];
+#pragma unroll
+        for (int i = 0; i < 8; i++) a[i] = A[(row + i) * n + k], b[i] = B[k * n + col + i];
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+#pragma unroll
+            for (int j = 0; j < 8; j++) sum[i][j] += a[i] * b[j];
+    }
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+#pragma unroll
+        for (int j = 0; j < 8; j++) C[(row + i) * n + col + j] = sum[i][j];
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 128, n / 128), dim3(16, 16)>>>(A, B, C, n); }

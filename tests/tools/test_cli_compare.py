@@ -11,8 +11,14 @@ from pathlib import Path
 import click
 import pytest
 
+from mmcore import MmcoreError, Result, kernels
+from mmcore.cell import Cell
 from mmcore.cli.notebook import answer
-from mmcore_tools.compare.operands import two_sides
+from mmcore_performance.prediction import Prediction
+from mmcore_pytest.counts import Change
+from mmcore_tools.compare.measuring import Comparison
+from mmcore_tools.compare.operands import Side, two_sides
+from mmcore_tools.compare.predicted import Predicted
 from tests.command_line import install, installed, mmcore
 
 EMULATOR = ("--device", "emulator", "--seed", "1")
@@ -71,17 +77,53 @@ def test_without_times_the_counts_that_shrank_and_grew_are_compared() -> None:
     assert rows[0] == ("barriers", "432", "54", "-87.5")
     names = ["shared bytes per block", "registers per thread", "occupancy in percent"]
     assert sorted(name for name, *_ in rows[-3:]) == sorted(names)
-    assert result.stdout.splitlines()[-1].startswith("B has fewer barriers (-87.5 %), ")
+    answer = result.stdout.splitlines()[-1]
+    assert answer.startswith("B has fewer barriers (-87.5 %), ")
+    assert re.search(r"; predicted time [-+]\d+\.\d % on H200$", answer)
+    assert re.search(r"^predicted, H200 +\d\S* µs +\d\S* µs +\S+ %$", result.stdout, re.MULTILINE)
     assert max(map(len, result.stdout.splitlines()[3:-1])) <= 100
     document = json.loads(mmcore("compare", "fast.cu", "slow.cu", "--size", "48", "--json", *EMULATOR).stdout)
-    assert (document["right"], document["answer"], document["slower"]) == (True, None, True)
+    assert (document["right"], document["answer"]) == (True, None)
+    predicted = document["predicted"]
+    assert (predicted["card"], predicted["problem"]) == ("H200", "48×48×48")
+    assert document["slower"] == (predicted["b"]["ms"] > 1.01 * predicted["a"]["ms"])
     assert document["counts"][0] == {"name": "barriers", "a": 54, "b": 432, "percent": 700.0}
     assert (document["a"]["label"], document["b"]["result"]["verified"]) == ("fast.cu", True)
 
 
+def made_up(name: str, before: int, now: int, seconds: tuple[float, float] | None) -> Comparison:
+    """Return a comparison without times, with one count and predicted times."""
+    side = Side("acme", kernels()["upc.kernel11"], {})
+    result = Result(Cell("upc.kernel11", 8, 8, 8), "upc.kernel11")
+    several = [Prediction(each, each / 2, each * 2, "fma", {}) for each in seconds or ()]
+    predicted = Predicted("H200", "8×8×8", *several) if several else None
+    return Comparison((side, side), (result, result), None, [Change("", name, before, now)], predicted)
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "now", "seconds", "slower"),
+    [
+        ("global sectors", 10, 11, None, True),
+        ("global sectors", 11, 10, None, False),
+        ("registers per thread", 10, 11, None, False),
+        ("global sectors", 10, 11, (2e-3, 1e-3), False),
+        ("global sectors", 11, 10, (1e-3, 2e-3), True),
+        ("global sectors", 11, 10, (1e-3, 1.009e-3), False),
+    ],
+)
+def test_without_times_the_predicted_ones_decide_and_else_the_work(
+    name: str, before: int, now: int, seconds: tuple[float, float] | None, slower: bool
+) -> None:
+    assert made_up(name, before, now, seconds).slower == slower
+
+
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(("words", "status"), [(("slow.cu", "fast.cu"), 0), (("fast.cu", "slow.cu"), 1)])
-def test_more_work_fails_on_request_where_there_are_no_times(words: tuple[str, ...], status: int) -> None:
+def test_more_work_fails_on_request(words: tuple[str, ...], status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> Predicted:
+        raise MmcoreError("no small product can be counted")
+
+    monkeypatch.setattr("mmcore_tools.compare.measuring.predicted", refuse)
     result = mmcore("compare", *words, "--size", "16", "--fail-if-slower", "--quiet", *EMULATOR)
     assert (result.exit_code, len(result.stdout.splitlines()), result.stderr) == (status, 1, "")
 

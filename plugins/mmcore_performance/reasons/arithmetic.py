@@ -1,15 +1,17 @@
-"""Reasons in the arithmetic: doubles in a product of floats, divisions, repeated work."""
+"""Reasons in the arithmetic: doubles in a product of floats, divisions, repeated work, idle tensor cores."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from mmcore_emulator.profiler.counters import total
-from mmcore_performance.costs import Costs, instructions
+from mmcore_performance.costs import Costs, costs, instructions
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.reasons.reason import Reason
 
 _REPEATED = 1.5  # multiply-adds in relation to those of the product, from which work is done again
+_TENSOR_TYPES = ("float16", "bfloat16", "tf32")
+_FEWER = 0.9  # the part of the multiply-adds' instructions that tensor cores save
 
 
 def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
@@ -17,6 +19,7 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     yield from _doubles(observation, launch)
     yield from _divisions(observation, launch)
     yield from _repeated(observation, launch)
+    yield from _without_tensor_cores(observation, launch)
 
 
 def _doubles(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
@@ -75,3 +78,21 @@ def _repeated(observation: Observation, launch: ObservedLaunch) -> Iterable[Reas
     line = max(launch.lines, key=lambda each: launch.lines[each].fmas)
     sentence = f"each product of elements is computed {times:.3g} times, since several threads compute the same element"
     yield Reason("repeated work", sentence, "let each thread compute other elements of C", line, 0, factor=1 / times)
+
+
+def _without_tensor_cores(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
+    """Yield the reason of a type that tensor cores multiply, if they do not."""
+    counters = total(launch.lines.values())
+    multiplies = sum(mix.get("half", 0) for mix in launch.mix.values()) or counters.fmas
+    if observation.problem.dtype not in _TENSOR_TYPES or counters.tensor_instructions or not multiplies:
+        return
+    line = max(launch.lines, key=lambda each: (launch.lines[each].fmas, launch.lines[each].flops))
+    cost = costs(launch, observation.card)
+    yield Reason(
+        "no tensor cores",
+        f"{observation.problem.dtype} elements are multiplied by ordinary instructions, and the tensor cores are idle",
+        "multiply tiles by wmma (mma.h), or by mma.sync and ldmatrix",
+        line,
+        0,
+        Costs(issue=cost.issue, fma=cost.fma, memory=cost.memory) * _FEWER,
+    )

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from mmcore_performance.costs import Costs, costs
 from mmcore_performance.observation import Observation, ObservedLaunch
-from mmcore_performance.reasons import arithmetic, global_memory, launches, local_memory, reuse, shared_memory
+from mmcore_performance.reasons import arithmetic, compiled, global_memory, launches, local_memory, reuse, shared_memory
 from mmcore_performance.reasons.reason import Reason
 
 LEAST_GAIN = 0.05
 """The fraction of the time below which a reason is not said: estimates are no better."""
-_MISTAKES = (global_memory, shared_memory, local_memory, arithmetic, launches)
+_MISTAKES = (global_memory, shared_memory, local_memory, arithmetic, launches, compiled)
 
 
 def reasons(observation: Observation) -> list[Reason]:

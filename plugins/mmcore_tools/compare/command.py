@@ -15,6 +15,7 @@ from mmcore.executor.choose_device import chosen
 from mmcore.kernel.configs import parse_config
 from mmcore.messages import say
 from mmcore.registry import registry
+from mmcore_performance.cards import cards
 from mmcore_tools.compare.measuring import compared
 from mmcore_tools.compare.operands import two_sides
 from mmcore_tools.compare.report import faults, report, sentence, to_json, view
@@ -43,14 +44,16 @@ class _Operand(KernelParam):
 @problem_options(USUAL_SIZE)
 @click.option("--seed", type=seed_type, metavar="S", help="Seed of the inputs; fresh by default.")
 @device_option()
+@click.option("--card", type=click.Choice([*cards()]), default="H200", show_default=True, help="For predicted times.")
 @timeout_option("everything together")
-@click.option("--fail-if-slower", is_flag=True, help="Exit with 1 if B is slower, or has grown counts without times.")
+@click.option("--fail-if-slower", is_flag=True, help="Exit with 1 if B is slower, or without a GPU predicted so.")
 @quiet_option
 @json_option
 def compare(
     kernels: tuple[str, ...],
     settings: tuple[Mapping[str, Any], ...],
     device: str,
+    card: str,
     timeout: float,
     fail_if_slower: bool,
     quiet: bool,
@@ -60,13 +63,14 @@ def compare(
     """Compare two kernels: verify both, and say whether B is faster, slower or the same, if the times decide it.
 
     A and B are kernels, files, or FILE@REVISION: tiled.cu@HEAD tiled.cu. FILE::FUNCTION names one kernel of a file. One
-    kernel with two --config, or a file with two kernels, is compared with itself. Without a GPU, counts are compared.
+    kernel with two --config, and one file with two kernels, are two sides as well. Without a GPU, counts and predicted
+    times are compared.
     """
     loaded_registry()
     sides = two_sides(kernels, settings, given_file_facts())
     usual = USUAL_SIZE if chosen(device)[0].supports_timing else _UNTIMED_SIZE
     with whole(timeout):
-        comparison = compared(sides, device, {**asked, "timeout": timeout}, usual)
+        comparison = compared(sides, device, cards()[card], {**asked, "timeout": timeout}, usual)
     if as_json:
         write_json(to_json(comparison))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,13 +16,17 @@ from mmcore.result import Result
 from mmcore.verdict import judged
 from mmcore.verify.inputs import fresh_seed
 from mmcore_emulator.adapter.api import profiled
+from mmcore_performance.cards import Card
 from mmcore_pytest.counts import Change
 from mmcore_tools.compare.counts import changes, work
 from mmcore_tools.compare.operands import Side
+from mmcore_tools.compare.predicted import Predicted, predicted
 from mmcore_tools.compare.ratio import Ratio
 
 #: Enough rounds for an interval at 95 % confidence, which takes six.
 IN_TURNS = Timing(max_seconds=0.6, min_rounds=9, min_round_seconds=5e-3, max_rounds=50)
+PREDICTED_SIZE = 1024
+"""The default size of predicted times; a small product says little about a card."""
 _ATTEMPTS = 64  # to find a size that both kernels allow
 
 
@@ -34,12 +39,14 @@ class Comparison:
         results: the result of each, with the verdict.
         ratio: their times; None unless both are right and were timed.
         changes: the counts of A and of B; none unless both are right.
+        predicted: their predicted times; None with measured ones, or if there are none.
     """
 
     sides: tuple[Side, Side]
     results: tuple[Result, Result]
     ratio: Ratio | None = None
     changes: Sequence[Change] = ()
+    predicted: Predicted | None = None
 
     @property
     def right(self) -> bool:
@@ -48,14 +55,18 @@ class Comparison:
 
     @property
     def slower(self) -> bool:
-        """True if B is slower, or without times if a count of it has grown."""
+        """True if B is slower; without times if its predicted time has grown, and without that if a count has."""
         if self.ratio is not None:
             return self.ratio.answer == "slower"
+        if self.predicted is not None:
+            return self.predicted.grew
         return any(change.grew(0) for change in work(self.changes))
 
 
-def compared(sides: tuple[Side, Side], device: str, asked: Mapping[str, Any], usual: int) -> Comparison:
+def compared(sides: tuple[Side, Side], device: str, card: Card, asked: Mapping[str, Any], usual: int) -> Comparison:
     """Measure both sides on a device in one product of the ``usual`` size, unless the options name another.
+
+    Where the device has no times, those on a ``card`` are predicted.
 
     Raises MmcoreError if a side cannot be run, or if the device has times and they cannot be taken in turns.
     """
@@ -68,8 +79,13 @@ def compared(sides: tuple[Side, Side], device: str, asked: Mapping[str, Any], us
     b = judged(measure_cell(cell_b), sides[1].kernel, extent)
     if not (a.verified and b.verified):
         return Comparison(sides, (a, b))
-    profiles = () if a.supports_timing else tuple(profiled(cell.on(a.device)) for cell in (cell_a, cell_b))
-    return Comparison(sides, (a, b), ratio(a, b) if a.supports_timing else None, changes((a, b), profiles))
+    if a.supports_timing:
+        return Comparison(sides, (a, b), ratio(a, b), changes((a, b), ()))
+    profiles = [profiled(cell.on(a.device)) for cell in (cell_a, cell_b)]
+    times = None
+    with contextlib.suppress(MmcoreError):  # the card cannot launch them, or no small product of them can be counted
+        times = predicted(_cells(sides, a.device, options, PREDICTED_SIZE), [side.kernel for side in sides], card)
+    return Comparison(sides, (a, b), None, changes((a, b), profiles), times)
 
 
 def _cells(sides: tuple[Side, Side], device: str, asked: Mapping[str, Any], usual: int) -> Sequence[Cell]:

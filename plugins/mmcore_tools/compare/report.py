@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mmcore.result import Result
 from mmcore.result_view import facts, verdict
 from mmcore.view import View
+from mmcore_performance.prediction import Prediction
 from mmcore_tools.compare.counts import in_words, percent
 from mmcore_tools.compare.measuring import Comparison
 from mmcore_tools.compare.ratio import Answer
@@ -34,7 +35,9 @@ def sentence(comparison: Comparison) -> str:
         return f"{' and '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} {what}: no winner"
     if comparison.ratio is None:
         words = in_words(comparison.changes)
-        return f"B has {words}" if words else "B does the same work as A"
+        times = comparison.predicted
+        time = f"; predicted time {percent(times.percent)} on {times.card}" if words and times else ""
+        return f"B has {words}{time}" if words else "B does the same work as A"
     return f"{_ANSWERS[comparison.ratio.answer]}: {comparison.ratio}"
 
 
@@ -63,14 +66,19 @@ def faults(comparison: Comparison) -> list[RenderableType]:
 
 
 def notes(comparison: Comparison) -> list[tuple[str, str]]:
-    """Return facts about the clock while the rounds were timed."""
+    """Return facts about the clock while the rounds were timed, and about the predicted times."""
     ratio, conditions = comparison.ratio, comparison.results[1].conditions
     held = ", ".join(conditions.get("clock_reasons", ())).replace("_", " ")
     moved = ""
     if ratio is not None and ratio.clocks is not None and ratio.clock_moved:
         cycles = "" if ratio.cycles is None else f"; A takes {ratio.cycles:.3g} times as many cycles as B"
         moved = f"moved from {ratio.clocks[0]:.0f} MHz for A alone to {ratio.clocks[1]:.0f} MHz in turns{cycles}"
-    return [("clock", moved), ("held back by", held)]
+    times, predicted = comparison.predicted, ""
+    if times is not None:
+        factor = times.a.high / times.a.seconds
+        limits = f"A is limited by {times.a.limiter}, B by {times.b.limiter}"
+        predicted = f"for {times.problem}; eight of ten are within a factor of {factor:.2g}; {limits}"
+    return [("clock", moved), ("held back by", held), ("predicted", predicted)]
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
@@ -86,6 +94,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
         "interval": ratio and [*ratio.interval],
         "cycles": ratio and ratio.cycles,
         "slower": comparison.slower,
+        "predicted": comparison.predicted and comparison.predicted.to_json(),
         "counts": counts,
         **{letter.lower(): _side(comparison, number) for number, letter in enumerate(_LETTERS)},
     }
@@ -138,6 +147,8 @@ def _rows(comparison: Comparison) -> list[tuple[str, str, str, str]]:
         ("GFLOP/s", _number(a.kernel_gflops), _number(b.kernel_gflops), _change(a.kernel_gflops, b.kernel_gflops)),
         ("speed of light", _share(a.speed_of_light), _share(b.speed_of_light), ""),
     ]
+    if times := comparison.predicted:
+        rows.append((f"predicted, {times.card}", _prediction(times.a), _prediction(times.b), percent(times.percent)))
     counts = [
         (each.count, f"{each.before:,}", f"{each.now:,}", _change(each.before, each.now)) for each in comparison.changes
     ]
@@ -146,6 +157,10 @@ def _rows(comparison: Comparison) -> list[tuple[str, str, str, str]]:
 
 def _time(result: Result) -> str:
     return "" if result.kernel_seconds is None else f"{result.kernel_seconds * 1e6:.4g} µs"
+
+
+def _prediction(prediction: Prediction) -> str:
+    return f"{prediction.seconds * 1e6:.3g} µs"
 
 
 def _number(value: float | None) -> str:

@@ -11,9 +11,11 @@ from mmcore.kernel.arguments import FACTORS, MATRICES, SIZES, Argument, Scalar, 
 from mmcore.kernel.signature import Parameter as Typed
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
 from mmcore_sources.cuda_file.inference.batches import of_batch
-from mmcore_sources.cuda_file.inference.body import Body, stored_by_columns, strides_of
+from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.launches import first_launch
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.size_names import sure_role, usual_role
+from mmcore_sources.cuda_file.inference.storage import stored_by_columns, strides_of
 from mmcore_sources.cuda_file.inference.structures import structure_of
 from mmcore_sources.cuda_file.inference.sums import sums_products
 
@@ -265,12 +267,12 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
         matching = [function for name, function in functions.items() if word in (name, function.word)]
         if not matching:
             raise InvalidKernel(f"{file} has no __global__ function {word}; it has {', '.join(functions)}")
-        return matching[0], _launch(source, matching[0]), ()
+        return matching[0], first_launch(source, matching[0]), ()
     likely, why = list(functions.values()), "the file's only __global__ function"
     products = [each for each in likely if is_product(each, source)]
     for which, those in (
         ("takes three pointers and sums products", products),
-        ("is launched in the file", [each for each in likely if _launch(source, each) is not None]),
+        ("is launched in the file", [each for each in likely if first_launch(source, each) is not None]),
     ):
         fitting = [each for each in likely if each in those]
         if len(likely) > 1 and fitting:
@@ -278,8 +280,4 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
     if len(likely) > 1:
         names = [function.name for function in likely]
         raise SeveralKernels(file, names, [name for name in functions if name not in names])
-    return likely[0], _launch(source, likely[0]), (Note("function", likely[0].name, why, "--entry"),)
-
-
-def _launch(source: Program, function: Function) -> HostLaunch | None:
-    return next((each for each in source.launches if each.name in (function.name, function.word)), None)
+    return likely[0], first_launch(source, likely[0]), (Note("function", likely[0].name, why, "--entry"),)
