@@ -8,12 +8,13 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mmcore.cell import LIBRARY, Cell
+from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.plugins import instance_of
-from mmcore.registry import registry
+from mmcore.registry import referenced_kernel, registry
 from mmcore.timing import Time
 
 _CONFIDENCE = 0.95
@@ -79,8 +80,18 @@ def _rank(count: int) -> int:
     return skipped
 
 
-def compared_kernels(cell: Cell, kernel: Kernel) -> Sequence[Kernel]:
-    """Return the kernels to compare a cell with: its baselines, and the version of ``against``."""
+class Rival(NamedTuple):
+    """A kernel to time in turns with another, and its config; None for the usual one of the product."""
+
+    kernel: Kernel
+    config: Config | None = None
+
+
+def rivals(cell: Cell, kernel: Kernel, config: Config) -> Sequence[Rival]:
+    """Return the kernels to compare a cell with: its baselines, the version of ``against``, and its rival.
+
+    ``kernel`` and ``config`` are the cell's. Raises MmcoreError if its rival is no kernel.
+    """
     kernels: list[Kernel] = []
     if cell.baseline:
         for offered in registry().answers("mmcore_baselines", instance_of(Kernel), kernel=kernel):
@@ -89,6 +100,10 @@ def compared_kernels(cell: Cell, kernel: Kernel) -> Sequence[Kernel]:
         others = (each.item for each in registry().kernels.values() if each.item.name != kernel.name)
         matching = (each for each in others if fnmatch.fnmatch(each.name, cell.baseline))
         kernels += [each for each in matching if each.computes(kernel.problem(1, 1, 1))]
+    several = [*map(Rival, kernels)]
     if cell.against:
-        kernels.append(replace(kernel, title="before", source=Path(cell.against)))
-    return kernels
+        several.append(Rival(replace(kernel, title="before", source=Path(cell.against)), config))
+    if cell.rival:
+        other, values = referenced_kernel(cell.rival["kernel"]), cell.rival["config"]
+        several.append(Rival(other, other.config(**values) if values else None))
+    return several

@@ -86,6 +86,7 @@ class Cell:
         force: launch against the kernel's own constraints.
         baseline: :data:`LIBRARY`, or a name or pattern of kernels to time in turns with it; none when empty.
         against: path of another version of the kernel's source, timed in turns with it; none when empty.
+        rival: any other kernel, timed in turns with it: its "kernel" and "config" as here; none when empty.
     """
 
     kernel: KernelReference
@@ -104,6 +105,7 @@ class Cell:
     inputs: str = "usual"
     baseline: str = ""
     against: str = ""
+    rival: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.inputs not in INPUTS:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
-from mmcore.baseline_comparison import BaselineComparison, compared_kernels
+from mmcore.baseline_comparison import BaselineComparison, Rival, rivals
 from mmcore.cell import Cell
 from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import Device
@@ -89,7 +89,7 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
                 with phases("time"):
                     for _ in range(_ATTEMPTS):
                         with device.conditions() as conditions:
-                            times, compared = _times(cell, loaded)
+                            times, compared = _times(replace(cell, seed=seed), loaded)
                         if not conditions.get("throttled"):
                             break
                 with phases("verify"):
@@ -139,22 +139,19 @@ def prepared_cell(
 
 
 def _times(cell: Cell, loaded: LoadedKernel) -> tuple[tuple[Time, ...], tuple[BaselineComparison, ...]]:
-    """Return the cell's times, and the comparisons with its first kernel time, which use the kernel's own memory."""
+    """Return the cell's times, and the comparisons with its first kernel time."""
     times: list[Time] = []
     compared: list[BaselineComparison] = []
-    plan, device = loaded.plan, loaded.device
+    plan = loaded.plan
     for timing in cell.timings:
         with ExitStack() as memory:
             others: list[LoadedKernel] = []
-            for kernel in compared_kernels(cell, plan.kernel) if timing.what == "kernel" and not compared else ():
+            first = timing.what == "kernel" and not compared
+            for rival in rivals(cell, plan.kernel, plan.config) if first else ():
                 try:
-                    another = kernel.name != plan.kernel.name
-                    config = usual_config(kernel, plan.problem, device.properties)[0] if another else plan.config
-                    other = plan_of(kernel, plan.problem, config, device.properties)
-                    matrices = {matrix: loaded.buffers[matrix] for matrix in MATRICES}
-                    others.append(memory.enter_context(LoadedKernel(other, device, borrowed=matrices)))
+                    others.append(memory.enter_context(_loaded_rival(rival, cell, loaded)))
                 except MmcoreError as error:
-                    compared.append(BaselineComparison(kernel.name, kernel.title, reason=str(error)))
+                    compared.append(BaselineComparison(rival.kernel.name, rival.kernel.title, reason=str(error)))
             measured, *their_times = measure_times([loaded, *others], timing)
             compared += [
                 BaselineComparison.of(each.plan.kernel, measured, time)
@@ -162,6 +159,23 @@ def _times(cell: Cell, loaded: LoadedKernel) -> tuple[tuple[Time, ...], tuple[Ba
             ]
             times.append(measured)
     return tuple(times), tuple(compared)
+
+
+def _loaded_rival(rival: Rival, cell: Cell, loaded: LoadedKernel) -> LoadedKernel:
+    """Return a rival that uses a loaded kernel's matrices, or further inputs if it computes another product."""
+    kernel, device, problem = rival.kernel, loaded.device, loaded.plan.problem
+    if not kernel.computes(problem):
+        problem = cell.problem(kernel)
+    config = rival.config or usual_config(kernel, problem, device.properties)[0]
+    planned = plan_of(kernel, problem, config, device.properties)
+    if problem is loaded.plan.problem:
+        return LoadedKernel(planned, device, borrowed={matrix: loaded.buffers[matrix] for matrix in MATRICES})
+    assert cell.seed is not None, "the seed of the verified inputs"
+    with ExitStack() as memory:
+        other = memory.enter_context(LoadedKernel(planned, device))
+        upload_inputs(other, draw(problem, cell.seed))
+        memory.pop_all()
+    return other
 
 
 def _figures(loaded: LoadedKernel, device: Device) -> dict[str, float | None]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
 
 from mmcore.cli.commandline import suggested
 from mmcore.cli.output import render, write_json
@@ -55,8 +59,8 @@ def answered(
 ) -> int:
     """Write a command's answer about a kernel, or about each of several, and return the exit status.
 
-    All of it takes at most ``timeout`` seconds. Of several kernels the status is 1 if one is wrong, else the largest of
-    those that could be run, and 2 if none could.
+    All of it takes at most ``timeout`` seconds; each of several kernels does, unless the limit was given. Of several
+    kernels the status is 1 if one is wrong, else the largest of those that could be run, and 2 if none could.
     """
     if len(references) > 1:
         return _each(references, answer, timeout, quiet=quiet, as_json=as_json)
@@ -84,7 +88,8 @@ def _each(
     table = Table.grid(padding=(0, 2, 0, 0))
     answers = list[Answer]()
     refused: dict[str, str] = {}
-    end = time.monotonic() + timeout
+    source = click.get_current_context().get_parameter_source("timeout")
+    end = time.monotonic() + timeout * (1 if source is ParameterSource.COMMANDLINE else len(references))
     for count, reference in enumerate(references):
         name = reference["entry"] if isinstance(reference, Mapping) else reference
         if not as_json:
@@ -97,7 +102,7 @@ def _each(
         except MmcoreError as error:
             made = _refusal(name, error, refused)
         answers.append(made)
-        table.add_row(name, made.words)
+        table.add_row(name, made.words.partition(":")[0])
         if not as_json:
             render(*(made.brief if quiet else made.details), view=made.view)
     if as_json:
@@ -110,7 +115,7 @@ def _each(
 
 def _refusal(name: str, error: MmcoreError, before: dict[str, str]) -> Answer:
     """Return the answer about a kernel that could not be run; a reason given ``before`` names that kernel."""
-    reason = str(error)
+    reason = re.sub(rf"^file\.[\w.]*\.{re.escape(name.lower())}: ", "", str(error))
     commands = [suggested(f"--entry {name} {option}") for option in error.options]
     same = before.setdefault(reason, name)
     text = f"Error: {reason if same == name else f'the same as of {same}'}"

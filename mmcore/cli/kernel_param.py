@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -63,9 +64,15 @@ class KernelsParam(KernelParam):
             return several.references
 
 
+def given_file_facts() -> Mapping[str, Any]:
+    """Return the values of the options that describe a kernel in a file, as far as they are given."""
+    facts: Mapping[str, Any] = click.get_current_context().meta.get(_FACTS, {})
+    return facts
+
+
 def refuse_file_options(reason: str) -> None:
     """Raise UsageError, which gives the reason, if an option describes a kernel in a file."""
-    for name in click.get_current_context().meta.get(_FACTS, {}):
+    for name in given_file_facts():
         raise click.UsageError(f"--{name.replace('_', '-')} is for a .cu file, and {reason}")
 
 

@@ -121,6 +121,13 @@ def fields(rows: Iterable[tuple[str, str]]) -> Table:
     return table
 
 
+def indented(text: str) -> RenderableType:
+    """Return a sentence with two columns of space before each of its lines on a terminal."""
+    from rich.padding import Padding
+
+    return Padding(text, (0, 0, 0, 2))
+
+
 def parameters(config: Mapping[str, Any]) -> str:
     """Return a config's parameters except the block: "BM=128, BN=64"."""
     return ", ".join(f"{name}={value}" for name, value in config.items() if name != "block")

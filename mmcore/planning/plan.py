@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from mmcore.cell import Cell
@@ -18,6 +19,7 @@ from mmcore.registry import referenced_kernel, registry
 DEFAULT = "the kernel's default"
 """Where a config comes from that is not tuned."""
 
+_STATIC = re.compile(r"(?<!extern )\b__shared__\s")
 _SHARED_MEMORY = "shared memory"
 
 
@@ -184,9 +186,11 @@ def resource_violations(device: DeviceProperties, block: Dim3, registers: int, s
     )
 
 
-def static_memory_violations(device: DeviceProperties, static_shared_bytes: int) -> list[str]:
-    """Return the reason why no block can have such arrays in shared memory, whose size the source declares."""
-    declared = f"the source declares {static_shared_bytes} bytes of static {_SHARED_MEMORY}"
+def static_memory_violations(device: DeviceProperties, static_shared_bytes: int, source: str = "") -> list[str]:
+    """Return the reason why no block can have such arrays in shared memory, whose size the ``source`` declares."""
+    lines = [number for number, line in enumerate(source.splitlines(), 1) if _STATIC.search(line)]
+    where = f" (line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))})" if lines else ""
+    declared = f"the source declares {static_shared_bytes} bytes of static {_SHARED_MEMORY}{where}"
     return _exceeded((static_shared_bytes, device.shared_bytes, f"{declared}, and more must be dynamic"))
 
 

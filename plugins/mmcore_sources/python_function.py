@@ -13,7 +13,7 @@ from mmcore_sources.python_file.extraction import FunctionInFile
 def imported(function: Any) -> Any:
     """Return a function, imported if it is given as "module:function", or loaded if it is one of a file."""
     if isinstance(function, FunctionInFile):
-        return function.load(("jit",))
+        return function.load(("jit", "heuristics"))
     if not isinstance(function, str):
         return function
     module, _, name = function.partition(":")

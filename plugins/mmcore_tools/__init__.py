@@ -16,6 +16,7 @@ def mmcore_commands() -> Mapping[str, str]:
     """Return the commands of this package; each imports its modules when it is called."""
     return {
         "bench-history": "mmcore_tools.history.command:bench_history",
+        "compare": "mmcore_tools.compare.command:compare",
         "conform": "mmcore_tools.conform.command:conform",
         "doctor": "mmcore_tools.doctor:doctor",
         "experiment": "mmcore_tools.experiments.command:experiment",

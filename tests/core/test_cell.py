@@ -29,7 +29,7 @@ def test_json_of_a_cell_says_everything() -> None:
     assert document == {
         "schema": SCHEMA, "kernel": "acme.fast", "m": 2, "n": 3, "k": 5, "config": {"block": [8, 4, 1]},
         "device": "cuda:1", "lda": 7, "ldb": 11, "ldc": 13, "seed": 17, "force": True, "timeout": 9.5,
-        "baseline": "", "against": "", "inputs": "usual",
+        "baseline": "", "against": "", "rival": {}, "inputs": "usual",
     }  # fmt: skip
     assert cold == {
         "what": "kernel", "how": "cold", "max_seconds": 0.5, "min_rounds": 2, "min_round_seconds": 1e-3,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mmcore import kernels
-from mmcore.baseline_comparison import BaselineComparison, compared_kernels
+from mmcore.baseline_comparison import BaselineComparison, Rival, rivals
 from mmcore.cell import Cell, Timing
 from mmcore.measure import measure
 from mmcore.plugin_table import Origin, Registered
@@ -23,11 +23,12 @@ from tests.timed_emulator import TimedEmulator
 
 KERNEL = "upc.kernel01"
 BRIEF = (Timing(max_seconds=0.05, min_rounds=3),)
-SECONDS = {"kernel01.cu": 2e-3, "kernel10.cu": 1e-3, "kernel11.cu": 4e-3, "kernel00.cu": 1e-3}
+SECONDS = {"kernel01.cu": 2e-3, "kernel10.cu": 1e-3, "kernel11.cu": 4e-3, "kernel00.cu": 1e-3, "kernel1.cu": 8e-3}
 
 
 def names(baseline: str, kernel: str = KERNEL) -> list[str]:
-    return [each.name for each in compared_kernels(Cell(kernel, 8, 8, 8, baseline=baseline), kernels()[kernel])]
+    own, cell = kernels()[kernel], Cell(kernel, 8, 8, 8, baseline=baseline)
+    return [each.kernel.name for each in rivals(cell, own, own.usual_configs[0])]
 
 
 @pytest.fixture
@@ -67,8 +68,9 @@ def mmcore_baselines(kernel):
 
 
 def test_another_version_is_the_same_kernel_with_another_source() -> None:
-    (before,) = compared_kernels(Cell(KERNEL, 8, 8, 8, against="/some/kernel.cu"), kernels()[KERNEL])
-    assert before == replace(kernels()[KERNEL], title="before", source=Path("/some/kernel.cu"))
+    kernel = kernels()[KERNEL]
+    (before,) = rivals(Cell(KERNEL, 8, 8, 8, against="/some/kernel.cu"), kernel, kernel.usual_configs[1])
+    assert before == Rival(replace(kernel, title="before", source=Path("/some/kernel.cu")), kernel.usual_configs[1])
 
 
 def compared(own: list[float], theirs: list[float], **changes: Any) -> BaselineComparison:
@@ -93,6 +95,23 @@ def test_a_comparison_in_words() -> None:
 
 
 # Measured.
+
+
+@pytest.mark.parametrize(
+    ("rival", "faster"),
+    [
+        ({"kernel": "upc.kernel10", "config": {}}, 0.5),
+        ({"kernel": "upc.kernel11", "config": {"block": [8, 8, 1], "TILE": 8}}, 2.0),
+        ({"kernel": KERNEL, "config": {"block": [8, 8, 1]}}, 1.0),
+        ({"kernel": "lezione9.kernel1", "config": {"block": [16, 16, 1]}}, 4.0),  # float64, and C is added to
+    ],
+)
+def test_a_rival_is_any_other_kernel_or_config(rival: dict[str, Any], faster: float) -> None:
+    result = timed(rival=rival)
+    assert result.verified
+    (found,) = result.compared
+    assert (found.kernel, found.reason) == (rival["kernel"], "")
+    assert found.faster == pytest.approx(faster, rel=0.02)
 
 
 def timed(size: int = 16, **asked: Any) -> Any:

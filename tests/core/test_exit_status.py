@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 import mmcore as library
-from mmcore.baseline_comparison import compared_kernels
+from mmcore.baseline_comparison import rivals
 from mmcore.cell import Cell
 from mmcore.cli.options import number_type
 from mmcore.errors import MmcoreError
@@ -171,8 +171,8 @@ def test_a_baseline_that_is_no_kernel_is_no_baseline(tmp_path: Path) -> None:
     install_a_plugin_for_each_answer(tmp_path, "mmcore_baselines(kernel)")
     with installed(tmp_path):
         kernel: Kernel = registry().kernel("upc.kernel11")
-        found = compared_kernels(Cell("upc.kernel11", 8, 8, 8, baseline="*"), kernel)
-    assert all(isinstance(each, Kernel) for each in found)
+        found = rivals(Cell("upc.kernel11", 8, 8, 8, baseline="*"), kernel, kernel.usual_configs[0])
+    assert all(isinstance(each.kernel, Kernel) for each in found)
 
 
 def test_what_a_file_lacks_is_said_by_the_plugin_that_reads_it(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from mmcore.devices.base import Device
 from mmcore.errors import CompileError, InvalidKernel, MmcoreError
 from mmcore.planning.plan import Plan, plan
 from mmcore_cuda.binaries.code import UnreadableCode, machine_code_runs, read_cubin, read_ptx
+from mmcore_cuda.binaries.compiler import linked
 from mmcore_cuda.nvrtc.source_compilation import compile_source
 from mmcore_emulator.isa.architectures import ptx_runs
 from tests.command_line import install
@@ -155,6 +156,10 @@ def test_registers_of_ptx_are_known_where_it_can_be_linked(tmp_path: Path) -> No
     module = compile_plan(planned(declared(source=tmp_path / "product.ptx")), "90")
     assert module.functions[""].registers == made().functions["product"].registers
     assert module.functions[""].static_shared_bytes == 0
+    assert (module.functions[""].spill_store_bytes, module.functions[""].spill_load_bytes) == (0, 0)
+    cubin, reports = linked(compiled(kernel_source("spilled_sums"), "90", "f").ptx, "90")
+    assert min(reports["f"].spill_store_bytes, reports["f"].spill_load_bytes) > 0
+    assert reports["f"].local_bytes == read_cubin(cubin).functions["f"].local_bytes
     assert module.cubin.startswith(b"\x7fELF")
 
 

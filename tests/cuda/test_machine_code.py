@@ -17,6 +17,7 @@ from mmcore_cuda.machine_code.nvdisasm import disassembly
 from mmcore_cuda.machine_code.register_banks import bank_conflicts
 from mmcore_cuda.nvrtc.source_compilation import compile_source
 from mmcore_emulator.profiler.counters import Line
+from tests.kernel_sources import kernel_source
 from tests.tables import table
 
 TILED = """extern "C" __global__ void f(const float* A, const float* B, float* C, int n) {
@@ -34,17 +35,7 @@ TILED = """extern "C" __global__ void f(const float* A, const float* B, float* C
     C[row * n + column] = sum;
 }
 """
-SPILLING = """extern "C" __global__ void __launch_bounds__(1024) f(const float* A, float* C, int n) {
-    float x[64];
-    #pragma unroll
-    for (int i = 0; i < 64; i++) x[i] = A[i * n + threadIdx.x];
-    for (int k = 0; k < n; k++)
-        #pragma unroll
-        for (int i = 0; i < 64; i++) x[i] += A[k + i * 33] * x[(i + 1) % 64];
-    #pragma unroll
-    for (int i = 0; i < 64; i++) C[i * n + threadIdx.x] = x[i];
-}
-"""
+SPILLING = kernel_source("spilled_sums")
 ARCHITECTURES = ("75", "80", "89", "90a", "100a", "120")
 
 
@@ -93,7 +84,19 @@ def test_spilled_bytes_are_those_that_ptxas_reports(architecture: str, lines: bo
     total = Spilled(*map(sum, zip(*spills.values(), strict=True)))
     assert total == (report.spill_store_bytes, report.spill_load_bytes)
     assert total > (0, 0)
-    assert (7 in {line.number for line in spills}) == lines
+    assert (8 in {line.number for line in spills}) == lines
+
+
+def test_code_of_a_header_belongs_to_the_line_that_calls_it(tmp_path: Path) -> None:
+    (tmp_path / "more.cuh").write_text("\n\n__device__ float root(float x) { return sqrtf(x); }\n")
+    source = """#include "more.cuh"
+    extern "C" __global__ void f(float* A) {
+        A[threadIdx.x] =
+            root(A[threadIdx.x]);
+    }"""
+    by_line = function(source, f"-I{tmp_path}").by_line()
+    assert {line.source for line in by_line} == {"kernel.cu"}
+    assert Function.mix(by_line[Line("kernel.cu", 4)])["special function"] == 1
 
 
 def test_an_array_in_local_memory_is_no_spill() -> None:
@@ -147,6 +150,25 @@ def test_a_loop_has_all_branches_of_a_switch() -> None:
     assert mix["global load"] >= 12
     assert mix["fma"] >= 12
     assert mix["special function"] == 1
+
+
+def test_a_loop_that_waits_for_an_mbarrier_is_part_of_the_loop_around_it() -> None:
+    (loop,) = function("""extern "C" __global__ void f(float* A, int n) {
+        __shared__ unsigned long long barrier;
+        unsigned at = (unsigned)__cvta_generic_to_shared(&barrier);
+        float sum = 0;
+        #pragma unroll 1
+        for (int i = 0; i < n; i++) {
+            for (int done = 0; !done;)
+                asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;"
+                             "selp.b32 %0, 1, 0, p; }" : "=r"(done) : "r"(at), "r"(i & 1) : "memory");
+            sum += A[i];
+        }
+        A[0] = sum;
+    }""").loops
+    mix = Function.mix(loop.instructions)
+    assert mix["fma"] == mix["global load"] == 1
+    assert mix["barrier"] >= 1
 
 
 def test_code_without_loops_has_none() -> None:

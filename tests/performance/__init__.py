@@ -1,0 +1,1 @@
+"""Tests of the reasons and predicted times of kernels."""

@@ -98,6 +98,7 @@ def test_a_run_reports_and_saves_the_devices_times(pytester: pytest.Pytester) ->
         assert stats["iterations"] * expected >= 2e-3
         assert info["gflops"] == info["kernel_gflops"] == pytest.approx(gflops)
         assert info["percent_of_peak"] == pytest.approx(100 * gflops)
+        assert info["speed_of_light"] == pytest.approx(gflops)
         assert info["percent_of_best"] == pytest.approx(100 * 70 / microseconds)
         assert (info["verified"], info["clock"], info["end_to_end_gflops"]) == (True, "a made-up clock", None)
         assert info["times"] is None  # pytest-benchmark keeps the rounds itself
@@ -110,9 +111,9 @@ def test_a_run_reports_and_saves_the_devices_times(pytester: pytest.Pytester) ->
         "mmcore: timed:0",
         "[[]1/2[]] upc.kernel01-32x32x32-b16: verified, 120.00 µs ±* %, 0.546 GFLOP/s",
         "[[]2/2[]] upc.kernel10-32x32x32-b16: verified, 70.00 µs ±*",
-        "*32×32×32 C=AB float32, kernel time, warm L2, on Test GPU: verified",
-        "*median, *of *of",
-        "kernel * config *µs *spread *GFLOP/s *peak *best",
+        "*32×32×32 C=AB float32, kernel time, warm L2, on Test GPU (arithmetic takes 65.54 µs at least): verified",
+        "*median, *speed *of",
+        "kernel * config *µs *spread *GFLOP/s *of light *best",
         "upc.kernel10 *b16 *70.00 *0.936 *93.6 % *100.0 %",
         "upc.kernel01 *b16 *120.00 *0.546 *54.6 % *58.3 %*",
         "2 cells in * s: compiling * s, verifying * s, timing * s, everything else *",
@@ -206,7 +207,8 @@ def test_an_interrupted_run_reports_and_saves_what_it_has(pytester: pytest.Pytes
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert list(cells(saved(pytester)[0])) == ["upc.kernel00-32x32x32-b16", "upc.kernel01-32x32x32-b16"]
     result.stdout.fnmatch_lines([
-        "32×32×32 C=AB float32, kernel time, warm L2, on Test GPU: verified", "kernel *", "upc.kernel0*", "upc.kernel0*"
+        "32×32×32 C=AB float32, kernel time, warm L2, on Test GPU (*): verified",
+        "kernel *", "upc.kernel0*", "upc.kernel0*"
     ])  # fmt: skip
     assert "kernel10" not in result.stdout.str().rpartition("median,")[2]
     assert (pytester.path / "out.csv").read_text().count("upc.kernel") == 2

@@ -102,7 +102,7 @@ def test_a_kernel_that_is_right_in_an_unusual_reading_only_is_wrong_unless_an_op
 
 
 def test_a_type_that_makes_a_wrong_product_right_is_named_with_its_line(folder: Path) -> None:
-    halves = RIGHT.replace("float", "__half").replace("__half sum", "\n__half sum")
+    halves = RIGHT.replace("float", "__half").replace("__half sum", "float sums; __half sum")
     (folder / "half.cu").write_text(f"#include <cuda_fp16.h>\n{halves}")
     result = emulated("run half.cu --size 64 -q --no-hazards")
     assert result.exit_code == 1
@@ -154,6 +154,20 @@ def test_a_right_product_is_passed_with_a_warning_if_it_is_wrong_beside_whole_ti
     assert (again, answer) == ("  mmcore run tiled.cu -m 41 -n 21 -k 35 --device emulator", "TEST PASS")
     assert command(*shlex.split(again)[1:]).exit_code == 1
     assert emulated("run my.cu --size 32 --quiet").stdout == "TEST PASS\n"
+
+
+def test_hazards_are_looked_for_in_whole_tiles_if_the_product_has_some(folder: Path) -> None:
+    tiles = {"blockIdx.y * blockDim.y": "blockIdx.y * 128", "blockIdx.x * blockDim.x": "blockIdx.x * 128"}
+    one = "for (int y = row; y < row / 128 * 128 + 128; y += 8) for (int x = col; x < col / 128 * 128 + 128; x += 32) {"
+    tiles |= {"    if (row >= N || col >= N) return;\n": one, "[row *": "[y *", "+ col]": "+ x]"}
+    text = NAIVE
+    for old, new in tiles.items():
+        text = text.replace(old, new)
+    (folder / "big.cu").write_text(f"{text}}}\n")
+    launch = "--block 32x8 --grid 'ceil(n/128), ceil(m/128)'"
+    result = emulated(f"run big.cu --size 128 {launch}")
+    assert "hazards          none at 128×128×128" in result.stdout, result.output
+    assert result.exit_code == 0
 
 
 def test_a_race_fails(folder: Path) -> None:
@@ -213,6 +227,16 @@ def test_a_header_beside_a_file_gives_values_to_names(folder: Path) -> None:
     assert "(its default in line 4 of sizes.h)" in result.stderr
     (folder / "sizes.h").write_text("enum { EDGE = 16 };\n")
     assert referenced_kernel("edge.cu").usual_configs[0].block == (16, 16, 1)
+
+
+def test_a_header_that_is_nowhere_is_left_out_if_the_kernel_compiles_without_it(folder: Path) -> None:
+    text = f"#include <acme/timer.h>\n{RIGHT}int main() {{ acme::Timer timer; }}\n"
+    (folder / "timed.cu").write_text(text)
+    result = emulated("run timed.cu --size 16 --no-hazards")
+    assert result.exit_code == 0, result.output
+    assert "without acme/timer.h (which is not found" in result.stderr
+    (folder / "timed.cu").write_text(text.replace("float sum = 0", "float sum = ACME"))
+    assert "includes a header that is not found: acme/timer.h (timed.cu:1)" in emulated("run timed.cu --size 16").stderr
 
 
 def test_a_name_that_nvrtc_lacks_can_be_defined_and_one_of_cudas_need_not(folder: Path) -> None:

@@ -53,11 +53,27 @@ def test_only_what_the_kernel_needs_is_run() -> None:
 
 
 @needs_numba
+def test_config_changes_a_constant_of_the_module() -> None:
+    program = section_of(__file__, "programs")["guarded_tiles"]["text"]
+    options = ("--config", "TPB=4", "--size", "33", "--device", "emulator")
+    result = command("run", written(program), *options)
+    assert result.exit_code == 0, result.output
+    assert "block            4×4" in result.stdout
+    assert "shared memory    128 bytes" in result.stdout
+
+
+@needs_numba
 def test_an_error_of_numba_is_shown() -> None:
     program = section_of(__file__, "programs")["guarded_tiles"]["text"].replace("tmp = float32(0.)", 'tmp = "0"')
     result = command("run", written(program), "--size", "9")
     assert result.exit_code == 2
     assert "Numba does not compile fast_matmul of my.py" in result.stderr
+    program = section_of(__file__, "programs")["guarded_tiles"]["text"].replace(
+        "(TPB, TPB), d", "(A.shape[0], edge), d"
+    )
+    program = program.replace("    sA = cuda", "    edge = cuda.blockDim.x\n    sA = cuda")
+    result = command("run", written(program), "--size", "9")
+    assert "line 10: cuda.shared.array needs a shape of literals or constants of the module" in result.stderr
 
 
 @needs_numba

@@ -101,6 +101,13 @@ def test_what_keeps_a_program_from_being_judged_is_one_sentence(program: str, re
     assert (result.exit_code, result.stderr) == (2, f"Error: my.py {reason}\n")
 
 
+def test_a_cu_file_that_a_program_reads_is_named() -> None:
+    Path("product.cu").write_text(kernel_source("guarded"))
+    result = command("run", written("import cupy\nf = cupy.RawKernel(open('product.cu').read(), 'mul')\n"))
+    assert result.exit_code == 2
+    assert result.stderr.endswith("; it names a file, so try mmcore run product.cu\n")
+
+
 def test_another_language_is_a_plugin_with_one_hook() -> None:
     page = (Path(__file__).parents[2] / "docs/python-files.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"^```python\n(?=\"\"\")(.*?)^```", page, re.MULTILINE | re.DOTALL)

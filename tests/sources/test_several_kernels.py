@@ -18,7 +18,7 @@ from tests.command_line import mmcore as command
 from tests.sources.test_source_file import NAIVE
 
 WRONG = NAIVE.replace("mul(", "wrong(").replace("sum;", "sum + 1;")
-OPEN = NAIVE.replace("__global__", "template <int SOME> __global__").replace("mul(", "open(")
+OPEN = NAIVE.replace("int N", "int N, int some, int other, int third").replace("mul(", "open(")
 BROKEN = NAIVE.replace("mul(", "broken(").replace("sum;", "undeclared;")
 FILL = "__global__ void fill(float *x, int n) { x[threadIdx.x] = n; }\n"
 SECOND = NAIVE.replace("mul(", "second(")
@@ -54,6 +54,12 @@ def test_every_product_of_a_file_gets_a_verdict(
     assert (result.exit_code, table(result.stdout)) == (status, answers), result.output
     assert ("skipped" in result.stderr) == ("fill" in content)
     assert ("--entry=wrong" in result.stdout or "inferred from" in result.stderr) == ("wrong" in answers)
+
+
+def test_a_python_file_may_have_several_kernels(folder: Path) -> None:
+    (folder / "my.py").write_text(f'a = r"""{NAIVE}{SECOND}"""\n')
+    result = command(*shlex.split("run my.py --size 32 --device emulator --no-hazards"))
+    assert table(result.stdout) == {"mul": "TEST PASS", "second": "TEST PASS"}
 
 
 def test_the_results_of_several_kernels_are_a_list(folder: Path) -> None:

@@ -116,7 +116,7 @@ def test_a_product_that_steps_along_columns_stores_by_columns() -> None:
     assert (found.column_major, found.arguments) == ("ABC", ("A", "B", "C", "m", "n", "k"))
     assert grid(found) == "ceil(m / bx), ceil(n / by)"
     mixed = kernel(product(("A[i * K + p]", "B[j * K + p]", "C[i * N + j]"), parameters))
-    assert (mixed.column_major, mixed.arguments) == ("", ("A", "B", "C", "m", "n", "k"))
+    assert (mixed.column_major, mixed.arguments) == ("B", ("A", "B", "C", "m", "n", "k"))
 
 
 @cases(__file__, "an_unusual_reading_needs_evidence", "changes, after, evidence")
@@ -145,9 +145,14 @@ def test_types_are_those_of_the_pointers(word: str, types: tuple[str, str, str])
     assert (found.dtype, found.accumulator, found.output) == types
 
 
-def test_the_source_that_adds_in_half_precision_sums_in_it() -> None:
-    text = NAIVE.replace("float *", "half *").replace("float sum", "half sum")
-    assert kernel(text.replace("sum +=", "sum = __hfma(a, b, sum); sum +=")).accumulator == "float16"
+@cases(__file__, "instructions_show_the_types_of_sums_and_products", "word, before, statement, types")
+def test_instructions_show_the_types_of_sums_and_products(
+    word: str, before: str, statement: str, types: tuple[str, str]
+) -> None:
+    found = kernel(
+        before + changed(NAIVE, {"float *": f"{word} *", "float sum = 0;": f"float x = 0; {statement}"}) + SMALL
+    )
+    assert (found.dtype, found.accumulator) == types
 
 
 HOST = """
@@ -255,8 +260,7 @@ def test_blocks_that_go_over_the_tiles_of_c_in_a_loop_are_read() -> None:
     rows = {"blockIdx.y * blockDim.y": "tile / per * 16", "blockIdx.x * blockDim.x": "tile % per * 16"}
     text = changed(NAIVE, {**rows, "int row": f"{loop} int row", "= sum;": "= sum; }"})
     assert grid(kernel(text, block="16x16")) == "m * n"
-    with pytest.raises(InvalidKernel, match="the block of mul is unknown"):
-        kernel(text)
+    assert "block" in guesses(text)
 
 
 @pytest.mark.parametrize("launch", ["1", "", f"1, 1{'0' * 5000}", "1, ceil(1e999)"], ids=range(4))
@@ -271,6 +275,40 @@ def test_an_index_that_goes_through_many_variables_is_read_once() -> None:
 
 
 TEMPLATE = "template <int T> " + NAIVE.replace("blockDim.y", "T").replace("blockDim.x", "T")
+
+
+HELPER = """
+template <typename F> void run(F kernel, float *a, float *b, float *c, int w, int edge) {
+    dim3 t(edge, 4), g(w / edge, w / 4); kernel<<<g, t>>>(a, b, c, w);
+}
+"""
+
+
+def test_a_kernel_may_be_passed_to_the_function_that_launches_it() -> None:
+    calls = "void f() { run(other, a, b, c, 64, 16); run(mul, a, b, c, 64, 8); run(mul, a, b, c, 64, 32); }"
+    assert block_and_grid(kernel(NAIVE + HELPER + calls)) == ("b8x4", "n // 8, n // 4")
+
+
+def test_a_macro_may_launch_a_kernel() -> None:
+    macro = "#define LAUNCH(edge, w) { dim3 t(edge, 4); \\\n mul<<<dim3(w / edge, w / 4), t>>>(a, b, c, w); }\n"
+    host = "void f(int w) {\n LAUNCH(\n8, w)\n}\nvoid g(int w) { mul<<<1, 1>>>(a, b, c, w); }"
+    found = inferred(NAIVE + macro + host)
+    line = NAIVE.count("\n") + 4
+    assert block_and_grid(kernel(NAIVE + macro + host)) == ("b8x4", "n // 8, n // 4")
+    assert [note.why for note in found.notes if note.what == "block"] == [f"as launched in line {line}"]
+
+
+def test_each_launch_has_the_block_that_is_declared_before_it() -> None:
+    host = "void f(int w, int x) { if (x) { dim3 t(x), g(x); mul<<<g, t>>>(a, b, c, w); }\n"
+    host += "else { dim3 t(8, 4), g(w / 8, w / 4); mul<<<g, t>>>(a, b, c, w); } }"
+    assert block_and_grid(kernel(NAIVE + host)) == ("b8x4", "n // 8, n // 4")
+
+
+def test_names_of_types_may_stand_for_pointers() -> None:
+    names = "using in = const float *; typedef float *__restrict__ out; using size = const int; typedef size length;\n"
+    parameters = {"float *A, float *B, float *C, int N": "in A, in B, out C, length N"}
+    found = kernel(names + changed(NAIVE, parameters) + SMALL)
+    assert (found.arguments, found.dtype) == (("A", "B", "C", "n"), "float32")
 
 
 def test_a_template_is_launched_as_the_file_launches_it_and_the_block_follows_its_parameter() -> None:
@@ -289,6 +327,18 @@ def test_a_templates_type_and_default_are_taken() -> None:
     assert kernel(text, parameters={"T": 2}).usual_configs[0].block == (2, 2, 1)
     assert kernel(text, entry="mul<double, 8>").entry == "mul<double, {T}>"
     assert kernel(text, entry="mul<double, 8>").usual_configs[0].block == (8, 8, 1)
+
+
+@cases(__file__, "what_nothing_shows_is_guessed", "changes, names")
+def test_what_nothing_shows_is_guessed(changes: dict[str, str], names: tuple[str, ...]) -> None:
+    assert guesses(changed(NAIVE, changes)) == tuple(names)
+    assert kernel(changed(NAIVE, changes)).usual_configs
+
+
+def test_an_instance_that_a_kernel_calls_suggests_the_edge_of_its_block() -> None:
+    tile = "template <int EDGE> __device__ void tile(float *A, float *B, float *C, int N);\n"
+    text = tile + "__global__ void mul(float *A, float *B, float *C, int N) { tile<32>(A, B, C, N); }"
+    assert (block_and_grid(kernel(text)), guesses(text)) == (("b32", "ceil(n / bx), ceil(m / by)"), ("block", "grid"))
 
 
 def test_a_macro_that_a_user_may_define_is_a_parameter_and_one_that_is_missing_is_guessed() -> None:
@@ -318,6 +368,38 @@ def test_macros_can_fix_the_sizes() -> None:
     reason = "8×8×8 is not what the source fixes, m×n×k = 24×24×24; --size 24x24x24 asks for that"
     assert found.violations(found.problem(8, 8, 8), found.usual_configs[0]) == [reason]
     assert not found.violations(found.problem(24, 24, 24), found.usual_configs[0])
+
+
+def test_a_macro_of_an_array_and_its_index_is_read() -> None:
+    text = "#define N 64\n#define at(x, i, j) ((x)[(i)*N + (j)])\n" + NAIVE.replace("float *C, int N", "float *C")
+    text = changed(text, {"A[row * N + i]": "at(A, row, i)", "B[i * N + col]": "at(B, i, col)"})
+    found = kernel(text.replace("C[row * N + col]", "at(C, row, col)"))
+    assert (found.square_problem(9).n, grid(found)) == (64, "ceil(n / bx), ceil(m / by)")
+    without = text.replace("at(A, row, i)", "*A").replace("at(B, i, col)", "*B").replace("blockDim", "WHAT")
+    with pytest.raises(InvalidKernel, match="the block of mul is unknown"):
+        kernel(without)
+
+
+@pytest.mark.parametrize(
+    ("definition", "edge", "allowed"),
+    [
+        ("#define N 1024", 16, [1024, 512, 256, 128, 64]),
+        ("constexpr int N = 1024;", 16, [1024, 512, 256, 128, 64]),
+        ("#define N (1024)", 256, [1024, 512, 256]),
+        ("#define N 96", 32, [96]),
+        ("#define EDGE 8\n#define N (16 * EDGE)", 16, [128]),
+        ("#define N 1024\n#undef N\n#define N 512", 16, [1024]),
+    ],
+)
+def test_a_source_of_fixed_sizes_is_compiled_for_smaller_ones(definition: str, edge: int, allowed: list[int]) -> None:
+    text = NAIVE.replace("float *C, int N", "float *C")
+    found = kernel(f"{definition}\n{text}", grid=f"ceil(n / {edge}), ceil(m / {edge})")
+    config = found.usual_configs[0]
+    sizes = [size for size in range(1, 1025) if not found.violations(found.problem(size, size, size), config)]
+    assert sizes == sorted(allowed)
+    if len(allowed) > 1:
+        assert found.macros(found.problem(64, 64, 64), config)["MMCORE_N"] == "64"
+        assert "MMCORE_N" in found.source_text()
 
 
 @cases(__file__, "an_expression_as_python", "text, python")
@@ -381,3 +463,37 @@ def test_names_count_where_the_loop_over_k_contradicts_a_stride() -> None:
     where = "int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y; float s = 0;"
     text = f"__global__ void mul(float *A, float *B, float *C, int m_ld, int n_ld, int k_ld) {{ {where} {body} }}"
     assert kernel(text).arguments == ("A", "B", "C", "m", "n", "k")
+
+
+BATCH = """
+__global__ void mul(const float *A, const float *B, float *C, int M, int N, int K, int batch)
+{
+    int b = blockIdx.z, y = blockIdx.y * blockDim.y + threadIdx.y, x = blockIdx.x * blockDim.x + threadIdx.x;
+    float s = 0;
+    for (int i = 0; i < K; i++) s += A[b * M * K + y * K + i] * B[b * K * N + i * N + x];
+    C[b * M * N + y * N + x] = s;
+}
+void f(int M, int N, int K) { mul<<<dim3((N + 15) / 16, (M + 15) / 16, 8), dim3(16, 16)>>>(a, b, c, M, N, K, 8); }
+"""
+
+
+def test_of_a_batch_one_product_is_run_and_wrong_steps_are_found() -> None:
+    found = inferred(BATCH)
+    assert [str(getattr(each, "value", each)) for each in found.attributes["arguments"]] == [*"ABCmnk", "1"]
+    assert (found.attributes["launch"].grid, found.warnings) == ("ceil(n / 16), ceil(m / 16)", ())
+    (warning,) = inferred(BATCH.replace("b * M * K", "b * M * N")).warnings
+    assert warning == "line 6 goes M·N elements from one A of the batch to the next; a matrix A has K·M"
+
+
+def test_pitches_are_leading_dimensions_and_arrays_of_rows_are_refused() -> None:
+    body = "{ int r = blockIdx.y, c = blockIdx.x; C[r * pitchC + c] = A[r * pitchA] * B[c]; }"
+    sizes = "size_t pitchA, size_t pitchB, size_t pitchC"
+    found = kernel(f"__global__ void mul(float *A, float *B, float *C, {sizes}) {body}", block=(16, 16))
+    assert [getattr(each, "value", each) for each in found.arguments] == ["A", "B", "C", "lda", "ldb", "ldc"]
+    with pytest.raises(InvalidKernel, match="an array of rows, each at an address of its own"):
+        kernel("__global__ void mul(float **A, float **B, float **C, int n) { C[0][n] = A[0][n] * B[0][n]; }")
+
+
+def test_c_in_eight_bits_is_warned_of() -> None:
+    text = BATCH.replace("float", "int8_t")
+    assert any("int32_t C and sum" in each for each in inferred(text).warnings)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from mmcore_cuda.binaries.code import sections_of
-from mmcore_cuda.binaries.compiler import machine_code
+from mmcore_cuda.binaries.compiler import linked
 
 SAME_CODE = "ptxas makes the same machine code of both"
 NOT_EXECUTED = "no thread executes the instruction at this size"
@@ -43,7 +43,7 @@ def argument(ptx: str, line: int, old: str, new: str, proves: Callable[[str], bo
 
 def _code(ptx: str) -> list[tuple[str, bytes]]:
     """Return the sections of code and constants of a kernel's machine code; none without nvJitLink."""
-    cubin = machine_code(ptx, "90a")
+    cubin = linked(ptx, "90a")[0]
     sections = sections_of(cubin) if cubin else ()
     return [(name, section.content) for name, section in sections if name.startswith((".text", ".nv.constant"))]
 

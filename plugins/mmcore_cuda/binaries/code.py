@@ -31,7 +31,7 @@ _NEWER_FLAGS = 8  # the version of the ABI from which on e_flags holds the archi
 _KERNEL = 0x10  # bit of a symbol's st_other that marks a kernel function
 _NO_BITS = 8  # type of a section without bytes in the file
 _SIZED = 4  # format of a record of .nv.info whose value has a variable size
-# Records: a parameter's ordinal and size; a symbol's registers; its stack, with that of the functions it calls.
+# Records: a parameter's ordinal and size; a symbol's registers; its stack and its callees'.
 _ORDINAL, _REGISTERS, _STACK = 0x17, 0x2F, 0x12
 _RESERVED_SINCE, _RESERVED_BYTES = 90, 1024  # of each block's shared memory, from that architecture on
 

@@ -7,6 +7,7 @@ import hashlib
 import inspect
 import warnings
 from collections import OrderedDict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from mmcore.files import read_bytes
 from mmcore.kernel.launch import asking
 from mmcore.planning.plan import Plan
 from mmcore_cuda.binaries.code import Code, CodeFunction, UnreadableCode, machine_code_runs, read_cubin, read_ptx
+from mmcore_cuda.binaries.ptxas_log import Resources, resources
 from mmcore_emulator.isa.architectures import ptx_runs
 
 _MOST_BUILT = 64
@@ -27,8 +29,8 @@ _built: OrderedDict[tuple[Any, ...], tuple[Any, Binary]] = OrderedDict()
 
 
 @functools.lru_cache(maxsize=64)
-def machine_code(ptx: str, architecture: str) -> bytes:
-    """Return machine code for an architecture such as "90a"; empty if it cannot be made here.
+def linked(ptx: str, architecture: str) -> tuple[bytes, Mapping[str, Resources]]:
+    """Return machine code for an architecture such as "90a", empty if it cannot be made here, and what ptxas reports.
 
     Errors in the PTX are reported when a device loads it.
     """
@@ -38,10 +40,12 @@ def machine_code(ptx: str, architecture: str) -> bytes:
         with warnings.catch_warnings():
             # Without nvJitLink cuda.core warns and uses the driver, which suffices for a single PTX.
             warnings.simplefilter("ignore", RuntimeWarning)
-            linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=LinkerOptions(arch=f"sm_{architecture}"))
-        return bytes(linker.link("cubin").code)
+            options = LinkerOptions(arch=f"sm_{architecture}", verbose=True)
+            linker = Linker(ObjectCode.from_ptx(ptx.encode()), options=options)
+        cubin = bytes(linker.link("cubin").code)
+        return cubin, resources(linker.get_info_log())
     except Exception:
-        return b""
+        return b"", {}
 
 
 def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
@@ -57,18 +61,23 @@ def compile_plan(plan: Plan, architecture: str) -> CompiledModule:
     source = kernel.source.name if kernel.build is None else kernel.name
     ptx, native = _read(plan, binary, wanted)
     cubin = binary.cubin
-    if ptx is not None and not cubin and (cubin := machine_code(binary.ptx, wanted)):
-        native = read_cubin(cubin)
+    reports: Mapping[str, Resources] = {}
+    if ptx is not None and not cubin:
+        cubin, reports = linked(binary.ptx, wanted)
+        native = read_cubin(cubin) if cubin else None
     functions = {}
     for entry in plan.entries:
         function = _function(plan, native or ptx, entry)
         # Machine code may lack a record of its parameters, which the PTX has.
         in_ptx = ptx.functions.get(function.symbol) if ptx else None
+        report = reports.get(function.symbol)
         functions[entry] = CompiledFunction(
             symbol=function.symbol,
             registers=function.registers,
             static_shared_bytes=function.shared_bytes,
             local_bytes=function.local_bytes,
+            spill_store_bytes=report.spill_store_bytes if report else None,
+            spill_load_bytes=report.spill_load_bytes if report else None,
             parameter_bytes=in_ptx.parameter_bytes if in_ptx else function.parameter_bytes,
             dynamic_shared_bytes=binary.shared_bytes,
             null_pointers=binary.null_pointers,

@@ -1,4 +1,4 @@
-"""Macros that access an array or compute an index, such as ``#define A(i, j) a[(i) * n + (j)]``."""
+"""Macros that access an array or compute an index, such as ``#define A(i, j) a[(i) * n + (j)]``, or launch a kernel."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ import re
 from mmcore_cuda.cuda_source.tokens import blank, code, directives, without_comments
 
 _DEFINITION = re.compile(rb"[ \t]+(?P<name>\w+)\((?P<parameters>[\w\s,]*)\)(?P<value>.*)", re.DOTALL)
-_ACCESS = re.compile(rb".*\w\s*\[.*|(?=.*\*)(?=.*\+)[\w\s()*+]+", re.DOTALL)
+_ACCESS = re.compile(rb".*[\w)]\s*\[.*|(?=.*\*)(?=.*\+)[\w\s()*+]+", re.DOTALL)
 _WORD = re.compile(rb"\b[A-Za-z_]\w*\b")
 _MOST = 2000  # calls that are replaced
 
 
 def without_accessors(content: bytes) -> bytes:
-    """Return a source with the calls of such macros replaced by the accesses, in the same lines."""
+    """Return a source with the calls of such macros replaced by the accesses and launches, in the same lines."""
     macros: dict[bytes, tuple[list[bytes], bytes]] = {}
     for each in directives(content):
         macro = _DEFINITION.match(each.text) if each.word == "define" else None
         value = without_comments(macro["value"]).replace(b"\\\n", b" ").strip() if macro is not None else b""
-        if macro is not None and b";" not in value and _ACCESS.fullmatch(value):
+        launches = b"<<<" in value
+        if macro is not None and (launches or (b";" not in value and _ACCESS.fullmatch(value))):
             macros[macro["name"]] = (
                 [name.strip() for name in macro["parameters"].split(b",")],
-                value if b"[" in value else b"(%s)" % value,
+                value if launches or b"[" in value else b"(%s)" % value,
             )
     if not macros:
         return content

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -10,8 +11,11 @@ from mmcore_cuda.cuda_source.accessors import without_accessors
 from mmcore_cuda.cuda_source.tokens import without_comments
 from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, walk
 
+_TYPE = r"((?:const )?(?:(?:un)?signed )?\w+(?: const)?(?: ?\* ?(?:const|__restrict__)?)?)"
+_TYPEDEF, _ALIAS = re.compile(rf"typedef {_TYPE} ?\b(\w+);"), re.compile(rf"using (\w+) = {_TYPE};")
 _POINTERS = ("pointer_declarator", "array_declarator", "reference_declarator")
 # Nodes all of whose children are names, although the grammar has no field for them.
+_MOST_ALIASES = 4
 _NAMES_ONLY = (
     *("reference_declarator", "structured_binding_declarator", "variadic_declarator", "preproc_params"),
     *("type_parameter_declaration", "variadic_type_parameter_declaration"),
@@ -34,7 +38,7 @@ class Parameter:
     """A parameter of a function or template."""
 
     name: str  # empty if it has none
-    type: str  # without qualifiers and stars; "typename" for a type
+    type: str  # without qualifiers and the last star; "typename" for a type
     pointer: bool = False  # True if it is a pointer, an array or a reference
     const: bool = False  # True if its type is const
     default: str = ""
@@ -67,7 +71,10 @@ class Function:
 
 @dataclass(frozen=True)
 class HostLaunch:
-    """A launch in the host code: ``name<template><<<grid, block, shared>>>(arguments)``, its line and its function."""
+    """A launch in the host code: ``name<template><<<grid, block, shared>>>(arguments)``, its line and its function.
+
+    ``call`` is the call of that function which passes the kernel to it, if one does.
+    """
 
     name: str
     template: tuple[str, ...]
@@ -75,6 +82,7 @@ class HostLaunch:
     arguments: tuple[Node, ...]
     line: int
     scope: Node
+    call: Node | None = None
 
 
 @dataclass(frozen=True)
@@ -106,13 +114,25 @@ class Program:
         )
 
     def with_members(self) -> Program:
-        """Return the program with the members of each structure that a kernel takes by value."""
+        """Return the program with its types' names replaced, and the members of each structure passed by value."""
         return replace(self, functions=tuple(map(self._with_members, self.functions)))
 
     def _with_members(self, function: Function) -> Function:
-        members = (() if each.pointer else self.structures.get(each.type, ()) for each in function.parameters)
-        pairs = zip(function.parameters, members, strict=True)
-        return replace(function, parameters=tuple(replace(each, members=found) for each, found in pairs))
+        parameters = map(self._resolved, function.parameters)
+        members = ((each, () if each.pointer else self.structures.get(each.type, ())) for each in parameters)
+        return replace(function, parameters=tuple(replace(each, members=found) for each, found in members))
+
+    def _resolved(self, parameter: Parameter) -> Parameter:
+        """Return a parameter with the type or pointer that its alias names."""
+        for _ in range(_MOST_ALIASES):
+            meant = self.types.get(parameter.type, "")
+            pointer = meant.endswith("*")
+            if not meant or (pointer and parameter.pointer):
+                break
+            const = parameter.const or (pointer and meant.startswith("const "))
+            word = meant.removeprefix("const ").rstrip("* ") if pointer else meant
+            parameter = replace(parameter, type=word, pointer=pointer or parameter.pointer, const=const)
+        return parameter
 
 
 @functools.lru_cache(maxsize=32)
@@ -149,12 +169,19 @@ def read_program(text: str) -> Program:
                 constants.setdefault(text_of(node.children[0]), value)
             case "struct_specifier" if members := _members(node):
                 structures |= dict.fromkeys(_names_of_structure(node), members)
-            case "type_definition" if len(words := text_of(node).rstrip(";").split()) == 3:
-                types[words[2]] = words[1]
-            case "alias_declaration" if len(words := text_of(node).rstrip(";").split()) == 4:
-                types[words[1]] = words[3]
+            case "type_definition" if match := _TYPEDEF.fullmatch(text_of(node)):
+                types[match[2]] = _type(match[1])
+            case "alias_declaration" if match := _ALIAS.fullmatch(text_of(node)):
+                types[match[1]] = _type(match[2])
     content = tuple(functions.values()), tuple(launches), macros, constants, types, structures
     return Program(*content, error_line, cooperative, frozenset(declared), without_comments(text.encode()).decode())
+
+
+def _type(text: str) -> str:
+    """Return the type of an alias, such as "int" or "const float *"; the type of a value is not const."""
+    base, star, _ = text.partition("*")
+    words = [word for word in base.split() if word != "const"]
+    return f"{'const ' if 'const' in base.split() else ''}{' '.join(words)} *" if star else " ".join(words)
 
 
 def _declared(node: Node) -> list[Node]:
@@ -213,9 +240,10 @@ def _parameter(node: Node) -> Parameter:
     if array is not None and array.children[0].type in ("array_declarator", "parenthesized_declarator"):
         size = array.child_by_field_name("size")
         row = "" if size is None else text_of(size)
+    stars = sum(each.type == "pointer_declarator" for each in declarators)
     return Parameter(
         names[0] if names else "",
-        "" if written is None else text_of(written).removeprefix("struct "),
+        "" if written is None else text_of(written).removeprefix("struct ") + "*" * (stars - 1),
         bool(declarators),
         _is_const(node),
         "" if default is None else text_of(default),

@@ -1,4 +1,4 @@
-"""What a CUBIN says of the options that it was compiled with."""
+"""The options that a CUBIN was compiled with, as far as it has them."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Function:
         return {kind: counts[kind] for kind in KINDS if counts[kind]}
 
     def spills_by_line(self) -> dict[Line, Spilled]:
-        """Return the bytes that are spilled and reloaded by the source lines for which that is done."""
+        """Return the bytes that each source line spills and reloads, without lines that spill nothing."""
         spills: dict[Line, Spilled] = {}
         for instruction in self.instructions:
             if instruction.spill:

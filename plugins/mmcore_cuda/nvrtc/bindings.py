@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.errors import CompileError, CompilerMissing
 from mmcore_cuda.binaries.code import parameter_bytes
+from mmcore_cuda.binaries.ptxas_log import resources
 from mmcore_emulator.ptx.asm_lines import with_first_lines
 
 _ERROR = re.compile(
@@ -24,13 +25,6 @@ _OF_PTXAS = re.compile(r"^ptxas .*?; error *: (?P<message>.*)$", re.MULTILINE)
 _LACKING = re.compile(r"\w+ '(?P<name>[^']+)'.* (?:requires|not supported on) \.target .*")
 # NVRTC's file name for an error in a name expression.
 _NAME_EXPRESSIONS = "__nv_name_map"
-_RESOURCES = re.compile(
-    r"Compiling entry function '(?P<symbol>[^']+)'.*?(?P<frame>\d+) bytes stack frame, "
-    r"(?P<stores>\d+) bytes spill stores, (?P<loads>\d+) bytes spill loads.*?"
-    r"Used (?P<registers>\d+) registers(?:[^\n]*?(?P<stack>\d+) bytes cumulative stack)?"
-    r"(?:[^\n]*?(?P<shared>\d+) bytes smem)?",
-    re.DOTALL,
-)
 # Options with which NVRTC does not make machine code and PTX.
 _MAKES_ELSE = ("-dlto", "--dlink-time-opt", "-optix-ir", "--optix-ir", "-fdevice-syntax-only", "--fdevice-syntax-only")
 
@@ -150,26 +144,19 @@ def compile_once(
             if result not in (nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION, nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION):
                 raise CompileError(f"{kernel}: NVRTC failed with {result.name}{log and ':'}\n{log}".rstrip())
             raise Rejected(log or result.name)
-        resources = {report["symbol"]: report for report in _RESOURCES.finditer(log)}
+        reports = resources(log)
         ptx = text_of("PTX").rstrip(b"\0").decode()
         functions = {}
         for entry in entries:
             symbol = str(call("GetLoweredName", program, entry.encode()), "utf-8")  # type: ignore[call-overload]
-            if symbol not in resources:
+            if symbol not in reports:
                 not_code = "NVRTC does not make the machine code and the PTX that mmcore needs"
                 reasons = [f"with the option {option} {not_code}" for option in options if option in _MAKES_ELSE]
                 raise CompileError(
                     f"{kernel}: {[*reasons, f'{entry} in {source.name} is not a __global__ function'][0]}"
                 )
-            report = resources[symbol]
             functions[entry] = CompiledFunction(
-                symbol=symbol,
-                registers=int(report["registers"]),
-                static_shared_bytes=int(report["shared"] or 0),
-                local_bytes=int(report["stack"] or report["frame"]),
-                spill_store_bytes=int(report["stores"]),
-                spill_load_bytes=int(report["loads"]),
-                parameter_bytes=parameter_bytes(ptx, symbol),
+                symbol=symbol, parameter_bytes=parameter_bytes(ptx, symbol), **asdict(reports[symbol])
             )
         ptx = with_first_lines(ptx, program_name, text)
         return CompiledModule(options[0].removeprefix("-arch="), source.name, functions, text_of("CUBIN"), ptx)

@@ -104,15 +104,19 @@ class CodeSizes:
     def tile(self) -> tuple[int, int]:
         """The rows and columns of C that a block computes, found from the grid, or as the config says."""
         rows, columns, _ = self.config.tile
-        return self._extent("m") or max(rows, 8), self._extent("n") or max(columns, 8)
+        return self._least_extent("m") or max(rows, 8), self._least_extent("n") or max(columns, 8)
 
-    def _extent(self, axis: str) -> int:
+    def _least_extent(self, axis: str) -> int:
+        """Return the extent of a tile; a grid that covers the larger of two sizes depends on k as well."""
+        return min(filter(None, (self._extent(axis, k) for k in (64, 1))), default=0)
+
+    def _extent(self, axis: str, k: int) -> int:
         """Return the largest size with the same grid as size 1; 0 if the grid does not depend on the size."""
 
         def blocks(size: int) -> int:
             # A grid that is rounded down is empty if the other size is small.
             sizes = {"m": _LARGEST_TILE, "n": _LARGEST_TILE, axis: size}
-            problem = self.kernel.problem(sizes["m"], sizes["n"], 64)
+            problem = self.kernel.problem(sizes["m"], sizes["n"], k)
             return self.kernel.launches(problem, self.config, self.device)[0].grid_dim.size
 
         with contextlib.suppress(MmcoreError):

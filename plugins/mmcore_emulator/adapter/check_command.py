@@ -15,7 +15,7 @@ from mmcore.cell import Cell
 from mmcore.cli.answers import Answer, answered
 from mmcore.cli.kernel_param import KernelsParam
 from mmcore.cli.options import device_option, launch_options, requested_cell, sized, timeout_option
-from mmcore.cli.output import fields, json_option, loaded_registry, quiet_option
+from mmcore.cli.output import fields, indented, json_option, loaded_registry, quiet_option
 from mmcore.cli.source_quote import quoted
 from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError, WorkLimit
@@ -131,11 +131,11 @@ def answer(check: Check, kernel: Kernel, examination: Examination = _NONE) -> li
     return [*lines, result]
 
 
-def _lines(violation: Violation, kernel: Kernel) -> list[str]:
+def _lines(violation: Violation, kernel: Kernel) -> list[RenderableType]:
     """Return a violation as a heading, the line of source, the lines that call it, a sentence, and what to try."""
     what = "element" if violation.thread is None else "thread"
     count = f", {violation.count:,} {what}{'' if violation.count == 1 else 's'}" if violation.count else ""
     place = f" at {violation.source}:{violation.line}" if violation.line else ""
     array = f" of {violation.array}" if violation.array else ""
-    hint = [f"  try {violation.hint}"] if violation.hint else []
-    return [f"{violation.kind}{array}{place}{count}", *quoted(kernel, violation), f"  {violation.message}", *hint, ""]
+    below = [violation.message, *([f"try {violation.hint}"] if violation.hint else [])]
+    return [f"{violation.kind}{array}{place}{count}", *quoted(kernel, violation), *map(indented, below), ""]

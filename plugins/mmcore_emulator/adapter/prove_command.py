@@ -13,7 +13,7 @@ from mmcore.cell import Cell
 from mmcore.cli.answers import Answer, answered
 from mmcore.cli.kernel_param import KernelsParam
 from mmcore.cli.options import device_option, launch_options, requested_cell, timeout_option
-from mmcore.cli.output import fields, json_option, loaded_registry, quiet_option
+from mmcore.cli.output import fields, indented, json_option, loaded_registry, quiet_option
 from mmcore.cli.source_quote import quoted
 from mmcore.devices.violations import Violation
 from mmcore.kernel.declaration import Kernel
@@ -77,8 +77,8 @@ def answer(proof: Proof, kernel: Kernel) -> list[RenderableType]:
     return [*lines, *proof.sentences, Text(proof.outcome.upper(), _STYLES[proof.outcome])]
 
 
-def _lines(reason: Violation, kernel: Kernel) -> list[str]:
+def _lines(reason: Violation, kernel: Kernel) -> list[RenderableType]:
     """Return a reason as a heading, the line of source, the lines that call it, and a sentence."""
     place = f" at {reason.source}:{reason.line}" if reason.line else ""
     count = f", {reason.count:,} element{'s' * (reason.count != 1)} of C" if reason.array == "C" else ""
-    return [f"{reason.kind}{place}{count}", *quoted(kernel, reason), f"  {reason.message}", ""]
+    return [f"{reason.kind}{place}{count}", *quoted(kernel, reason), indented(reason.message), ""]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -33,17 +34,20 @@ def small_product(
     """Return a cell on the emulator with a small product; None if the constraints allow none.
 
     It has several blocks along the axes along which the launches of the cell, with the config's ``parameters``, have
-    several, if a small product can have them.
+    several, if a small product can have them. A kernel in a file does not declare that it needs whole tiles; its small
+    product has some where the cell's has.
     """
     config = kernel.config(**parameters)
     first = None
+    edges = set[str]() if isinstance(cell.kernel, str) else _edges(cell, kernel, config)
     for smaller in _smaller(cell, kernel, _deep(cell, kernel, launched)):
         blocks = _blocks(smaller, kernel, config)
         if blocks is None:
             continue
         if not smaller.config and config != smaller.config_of(kernel):
             smaller = replace(smaller, config=config.to_json())
-        if all(min(few, 2) >= min(many, 2) for few, many in zip(blocks, launched[0].grid, strict=True)):
+        several = all(min(few, 2) >= min(many, 2) for few, many in zip(blocks, launched[0].grid, strict=True))
+        if several and edges <= _edges(smaller, kernel, config):
             return smaller
         first = first or smaller
     return first
@@ -55,6 +59,17 @@ def _blocks(cell: Cell, kernel: Kernel, config: Config) -> Dim3 | None:
         device = capability_properties(CAPABILITIES["emulator"])
         return plan(kernel, cell.problem(kernel), config, device, force=cell.force).launches[0].grid_dim
     return None
+
+
+def _edges(cell: Cell, kernel: Kernel, config: Config) -> set[str]:
+    """Return the sizes, of m and n or of all, at the edge of a tile: one more or one less needs another grid."""
+    blocks, packed = _blocks(cell, kernel, config), replace(cell, lda=0, ldb=0, ldc=0)
+    found = set[str]()
+    for names, step in itertools.product(("m", "n", "mnk"), (1, -1)):
+        sizes = {name: getattr(cell, name) + step for name in names}
+        if min(sizes.values()) and _blocks(replace(packed, **sizes), kernel, config) not in (None, blocks):
+            found.add(names)
+    return found
 
 
 def _deep(cell: Cell, kernel: Kernel, launched: Sequence[LaunchRecord]) -> float:

@@ -21,6 +21,8 @@ _SHOWN = {
     "global atomics": "global_atomics",
     "sectors of global loads": "global_load_sectors",
     "sectors of global stores": "global_store_sectors",
+    "local loads (bytes)": "local_load_bytes",
+    "local stores (bytes)": "local_store_bytes",
     "cp.async (bytes)": "async_copy_bytes",
     "bulk copies to shared memory (bytes)": "bulk_load_bytes",
     "bulk copies from shared memory (bytes)": "bulk_store_bytes",

@@ -21,9 +21,11 @@ from mmcore_sources.cuda_file.header_folders import header_folders
 from mmcore_sources.cuda_file.host_bugs.find import bugs_of_refused, host_bugs
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import Note, notes_table
+from mmcore_sources.cuda_file.missing_headers import without_missing_headers
 from mmcore_sources.cuda_file.options import normalised, words_of
 from mmcore_sources.cuda_file.syntax import host_syntax_errors, refuse_errors, refuse_syntax_errors
 
+_FOLDER = "--option=-I…"
 PYTHON = (".py", ".ipynb")
 """The suffixes of files in which kernels are parts of a Python program."""
 
@@ -47,15 +49,18 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
     words = (_shown(path), *words_of(reference))
     notes = {note.what: note.value for note in inferred.notes}
     named = {**reference, "file": str(path), "name": name, "inferred": notes}
-    bugs = () if path.suffix in PYTHON else _bugs(path, kernel, inferred, normalised(reference))
+    bugs = () if path.suffix in PYTHON else _bugs(json.dumps(dict(reference), sort_keys=True), _text(path))
     return FileKernel(kernel, named, words, notes_table(path.name, inferred.notes), bugs)
 
 
-def _bugs(path: Path, kernel: Kernel, inferred: Inferred, given: Mapping[str, Any]) -> tuple[Violation, ...]:
-    """Return the bugs of a file's host code."""
+@functools.lru_cache(maxsize=64)
+def _bugs(reference_text: str, text: str) -> tuple[Violation, ...]:
+    """Return the bugs of a file's host code, from its reference as JSON."""
+    reference = json.loads(reference_text)
+    path, given, inferred = path_of(reference), normalised(reference), inferred_of(reference)
     options = (*given.get("options", ()), *(f"-I{folder}" for folder in inferred.attributes["include"]))
-    errors = host_syntax_errors(path, kernel.source_text(), {**given, "options": options})
-    return host_bugs(path.name, kernel.source_text(), inferred, given, errors)
+    errors = host_syntax_errors(path, text, {**given, "options": options})
+    return host_bugs(path.name, text, inferred, given, errors)
 
 
 def path_of(reference: Mapping[str, Any]) -> Path:
@@ -78,10 +83,13 @@ def inferred_of(reference: Mapping[str, Any]) -> Inferred:
     python, options = path.suffix in PYTHON, (*given.get("options", ()),)
     folders = () if python else header_folders(path, text, options)
     options = (*options, *(f"-I{folder}" for folder in folders))
-    headers = {} if python else headers_of(path, text, options)
-    inferred = _inferred(path, text, tuple(headers.items()), json.dumps(given, sort_keys=True), options)
-    notes = (Note("headers in", os.path.relpath(each, path.parent), "of the same project", "none") for each in folders)
-    return replace(inferred, notes=(*inferred.notes, *notes), attributes={"include": folders, **inferred.attributes})
+    source, absent = (text, ()) if python else without_missing_headers(path, text, options, given)
+    headers = {} if python else headers_of(path, source, options)
+    inferred = _inferred(path, source, tuple(headers.items()), json.dumps(given, sort_keys=True), options)
+    notes = [Note("headers in", os.path.relpath(each, path.parent), "of the same project", "none") for each in folders]
+    notes += [Note("without", each, "which is not found; the kernel compiles without it", _FOLDER) for each in absent]
+    own = {"include": folders, **({"text": source} if absent else {})}
+    return replace(inferred, notes=(*inferred.notes, *notes), attributes={**own, **inferred.attributes})
 
 
 @functools.lru_cache(maxsize=64)

@@ -14,9 +14,9 @@ from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.constraints import Constraint
 from mmcore_sources.cuda_file.files import headers_of, inferred_of
 from mmcore_sources.cuda_file.inference.expressions import Derived, LaunchText, parse_expressions, python_text
+from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.infer import Inferred
 from mmcore_sources.cuda_file.inference.one_block import OneBlock
-from mmcore_sources.cuda_file.inference.parameters import FixedSizes
 from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
 
 _OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", "defines", "options",

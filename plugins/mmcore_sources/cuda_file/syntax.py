@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from mmcore_cuda.cuda_source.program import read_program
 from mmcore_cuda.cuda_source.tree import parse, walk
 from mmcore_cuda.nvrtc.bindings import Rejected, compile_once, diagnostics
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
+from mmcore_cuda.nvrtc.device_code import DeviceHalf
 from mmcore_cuda.nvrtc.source_compilation import SourceRejected, compile_source
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 
@@ -25,7 +27,7 @@ def refuse_syntax_errors(path: Path, text: str, given: Mapping[str, Any]) -> Non
 
     Only a file that the grammar of CUDA C++ does not accept is compiled for this.
     """
-    if read_program(text).error_line and _SYNTAX.search(reason := rejection(path, text, given)):
+    if read_program(text).error_line and _SYNTAX.search(reason := rejection(path, text, {**given, "entry": ""})):
         raise InvalidKernel(reason)
 
 
@@ -43,13 +45,22 @@ def rejection(path: Path, text: str, given: Mapping[str, Any]) -> str:
     """Return the compiler's reason against a file; empty if it compiles, there is no compiler, or it is no CUDA C++."""
     if not (read_program(text).functions or path.suffix == ".cu"):
         return ""
+    compiled = _compiled(path, text, _options(text, given), _entries(text, given))
+    return compiled if isinstance(compiled, str) else ""
+
+
+@functools.lru_cache(maxsize=16)
+def _compiled(path: Path, text: str, options: tuple[str, ...], entries: tuple[str, ...]) -> DeviceHalf | str:
+    """Return the device half of a file, or the compiler's reason against it; empty if there is no compiler.
+
+    Each kernel of a file asks for the same.
+    """
     try:
-        compile_source(path.name, path, text, _options(text, given), _entries(text, given))
+        return compile_source(path.name, path, text, options, entries)[1]
     except SourceRejected as rejected:
         return rejected.reason.rstrip()
     except MmcoreError:
-        pass  # there is no compiler
-    return ""
+        return ""
 
 
 def host_syntax_errors(path: Path, text: str, given: Mapping[str, Any]) -> Iterator[Bug]:
@@ -58,8 +69,10 @@ def host_syntax_errors(path: Path, text: str, given: Mapping[str, Any]) -> Itera
     lines = {row + 1 for node in nodes for row in (node.start_point.row, node.end_point.row, node.end_point.row + 1)}
     if not lines:
         return
+    half = _compiled(path, text, _options(text, given), ())
+    if isinstance(half, str):
+        return  # it does not compile anyway, or there is no compiler
     try:
-        _, half = compile_source(path.name, path, text, _options(text, given), ())
         compile_once(path.name, path, text, (*_options(text, given), *half.options), (), half.headers)
     except Rejected as rejected:
         errors = [
@@ -68,7 +81,7 @@ def host_syntax_errors(path: Path, text: str, given: Mapping[str, Any]) -> Itera
         for error in (each for each in errors if each.message.startswith("expected ")):
             yield Bug("host-syntax", error.line, f"{error.message}; nvcc refuses it")
     except MmcoreError:
-        return  # it does not compile anyway, or there is no compiler
+        return
 
 
 def _entries(text: str, given: Mapping[str, Any]) -> tuple[str, ...]:

@@ -15,9 +15,9 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore_sources.python_function import imported, source_of
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 # The DSL's names of types.
-_TYPES = {
+TYPES = {
     **{f"{sign}int{bits}": f"{'Ui' if sign else 'I'}nt{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
     "float16": "Float16",
     "bfloat16": "BFloat16",
@@ -65,7 +65,7 @@ class CuteBuild:
                 artifacts = compiled.artifacts
         except Exception as error:  # the errors of its compiler's stages have no common class
             named = f"CuTe DSL does not compile {function.__name__} for sm_{architecture}"
-            raise CompileError(f"{named}:\n{type(error).__name__}: {_COLOUR.sub('', str(error))}") from None
+            raise CompileError(f"{named}:\n{type(error).__name__}: {COLOUR.sub('', str(error))}") from None
         shared_bytes = self.shared_bytes(config) if self.shared_bytes else 0
         if not shared_bytes and ".extern .shared" in artifacts.PTX:
             raise InvalidKernel(f"{function.__name__} uses dynamic shared memory; give its size with shared_bytes=")
@@ -93,10 +93,10 @@ def _example(cutlass: Any, argument: Argument, problem: Problem) -> Any:
         element = {"C": problem.output}.get(str(argument), problem.dtype)
         element = "float32" if isinstance(argument, Workspace) else element
         # Matrices begin at multiples of 256 bytes.
-        return make_ptr(getattr(cutlass, _TYPES[element]), 16, AddressSpace.gmem, assumed_align=16)
+        return make_ptr(getattr(cutlass, TYPES[element]), 16, AddressSpace.gmem, assumed_align=16)
     if not isinstance(argument, str | Scalar):
         raise InvalidKernel(f"{argument!r} cannot be passed: the DSL makes its tensor maps itself")
-    return getattr(cutlass, _TYPES["int32" if isinstance(argument, str) else argument.type])(1)
+    return getattr(cutlass, TYPES["int32" if isinstance(argument, str) else argument.type])(1)
 
 
 def cutedsl_kernel(

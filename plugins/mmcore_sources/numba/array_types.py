@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mmcore_sources.python_file.arrays import Array, ArrayReader
 from mmcore_sources.python_file.host_text import PythonLaunch
@@ -27,13 +27,17 @@ _SHORT = {"f2": "float16", "f4": "float32", "f8": "float64", "i4": "int32", "i1"
 
 @dataclass(frozen=True)
 class ArrayTypes:
-    """The arrays of a kernel's parameters by name, and the origin of their types."""
+    """The arrays of a kernel's parameters by name, and the origin of their types.
+
+    ``passed`` are the types that the program passes, which may be others than mmcore has.
+    """
 
     types: Mapping[str, str]
     by_columns: frozenset[str]
     why: str
     guessed: bool = False
     contiguous: bool = True
+    passed: Mapping[str, str] = field(default_factory=dict)
 
 
 def kernel_decorator(program: PythonProgram, function: ast.FunctionDef) -> ast.expr | None:
@@ -71,14 +75,30 @@ def array_types(
         arrays = {name: reader.read(argument, launch.scope, launch.line) for name, argument in pairs if name in axes}
     known = {name: array.dtype for name, array in arrays.items() if array.dtype}
     by_columns = frozenset(name for name, array in arrays.items() if array.by_columns)
-    usual = next(iter(known.values()), usual)
+    usual = next((dtype for dtype in known.values() if dtype in C_TYPES), usual)
     why = f"as passed in line {found[0].line}" if known else "the file does not show their type"
-    return ArrayTypes({name: known.get(name, usual) for name in axes}, by_columns, why, not known)
+    types = {name: known.get(name, usual) for name in axes}
+    taken = {name: dtype if dtype in C_TYPES else usual for name, dtype in types.items()}
+    if "float32" in _shared_types(function) and "float64" in taken.values():
+        taken = dict.fromkeys(taken, "float32")
+        why = "as its arrays in shared memory"
+    return ArrayTypes(taken, by_columns, why, not known, passed=types)
+
+
+def _shared_types(function: ast.FunctionDef) -> set[str]:
+    """Return the element types of a kernel's arrays in shared memory."""
+    return {
+        ast.unparse(argument).rpartition(".")[2]
+        for call in ast.walk(function)
+        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("shared.array")
+        for argument in (*call.args[1:], *(each.value for each in call.keywords if each.arg == "dtype"))
+    }
 
 
 def mixed_types(arrays: ArrayTypes, roles: Mapping[str, str], found: Sequence[PythonLaunch]) -> Iterator[str]:
-    """Yield a sentence if A and B have different types, which mmcore does not run."""
-    types = {role: arrays.types[name] for name, role in roles.items() if role in ("A", "B")}
-    if len(set(types.values())) > 1:
+    """Yield a sentence if A or B is passed with another type than mmcore runs, which is one type for both."""
+    names = {role: name for name, role in roles.items() if role in ("A", "B")}
+    passed = [arrays.passed.get(names[role], arrays.types[names[role]]) for role in ("A", "B")]
+    if passed != [arrays.types[names["A"]]] * 2:
         where = f"line {found[0].line} passes" if found else "the kernel takes"
-        yield f"{where} arrays of {types['A']} and {types['B']} as A and B; here both are {types['A']}"
+        yield f"{where} arrays of {' and '.join(passed)} as A and B; here both are {arrays.types[names['A']]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from mmcore.compile.compiled_module import Binary
 from mmcore.errors import CompileError, CompilerMissing
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar
-from mmcore.kernel.configs import Config
+from mmcore.kernel.configs import BLOCK, Config
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.kernel.properties import DeviceProperties
@@ -48,13 +49,32 @@ class NumbaBuild:
         digits = architecture.rstrip("af")
         capability = (int(digits[:-1]), int(digits[-1]))
         try:
-            function = self.function.load(())
+            function = self.function.load((), {name: config[name] for name in config if name != BLOCK})
             signature = types.void(*(self._type(types, each, problem) for each in self.parameters))
             ptx, _ = cuda.compile_ptx(function, signature, cc=capability, lineinfo=True, fastmath=self.fastmath)
         except Exception as error:  # the errors of its compiler's stages have no common class
             named = f"Numba does not compile {self.function.name} of {self.function.path.name} for sm_{architecture}"
-            raise CompileError(f"{named}:\n{type(error).__name__}: {error}") from None
+            raise CompileError(f"{named}:\n{self._unknown_shape()}{type(error).__name__}: {error}") from None
         return Binary(ptx=ptx)
+
+    def _unknown_shape(self) -> str:
+        """Return a line on an array in shared or local memory whose shape a compiler cannot know; empty if none has."""
+        function = next(
+            each
+            for each in ast.walk(ast.parse(self.function.text))
+            if isinstance(each, ast.FunctionDef) and each.name == self.function.name
+        )
+        changing = {each.arg for each in function.args.args}
+        changing |= {each.id for each in ast.walk(function) if isinstance(each, ast.Name) and _is_stored(each)}
+        for call in (each for each in ast.walk(function) if isinstance(each, ast.Call)):
+            called = ast.unparse(call.func)
+            shape = next((each.value for each in call.keywords if each.arg == "shape"), next(iter(call.args), None))
+            names = [each.id for each in ast.walk(shape) if isinstance(each, ast.Name)] if shape is not None else []
+            if called.endswith(("shared.array", "local.array")) and (unknown := changing.intersection(names)):
+                line = call.lineno - self.function.lines_before
+                need = f"a shape of literals or constants of the module, and {sorted(unknown)[0]} is neither"
+                return f"line {line}: {called} needs {need}\n"
+        return ""
 
     def _type(self, types: Any, argument: Argument, problem: Problem) -> Any:
         if isinstance(argument, Scalar):
@@ -65,6 +85,10 @@ class NumbaBuild:
         by_columns = argument in problem.column_major and self.axes[str(argument)] == 2
         layout = ("F" if by_columns else "C") if self.contiguous else "A"
         return types.Array(getattr(types, element), self.axes[str(argument)], layout)
+
+
+def _is_stored(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
 
 
 @dataclass(frozen=True)

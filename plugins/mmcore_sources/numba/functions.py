@@ -25,6 +25,7 @@ from mmcore_sources.python_file.extraction import FunctionInFile
 from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.host_text import HostWriter, PythonLaunch, Unknown
 from mmcore_sources.python_file.program import PythonProgram
+from mmcore_sources.python_file.values import ValueReader
 
 # Sizes as parameters of a sketch, under names whose roles are clear.
 _SIDES = {"m": "rows_of_c", "n": "cols_of_c", "k": "cols_of_a"}
@@ -44,11 +45,15 @@ def kernels_of_numba(program: PythonProgram) -> Iterable[FoundKernel]:
             "Numba",
             function.lineno,
             functools.partial(_declared, program, function, [each for each in found if each.name == name]),
-            len(dimensions(function)) >= 3,
+            len(_axes(program, function)) >= 3,
             name in names,
         )
         for name, function in functions.items()
     ]
+
+
+def _axes(program: PythonProgram, function: ast.FunctionDef) -> dict[str, int]:
+    return dimensions(function, {each.name: each for each in program.functions})
 
 
 def _launches(program: PythonProgram, functions: Mapping[str, ast.FunctionDef]) -> list[PythonLaunch]:
@@ -60,17 +65,43 @@ def _launches(program: PythonProgram, functions: Mapping[str, ast.FunctionDef]) 
             assigned = program.value_of(configured.id, scope, call.lineno)
             configured = assigned.value if assigned is not None else configured
         match configured:
-            case ast.Subscript(ast.Name(name), ast.Tuple([grid, block, *further])) if name in functions:
+            case ast.Subscript(ast.Name(word), ast.Tuple([grid, block, *further])):
                 shared = further[1] if len(further) > 1 else None
-                found.append(PythonLaunch(name, call.lineno, scope, grid, block, tuple(call.args), shared))
+                if name := word if word in functions else _made_by(program, word, functions):
+                    found.append(PythonLaunch(name, call.lineno, scope, grid, block, tuple(call.args), shared))
     return sorted(found, key=lambda each: each.line)
+
+
+def _made_by(program: PythonProgram, word: str, functions: Mapping[str, ast.FunctionDef]) -> str:
+    """Return the kernel inside the function whose call is assigned to a name: ``f = make(16)``; empty if none is."""
+    for assigned in program.named.get(word, []):
+        if isinstance(assigned.value, ast.Call) and isinstance(assigned.value.func, ast.Name):
+            for name, function in functions.items():
+                if any(outer.name == assigned.value.func.id for outer in _around(program, function)):
+                    return name
+    return ""
+
+
+def _around(program: PythonProgram, function: ast.FunctionDef) -> Sequence[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Return the functions around a function."""
+    return next(scope.functions for node, scope in program.scoped if node is function)
+
+
+def _outer_values(program: PythonProgram, function: ast.FunctionDef) -> dict[str, Any]:
+    """Return the values of the parameters of the functions around a kernel, as passed at the first call."""
+    reader, values = ValueReader(program), dict[str, Any]()
+    for outer in _around(program, function):
+        for parameter in outer.args.args:
+            if (passed := program.anywhere.get(parameter.arg)) is not None:
+                values[parameter.arg] = reader.value(passed.value, passed.scope, passed.line)
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _declared(
     program: PythonProgram, function: ast.FunctionDef, found: Sequence[PythonLaunch], given: Mapping[str, Any]
 ) -> Inferred:
     """Return the declaration of a Numba kernel."""
-    axes = dimensions(function)
+    axes = _axes(program, function)
     names = [each.arg for each in function.args.args]
     arrays = array_types(program, function, found, axes, str(given.get("dtype", "float32")))
     words = C_TYPES | {"": "float"}
@@ -105,7 +136,7 @@ def _with_build(
     square: bool,
 ) -> Inferred:
     """Return a declaration whose code Numba builds."""
-    axes = dimensions(function)
+    axes = _axes(program, function)
     names = [each.arg for each in function.args.args]
     parameters = tuple(_argument(roles[name], _passed(program, found, names, name)) for name in names)
     of_matrices = {roles[name]: count for name, count in axes.items()}
@@ -113,7 +144,7 @@ def _with_build(
     decorator = ast.unparse(kernel_decorator(program, function) or ast.Constant(None))
     fastmath = "fastmath=True" in decorator
     before = program.lines_before(function.lineno)
-    kernel = FunctionInFile(path, program.text, function.name, before)
+    kernel = FunctionInFile(path, program.text, function.name, before, _outer_values(program, function))
     build = NumbaBuild(kernel, parameters, of_matrices, arrays.contiguous, fastmath)
     attributes = dict(inferred.attributes)
     rule: LaunchText = attributes["launch"]
@@ -135,7 +166,7 @@ def _with_build(
     notes = [
         Note("arguments", shown, "C is the array that is stored to", "--args"),
         Note("arrays", types, arrays.why, "--dtype, --output", arrays.guessed),
-        *[Note("sizes", "m = n = k", "one size is passed, and gridDim counts tiles along k", "none")] * square,
+        *[Note("sizes", "m = n = k", "the kernel gets one size", "none")] * square,
         *(note for note in inferred.notes if note.what != "arguments"),
     ]
     warnings = (*inferred.warnings, *mixed_types(arrays, roles, found))
@@ -197,7 +228,12 @@ def _with_sizes(lines: Mapping[int, str], roles: Mapping[str, str]) -> dict[int,
 def _constants(program: PythonProgram, function: ast.FunctionDef) -> dict[int, str]:
     """Return the module's numbers that a kernel uses, as constants of the sketch by line."""
     used = {each.id for each in ast.walk(function) if isinstance(each, ast.Name)}
-    constants: dict[int, str] = {}
+    constants = {
+        outer.lineno: " ".join(
+            f"const int {name} = {value};" for name, value in _outer_values(program, function).items()
+        )
+        for outer in _around(program, function)[:1]
+    }
     for each in program.assignments:
         if not each.scope.functions and each.name in used and each.line < function.lineno:
             try:
@@ -224,5 +260,10 @@ def _sizes(
                     continue
                 sides.setdefault(size, {})[re.sub(r"\W", "_", f"{ast.unparse(argument)}_shape_{axis}")] = text
     passed = {size: next(iter(several.values())) for size, several in sides.items()}
-    declared = {name: passed[size] for size, several in sides.items() for name in several if name != passed[size]}
+    declared = {
+        name: passed[size]
+        for size, several in sides.items()
+        for name in (*several, *(text for text in several.values() if text.isidentifier()))
+        if name != passed[size]
+    }
     return declared, tuple(passed.get(size, "unknown") for size in _SIDES)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 _BUILT_IN = re.compile(r"(?:.*\.)?((?:threadIdx|blockIdx|blockDim|gridDim)\.[xyz])")
@@ -40,8 +40,11 @@ _BARRIERS = ("syncthreads", "syncwarp")
 _C_TYPES = {"float16": "__half", "float32": "float", "float64": "double", "int32": "int", "int8": "char"}
 
 
-def dimensions(function: ast.FunctionDef) -> dict[str, int]:
-    """Return the number of axes of each parameter that is an array, by name."""
+def dimensions(function: ast.FunctionDef, others: Mapping[str, ast.FunctionDef]) -> dict[str, int]:
+    """Return the number of axes of each parameter that is an array, by name.
+
+    ``others`` are the functions that it may call with its arrays, by name.
+    """
     names = {each.arg for each in function.args.args}
     axes: dict[str, int] = {}
     for node in ast.walk(function):
@@ -58,7 +61,12 @@ def dimensions(function: ast.FunctionDef) -> dict[str, int]:
                 axes[name] = len(sides)
             case ast.Call(ast.Attribute(), [ast.Name(name), ast.Tuple(parts), *_]) if name in names:
                 axes[name] = max(axes.get(name, 1), len(parts))  # an atomic operation
-    return axes
+            case ast.Call(ast.Name(called), arguments) if called in others and called != function.name:
+                inner = dimensions(others[called], {})
+                for parameter, argument in zip(others[called].args.args, arguments, strict=False):
+                    if isinstance(argument, ast.Name) and argument.id in names and parameter.arg in inner:
+                        axes[argument.id] = max(axes.get(argument.id, 1), inner[parameter.arg])
+    return {name: axes[name] for name in (each.arg for each in function.args.args) if name in axes}
 
 
 @dataclass

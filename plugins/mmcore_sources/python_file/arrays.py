@@ -24,7 +24,10 @@ _TYPES = {
 }
 _OF_TORCH = {**_TYPES, "float": "float32"}
 _METHODS = {"half": "float16", "float": "float32", "double": "float64", "bfloat16": "bfloat16"}
-_SAME = ("cuda", "cpu", "copy", "contiguous", "clone", "detach", "ravel", "flatten", "get", "copy_to_host")
+_SAME = (
+    *("cuda", "cpu", "copy", "contiguous", "clone", "detach", "ravel", "flatten", "get", "copy_to_host"),
+    "mark_layout_dynamic",  # of CuTe DSL
+)
 _ORDERED = {"contiguous": False, "copy": False, "ascontiguousarray": False, "asfortranarray": True}  # by columns?
 _CONVERTED = (
     *("asarray", "array", "ascontiguousarray", "asfortranarray", "to_device", "to_gpu", "to_gpu_async", "tensor"),
@@ -115,7 +118,8 @@ class ArrayReader:
             return Array(of(owner).dtype, sides, word != "reshape")
         if word in _METHODS and owner is not None and not call.args:
             return replace(of(owner), dtype=_METHODS[word])
-        if word in _SAME and owner is not None and not call.args:
+        in_place = word.endswith("_") and not word.startswith("_")  # PyTorch's "normal_"
+        if owner is not None and (in_place or (word in _SAME and not call.args)):
             return replace(of(owner), by_columns=_ORDERED.get(word, of(owner).by_columns))
         if word == "mem_alloc" and call.args:
             return of(call.args[0])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +20,8 @@ from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.notebook import read_notebook
 from mmcore_sources.python_file.program import PythonProgram, parse_program
 
+_LONGEST_NAME = 200
+
 
 def inferred_from_python(path: Path, text: str, given: Mapping[str, Any]) -> Inferred:
     """Return the declaration of the kernel in a Python file.
@@ -26,7 +31,7 @@ def inferred_from_python(path: Path, text: str, given: Mapping[str, Any]) -> Inf
     program = _program(path, text)
     every = registry().answers("mmcore_python_kernels", list, program=program)
     kernels = {found.name: found for answer in every for found in answer}
-    kernel, why = _chosen(path, kernels, str(given.get("entry", "")))
+    kernel, why = _chosen(program, kernels, str(given.get("entry", "")))
     try:
         inferred = kernel.declare(given)
     except InvalidKernel as error:
@@ -51,13 +56,13 @@ def _program(path: Path, text: str) -> PythonProgram:
         raise InvalidKernel(f"{path.name} is not Python{where}") from None
 
 
-def _chosen(path: Path, kernels: Mapping[str, FoundKernel], entry: str) -> tuple[FoundKernel, str]:
+def _chosen(program: PythonProgram, kernels: Mapping[str, FoundKernel], entry: str) -> tuple[FoundKernel, str]:
     """Return the kernel that a file means, and the reason; of those with one name, the last."""
-    word = entry.partition("<")[0].strip()
+    path, word = program.path, entry.partition("<")[0].strip()
     if not kernels:
         raise InvalidKernel(
             f"{path.name} has no kernel: neither a string with a __global__ function nor a function of a kernel "
-            "language, such as @cuda.jit"
+            f"language, such as @cuda.jit{_named_file(program)}"
         )
     if word:
         matching = [found for name, found in kernels.items() if word in (name, name.rpartition("::")[2])]
@@ -75,6 +80,16 @@ def _chosen(path: Path, kernels: Mapping[str, FoundKernel], entry: str) -> tuple
         names = [found.name for found in likely]
         raise SeveralKernels(path.name, names, [name for name in kernels if name not in names])
     return likely[0], why
+
+
+def _named_file(program: PythonProgram) -> str:
+    """Return a command for the .cu file beside the program that a string of it names; empty if there is none."""
+    for node, _ in program.scoped:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith((".cu", ".cuh")):
+            file = program.path.parent / node.value
+            if len(node.value) < _LONGEST_NAME and file.is_file():
+                return f"; it names a file, so try mmcore run {shlex.quote(os.path.relpath(file))}"
+    return ""
 
 
 def warnings_of(result: Result) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, read_program
 from mmcore_sources.cuda_file.files import headers_of
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
@@ -22,8 +23,9 @@ from mmcore_sources.python_file.program import PythonProgram, Scope
 from mmcore_sources.python_file.string_launches import launches
 
 _COMPILERS = {"RawKernel": "CuPy", "RawModule": "CuPy", "SourceModule": "PyCUDA", "DynamicSourceModule": "PyCUDA",
-              "load_inline": "PyTorch", "Program": "cuda.core"}  # fmt: skip
+              "load_inline": "PyTorch", "_compile_kernel": "PyTorch", "Program": "cuda.core"}  # fmt: skip
 _OF_ITSELF = re.compile(r"#\s*define\s+(\w+)\s+\1\s*(?://.*)?$")  # a placeholder that became the macro's own name
+_OF_JINJA = re.compile(r"\{% *(?:for|if|macro|block|include)\b.*?%\}")
 _DEFINES = re.compile(r"-D\s*(\w+)(?:=(.*))?")
 
 
@@ -71,7 +73,7 @@ def _reader(program: PythonProgram) -> LiteralReader:
         except Unknown:
             return ""
 
-    strings = {each.name: each.value for each in program.assignments}
+    strings = {name: each.value for name, each in program.anywhere.items()}
     return LiteralReader(program.lines, strings, value)
 
 
@@ -130,6 +132,9 @@ def _declared(
         combined[line] = f"{combined.get(line, '')} {statement}"
     options = {**given, "entry": given.get("entry") or function.name}
     options["defines"] = {**unit.defines, **given.get("defines", {})}
+    for line, content in lines.items():
+        if loop := _OF_JINJA.search(content):
+            raise InvalidKernel(f"{path.name} has {loop[0]} in line {line}, which only Jinja can carry out")
     refuse_syntax_errors(path, program.shifted(text, unit.first_line), options)
     headers = [(each.name, content) for each, content in headers_of(path, text).items()]
     inferred = infer(path, _text(combined), options, headers)
@@ -151,7 +156,7 @@ def _placeholders(program: PythonProgram, unit: Unit, lines: Mapping[int, str]) 
     names = sorted(words & unit.literal.names)
     while names and free:
         name = names.pop()
-        assigned = program.value_of(name, Scope(), 1 << 30)
+        assigned = program.value_of(name, Scope(), 1 << 30) or program.anywhere.get(name)
         if assigned is None:
             continue
         try:

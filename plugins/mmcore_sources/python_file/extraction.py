@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import linecache
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,55 +22,74 @@ class FunctionInFile:
         text: the text of the file.
         name: the function's name.
         lines_before: the number of lines before its cell in a notebook; 0 in a file.
+        values: the values of parameters of functions around it, by name.
     """
 
     path: Path
     text: str
     name: str
     lines_before: int = 0
+    values: Mapping[str, Any] = field(default_factory=dict)
 
-    def load(self, decorators: tuple[str, ...]) -> Any:
+    def load(self, decorators: tuple[str, ...], constants: Mapping[str, Any] | None = None) -> Any:
         """Return the function, after running only the imports, constants and functions that it needs.
 
-        Of its decorators, those whose last words are given are applied.
+        Of its decorators, those whose last words are given are applied. ``constants`` are values that
+        replace the module's, by name.
         """
         lines = self.text.splitlines(keepends=True)[self.lines_before :]
         linecache.cache[str(self.path)] = (len(self.text), None, lines, str(self.path))  # compilers read it there
-        statements = _needed_statements(ast.parse(self.text), self.name, decorators)
+        given = {**self.values, **(constants or {})}
+        statements = _needed_statements(ast.parse(self.text), self.name, decorators, given)
         for statement in statements:
             if statement.lineno > self.lines_before:
                 ast.increment_lineno(statement, -self.lines_before)
-        names: dict[str, Any] = {"__name__": self.path.stem, "__file__": str(self.path)}
+        names: dict[str, Any] = {"__name__": self.path.stem, "__file__": str(self.path), **given}
         exec(compile(ast.Module(statements, []), str(self.path), "exec"), names)
         return names[self.name]
 
 
-def _needed_statements(tree: ast.Module, function: str, decorators: tuple[str, ...]) -> list[ast.stmt]:
-    """Return the imports, constants and functions of a module that a function needs, in their order."""
+def _needed_statements(
+    tree: ast.Module, function: str, decorators: tuple[str, ...], given: Mapping[str, Any]
+) -> list[ast.stmt]:
+    """Return the imports, constants and functions of a module that a function needs, in their order.
+
+    Names that are given need none.
+    """
     offered: dict[str, list[ast.stmt]] = {}
-    for statement in _statements(tree.body):
+    statements = _statements(tree.body, function)
+    for statement in statements:
+        _strip_decorators(statement, function, decorators)
         for name in _offered(statement):
-            offered.setdefault(name, []).append(statement)
+            if name not in given:
+                offered.setdefault(name, []).append(statement)
     needed, names, known = set[int](), [function, "*"], set[str]()
     while names:
         known.add(name := names.pop())
         for statement in offered.pop(name, ()):
             needed.add(id(statement))
             names += [each.id for each in ast.walk(statement) if isinstance(each, ast.Name)]
-    for statement in _statements(tree.body):
+    for statement in statements:
         if id(statement) in needed and isinstance(statement, ast.Import | ast.ImportFrom):
             statement.names = [each for each in statement.names if _imported(each) in known]
-    return [_plain(each, function, decorators) for each in _statements(tree.body) if id(each) in needed]
+    return [each for each in statements if id(each) in needed]
 
 
-def _statements(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Return the statements at a module's level, those within ``if`` and ``try`` too."""
+def _statements(body: list[ast.stmt], function: str) -> list[ast.stmt]:
+    """Return the statements at a module's level, those within ``if``, ``try`` and functions around a function too."""
     found: list[ast.stmt] = []
     for statement in body:
+        if isinstance(statement, ast.FunctionDef) and _has_inside(statement, function):
+            found += _statements(statement.body, function)
+            continue
         found.append(statement)
         if isinstance(statement, ast.If | ast.Try):
-            found += _statements([*statement.body, *statement.orelse])
+            found += _statements([*statement.body, *statement.orelse], function)
     return found
+
+
+def _has_inside(outer: ast.FunctionDef, function: str) -> bool:
+    return any(isinstance(each, ast.FunctionDef) and each.name == function for each in ast.walk(outer) if each != outer)
 
 
 def _offered(statement: ast.stmt) -> list[str]:
@@ -97,18 +117,17 @@ def _is_constant(value: ast.expr) -> bool:
     return all(ast.unparse(each.func).rpartition(".")[2] in types for each in calls)
 
 
-def _plain(statement: ast.stmt, kernel: str, decorators: tuple[str, ...]) -> ast.stmt:
-    """Return a statement without the kernel's other decorators, and without signatures in the decorators of others."""
+def _strip_decorators(statement: ast.stmt, kernel: str, decorators: tuple[str, ...]) -> None:
+    """Take from a function the kernel's other decorators, and the signatures in decorators of others."""
     if not isinstance(statement, ast.FunctionDef):
-        return statement
+        return
     if statement.name == kernel:
         kept = [each for each in statement.decorator_list if _word(each) in decorators]
         statement.decorator_list = kept
     for decorator in statement.decorator_list:
-        if isinstance(decorator, ast.Call):
+        if isinstance(decorator, ast.Call) and _word(decorator) != "heuristics":
             decorator.args = []
             decorator.keywords = [each for each in decorator.keywords if each.arg in _OPTIONS]
-    return statement
 
 
 def _word(decorator: ast.expr) -> str:

@@ -98,6 +98,8 @@ class HostWriter:
                 return name
             case ast.Attribute(owner, "gpudata" | "ptr" | "data" | "value"):
                 return self.number(owner, scope, line)
+            case ast.Attribute(owner, "size") if len(ArrayReader(self.program).read(owner, scope, line).sides) == 2:
+                return f"({self._side(owner, 0, scope, line)} * {self._side(owner, 1, scope, line)})"
             case ast.Attribute():
                 return _word(ast.unparse(node))
             case ast.Subscript(ast.Attribute(owner, "shape"), ast.Constant(value=int(axis))):
@@ -141,10 +143,15 @@ class HostWriter:
         raise Unknown(ast.unparse(call))
 
     def _side(self, array: ast.expr, axis: int, scope: Scope, line: int) -> str:
-        """Return the side of an array as it was created if that is known, else a name such as "a_shape_0"."""
+        """Return the side of an array as it was created if that is known, else a name such as "a_shape_0".
+
+        A plain number becomes a name of its place, so that a launch holds for all sizes.
+        """
         sides = ArrayReader(self.program).read(array, scope, line).sides
         if -len(sides) <= axis < len(sides):
             side = sides[axis]
+            if isinstance(side, ast.Constant):
+                return f"side_{side.lineno}_{side.col_offset}"
             if not isinstance(side, ast.Subscript) or ast.unparse(side) != f"{ast.unparse(array)}.shape[{axis}]":
                 return self.number(side, scope, line)
         return _word(f"{ast.unparse(array)}_shape_{axis % 2}")

@@ -13,6 +13,7 @@ _QUOTES = re.compile(r"([A-Za-z]*)('''|\"\"\"|'|\")")
 _PERCENT = re.compile(r"%(?:\((\w+)\))?[-#0 +]*\d*(?:\.\d+)?[sdiugfr]|%%")
 _BRACES = re.compile(r"\{\{|\}\}|\{(\w*)[^{}]*\}")
 _DOLLARS = re.compile(r"\$\$|\$(\w+)|\$\{(\w+)\}")
+_RENDERED = re.compile(r"\{\{\s*(\w+)\s*\}\}|\$\{(\w+)\}")  # Jinja's and Mako's
 
 _DEEPEST, _LONGEST = 40, 200_000
 
@@ -88,8 +89,15 @@ class LiteralReader:
                 return Literal(tuple(self._constant(node)))
             case ast.JoinedStr():
                 return self._formatted(node)
-            case ast.Name(name) if name in self.strings:
-                return self.read(self.strings[name], depth + 1)
+            case ast.Name(name) | ast.Attribute(ast.Name("self" | "cls"), name):
+                assigned = self.strings.get(ast.unparse(node), self.strings.get(name))
+                return None if assigned is None else self.read(assigned, depth + 1)
+            case ast.IfExp(_, one, other):
+                return self.read(one, depth + 1) or self.read(other, depth + 1)
+            case ast.Subscript(ast.Name(name), ast.Constant(value=int(position))) if name in self.strings:
+                listed = self.strings[name]
+                parts = listed.elts if isinstance(listed, ast.List | ast.Tuple) else []
+                return self.read(parts[position], depth + 1) if -len(parts) <= position < len(parts) else None
             case ast.BinOp(left, ast.Add(), right):
                 return self._joined([left, right], depth)
             case ast.BinOp(left, ast.Mod(), right) if (text := self.read(left, depth + 1)) is not None:
@@ -98,7 +106,7 @@ class LiteralReader:
                 return self._filled(text, _PERCENT, values)
             case ast.Call(ast.Attribute(ast.Constant(value=str()), "join"), [ast.List(parts) | ast.Tuple(parts)]):
                 return self._joined(parts, depth)
-            case ast.Call(ast.Attribute(ast.Name("textwrap"), "dedent") | ast.Name("dedent"), [argument]):
+            case ast.Call(ast.Attribute(_, "dedent" | "Template") | ast.Name("dedent" | "Template"), [argument]):
                 return self.read(argument, depth + 1)
             case ast.Call(ast.Attribute(owner, method), arguments, keywords):
                 return self._method(owner, method, arguments, keywords, depth)
@@ -109,9 +117,6 @@ class LiteralReader:
     def _method(
         self, owner: ast.expr, method: str, arguments: list[ast.expr], keywords: list[ast.keyword], depth: int
     ) -> Literal | None:
-        if isinstance(owner, ast.Call) and isinstance(owner.func, ast.Name | ast.Attribute) and owner.args:
-            called = owner.func.id if isinstance(owner.func, ast.Name) else owner.func.attr
-            owner = owner.args[0] if called == "Template" else owner
         text = self.read(owner, depth + 1)
         if text is None:
             return None
@@ -119,7 +124,9 @@ class LiteralReader:
             str(position): each for position, each in enumerate(arguments)
         }
         match method:
-            case "format" | "format_map" | "render":
+            case "render":
+                return self._filled(text, _RENDERED, values)
+            case "format" | "format_map":
                 return self._filled(text, _BRACES, values or self._named(arguments[0] if arguments else None))
             case "substitute" | "safe_substitute":
                 given = [*map(self._named, arguments), values]

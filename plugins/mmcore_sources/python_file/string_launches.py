@@ -75,10 +75,14 @@ def _kernel(
     if not isinstance(node, ast.Call):
         return ""
     word = program.full_name(node.func).rpartition(".")[2]
+    for function in (each for each in program.functions if each.name == word):
+        returned = [each.value for each in ast.walk(function) if isinstance(each, ast.Return) and each.value]
+        names = (_kernel(program, reader, each, Scope((function,)), each.lineno, depth + 1) for each in returned)
+        return next(filter(None, names), "")
     keywords = {each.arg: each.value for each in node.keywords if each.arg}
     named = node.args[0] if word in _GETTERS and node.args else None
-    if word == "RawKernel":
-        named = keywords.get("name", node.args[1] if len(node.args) > 1 else None)
+    if word in ("RawKernel", "_compile_kernel"):
+        named = keywords.get("name", keywords.get("kernel_name", node.args[1] if len(node.args) > 1 else None))
     literal = reader.read(named) if named is not None else None
     return "" if literal is None else literal.text
 

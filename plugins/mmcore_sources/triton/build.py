@@ -55,7 +55,10 @@ class TritonBuild:
             how = "python -m pip install 'mmcore-cuda[triton]' brings it"
             raise CompilerMissing(f"Triton cannot be imported; {how} ({error})") from None
         function = imported(self.function)
-        parameters = list(self._parameters(function, problem, config))
+        values = self._with_heuristics(function, problem, config)
+        while not hasattr(function, "params"):  # an object of @triton.heuristics or @triton.autotune
+            function = function.fn
+        parameters = list(self._parameters(function, problem, values))
         named = {parameter.name for parameter in parameters}
         # nvcc contracts a·b + c, too, as Triton up to 3.9 does by default.
         options = {"enable_fp_fusion": True} | dict(self.options)
@@ -73,7 +76,19 @@ class TritonBuild:
             raise CompileError(f"Triton does not compile {function.__name__} for sm_{architecture}:\n{error}") from None
         return self._binary(compiled)
 
-    def _parameters(self, function: Any, problem: Problem, config: Config) -> Iterator[_Parameter]:
+    def _with_heuristics(self, function: Any, problem: Problem, config: Config) -> Mapping[str, Any]:
+        """Return a config with the values that ``@triton.heuristics`` computes from it and the sizes."""
+        rules: list[tuple[str, Any]] = []
+        while not hasattr(function, "params"):
+            rules += getattr(function, "values", {}).items()
+            function = function.fn
+        names = [parameter.name for parameter in function.params if not parameter.is_constexpr]
+        sizes = {name: _number(each, problem) for name, each in zip(names, self.arguments, strict=False)}
+        values = {**sizes, **{name: config[name] for name in config}}
+        values |= {name: rule(values) for name, rule in rules}
+        return {name: value for name, value in values.items() if name not in sizes}
+
+    def _parameters(self, function: Any, problem: Problem, config: Mapping[str, Any]) -> Iterator[_Parameter]:
         """Yield Triton's description of each parameter."""
         arguments = iter(self.arguments)
         for parameter in function.params:
@@ -112,6 +127,15 @@ class _Parameter:
     type: str
     value: Any = None
     divisible: bool = False
+
+
+def _number(argument: Argument | int, problem: Problem) -> Any:
+    """Return the value of an argument that is a number; None for others."""
+    if isinstance(argument, int):
+        return argument
+    if argument in MATRICES or not isinstance(argument, str | Scalar):
+        return None
+    return scalar_value(Scalar(argument) if isinstance(argument, str) else argument, problem)
 
 
 def _parameter(name: str, argument: Argument | int, problem: Problem) -> _Parameter:

@@ -19,11 +19,12 @@ from mmcore_sources.python_file.arrays import ArrayReader
 from mmcore_sources.python_file.extraction import FunctionInFile
 from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.program import PythonProgram, Scope
+from mmcore_sources.python_file.values import MULTIPROCESSORS, ValueReader
 from mmcore_sources.triton.build import TritonBuild, with_block
+from mmcore_sources.triton.configs import OPTIONS, ConfigReader, of_heuristics
 from mmcore_sources.triton.grids import GridWriter
 from mmcore_sources.triton.roles import matrices_of, roles_of
 
-_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 _USUAL = {"num_warps": 4, "num_stages": 3}
 
 
@@ -70,10 +71,22 @@ def _launches(program: PythonProgram, functions: Mapping[str, ast.FunctionDef]) 
             case ast.Subscript(ast.Name(name), grid) if name in functions:
                 names = [each.arg for each in functions[name].args.args]
                 keywords = {each.arg: each.value for each in call.keywords if each.arg}
-                arguments = dict(zip(names, call.args, strict=False))
+                arguments = dict(zip(names, _unpacked(call.args), strict=False))
                 arguments |= {word: value for word, value in keywords.items() if word in names}
-                options = {word: value for word, value in keywords.items() if word in _OPTIONS}
+                options = {word: value for word, value in keywords.items() if word in OPTIONS}
                 yield TritonLaunch(name, call.lineno, scope, grid, arguments, options)
+
+
+def _unpacked(arguments: Sequence[ast.expr]) -> Iterator[ast.expr]:
+    """Yield the arguments of a launch, the two strides or sides for ``*a.stride()`` and ``*a.shape``."""
+    for each in arguments:
+        match each:
+            case ast.Starred(ast.Call(ast.Attribute(_, "stride" | "size") as method, [])):
+                yield from (ast.Call(method, [ast.Constant(axis)], []) for axis in (0, 1))
+            case ast.Starred(ast.Attribute(_, "shape") as shape):
+                yield from (ast.Subscript(shape, ast.Constant(axis)) for axis in (0, 1))
+            case _:
+                yield each
 
 
 def _declared(
@@ -88,9 +101,14 @@ def _declared(
     roles = roles_of(function, names, passed, given.get("args"))
     configs = _configs(program, function, launch, constants, given)
     where = f"as launched in line {launch.line}" if launch is not None else "as given"
+    fixed = where if len(configs) == 1 else f"the first of {len(configs)}"
+    if MULTIPROCESSORS in configs[0].values():
+        fixed = f"{fixed}; {MULTIPROCESSORS} stands for the number of multiprocessors"
     grid = str(given.get("grid", ""))
     if not grid and launch is not None:
-        grid = GridWriter(program, launch.scope, launch.line, constants, _host_roles(passed, roles)).text(launch.grid)
+        meant = {ast.unparse(passed[name]): name for name in constants if isinstance(passed.get(name), ast.Attribute)}
+        meant |= _host_roles(passed, roles)
+        grid = GridWriter(program, launch.scope, launch.line, constants, meant).text(launch.grid)
     parse_expressions(grid, "the grid")
     types, type_note = _types(program, function, launch, roles, given)
     path, cell = program.placed(function.lineno), program.cell(function.lineno)
@@ -116,7 +134,7 @@ def _declared(
     notes = [
         Note("arguments", shown, "by what is passed and by the parameters' names", "--args"),
         type_note,
-        Note("config", block, where if len(configs) == 1 else f"the first of {len(configs)}", "--config"),
+        Note("config", block, fixed, "--config"),
         Note("grid", grid, where, "--grid"),
     ]
     return Inferred({**attributes, **overrides}, tuple(notes))
@@ -149,41 +167,22 @@ def _configs(
             fixed[parameter.arg] = default.value
     if launch is not None:
         for name, node in (*launch.arguments.items(), *launch.options.items()):
-            if name in constants or name in _OPTIONS:
-                fixed[name] = _value(program, node, launch.scope, launch.line)
-    tuned = [
-        dict(_tuned(program, each)) for each, _ in program.calls if program.full_name(each.func) == "triton.Config"
-    ]
-    decorators = " ".join(map(ast.unparse, function.decorator_list))
-    configs = [{**_USUAL, **fixed, **each} for each in tuned if "autotune" in decorators] or [{**_USUAL, **fixed}]
-    configs = [{**each, **given.get("parameters", {})} for each in configs]
-    configs = [{name: value for name, value in each.items() if value is not None} for each in configs]
-    if missing := [name for name in constants if any(name not in each for each in configs)]:
-        asked = ",".join(f"{name}=…" for name in missing)
+            if name in constants or name in OPTIONS:
+                fixed[name] = ValueReader(program).value(node, launch.scope, launch.line)
+    asked = [name for name in constants if name not in of_heuristics(function)]
+    parameters = given.get("parameters", {})
+    found = [{**_USUAL, **fixed, **each, **parameters} for each in ConfigReader(program).tuned(function) or [{}]]
+    configs = [{name: value for name, value in each.items() if value is not None} for each in found]
+    # A config with values that the program computes is left out, and so is one of another backend.
+    whole = [each for each in configs if each.keys() >= {*asked}]
+    if not whole:
+        missing = [name for name in asked if any(name not in each for each in configs)]
+        values = ",".join(f"{name}=…" for name in missing)
         raise InvalidKernel(
-            f"{', '.join(missing)} of {function.name} has no value in the file; --config {asked} gives it"
+            f"{', '.join(missing)} of {function.name} has no value in the file; --config {values} gives it"
         )
-    return list({str(each): each for each in configs}.values())
-
-
-def _tuned(program: PythonProgram, call: ast.Call) -> Iterator[tuple[str, Any]]:
-    keys = call.args[0] if call.args else None
-    if isinstance(keys, ast.Dict):
-        for key, value in zip(keys.keys, keys.values, strict=True):
-            if isinstance(key, ast.Constant):
-                yield str(key.value), _value(program, value, Scope(), call.lineno)
-    for each in call.keywords:
-        if each.arg in _OPTIONS:
-            yield str(each.arg), _value(program, each.value, Scope(), call.lineno)
-
-
-def _value(program: PythonProgram, node: ast.expr, scope: Scope, line: int, depth: int = 0) -> Any:
-    """Return the value of a literal, or of a name that has one; None if it is unknown."""
-    if isinstance(node, ast.Constant):
-        return node.value
-    if isinstance(node, ast.Name) and depth < 9 and (assigned := program.value_of(node.id, scope, line)) is not None:
-        return _value(program, assigned.value, assigned.scope, assigned.line - 1, depth + 1)
-    return None
+    known = {*constants, *OPTIONS, *parameters}
+    return list({str(each): each for each in [each for each in whole if each.keys() <= known] or whole}.values())
 
 
 def _types(
@@ -199,7 +198,8 @@ def _types(
         if roles.get(name) in MATRICES:
             found[str(roles[name])] = reader.read(node, launch.scope, launch.line).dtype if launch is not None else ""
     known = found.get("A") or found.get("B") or found.get("C") or ""
-    dtype = str(given.get("dtype", known or "float16"))
+    named = next((word for word in ("bfloat16", "float16", "half") if word in program.text), "float32")
+    dtype = str(given.get("dtype", known or named.replace("half", "float16")))
     body = ast.unparse(function)
     rounds = dtype == "float32" and "tl.dot(" in body and "ieee" not in body and "allow_tf32=False" not in body
     why = f"as passed in line {launch.line}" if known and launch is not None else "the file does not show their type"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -62,7 +63,7 @@ class GridWriter:
             case ast.BinOp(left, operator, right) if type(operator) in _OPERATORS:
                 one, other = self._number(left, depth + 1), self._number(right, depth + 1)
                 return f"({one} {_OPERATORS[type(operator)]} {other})"
-            case ast.Call(_, [left, right]) if "cdiv" in ast.unparse(node.func):
+            case ast.Call(_, [left, right]) if re.search("cdiv|ceil_?div", ast.unparse(node.func)):
                 return f"ceil({self._number(left, depth + 1)} / {self._number(right, depth + 1)})"
             case ast.Call(ast.Name("min" | "max" as word), arguments):
                 return f"{word}({', '.join(self._number(each, depth + 1) for each in arguments)})"

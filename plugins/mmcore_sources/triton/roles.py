@@ -30,7 +30,11 @@ def matrices_of(function: ast.FunctionDef) -> dict[str, str]:
     for node in ast.walk(function):
         word = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
         if isinstance(node, ast.Call) and node.args and word in ("load", "store", "atomic_add"):
-            found = [name for name in names if name in _pointer(node.args[0], sources)][:1]
+            # Of a descriptor, load and store are methods.
+            owner = node.func.value if isinstance(node.func, ast.Attribute) else node.args[0]
+            of_tl = isinstance(owner, ast.Name) and owner.id not in sources
+            pointer = _pointer(node.args[0] if of_tl else owner, sources)
+            found = [name for name in names if name in pointer][:1]
             (loaded if word == "load" else stored).extend(found)
     outputs = list(dict.fromkeys(stored))
     inputs = [name for name in names if name in loaded and name not in outputs]
@@ -45,8 +49,9 @@ def _pointer(node: ast.expr, sources: Mapping[str, set[str]]) -> set[str]:
     """Return the parameters that the pointer of an address is: the first name in a sum."""
     while isinstance(node, ast.BinOp):
         node = node.left
-    if isinstance(node, ast.Call) and node.args and "advance" not in ast.unparse(node.func):
-        node = node.args[0] if ast.unparse(node.func).startswith("tl.make_") else node
+    if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("tl.make_"):
+        named = [each.value for each in node.keywords if each.arg == "base"]
+        node = next(iter([*node.args, *named]), node)
     return sources.get(node.id, set()) if isinstance(node, ast.Name) else set()
 
 

@@ -123,8 +123,9 @@ def _failures(conformance: Conformance, name: str) -> Iterator[str]:
     """Yield a paragraph for each group of a property's failures."""
     for common, failures in groups(conformance.of(name)):
         first = failures[0]
-        all_with = f", all with {common}" if common else ""
-        subject = f"{len(failures)} cases{all_with}; the smallest, {first.what}" if len(failures) > 1 else first.what
+        where = common if common.startswith(("only with", "every case")) else f"all with {common}"
+        clause = f", {where}" if common else ""
+        subject = f"{len(failures)} cases{clause}; the smallest, {first.what}" if len(failures) > 1 else first.what
         yield f"\nFAIL {name}: {subject}: {first.reason}\n  $ {first.reproduce}"
 
 

@@ -15,8 +15,8 @@ from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.host_bugs.bug import Bug
 from mmcore_sources.cuda_file.host_bugs.host import HostCode
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, LaunchText, evaluate, names_in, parse_expressions
+from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.infer import Inferred
-from mmcore_sources.cuda_file.inference.parameters import FixedSizes
 
 _PARTS = {"m": "rows", "n": "columns", "mn": "elements"}
 _ANY = 1 << 30  # rows or columns of a program whose sizes its user gives

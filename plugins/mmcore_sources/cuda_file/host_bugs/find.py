@@ -25,6 +25,7 @@ BUGS: Sequence[Callable[[HostCode], Iterator[Bug]]] = (
     launches.rounded_down_grid,
     launches.other_types,
     launches.exchanged_sizes,
+    launches.pitch_in_bytes,
     places.wrong_side,
     places.wrong_address,
     copies.wrong_direction,

@@ -106,6 +106,23 @@ def other_types(host: HostCode) -> Iterator[Bug]:
                 yield Bug("other-type", launch.line, passed + refused)
 
 
+def pitch_in_bytes(host: HostCode) -> Iterator[Bug]:
+    """Find a pitch of ``cudaMallocPitch``, in bytes, that a kernel multiplies indexes of larger elements by."""
+    pitches = {name_of(each.arguments[1]) for each in host.calls
+               if each.name == "cudaMallocPitch" and len(each.arguments) > 1}  # fmt: skip
+    for launch in host.launches:
+        kernel = host.kernel(launch)
+        if kernel is None or "char" in text_of(kernel.body):
+            continue
+        element = next((each.type for each in kernel.parameters if each.pointer), "float")
+        for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
+            if text_of(argument) in pitches and f"{parameter.name} / sizeof" not in text_of(kernel.body):
+                pitch = (
+                    f"{text_of(argument)} is a pitch in bytes, and {launch.name} goes {parameter.name} elements per row"
+                )
+                yield Bug("pitch-in-bytes", launch.line, f"{pitch}; {text_of(argument)} / sizeof({element}) is right")
+
+
 def exchanged_sizes(host: HostCode) -> Iterator[Bug]:
     """Find two sizes that a launch passes for each other, by their names: N as ``m`` and M as ``n``."""
     for launch in host.launches:

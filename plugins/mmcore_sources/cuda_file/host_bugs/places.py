@@ -69,6 +69,11 @@ def wrong_side(host: HostCode) -> Iterator[Bug]:
                 known.add(name)
                 message = f"the host accesses {text_of(node)}, an element of an array of the device"
                 yield Bug("wrong-side", node.start_point.row + 1, message)
+    for call in host.calls:
+        target = text_of(call.arguments[0]).rpartition("&")[2] if call.name in _ON_DEVICE and call.arguments else ""
+        if target.endswith("]") and places.of(target.partition("[")[0], call.scope) == "device":
+            stored = f"{call.name} stores an address in {target}, an element of an array of the device"
+            yield Bug("wrong-side", call.line, f"{stored}, which the host cannot access")
     for launch in host.launches:
         for argument in launch.arguments:
             if places.of(name_of(argument), launch.scope) == "host" and host.is_pointer(argument, launch.scope):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -157,7 +157,7 @@ class Body:
         moved = [tuple(factor for factor in term if factor not in names) for term in moved]
         moved = [term for term in moved if term]
         for node in self._nodes:
-            if node.type == "subscript_expression" and text_of(node.children[0]) in names:
+            if node.type == "subscript_expression" and text_of(node.children[0]).strip("() ") in names:
                 indices = node.children[1].named_children
                 above = node.parent
                 row = next((each.row for each in self.function.parameters if each.name == pointer), "")
@@ -196,6 +196,8 @@ class Body:
             left, right = (self.terms(node.children[i], seen) for i in (0, 2))
             products = [(*one, *other) for one in left for other in right if len(one) + len(other) <= _MOST_FACTORS]
             terms = products if sign == "*" else [*left, *right]
+        elif (element := _addressed(node)) is not None:
+            terms = [*self.terms(element.children[0], seen), *self.terms(element.children[1].named_children[0], seen)]
         elif node.type == "identifier" and (name := text_of(node)) in self.values.keys() - seen:
             expanded = [term for value in self.values[name] for term in self.terms(value, seen | {name})]
             # The variable of a loop also remains as a term.
@@ -211,6 +213,15 @@ class Body:
             terms = [(" ".join(dict.fromkeys(words)) or text_of(node),)]
         terms = [term for term in terms if "0" not in term][:_MOST_TERMS]
         return list(dict.fromkeys(terms))
+
+
+def _addressed(node: Node) -> Node | None:
+    """Return the element of ``&A[i]``, which is A + i; None for other expressions."""
+    if node.type != "pointer_expression" or text_of(node.children[0]) != "&":
+        return None
+    element = node.children[1]
+    one_index = element.type == "subscript_expression" and len(element.children[1].named_children) == 1
+    return element if one_index else None
 
 
 @dataclass(frozen=True)
@@ -237,8 +248,8 @@ def layout_of(body: Body, c: str, strides: set[str]) -> Layout | None:
     for terms in body.indexes(c):
         rows = [term for term in terms if strides & set(term)]
         columns = [term for term in terms if not strides & set(term)]
-        threads = frozenset(axis for term in terms for kind, axis in _built_in(term) if kind == "threadIdx")
-        of_rows, of_columns = ({axis: term for term in part for kind, axis in _built_in(term) if kind == "blockIdx"}
+        threads = frozenset(axis for term in terms for kind, axis in built_in(term) if kind == "threadIdx")
+        of_rows, of_columns = ({axis: term for term in part for kind, axis in built_in(term) if kind == "blockIdx"}
                                for part in (rows, columns))  # fmt: skip
         if len(of_rows) > 1 or len(of_columns) > 1:
             continue
@@ -263,7 +274,8 @@ def _of_thread(terms: Sequence[Term], axis: str, strides: set[str]) -> tuple[str
     )
 
 
-def _built_in(term: Term) -> list[tuple[str, str]]:
+def built_in(term: Term) -> list[tuple[str, str]]:
+    """Return the built-in variables in a term, and their axes."""
     return [(kind, axis) for factor in term for kind, axis in BUILT_IN.findall(factor)]
 
 
@@ -276,25 +288,3 @@ def _step_of_quotient(term: Term) -> tuple[str, ...]:
 def _others(term: Term | None, strides: set[str]) -> tuple[str, ...]:
     """Return the factors other than a block's index and the length of a row."""
     return tuple(each for each in term or () if not each.startswith("blockIdx") and each not in strides)
-
-
-def strides_of(body: Body, pointer: str, sizes: set[str]) -> set[str]:
-    """Return the sizes that multiply a part of a matrix's indexes: the length of its rows."""
-    terms = [term for index in body.indexes(pointer) for term in index if len(term) > 1]
-    return {factor for term in terms for factor in term if factor in sizes}
-
-
-def stored_by_columns(body: Body, matrices: Mapping[str, str], sizes: set[str]) -> bool:
-    """Return whether a kernel reads its matrices as if they were stored by columns.
-
-    For an A stored by rows, the term with the length of a row contains a block's index, and the step along k does not.
-    For a B stored by rows it is the reverse.
-    """
-    strided = {}
-    for matrix in "AB":
-        terms = [term for each in body.indexes(matrices[matrix]) for term in each]
-        placed = [term for term in terms if any(kind == "blockIdx" for kind, _ in _built_in(term))]
-        if not placed:
-            return False
-        strided[matrix] = all(sizes & set(term) for term in placed)
-    return not strided["A"] and strided["B"]

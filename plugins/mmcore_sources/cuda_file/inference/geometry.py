@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +22,7 @@ from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, con
 from mmcore_sources.cuda_file.inference.roles import Roles
 
 _MOST_THREADS = 1024
+_INSTANCE = re.compile(r"\b[A-Za-z_]\w*<(\d+)> ?\(")
 _LAUNCHED = "as launched in line "
 _AXIS = {axis: name for name, axis in EXTENTS.items()}
 _BY_BLOCK = "the source goes by blockDim, whatever it is"
@@ -55,7 +57,7 @@ def launched(
     hosts = _host_sizes(launch, roles, order)
     with contextlib.suppress(Unreadable, IndexError):
         extents, taken, extents_of_block = [], "", _block_names(reader.source, launch)
-        for position, axis in enumerate("xyz"):
+        for position, axis in enumerate("xy" if roles.batch else "xyz"):
             meant = {name: ast.Name(_role(found, axis, layout)) for name, found in hosts.items()}
             of_axis = replace(reader, names={**extents_of_block, **meant, **reader.names})
             extent = _extent(of_axis, launch, position)
@@ -100,7 +102,7 @@ def _host_constant(reader: Reader, launch: HostLaunch, position: int, role: str,
     of_block = {*identifiers(launch.geometry[1])} | {*identifiers(body.function.body)}
     named = {name for each in declared for name, _ in initializers(each)} | {*reader.source.constants}
     named |= {name for name, macro in reader.source.macros.items() if macro.parameters is None}
-    named |= parameter_names(launch.scope)
+    named |= {*parameter_names(launch.scope)}
     found: list[tuple[int, str, ast.expr]] = []
     for name in named - of_block - reader.names.keys():
         with contextlib.suppress(Unreadable):
@@ -253,6 +255,13 @@ def _square_array(reader: Reader, body: Body) -> ast.expr | None:
                 if ast.unparse(inner) in (ast.unparse(outer), f"{ast.unparse(outer)} + 1"):
                     return outer
     return None
+
+
+def usual_block(body: Body) -> Geometry:
+    """Return the guessed block of a kernel that shows nothing about it, or calls a function such as ``tile<32>``."""
+    edge = next((int(each) for each in _INSTANCE.findall(text_of(body.function.body))), 0)
+    threads = (256,) if body.thread_axes == {"x"} else (edge, edge) if 4 <= edge <= 32 else (16, 16)
+    return Geometry(tuple(map(ast.Constant, threads)), "nothing else in the source shows it", guessed=True)
 
 
 def by_names(names: Mapping[str, ast.expr]) -> Geometry | None:

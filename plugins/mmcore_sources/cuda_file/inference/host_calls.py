@@ -20,28 +20,29 @@ class Passed:
     line: int
 
 
-def passed(scope: Node, name: str) -> Passed | None:
-    """Return the value of a parameter of a host function or of its template: the first that a call passes.
+def passed(scope: Node, name: str, call: Node | None = None) -> Passed | None:
+    """Return the value of a parameter of a host function or of its template: that of a call, or of the first one.
 
     Without a call it is the default. None if it is no parameter, or if the file has no value for it.
     """
+    calls = calls_of(scope) if call is None else (call,)
     for position, parameter in enumerate(_parameters(scope)):
         if _name(parameter) == name:
-            arguments = (each for call in calls_of(scope) for each in [_arguments(call)] if position < len(each))
+            arguments = (each for used in calls for each in [arguments_of(used)] if position < len(each))
             found = next(arguments, None)
             return None if found is None else _passed(found[position])
     for position, parameter in enumerate(_template(scope)):
         if _name(parameter) == name:
-            listed = (each for call in calls_of(scope) for each in [_listed(call)] if position < len(each))
+            listed = (each for used in calls for each in [_listed(used)] if position < len(each))
             instance = next(listed, None)
             value = parameter.child_by_field_name("default_value") if instance is None else instance[position]
             return None if value is None else _passed(value)
     return None
 
 
-def parameter_names(scope: Node) -> set[str]:
+def parameter_names(scope: Node) -> list[str]:
     """Return the names of a host function's parameters."""
-    return set(map(_name, _parameters(scope)))
+    return list(map(_name, _parameters(scope)))
 
 
 def returned(scope: Node, name: str) -> tuple[list[str], Passed] | None:
@@ -103,7 +104,8 @@ def _template(scope: Node) -> list[Node]:
     return _items(above.child_by_field_name("parameters")) if above is not None and is_template else []
 
 
-def _arguments(call: Node) -> list[Node]:
+def arguments_of(call: Node) -> list[Node]:
+    """Return the arguments of a call; none of an explicit instantiation."""
     return _items(call.child_by_field_name("arguments")) if call.type == "call_expression" else []
 
 

@@ -43,13 +43,14 @@ class Reader:
     names: Mapping[str, ast.expr] = field(default_factory=dict)  # meanings that override the source's
     scope: Node | None = None  # the host function that contains the expressions, if any
     line: int = 0  # the line of the expressions; later assignments do not count
+    call: Node | None = None  # the call of the host function that counts; the first one if None
 
     @classmethod
     def of(cls, source: Program, launch: HostLaunch | None, names: Mapping[str, ast.expr]) -> Reader:
         """Return the reader of the expressions in a launch, or in no function."""
         if launch is None:
             return cls(source, names)
-        return cls(source, {**_conditions(launch), **names}, launch.scope, launch.line)
+        return cls(source, {**_conditions(launch), **names}, launch.scope, launch.line, launch.call)
 
     def number(self, node: Node, depth: int = 0) -> ast.expr:
         """Return the arithmetic of an expression; raise :class:`Unreadable` if there is none."""
@@ -80,8 +81,9 @@ class Reader:
         return [self.number(each, depth + 1) for each in parts] or [ast.Constant(1)]
 
     def _dimension(self, name: str) -> Node | None:
-        """Return the initial value of a variable of type dim3."""
-        for node in walk(self.scope) if self.scope is not None else ():
+        """Return the initial value of a variable of type dim3: its last declaration before the expressions."""
+        nodes = walk(self.scope) if self.scope is not None else ()
+        for node in reversed([each for each in nodes if not self.line or each.start_point.row < self.line]):
             if node.type == "declaration" and text_of(node).removeprefix("const ").startswith("dim3"):
                 for child in node.named_children:
                     declared = child.child_by_field_name("declarator")
@@ -201,7 +203,7 @@ class Reader:
         raise Unreadable(text_of(node))
 
     def _passed(self, name: str) -> Passed | None:
-        return passed(self.scope, name) if self.scope is not None else None
+        return passed(self.scope, name, self.call) if self.scope is not None else None
 
     def _in(self, other: Passed) -> Reader:
         """Return the reader of an expression in another function, where names have other meanings."""

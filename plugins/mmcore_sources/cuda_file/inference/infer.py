@@ -18,8 +18,10 @@ from mmcore.kernel.geometry import dim3, parse_shape
 from mmcore_cuda.cuda_source.includes import has_quoted_includes
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program, read_program
 from mmcore_cuda.cuda_source.tokens import words
-from mmcore_cuda.cuda_source.tree import identifiers, text_of
+from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference import geometry
+from mmcore_sources.cuda_file.inference.arithmetic import narrow_sums, uses_tf32
+from mmcore_sources.cuda_file.inference.batches import wrong_steps
 from mmcore_sources.cuda_file.inference.body import Body, layout_of
 from mmcore_sources.cuda_file.inference.expressions import (
     EXTENTS,
@@ -29,17 +31,12 @@ from mmcore_sources.cuda_file.inference.expressions import (
     names_in,
     parse_expressions,
 )
+from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes, fixed_sizes, with_free_sizes
 from mmcore_sources.cuda_file.inference.geometry import Geometry
 from mmcore_sources.cuda_file.inference.host_code import Reader, constant
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.one_block import one_block
-from mmcore_sources.cuda_file.inference.parameters import (
-    Open,
-    fixed_sizes,
-    launched_numbers,
-    open_parameters,
-    parameter_names,
-)
+from mmcore_sources.cuda_file.inference.parameters import Open, launched_numbers, open_parameters, parameter_names
 from mmcore_sources.cuda_file.inference.roles import (
     ELEMENTS,
     Roles,
@@ -49,6 +46,7 @@ from mmcore_sources.cuda_file.inference.roles import (
     roles_of,
     with_arguments,
 )
+from mmcore_sources.cuda_file.inference.storage import reads_b_by_columns
 from mmcore_sources.cuda_file.inference.unusual import Unusual, unusual_readings
 from mmcore_sources.cuda_file.inference.warps import block_of_warps
 from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
@@ -56,7 +54,6 @@ from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
 _MOST_SHARED = 48 << 10  # bytes that a block may have without further ado
 _DYNAMIC = re.compile(r'\bextern\b[^;{"]*\b__shared__\b')
 _COOPERATIVE = re.compile("Launch(Attribute)?Cooperative")
-_NARROW = {f"{name}{width}" for name in ("__hfma", "__hadd", "__hmul", "hfma", "hadd") for width in ("", "2")}
 
 
 @dataclass(frozen=True)
@@ -102,7 +99,11 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     by_columns = roles.by_columns and "column_major" not in given
     if by_columns:
         role_notes.append(Note("storage", "by columns", "as the source steps over A, B and C", "--column-major ''"))
-    unusual = tuple(unusual_readings(text, launch, body, roles, adds=adds, by_columns=by_columns))
+    columns = "ABC" if by_columns else ""
+    if "column_major" not in given and reads_b_by_columns(body, roles.pointers, set(roles.sizes)):
+        columns = "B"
+        role_notes.append(Note("storage of B", "by columns", "as the source steps over B", "--column-major ''"))
+    unusual = tuple(unusual_readings(text, launch, body, roles, adds=adds, columns=columns))
     lone = one_block(source, body, roles, launch, given)
     if lone is not None:
         constraint, shape, note = lone
@@ -118,6 +119,12 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     rule = LaunchText(grid, str(shared), cooperative=source.cooperative and ordinary is None)
     if "//" in grid and "gridDim" not in text_of(function.body):
         constraints += (SomeBlock(rule, roles.square),)
+    fixing = next((each for each in constraints if isinstance(each, FixedSizes)), None)
+    free = with_free_sizes(text, roles.sizes) if fixing else None
+    if fixing is not None:
+        scaled = replace(fixing, rule=rule if free else None)
+        constraints = tuple(scaled if each is fixing else each for each in constraints)
+        role_notes.append(scaled.note(roles.sizes))
     values = {name: value for name, value in chosen.values.items() if name not in defines}
     attributes = {
         "title": f"{function.name} of {path.name}" + "".join(f", read as {each}" for each in unusual),
@@ -127,7 +134,7 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
         "launch": rule,
         "constraints": constraints,
         "beta": beta,
-        "column_major": "ABC" if by_columns else "",
+        "column_major": columns,
         **types,
     }
     of_launch = ("entry", "args", "grid", "block", "parameters", "shared")
@@ -137,9 +144,15 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     others = {name: f"{{{name}}}" for name in parameters if not name.isupper() and name not in open_names}
     if fixed := sorted(others.keys() & (source.declared - source.macros.keys())):
         raise InvalidKernel(f"{path.name} declares {fixed[0]}, so that --config has no effect on it")
-    overrides["defines"] = {**defines, **others}
+    overrides["defines"] = {**defines, **others} | (free[1] if free else {})
+    overrides |= {"text": free[0]} if free else {}
     own = launch is not None and len(launch.geometry) > 1 and not {"block", "grid"} & given.keys()
-    warnings = geometry.unused_axes(Reader.of(source, launch, {}), launch, body) if own and launch else ()
+    warnings = [*geometry.unused_axes(Reader.of(source, launch, {}), launch, body)] if own and launch else []
+    if types.get("output") in ("int8", "uint8"):
+        warnings.append(f"C holds {types['output']}, so that larger sums wrap around; an int32_t C and sum keep them")
+    warnings += wrong_steps(body, roles.pointers, roles.sizes) if roles.batch else ()
+    if roles.batch:
+        role_notes.append(Note("batch", "its first product", "blocks along z compute the others", "none"))
     notes = (*notes, *role_notes, *type_notes, *launch_notes)
     return Inferred({**attributes, **overrides}, notes, unusual, tuple(warnings))
 
@@ -162,8 +175,6 @@ def _roles(
         sizes, fixed = fixing
         roles = replace(roles, sizes=sizes)
         constraints = (fixed,)
-        shown, why = f"{fixed.m}×{fixed.n}×{fixed.k}", f"the source fixes {', '.join(sizes)}"
-        notes.append(Note("sizes", shown, why, ""))
     return roles, notes, constraints
 
 
@@ -196,10 +207,15 @@ def _types(
                 f"the elements of {matrix} are of type {word}, which is {known}", "--dtype float32 --output float32"
             )
         types_by_name[name] = ELEMENTS[word]
-    if types_by_name.get("dtype", given.get("dtype")) in ("float16", "bfloat16") and "accumulator" not in given:
-        narrow = not _NARROW.isdisjoint(identifiers(function.body))
-        types_by_name["accumulator"] = types_by_name["dtype"] if narrow and "dtype" in types_by_name else "float32"
-        why = "the source adds with __hadd or __hfma" if narrow else "sums of 16-bit products are taken to be that"
+    if types_by_name.get("dtype") == "float32" and uses_tf32(source, function):
+        types_by_name["dtype"] = "tf32"
+        notes.append(Note("products of", "tf32", "the source's tensor cores multiply that", "--dtype float32"))
+    dtype = types_by_name.get("dtype", given.get("dtype"))
+    if dtype in ("float16", "bfloat16") and "accumulator" not in given:
+        narrow = narrow_sums(source, function, dtype)
+        types_by_name["accumulator"] = dtype if narrow else "float32"
+        ends = "have 11 bits and end at 65504" if dtype == "float16" else "have 8 bits"
+        why = f"{narrow}; such sums {ends}" if narrow else "sums of 16-bit products are taken to be that"
         notes.append(Note("sums in", types_by_name["accumulator"], why, "--accumulator", guessed=not narrow))
     why = "the type of the template's elements"
     return types_by_name, [*notes, *(Note(name, word, why, "--entry") for name, word in chosen.types.items())]
@@ -230,6 +246,8 @@ def _geometry(
     if launched is None and geometry.is_unclear(block, chosen.values):
         block = block_of_warps(reader, body) or block
     notes: list[Note] = []
+    if block is None and "block" not in given and roles.sizes and not chosen.undefined:
+        block = geometry.usual_block(body)
     flat = body.thread_axes == {"x"} or (block is not None and len(block.extents) == 1)
     shape: Any = parse_block(given["block"], flat=flat) if "block" in given else _shape(function, block, chosen)
     if "block" not in given and block is not None:
@@ -245,14 +263,12 @@ def _geometry(
         notes.append(Note("grid", (text := grid.text), grid.why, "--grid", grid.guessed))
     alone = len(source.functions) == 1
     extern = "shared" not in given and _DYNAMIC.search(source.text if alone else text_of(function.body))
-    if extern and launch is None:
-        unknown = f"the shared memory of {function.name} is unknown, as its extern array has no size"
-        raise LacksOption(
-            f"{unknown}; --shared gives it in bytes, as in --shared '4*bx*by'", f"--shared {_MOST_SHARED}"
-        )
-    dynamic = str(given.get("shared", ast.unparse(shared) if shared is not None else 0))
+    unknown = extern and launch is None
+    usual_bytes = ast.Constant(_MOST_SHARED if unknown else 0)
+    dynamic = str(given.get("shared", ast.unparse(shared or usual_bytes)))
     if extern or ("shared" not in given and shared is not None):
-        notes.append(Note("dynamic shared bytes", dynamic, "as launched", "--shared"))
+        why = "its extern array has no size" if unknown else "as launched"
+        notes.append(Note("dynamic shared bytes", dynamic, why, "--shared", bool(unknown)))
     for each, what in ((text, "the grid"), (dynamic, "the shared memory")):
         _check_names(each, what, chosen)
     return shape, text, dynamic, notes

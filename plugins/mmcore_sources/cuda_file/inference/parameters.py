@@ -1,4 +1,4 @@
-"""Values that a source leaves open until compilation, such as template parameters, and sizes that it fixes."""
+"""Values that a source leaves open until compilation, such as template parameters."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mmcore.errors import InvalidKernel, LacksOption
-from mmcore.kernel.configs import Config
-from mmcore.kernel.problem import Problem
+from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
 from mmcore_cuda.cuda_source.tree import text_of, walk
-from mmcore_sources.cuda_file.inference.body import Body, strides_of
 from mmcore_sources.cuda_file.inference.host_calls import passed
 from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, constant, parse_expression
 from mmcore_sources.cuda_file.inference.notes import Note
@@ -46,7 +43,7 @@ def open_parameters(
 ) -> Open:
     """Choose values: those given or in the entry (``f<32>``), else the launch's, else defaults.
 
-    Raises InvalidKernel if a value is unknown, or if the source fixes a given value.
+    Values that nothing shows are guessed. Raises InvalidKernel if the source fixes a given value.
     """
     values: dict[str, Any] = {}
     types: dict[str, str] = {}
@@ -55,7 +52,7 @@ def open_parameters(
     arguments: list[str] = []
     instance = [each.strip() for each in entry.partition("<")[2].rpartition(">")[0].split(",") if each.strip()]
     launched = instance or (launch.template if launch else ())
-    missing: list[str] = []
+    by_threads = any(map(_OF_THREAD.search, (each.name for each in function.template)))
     for position, each in enumerate(function.template):
         text = launched[position] if position < len(launched) else each.default
         where = (
@@ -70,20 +67,13 @@ def open_parameters(
             number, where = _USUAL_EDGE, "nothing launches the template"
         if each.name not in given and number is not None and not instance:
             notes.append(Note(each.name, str(number), where, f"--config {each.name}=…", not text))
-        missing += [each.name] if each.name not in given and number is None else []
+        if number is None and each.name not in given:
+            number = _usual(each, by_threads=by_threads)
+            notes.append(Note(each.name, str(number), "nothing launches the template", f"--config {each.name}=…", True))
         values[each.name] = given.get(each.name, number)
         arguments.append(f"{{{each.name}}}")
         if text.isidentifier():
             linked[text] = each.name
-    if missing:
-        asked = ",".join(f"{name}=…" for name in missing)
-        by_threads = any(map(_OF_THREAD.search, (each.name for each in function.template)))
-        named = (each for each in function.template if each.name in missing)
-        usual = ",".join(f"{each.name}={_usual(each, by_threads=by_threads)}" for each in named)
-        raise LacksOption(
-            f"{function.name} is a template that nothing launches; --config {asked} chooses an instance",
-            f"--config {usual}",
-        )
     used = {text_of(node) for node in walk(function.body) if node.type in ("identifier", "type_identifier")}
     for name, macro in source.macros.items():
         if macro.guarded and macro.parameters is None and _CAPITALS.fullmatch(name) and name not in given:
@@ -117,7 +107,9 @@ def _usual(parameter: Parameter, *, by_threads: bool) -> int:
 
 
 def _type(text: str, source: Program, launch: HostLaunch | None) -> str:
-    argument = passed(launch.scope, text) if launch and launch.scope.type == "function_definition" else None
+    argument = (
+        passed(launch.scope, text, launch.call) if launch and launch.scope.type == "function_definition" else None
+    )
     text = text if argument is None else text_of(argument.value)
     return text if source.types.get(text, text) in ELEMENTS else ""
 
@@ -142,45 +134,3 @@ def parameter_names(chosen: Open) -> dict[str, ast.expr]:
         name: ast.Name(name) for name, value in chosen.values.items() if isinstance(value, int)
     }
     return {**{name: names[parameter] for name, parameter in chosen.linked.items() if parameter in names}, **names}
-
-
-@dataclass(frozen=True)
-class FixedSizes:
-    """A constraint: the source is written for one m, n and k."""
-
-    m: int
-    n: int
-    k: int
-
-    @property
-    def description(self) -> str:
-        return f"m×n×k = {self.m}×{self.n}×{self.k}, which the source fixes"
-
-    def violation(self, problem: Problem, config: Config) -> str | None:
-        if (problem.m, problem.n, problem.k) == (self.m, self.n, self.k):
-            return None
-        fixed = f"m×n×k = {self.m}×{self.n}×{self.k}; --size {self.m}x{self.n}x{self.k} asks for that"
-        return f"{problem} is not what the source fixes, {fixed}"
-
-
-def fixed_sizes(source: Program, body: Body, matrices: Mapping[str, str]) -> tuple[dict[str, str], FixedSizes] | None:
-    """Return the role of each constant that the indexes use, and the sizes that they fix; None if there are none."""
-    known: dict[str, int] = {}
-    for name in (*source.macros, *source.constants):
-        try:
-            number = constant(Reader(source).number(parse_expression(name)))
-        except Unreadable:
-            continue
-        if number:
-            known[name] = number
-
-    def stride(matrix: str) -> str | None:
-        # The edge of a tile is a factor of the index, too, but rows are longer.
-        return max(strides_of(body, matrices[matrix], set(known)), key=known.__getitem__, default=None)
-
-    of_a, of_b = stride("A"), stride("B")
-    if of_a is None or of_b is None:
-        return None
-    of_m = next((name for name in ("M", "m") if name in known), of_b)
-    roles = {of_m: "m", of_a: "k", of_b: "n"}
-    return roles, FixedSizes(known[of_m], known[of_b], known[of_a])

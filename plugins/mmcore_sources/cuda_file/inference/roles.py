@@ -10,8 +10,12 @@ from mmcore.errors import InvalidKernel, LacksOption, SeveralKernels
 from mmcore.kernel.arguments import FACTORS, MATRICES, SIZES, Argument, Scalar, Struct
 from mmcore.kernel.signature import Parameter as Typed
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
-from mmcore_sources.cuda_file.inference.body import Body, stored_by_columns, strides_of
+from mmcore_sources.cuda_file.inference.batches import of_batch
+from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.launches import first_launch
 from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.size_names import sure_role, usual_role
+from mmcore_sources.cuda_file.inference.storage import stored_by_columns, strides_of
 from mmcore_sources.cuda_file.inference.structures import structure_of
 from mmcore_sources.cuda_file.inference.sums import sums_products
 
@@ -26,12 +30,6 @@ ELEMENTS = {
 }
 _MATRIX = re.compile(r"(?:d|dev|device|g|gpu|h|mat|matrix|global|in|out|ptr)?_?([abc])_?(?:d|dev|device|mat|ptr|gpu)?")
 _MATRIX_OR_D = re.compile(_MATRIX.pattern.replace("abc", "abcd"))
-_SIDES = r"(?:num|n)?([{0}])?(rows?|cols?|columns?|widths?|heights?|w|h)(?:of)?([{0}])?"
-_OF_SIDE = {
-    ("a", "r"): "m", ("a", "c"): "k", ("b", "r"): "k", ("b", "c"): "n", ("c", "r"): "m", ("c", "c"): "n",
-}  # fmt: skip
-_POINTER = re.compile(r"(?:d|dev|h|g)?_?([a-z])_?(?:d|dev)?")
-_SIZE = re.compile(r"([mnk])_?(?:ld|size|dim|total|global)|(?:ld|size|dim)_([mnk])")
 _COUNT = re.compile(r"split|slice|stage|step|tile|chunk|batch|block", re.IGNORECASE)  # no size of a matrix
 _OFFSET = re.compile(r"off(?:set)?(?![a-z])|start|first|begin", re.IGNORECASE)
 _FACTOR = re.compile(r"alpha|beta", re.IGNORECASE)
@@ -48,6 +46,7 @@ class Roles:
     why: str  # the origin of the sizes
     by_columns: bool = False  # True if the source stores its matrices by columns
     guessed: bool = False  # True if the sizes follow from the order of the parameters only
+    batch: bool = False  # True if the blocks along z compute the products of a batch; the first one is run
 
     @property
     def square(self) -> bool:
@@ -103,7 +102,7 @@ def sizes_of(
     names: list[str], body: Body, matrices: Mapping[str, str], *, by_rows: bool
 ) -> tuple[dict[str, str], str, bool]:
     """Return the role of each size, the reason, and whether the matrices are stored by columns."""
-    sure = {name: role for name in names if (role := _sure(name, matrices))}
+    sure = {name: role for name in names if (role := sure_role(name, matrices))}
     by_columns = not by_rows and stored_by_columns(body, matrices, set(names))
     if len(names) == 1:
         return {names[0]: "n"}, "one size is that of square matrices", by_columns
@@ -117,7 +116,7 @@ def sizes_of(
             by_stride, why = {of_a: "m", of_b: "k"}, "by the lengths of the columns that the source steps by"
         elif not by_columns and c <= b:
             by_stride, why = {of_a: "k", of_b: "n"}, "by the lengths of the rows that the source steps by"
-    usual = {name: role for name in names if (role := _usual(name)) in SIZES}
+    usual = {name: role for name in names if (role := usual_role(name)) in SIZES}
     summed = {role for name in body.loop_bounds(set(names)) if (role := by_stride.get(name, "m"))}
     if usual.keys() == set(names) and "k" not in summed and summed:
         by_stride = sure  # the loop over k does not go as far as the rows of A that the source steps by
@@ -132,25 +131,6 @@ def sizes_of(
     return sure | usual, "by the parameters' names", by_columns
 
 
-def _usual(name: str) -> str:
-    match = _SIZE.fullmatch(word := name.casefold())
-    return match[1] or match[2] if match else word
-
-
-def _sure(name: str, matrices: Mapping[str, str]) -> str:
-    """Return the role of a name that names a matrix and its rows or columns."""
-    word = name.casefold().replace("_", "")
-    if word in ("lda", "ldb", "ldc"):
-        return word
-    plain = {matrix: _POINTER.fullmatch(pointer.casefold()) for matrix, pointer in matrices.items()}
-    letters = {match[1]: matrix.casefold() for matrix, match in plain.items() if match}
-    letters = dict(zip("abc", "abc", strict=True)) | letters
-    match = re.fullmatch(_SIDES.format("".join(letters)), word)
-    if not match or bool(match[1]) == bool(match[3]):
-        return ""
-    return _OF_SIDE[letters[match[1] or match[3]], "r" if match[2][0] in "rh" else "c"]
-
-
 def roles_of(function: Function, body: Body, launched: Mapping[str, int], *, by_rows: bool = False) -> Roles:
     """Return the roles of a function's parameters.
 
@@ -160,14 +140,19 @@ def roles_of(function: Function, body: Body, launched: Mapping[str, int], *, by_
     for parameter in function.parameters:
         if not parameter.pointer and not parameter.members and not scalar_type(parameter.type):
             raise InvalidKernel(f"{function.name} takes {str(parameter)!r}, which is neither a pointer nor a number")
+        if parameter.type.endswith("*"):
+            rows = "an array of rows, each at an address of its own; only matrices in one array, as"
+            one = f"{parameter.type[:-1]}* {parameter.name}, indexed {parameter.name}[i * n + j]"
+            raise InvalidKernel(f"{function.name} takes {str(parameter)!r}, {rows} {one}, can be run")
     matrices = matrices_of(function, body)
     numbers = [each for each in function.parameters if not each.pointer and not each.members]
     factors = {each.name for each in numbers if _FACTOR.search(each.name)}
     integers = [each.name for each in numbers if "int" in scalar_type(each.type) and each.name not in factors]
-    offsets = {name: 0 for name in integers if _OFFSET.search(name)}
+    batch = of_batch(integers, body)
+    offsets = {name: 0 for name in integers if _OFFSET.search(name)} | batch
     integers = [name for name in integers if name not in offsets]
     sizes, why, by_columns = sizes_of(integers, body, matrices, by_rows=by_rows)
-    guessed = bool(offsets)
+    guessed = len(offsets) > len(batch)
     unknown = [name for name in integers if name not in sizes]
     free = [role for role in ("m", "n", "k") if role not in sizes.values()]
     fixed = {name: launched[name] for name in unknown if name in launched and (not free or _COUNT.search(name))}
@@ -196,7 +181,7 @@ def roles_of(function: Function, body: Body, launched: Mapping[str, int], *, by_
             arguments.append(Scalar(fixed[each.name], scalar_type(each.type)))
         else:
             arguments.append(of_pointer[each.name] if each.pointer else _number(each, sizes, meanings))
-    return Roles(tuple(arguments), sizes, matrices, why, by_columns, guessed)
+    return Roles(tuple(arguments), sizes, matrices, why, by_columns, guessed, bool(batch))
 
 
 def _scalars(parameter: Parameter) -> dict[str, str]:
@@ -282,12 +267,12 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
         matching = [function for name, function in functions.items() if word in (name, function.word)]
         if not matching:
             raise InvalidKernel(f"{file} has no __global__ function {word}; it has {', '.join(functions)}")
-        return matching[0], _launch(source, matching[0]), ()
+        return matching[0], first_launch(source, matching[0]), ()
     likely, why = list(functions.values()), "the file's only __global__ function"
     products = [each for each in likely if is_product(each, source)]
     for which, those in (
         ("takes three pointers and sums products", products),
-        ("is launched in the file", [each for each in likely if _launch(source, each) is not None]),
+        ("is launched in the file", [each for each in likely if first_launch(source, each) is not None]),
     ):
         fitting = [each for each in likely if each in those]
         if len(likely) > 1 and fitting:
@@ -295,8 +280,4 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
     if len(likely) > 1:
         names = [function.name for function in likely]
         raise SeveralKernels(file, names, [name for name in functions if name not in names])
-    return likely[0], _launch(source, likely[0]), (Note("function", likely[0].name, why, "--entry"),)
-
-
-def _launch(source: Program, function: Function) -> HostLaunch | None:
-    return next((each for each in source.launches if each.name in (function.name, function.word)), None)
+    return likely[0], first_launch(source, likely[0]), (Note("function", likely[0].name, why, "--entry"),)

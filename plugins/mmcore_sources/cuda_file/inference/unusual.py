@@ -16,6 +16,7 @@ from mmcore_sources.cuda_file.inference.roles import Roles
 _FILLS = re.compile(r"memset|memcpy|fill|zero|init|rand", re.IGNORECASE)
 _ADDS = re.compile(r"\bbeta\b|\bC\b[^;\n]{0,20}\+=|=\s*C\b[^;\n]{0,20}\+|\badd(?:s|ed)? to C\b", re.IGNORECASE)
 _BY_COLUMNS = re.compile(r"col(?:umn)?s?[-_ ]?major|by columns|column[- ]wise|fortran|cublas|IDX2[CF]", re.IGNORECASE)
+_TRANSPOSED = re.compile(r"transpos\w*|(?<![a-z])(?:tn|nt)(?![a-z])|\bB_?T\b|\bBt\b|B\^T|\brow\.col\b", re.IGNORECASE)
 _COLUMN = re.compile(r"(?:\w*_)?(?:j|c|x|tx|cols?|columns?|\w*col(?:umn)?)", re.IGNORECASE)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -45,9 +46,10 @@ class Unusual:
 
 
 def unusual_readings(
-    text: str, launch: HostLaunch | None, body: Body, roles: Roles, *, adds: bool, by_columns: bool
+    text: str, launch: HostLaunch | None, body: Body, roles: Roles, *, adds: bool, columns: str
 ) -> Iterator[Unusual]:
     """Yield the unusual readings: C is added to, the matrices are stored by columns, or A or B is the product."""
+    usual: dict[str, Any]
     comments = " ".join(_COMMENT.findall(text))
     parameters = body.function.parameters
     letters = {each.name.upper() for each in parameters if each.pointer}
@@ -64,10 +66,15 @@ def unusual_readings(
             evidence = "its atomic additions"
         lacks = f"nothing zeroes C before the launch in line {launch.line}" if launch and not filled else ""
         yield Unusual("C = C + A·B", "C = A·B", {"beta": 0.0}, "--beta 1", evidence, lacks)
-    if by_columns:
+    if columns == "B":
+        match = _TRANSPOSED.search(text) or _BY_COLUMNS.search(text)
+        evidence = f'the word "{match[0]}"' if match else ""
+        usual = {"column_major": ""}
+        yield Unusual("B stored by columns", "B stored by rows", usual, "--column-major B", evidence)
+    elif columns:
         match = _BY_COLUMNS.search(text)
         evidence = f'the word "{match[0]}"' if match else _names_of_columns(body, roles)
-        usual: dict[str, Any] = {"column_major": ""}
+        usual = {"column_major": ""}
         yield Unusual("matrices stored by columns", "matrices stored by rows", usual, "--column-major ABC", evidence)
 
 

@@ -1,0 +1,139 @@
+"""A small product of a kernel on the emulator, from which the reasons of a larger one's time are found."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from mmcore.cell import Cell
+from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
+from mmcore.compile.compiler import compile_plan
+from mmcore.devices.base import Device
+from mmcore.devices.violations import Violation
+from mmcore.errors import MmcoreError
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.problem import Problem
+from mmcore.measure import Phases
+from mmcore.planning.plan import Plan, plan_cell
+from mmcore.result import LaunchRecord
+from mmcore_cuda.occupancy.compiled import launch_occupancies
+from mmcore_cuda.occupancy.theoretical import Occupancy
+from mmcore_emulator.adapter.profile import profile_cell
+from mmcore_emulator.adapter.small_product import small_product
+from mmcore_emulator.profiler.counters import Counters, Line
+from mmcore_emulator.ptx.instructions import Block
+from mmcore_performance.cards import Card
+from mmcore_performance.sites import Site, SiteRecorder
+
+_EDGES = (64, 128, 256)
+
+
+@dataclass(frozen=True)
+class ObservedLaunch:
+    """One launch.
+
+    Attributes:
+        grid, block: of the requested product.
+        occupancy: the blocks and warps that a multiprocessor of the card keeps active.
+        function: the compiled function.
+        lines, sites, mix: counters, accesses and classes of instructions of the small product's launch.
+        executions: how often its warps execute each line.
+    """
+
+    grid: Dim3
+    block: Dim3
+    occupancy: Occupancy
+    function: CompiledFunction
+    lines: Mapping[Line, Counters]
+    sites: tuple[Site, ...]
+    mix: Mapping[Line, Mapping[str, int]]
+    executions: Mapping[Line, float]
+
+
+@dataclass(frozen=True)
+class Observation:
+    """The launches of a product on one card.
+
+    Attributes:
+        problem: the requested product.
+        small: the product that was run.
+        small_cell: its cell.
+        code: the compiled code.
+        violations: errors of the small product's launches; their counts mean little.
+    """
+
+    kernel: Kernel
+    problem: Problem
+    small: Problem
+    small_cell: Cell
+    card: Card
+    code: CompiledModule
+    launches: tuple[ObservedLaunch, ...]
+    violations: tuple[Violation, ...]
+
+
+def observe(cell: Cell, device: Device, kernel: Kernel | None, phases: Phases, card: Card) -> Observation:
+    """Run a small product like a cell's on the emulator, and return what its launches do. Raises MmcoreError."""
+    planned = plan_cell(cell, device.properties, kernel)
+    with phases("compile"):
+        module = compile_plan(planned, device.architecture)
+    occupancies = launch_occupancies(planned, module, card.capability)
+    functions = [module.functions[planned.entry(launch)] for launch in planned.launches]
+    records = [
+        LaunchRecord(
+            planned.entry(launch), launch.grid_dim, launch.block_dim, function.registers, occupancy.shared_per_block
+        )
+        for launch, function, occupancy in zip(planned.launches, functions, occupancies, strict=True)
+    ]
+    small = (
+        _small_square(cell, planned, device)
+        or small_product(cell, planned.kernel, planned.config.to_json(), records)
+        or cell
+    )
+    recorders: list[SiteRecorder] = []
+
+    def counting(blocks: Sequence[Block]) -> SiteRecorder:
+        recorders.append(SiteRecorder(blocks))
+        return recorders[-1]
+
+    profile = profile_cell(small, device, kernel, phases, counting)
+    launches = tuple(
+        ObservedLaunch(
+            record.grid,
+            record.block,
+            occupancy.in_grid(record.grid.size),
+            function,
+            recorder.lines,
+            recorder.sites,
+            recorder.mix,
+            recorder.executions,
+        )
+        for record, occupancy, function, recorder in zip(records, occupancies, functions, recorders, strict=False)
+    )
+    requested, run = planned.problem, small.problem(planned.kernel)
+    return Observation(planned.kernel, requested, run, small, card, module, launches, profile.violations)
+
+
+def _small_square(cell: Cell, planned: Plan, device: Device) -> Cell | None:
+    """Return the cell with the least square product of several blocks, if it is square itself; None if there is none.
+
+    A launch rule that was inferred from one size may hold for squares alone.
+    """
+    if not cell.m == cell.n == cell.k:
+        return None
+    config = planned.config.to_json() if cell.config else {}
+    for size in (edge for edge in _EDGES if edge <= cell.m):
+        with contextlib.suppress(MmcoreError):
+            small = replace(cell, m=size, n=size, k=size, lda=0, ldb=0, ldc=0, config=config)
+            grids = [launch.grid_dim for launch in plan_cell(small, device.properties, planned.kernel).launches]
+            wanted = [launch.grid_dim for launch in planned.launches]
+            if all(map(_as_many, grids, wanted)):
+                return small
+    return None
+
+
+def _as_many(grid: Dim3, wanted: Dim3) -> bool:
+    """Return whether a grid has several blocks along the axes along which another has."""
+    return all(min(few, 2) >= min(many, 2) for few, many in zip(grid, wanted, strict=True))

@@ -1,0 +1,1 @@
+"""The reasons why a kernel is slow, a module for related kinds."""

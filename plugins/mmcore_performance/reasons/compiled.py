@@ -1,0 +1,53 @@
+"""Reasons in the compiled code: it is not optimised, or registers are spilled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from mmcore_cuda.machine_code import machine_code, unoptimised
+from mmcore_emulator.profiler.counters import Line
+from mmcore_performance.costs import LOCAL_CYCLES, Costs
+from mmcore_performance.observation import Observation, ObservedLaunch
+from mmcore_performance.reasons.reason import Reason
+
+_UNOPTIMISED = 0.2  # the time of optimised code over that of code that is not, roughly
+_WORD = 4
+
+
+def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
+    """Yield the reasons."""
+    if observation.code.cubin and (option := unoptimised(observation.code.cubin)):
+        sentence = f"the code is compiled with {option}, without optimisation, which takes several times as long"
+        advice = f"compile without {option}; -lineinfo is enough for profilers"
+        yield Reason("not optimised", sentence, advice, factor=_UNOPTIMISED)
+    yield from _spills(observation, launch)
+
+
+def _spills(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
+    """Yield the line that spills most, or the busiest one if there is no disassembler."""
+    function = launch.function
+    spilled = (function.spill_store_bytes or 0) + (function.spill_load_bytes or 0)
+    if not spilled or not launch.executions:
+        return
+    lines = _spilled_lines(observation, launch)
+    requests = {line: nbytes / _WORD * launch.executions.get(line, 0.0) for line, nbytes in lines.items()}
+    line = max(requests, key=lambda each: requests[each])
+    yield Reason(
+        "spills",
+        f"{function.registers} registers are too few for a thread: {function.spill_store_bytes:,} bytes of them are "
+        f"stored to local memory and {function.spill_load_bytes:,} loaded again",
+        "let a thread compute fewer elements, or allow it more registers (__launch_bounds__, --maxrregcount)",
+        line,
+        0,
+        Costs(memory=sum(requests.values()) * LOCAL_CYCLES),
+    )
+
+
+def _spilled_lines(observation: Observation, launch: ObservedLaunch) -> Mapping[Line, int]:
+    """Return the spilled and reloaded bytes of a thread's code by line."""
+    functions = machine_code(observation.code.cubin) or {}
+    code = functions.get(launch.function.symbol)
+    by_line = {line: stored + loaded for line, (stored, loaded) in code.spills_by_line().items()} if code else {}
+    busiest = max(launch.mix, key=lambda line: sum(launch.mix[line].values()))
+    function = launch.function
+    return by_line or {busiest: (function.spill_store_bytes or 0) + (function.spill_load_bytes or 0)}

@@ -1,0 +1,86 @@
+"""Reasons in the accesses to global memory: uncoalesced ones, sums kept there, atomics, narrow loads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from mmcore_performance.costs import Costs, memory
+from mmcore_performance.observation import Observation, ObservedLaunch
+from mmcore_performance.reasons.reason import Reason
+from mmcore_performance.sites import Site
+
+_LEAST_RATIO = 4  # of sectors to those that would do
+_VECTOR_BYTES = 16  # that a thread can access at a time
+_REPEATED = 4  # stores to an element, from which the sum is kept in memory
+
+
+def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
+    """Yield the reasons."""
+    sites = [site for site in launch.sites if site.place.space == "global"]
+    for site in sites:
+        if (reason := _uncoalesced(site, observation)) is not None:
+            yield reason
+    yield from _sums(sites, observation)
+
+
+def _uncoalesced(site: Site, observation: Observation) -> Reason | None:
+    """Return the reason of accesses of neighbouring threads that are far from each other."""
+    place, stride = site.place, abs(site.stride or 0)
+    touched, least = site.sectors / site.requests, site.least_sectors / site.requests
+    if place.kind == "atomic" or stride <= place.nbytes or touched < _LEAST_RATIO * least:
+        return None
+    distance = _requested(site, observation)
+    better = memory(replace(site, sectors=site.least_sectors))
+    return Reason(
+        "uncoalesced",
+        f"a warp's {place.kind} of {place.array} touches {touched:.0f} sectors where {least:.0f} would do, since "
+        f"neighbouring threads access elements {distance:,} bytes apart",
+        _advice(site, observation),
+        place.line,
+        place.column,
+        Costs(memory=memory(site) - better),
+    )
+
+
+def _advice(site: Site, observation: Observation) -> str:
+    """Return what to try: a vector for elements that are almost neighbours, else other roles of x and y."""
+    place, stride = site.place, abs(site.stride or 0)
+    if stride <= _VECTOR_BYTES:
+        return f"{place.kind} {stride} bytes at a time, as float4 does, or take elements blockDim.x apart"
+    if place.array in ("A", "C") and place.array not in observation.problem.column_major:
+        return "exchange x and y: let threadIdx.x select the column of C, and threadIdx.y the row"
+    return "let threadIdx.x run along the elements that are neighbours in memory"
+
+
+def _requested(site: Site, observation: Observation) -> int:
+    """Return the stride in bytes in the requested product: whole rows of the small one are longer there."""
+    stride, matrix = abs(site.stride or 0), site.place.array
+    if matrix not in ("A", "B", "C"):
+        return stride
+    small, itemsize = observation.small, observation.problem.dtype_of(matrix).itemsize
+    rows, rest = divmod(stride, small.leading(matrix) * itemsize)
+    return rows * observation.problem.leading(matrix) * itemsize + rest
+
+
+def _sums(sites: list[Site], observation: Observation) -> Iterable[Reason]:
+    """Yield the reasons of sums that are kept in C in memory, or added to it by too many atomics."""
+    small = observation.small
+    for site in sites:
+        place = site.place
+        if place.array != "C" or place.kind not in ("store", "atomic"):
+            continue
+        each = site.threads * place.nbytes / (small.m * small.n * small.dtype_of("C").itemsize)
+        if each < _REPEATED:
+            continue
+        same = [other for other in sites if other.place.array == "C" and other.place.line == place.line]
+        saved = Costs(memory=sum(memory(other) for other in same) * (1 - 1 / each))
+        times = f"{each * observation.problem.k / small.k:,.0f} times"
+        if place.kind == "atomic":
+            sentence = f"an atomic operation adds to each element of C {times}"
+            advice = "add the products of k in a register, and add that sum to C once"
+            yield Reason("atomics", sentence, advice, place.line, place.column, saved)
+        else:
+            sentence = f"each element of C is loaded and stored {times}, since the sum is kept in global memory"
+            advice = "keep the sum in a local variable, and store it once after the loop over k"
+            yield Reason("sum in memory", sentence, advice, place.line, place.column, saved)

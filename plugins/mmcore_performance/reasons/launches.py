@@ -1,0 +1,74 @@
+"""Reasons in the launch: too few blocks, incomplete warps, too few warps on a multiprocessor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mmcore.kernel.geometry import ceil_div
+from mmcore_emulator.machine.limits import WARP
+from mmcore_emulator.profiler.counters import total
+from mmcore_performance.observation import Observation, ObservedLaunch
+from mmcore_performance.reasons.reason import Reason, counted
+
+_ENOUGH_WARPS = 16  # of a multiprocessor, to hide the latency of loads
+
+
+def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
+    """Yield the reasons."""
+    yield from _incomplete_warps(launch)
+    if launch.grid.size < observation.card.multiprocessors:
+        yield _few_blocks(observation, launch)
+    else:
+        yield from _few_warps(launch)
+        yield _last_wave(observation, launch)
+
+
+def _incomplete_warps(launch: ObservedLaunch) -> Iterable[Reason]:
+    threads, places = launch.block.size, launch.occupancy.warps_per_block * WARP
+    if threads < places:
+        where = f"warps of {WARP}" if places > WARP else f"a warp of {WARP}"
+        yield Reason(
+            "incomplete warps",
+            f"a block of {threads} threads leaves {places - threads} of the {places} places in {where} empty",
+            f"take blocks of a multiple of {WARP} threads, such as 16×16",
+            factor=threads / places,
+        )
+
+
+def _few_blocks(observation: Observation, launch: ObservedLaunch) -> Reason:
+    blocks, there = launch.grid.size, observation.card.multiprocessors
+    verb = "work" if blocks > 1 else "works"
+    return Reason(
+        "few blocks",
+        f"the grid has {counted(blocks, 'block')}, so that {blocks} of the {there} multiprocessors of an "
+        f"{observation.card.name} {verb}",
+        "launch a block for each tile of C, with smaller tiles, or split k among blocks",
+        factor=blocks / there,
+    )
+
+
+def _few_warps(launch: ObservedLaunch) -> Iterable[Reason]:
+    """Yield the reason of too few active warps; tensor cores need no more."""
+    occupancy = launch.occupancy
+    warps = occupancy.active_warps
+    if warps < _ENOUGH_WARPS and warps and not total(launch.lines.values()).tensor_instructions:
+        fit = f"{counted(occupancy.active_blocks, 'block')} of {counted(occupancy.warps_per_block, 'warp')}"
+        yield Reason(
+            "few warps",
+            f"a multiprocessor keeps {warps} of {occupancy.of.warps} warps active ({fit}), too few to hide the latency "
+            "of loads",
+            occupancy.advice.replace(": ", "; ", 1) if occupancy.binding != ("grid",) else "launch more blocks",
+            factor=warps / _ENOUGH_WARPS,
+        )
+
+
+def _last_wave(observation: Observation, launch: ObservedLaunch) -> Reason:
+    card, blocks = observation.card, launch.grid.size
+    most = ceil_div(blocks, card.multiprocessors)
+    return Reason(
+        "last wave",
+        f"{blocks:,} blocks are no multiple of {card.multiprocessors} multiprocessors: some have {most:,} and others "
+        f"{most - 1:,}",
+        "take another size of tiles, a persistent grid, or split k among blocks",
+        factor=blocks / (most * card.multiprocessors),
+    )

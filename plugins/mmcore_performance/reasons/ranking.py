@@ -1,0 +1,45 @@
+"""The ranking of reasons by the time that is saved without them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from mmcore_performance.costs import Costs, costs
+from mmcore_performance.observation import Observation, ObservedLaunch
+from mmcore_performance.reasons import arithmetic, compiled, global_memory, launches, local_memory, reuse, shared_memory
+from mmcore_performance.reasons.reason import Reason
+
+LEAST_GAIN = 0.05
+"""The fraction of the time below which a reason is not said: estimates are no better."""
+_MISTAKES = (global_memory, shared_memory, local_memory, arithmetic, launches, compiled)
+
+
+def reasons(observation: Observation) -> list[Reason]:
+    """Return the reasons of all launches, the largest gain first."""
+    card = observation.card
+    total = sum(costs(launch, card).cycles for launch in observation.launches) or 1.0
+    ranked = [
+        replace(reason, gain=gain / total)
+        for launch in observation.launches
+        for reason, gain in _of_launch(observation, launch, costs(launch, card))
+    ]
+    several = sorted(ranked, key=lambda reason: -reason.gain)
+    return [reason for reason in several if reason.gain >= LEAST_GAIN]
+
+
+def _of_launch(observation: Observation, launch: ObservedLaunch, cost: Costs) -> Iterator[tuple[Reason, float]]:
+    """Yield a launch's reasons with the cycles that each saves, after those before it are removed.
+
+    Mistakes come before redesigns, which save what is left of the time without them.
+    """
+    mistakes = [reason for module in _MISTAKES for reason in module.find(observation, launch)]
+    factor = 1.0
+    for several in (mistakes, [*reuse.find(observation, launch)]):
+        rest = [*several]
+        while rest:
+            best = min(rest, key=lambda reason: reason.left(cost))
+            left = best.left(cost)
+            yield best, (cost.cycles - left) * factor
+            cost, factor = cost - best.saved, factor * best.factor
+            rest.remove(best)

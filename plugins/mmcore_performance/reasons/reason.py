@@ -1,0 +1,56 @@
+"""A reason why a kernel is slow, and what it saves to remove it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mmcore_emulator.profiler.counters import Line
+from mmcore_performance.costs import NOTHING, Costs
+
+_NOWHERE = Line("", 0)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A reason why a kernel is slow.
+
+    Attributes:
+        kind: the kind, "uncoalesced".
+        sentence: what happens, a clause without a full stop.
+        advice: what to try, an imperative clause.
+        line, column: the place in the source; line 0 for the whole launch.
+        saved: the cycles of each unit that are saved without it.
+        factor: the part of the time that is left without it, besides these cycles.
+        gain: the fraction of the launch's estimated time that is saved.
+    """
+
+    kind: str
+    sentence: str
+    advice: str
+    line: Line = _NOWHERE
+    column: int = 0
+    saved: Costs = NOTHING
+    factor: float = 1.0
+    gain: float = 0.0
+
+    def left(self, costs: Costs) -> float:
+        """Return the cycles that are left of a launch of these costs without it."""
+        return (costs - self.saved).cycles * self.factor
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        values = {name: getattr(self, name) for name in ("kind", "sentence", "advice", "column", "gain")}
+        return {**values, "source": self.line.source, "line": self.line.number}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Reason:
+        """Return the reason of :meth:`to_json`, without its costs."""
+        names = ("kind", "sentence", "advice", "column", "gain")
+        return cls(**{name: values[name] for name in names}, line=Line(values["source"], values["line"]))
+
+
+def counted(number: float, what: str) -> str:
+    """Return a number with its noun, in the plural unless it is 1."""
+    return f"{number:,.0f} {what}{'' if round(number) == 1 else 's'}"

@@ -1,0 +1,63 @@
+"""The reason of too little reuse: elements that are loaded from global or shared memory for each multiply-add."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mmcore_emulator.profiler.counters import total
+from mmcore_performance.costs import Costs, memory
+from mmcore_performance.observation import Observation, ObservedLaunch
+from mmcore_performance.reasons.reason import Reason
+from mmcore_performance.sites import Site
+
+_TILE = 4  # edge of a thread's tile that is advised
+_WARP = 32
+
+
+def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
+    """Yield the reason, for the accesses that are left when mistakes have been removed."""
+    fmas = total(launch.lines.values()).fmas / _WARP
+    if not fmas:
+        return
+    loads = [site for site in launch.sites if site.place.kind == "load" and site.place.array != "C"]
+    needed = fmas * 2 / _TILE
+    for space in ("global", "shared"):
+        several = [site for site in loads if site.place.space == space]
+        cycles = sum(map(_least, several))
+        if several and cycles > needed:
+            site = max(several, key=_least)
+            saved = Costs(memory=cycles - needed)
+            yield (_global if space == "global" else _shared)(observation, site, several, fmas, saved)
+
+
+def _least(site: Site) -> float:
+    """Return the cycles of a site without waste."""
+    return memory(site) if site.place.space != "shared" else float(site.wavefronts - site.conflicts)
+
+
+def _global(observation: Observation, site: Site, several: list[Site], fmas: float, saved: Costs) -> Reason:
+    problem, small, matrix = observation.problem, observation.small, site.place.array
+    rows, columns = small.shape(matrix) if matrix in ("A", "B") else (1, 1)
+    times = site.threads * site.place.nbytes / (rows * columns * small.dtype_of("A").itemsize)
+    times *= (problem.n if matrix == "A" else problem.m) / (small.n if matrix == "A" else small.m)
+    return Reason(
+        "little reuse",
+        f"each element of {matrix} is loaded {times:,.0f} times from global memory, since every thread loads what it "
+        "multiplies",
+        "copy tiles of A and B into shared memory, such as 32×32, and let each thread compute several elements of C",
+        site.place.line,
+        site.place.column,
+        saved,
+    )
+
+
+def _shared(observation: Observation, site: Site, several: list[Site], fmas: float, saved: Costs) -> Reason:
+    each = sum(other.requests for other in several) / fmas
+    return Reason(
+        "little reuse",
+        f"{each:.2g} loads from shared memory feed each multiply-add",
+        f"let each thread compute a tile of C, such as {_TILE}×{_TILE}, whose elements of A and B stay in registers",
+        site.place.line,
+        site.place.column,
+        saved,
+    )

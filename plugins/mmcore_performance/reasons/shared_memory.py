@@ -1,0 +1,60 @@
+"""Reasons in shared memory and its barriers: bank conflicts, and too many barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mmcore_emulator.profiler.coalescing import BANKS
+from mmcore_emulator.profiler.counters import total
+from mmcore_performance.costs import BARRIER_CYCLES, Costs
+from mmcore_performance.observation import Observation, ObservedLaunch
+from mmcore_performance.reasons.reason import Reason, counted
+from mmcore_performance.sites import Site
+
+_WORD = 4
+_ENOUGH = 16  # multiply-adds of a thread for each barrier
+
+
+def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
+    """Yield the reasons."""
+    for site in launch.sites:
+        if site.place.space == "shared" and site.conflicts:
+            yield _conflicts(site, 16 if observation.problem.dtype_of("A").itemsize < _WORD else site.place.nbytes)
+    yield from _barriers(launch)
+
+
+def _conflicts(site: Site, padding: int) -> Reason:
+    """Return the reason of accesses that take several passes; rows get ``padding`` bytes more."""
+    place, stride = site.place, abs(site.stride or 0)
+    passes, least = site.wavefronts / site.requests, (site.wavefronts - site.conflicts) / site.requests
+    since = f", since neighbouring threads access elements {stride:,} bytes apart" if stride > place.nbytes else ""
+    if stride and stride % (BANKS * _WORD) == 0:
+        since += ", which is the same bank"
+    return Reason(
+        "bank conflicts",
+        f"a warp's {place.kind} of {place.array} takes {passes:.3g} passes over shared memory where {least:.3g} would "
+        f"do{since}",
+        f"pad the rows of {place.array} by {padding} bytes, or swizzle them",
+        place.line,
+        place.column,
+        Costs(memory=float(site.conflicts)),
+    )
+
+
+def _barriers(launch: ObservedLaunch) -> Iterable[Reason]:
+    """Yield the line with the most barriers, if a thread multiplies little from one to the next."""
+    counters = total(launch.lines.values())
+    threads = counters.barriers * launch.block.size
+    each = counters.fmas / threads if threads else _ENOUGH
+    if each >= _ENOUGH or counters.tensor_instructions:
+        return
+    line = max(launch.lines, key=lambda each: launch.lines[each].barriers)
+    saved = counters.barriers * BARRIER_CYCLES / max(1, launch.occupancy.active_blocks) * (1 - each / _ENOUGH)
+    yield Reason(
+        "barriers",
+        f"a block waits at __syncthreads() after every {counted(each, 'multiply-add')} of a thread",
+        f"load tiles with a k of {_ENOUGH} or more into shared memory between two barriers",
+        line,
+        0,
+        Costs(barrier=saved),
+    )

@@ -1,0 +1,204 @@
+"""An observer that also records each line's accesses by array, and its instructions by class."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from mmcore_emulator.isa.table import effect
+from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.observer import Access
+from mmcore_emulator.profiler.by_line import OTHERS, Counting, line_of
+from mmcore_emulator.profiler.coalescing import (
+    PERIODS,
+    Active,
+    Patterns,
+    Rows,
+    by_warp,
+    requests,
+    sectors,
+    shared_wavefronts,
+)
+from mmcore_emulator.profiler.counters import SECTOR_BYTES, Line
+from mmcore_emulator.ptx.instructions import Block, Instruction
+
+_NOWHERE = np.uint64(2**64 - 1)
+_INTEGERS = ("s16", "u16", "s32", "u32", "s64", "u64", "b32", "b64")
+
+
+class Place(NamedTuple):
+    """The accesses that are counted together: of one kind, in one expression, to one array."""
+
+    line: Line
+    column: int
+    kind: str  # "load", "store", "atomic" or "copy"
+    space: str  # "global", "shared" or "local"
+    array: str  # its name
+    nbytes: int  # that a thread accesses at a time
+
+
+@dataclass(frozen=True)
+class Site:
+    """The accesses of one place in a launch.
+
+    Attributes:
+        place: the place.
+        requests: instructions executed, once per warp.
+        threads: the same once per thread.
+        sectors: sectors of global memory that the requests touch.
+        least_sectors: sectors that would do if the elements that a warp touches were neighbours.
+        wavefronts: passes over the banks of shared memory.
+        conflicts: how many of these bank conflicts cost.
+        stride: bytes from a thread's element to that of the next thread along x; None if no warp has two such threads.
+    """
+
+    place: Place
+    requests: int
+    threads: int
+    sectors: int
+    least_sectors: int
+    wavefronts: int
+    conflicts: int
+    stride: int | None
+
+
+class SiteRecorder(Counting):
+    """An observer that counts one launch, its accesses by place and its instructions by class."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        super().__init__(blocks)
+        self._sites: dict[Place, Counter[str]] = defaultdict(Counter)
+        self._strides: dict[Place, int | None] = {}
+        self._places: dict[int, Place] = {}
+        self._site_costs = Patterns(_cost)
+        self._classes = {id(block): _classes(block) for block in blocks}
+        self._mix: dict[Line, Counter[str]] = defaultdict(Counter)
+
+    @property
+    def sites(self) -> tuple[Site, ...]:
+        """The accesses by place."""
+        return tuple(
+            Site(
+                place,
+                requests=counts["requests"],
+                threads=counts["threads"],
+                sectors=counts["sectors"],
+                least_sectors=counts["least"],
+                wavefronts=counts["wavefronts"],
+                conflicts=counts["conflicts"],
+                stride=self._strides.get(place),
+            )
+            for place, counts in sorted(self._sites.items())
+        )
+
+    @property
+    def mix(self) -> Mapping[Line, Mapping[str, int]]:
+        """The instructions of warps by class and line."""
+        return {line: dict(counts) for line, counts in sorted(self._mix.items())}
+
+    @property
+    def executions(self) -> Mapping[Line, float]:
+        """How often warps execute each line on average."""
+        static: Counter[Line] = Counter()
+        for classes in self._classes.values():
+            static.update({line: counts.total() for line, counts in classes.items()})
+        return {line: sum(counts.values()) / static[line] for line, counts in sorted(self._mix.items())}
+
+    def enter(self, block: Block, mask: Mask | None) -> None:
+        super().enter(block, mask)
+        warps = self._patterns.extent(self._batch, mask).warps
+        for line, classes in self._classes[id(block)].items():
+            for name, count in classes.items():
+                self._mix[line][name] += warps * count
+
+    def access(self, access: Access) -> None:
+        super().access(access)
+        if access.space == "local":
+            extent = self._patterns.extent(self._batch, access.mask)
+            place = self._place(access)
+            if place is not None:
+                self._sites[place].update(requests=extent.warps, threads=extent.threads)
+        elif access.space in PERIODS and effect(access.at).kind not in OTHERS:
+            self._record(access)
+
+    def copy(self, read: Access, written: Access) -> None:
+        super().copy(read, written)
+        self._record(read)
+        self._record(written)
+
+    def _record(self, access: Access) -> None:
+        place = self._place(access)
+        if place is None:
+            return
+        self._sites[place].update(self._site_costs.cost(self._batch, access))
+        if self._strides.get(place) is None:
+            self._strides[place] = self._stride(access)
+
+    def _place(self, access: Access) -> Place | None:
+        """Return the place of an access, by the array of its first lane; None if it is near no array."""
+        key = hash((id(access.at), access.space))
+        if key not in self._places:
+            active = None if access.mask is None else access.mask.over(access.address.shape)
+            first = int(access.address.min(where=True if active is None else active, initial=_NOWHERE))
+            array = access.memory.at(first)
+            if array is None:
+                return None
+            at = access.at
+            name = array.name or array.label
+            self._places[key] = Place(line_of(at), at.column, access.kind, access.space, name, access.nbytes)
+        return self._places[key]
+
+    def _stride(self, access: Access) -> int | None:
+        """Return the most frequent distance of neighbouring threads along x, in the warp with the most of them."""
+        address, active, _ = by_warp(self._batch, access.address, access.mask)
+        width = self._batch.block.x
+        row = int(active.sum(axis=1).argmax())
+        lanes = np.flatnonzero(active[row][1:] & active[row][:-1])
+        warp = row % -(-self._batch.block.size // active.shape[1])
+        lanes = lanes[(warp * active.shape[1] + lanes + 1) % width != 0] if width > 1 else lanes[:0]
+        if not lanes.size:
+            return None
+        places = address[row].astype(np.int64)
+        distances, counts = np.unique(places[lanes + 1] - places[lanes], return_counts=True)
+        return int(distances[counts.argmax()])
+
+
+def _cost(access: Access, address: Rows, active: Active, times: int) -> dict[str, int]:
+    counts = {"requests": requests(active), "threads": int(active.sum())}
+    if access.space == "global":
+        counts |= {"sectors": sectors(address, active), "least": _least_sectors(address, active, access.nbytes)}
+    elif access.kind != "atomic":
+        passes, conflicts = shared_wavefronts(access, address, active)
+        counts |= {"wavefronts": passes, "conflicts": conflicts}
+    return {name: count * times for name, count in counts.items()}
+
+
+def _least_sectors(address: Rows, active: Active, nbytes: int) -> int:
+    """Return the sectors that the distinct elements of each warp would fill, summed over the warps."""
+    ordered = np.sort(np.where(active, address, _NOWHERE), axis=1)
+    distinct = (ordered != _NOWHERE) & np.diff(ordered, axis=1, prepend=_NOWHERE).astype(np.bool_)
+    return int((-(-distinct.sum(axis=1) * nbytes // SECTOR_BYTES)).sum())
+
+
+def _classes(block: Block) -> Mapping[Line, Counter[str]]:
+    """Return the classes of a basic block's instructions by line."""
+    lines: dict[Line, Counter[str]] = defaultdict(Counter)
+    for at in block.instructions:
+        lines[line_of(at)][_class(at)] += 1
+    return lines
+
+
+def _class(at: Instruction) -> str:
+    """Return the class of an instruction: "fp64", "convert64", "divide32", "divide64", "integer" or "other"."""
+    name, kind = at.opcode[0], effect(at).kind
+    if name == "cvt" and "f64" in at.opcode:
+        return "convert64"
+    if name in ("div", "rem") and at.opcode[-1] in _INTEGERS:
+        return f"divide{64 if at.opcode[-1].endswith('64') else 32}"
+    if kind == "compute" and at.opcode[-1] == "f64":
+        return "fp64"
+    return "integer" if kind == "compute" and at.opcode[-1] in _INTEGERS else "other"

@@ -1,0 +1,139 @@
+"""The answer of ``mmcore why``: what limits a kernel, and the reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mmcore.cell import Cell
+from mmcore.cli.source_quote import quoted
+from mmcore.devices.base import Device
+from mmcore.devices.violations import Violation
+from mmcore.executor import run
+from mmcore.kernel.declaration import Kernel
+from mmcore.measure import Phases, measure
+from mmcore_emulator.isa.architectures import CAPABILITIES
+from mmcore_performance.cards import Card, cards
+from mmcore_performance.gathering import evidence_of
+from mmcore_performance.observation import Observation, observe
+from mmcore_performance.prediction import Prediction, predict
+from mmcore_performance.reasons.ranking import reasons
+from mmcore_performance.reasons.reason import Reason, counted
+
+_UNITS = {
+    "dispatch": "the rate at which instructions are issued",
+    "fma": "multiply-adds",
+    "lsu": "accesses to the L1 cache and shared memory",
+    "l2": "the L2 cache",
+    "dram": "device memory",
+    "tensor": "tensor cores",
+    "start": "the start of a launch",
+}
+_VALUES = ("kernel", "title", "problem", "card", "seconds", "low", "high", "limiter", "right")
+_SMALL = 0.3  # the part of the time that the starts of launches take, from which a product is small
+
+
+@dataclass(frozen=True)
+class Why:
+    """The reasons why a kernel is slow in one product on one card.
+
+    Attributes:
+        kernel, title: the kernel's.
+        problem: m, n and k, by name.
+        card: name of the card.
+        seconds, low, high: the predicted time, and the interval around it.
+        limiter: the unit that limits it, in words.
+        reasons: the largest gain first.
+        right: whether the small product was right.
+        violations: errors of the launches; there are no reasons then.
+    """
+
+    kernel: str
+    title: str
+    problem: Mapping[str, int]
+    card: str
+    seconds: float
+    low: float
+    high: float
+    limiter: str
+    right: bool
+    reasons: tuple[Reason, ...]
+    violations: tuple[Violation, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        lists = {name: [each.to_json() for each in getattr(self, name)] for name in ("reasons", "violations")}
+        return {**vars(self), **lists}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Why:
+        """Return the answer of :meth:`to_json`."""
+        return cls(
+            **{name: values[name] for name in _VALUES},
+            reasons=tuple(map(Reason.from_json, values["reasons"])),
+            violations=tuple(map(Violation.from_json, values["violations"])),
+        )
+
+
+def explained_time(cell: Cell, card: Card, kernel: Kernel | None = None) -> Why:
+    """Return the reasons why a cell's kernel is slow on a card, found on the emulator.
+
+    Raises:
+        TimeLimit: the cell's time limit was reached.
+        MmcoreError: the launch is refused, or its source does not compile.
+    """
+    device = next(name for name, capability in CAPABILITIES.items() if capability == card.capability)
+    target = f"{__name__}:why_json"
+    cell = cell.on(device)
+    return Why.from_json(run(device, target, cell.to_json(), card.name, kernel=kernel, timeout=cell.timeout))
+
+
+def why_json(device: Device, phases: Phases, cell: Any, card: str, kernel: Kernel | None = None) -> dict[str, Any]:
+    """Return the reasons of a cell on a card by name, as JSON."""
+    requested = Cell.from_json(cell)
+    observation = observe(requested, device, kernel, phases, cards()[card])
+    prediction = predict(evidence_of(requested, cards()[card], kernel))
+    right = not observation.violations and measure(observation.small_cell, device, kernel, phases).verified
+    problem = observation.problem
+    several = () if observation.violations else (*_starts(prediction, observation), *reasons(observation))
+    return Why(
+        observation.kernel.name,
+        observation.kernel.title,
+        {"m": problem.m, "n": problem.n, "k": problem.k},
+        card,
+        prediction.seconds,
+        prediction.low,
+        prediction.high,
+        _UNITS.get(prediction.limiter, prediction.limiter),
+        right,
+        several,
+        observation.violations,
+    ).to_json()
+
+
+def _starts(prediction: Prediction, observation: Observation) -> list[Reason]:
+    """Return the reason of a product that is too small for a launch."""
+    share = prediction.units.get("start", 0.0) / prediction.seconds
+    count = counted(len(observation.launches), "launch").replace("launchs", "launches")
+    sentence = f"the start of {count} takes longer than the product, which is small"
+    advice = "multiply larger matrices, or many small ones in one launch (a batch, a CUDA graph)"
+    return [Reason("small product", sentence, advice, gain=share)] if share > _SMALL else []
+
+
+def sentence(reason: Reason, kernel: Kernel) -> str:
+    """Return a reason in one sentence, with its place and its cost."""
+    place = ""
+    if reason.line.number:
+        other = reason.line.source != kernel.source.name
+        place = f"{reason.line.source}:{reason.line.number}" if other else f"line {reason.line.number}"
+    share = f"about {100 * reason.gain:.0f} % of the time"
+    return f"{place}{', ' if place else ''}{share}: {reason.sentence}"
+
+
+def source_lines(reason: Reason, kernel: Kernel) -> list[str]:
+    """Return the line of a reason with a caret below its column; none for a reason of the whole launch."""
+    line = reason.line
+    return quoted(
+        kernel, Violation(reason.kind, "", source=line.source, line=line.number, column=reason.column or None)
+    )

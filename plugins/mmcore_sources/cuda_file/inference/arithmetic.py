@@ -1,0 +1,43 @@
+"""The arithmetic of a kernel's products and sums, where its instructions and fragments show it."""
+
+from __future__ import annotations
+
+import re
+
+from mmcore_cuda.cuda_source.program import Function, Program
+from mmcore_cuda.cuda_source.tokens import words
+from mmcore_cuda.cuda_source.tree import text_of
+
+_TF32 = re.compile(r"\bprecision::tf32\b|\.tf32\b")
+_NARROW = {"float16": r"(?:__half|half)", "bfloat16": r"(?:__)?nv_bfloat16"}
+_WIDE_SUMS = re.compile(r"\baccumulator\b[^;>]*\bfloat\b|\.f32\.(?:f16|bf16)\.|\bfloat\b[^;]*\b(?:sum|acc)\w*")
+_NARROW_MMA = re.compile(r"\bmma\.[\w.]*\.f16\.f16\.f16\b")
+_INTRINSICS = {f"{name}{width}" for name in ("__hfma", "__hadd", "__hmul", "hfma", "hadd") for width in ("", "2")}
+
+
+def uses_tf32(source: Program, function: Function) -> bool:
+    """Return whether a kernel's tensor cores multiply float32 elements as TF32."""
+    return _TF32.search(_code(source, function)) is not None
+
+
+def narrow_sums(source: Program, function: Function, dtype: str) -> str:
+    """Return why a kernel keeps its sums in a 16-bit type; empty if nothing shows that, or if wider sums occur, too."""
+    code = _code(source, function)
+    if not _INTRINSICS.isdisjoint(words(code.encode())):
+        return "the source adds with __hadd or __hfma"
+    if _WIDE_SUMS.search(code):
+        return ""
+    kind = _NARROW[dtype]
+    if re.search(rf"\baccumulator\b[^;>]*\b{kind}\b", code):
+        return "the type of the source's accumulator fragments"
+    if _NARROW_MMA.search(code):
+        return "the type of the source's mma instructions"
+    declared = re.findall(rf"\b{kind} (\w+)(?: ?\[[^;=]*)? ?[=;]", code)
+    summed = (name for name in declared if re.search(rf"\b{name}\b(?: ?\[[^;=]*\])? ?\+=", code))
+    return next((f"the type of {name}" for name in summed), "")
+
+
+def _code(source: Program, function: Function) -> str:
+    """Return a kernel's text with that of the macros in it; of a file with one kernel, all text."""
+    code = " ".join(source.text.split()) if len(source.functions) == 1 else text_of(function.body)
+    return " ".join([code, *(source.macros[name].text for name in sorted(words(code.encode()) & source.macros.keys()))])

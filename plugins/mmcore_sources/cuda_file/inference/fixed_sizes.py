@@ -1,0 +1,117 @@
+"""Sizes that a source fixes by macros and constants, and the smaller ones for which it can be compiled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from mmcore.errors import InvalidKernel
+from mmcore.kernel.configs import Config
+from mmcore.kernel.problem import Problem
+from mmcore_cuda.cuda_source.program import Program
+from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.expressions import LaunchText, evaluate, launch_values, parse_expressions
+from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, constant, parse_expression
+from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.storage import strides_of
+
+_LEAST = 64  # of the sizes of a smaller product
+_CONSTANT = r"(?:(?:static|inline|const|constexpr) )+(?:int|unsigned|size_t|auto) +{0} *= *"
+_DEFINED = rf"^([ \t]*(?:#[ \t]*define[ \t]+{{0}}[ \t]+\(?|{_CONSTANT}))(\d+)(?= *\)? *(?:[;,]|/[/*]|$))"
+
+
+@dataclass(frozen=True)
+class FixedSizes:
+    """A constraint: the source is written for one m, n and k.
+
+    With a ``rule``, it can also be compiled for sizes divided by a power of two, whose blocks are fewer in proportion.
+    """
+
+    m: int
+    n: int
+    k: int
+    rule: LaunchText | None = None
+
+    @property
+    def description(self) -> str:
+        return f"m×n×k = {self.m}×{self.n}×{self.k}, which the source fixes"
+
+    def note(self, names: Iterable[str]) -> Note:
+        """Return the note on sizes that constants of these names fix."""
+        shown, why = f"{self.m}×{self.n}×{self.k}", f"the source fixes {', '.join(names)}"
+        if self.rule is None:
+            return Note("sizes", shown, why, "")
+        return Note("sizes", f"{shown}, or 1/2, 1/4, … of these", f"{why}; it is compiled for the product's", "--size")
+
+    def violation(self, problem: Problem, config: Config) -> str | None:
+        sizes = problem.m, problem.n, problem.k
+        if sizes == (self.m, self.n, self.k) or sizes in self._smaller(problem, config):
+            return None
+        smaller = self._smaller(problem, config)
+        m, n, k = smaller[-1] if smaller else (self.m, self.n, self.k)
+        fixed = f"m×n×k = {self.m}×{self.n}×{self.k}; --size {m}x{n}x{k} "
+        return f"{problem} is not what the source fixes, {fixed}{'is compiled instead' if smaller else 'asks for that'}"
+
+    def _smaller(self, problem: Problem, config: Config) -> list[tuple[int, int, int]]:
+        """Return the smaller sizes, in descending order."""
+        found: list[tuple[int, int, int]] = []
+        factor, several = 2, (self.m, self.n, self.k)
+        while self.rule and not any(size % factor for size in several) and min(several) // factor >= _LEAST:
+            sizes = tuple(size // factor for size in several)
+            if not self._divides(problem, config, sizes, factor):
+                break
+            found.append((sizes[0], sizes[1], sizes[2]))
+            factor *= 2
+        return found
+
+    def _divides(self, problem: Problem, config: Config, sizes: tuple[int, ...], factor: int) -> bool:
+        """Return whether each part of the grid that depends on a size is divided by the factor, too."""
+        assert self.rule is not None
+        values = launch_values(problem, config)
+        whole = {**values, "m": self.m, "n": self.n, "k": self.k}
+        small = {**values, **dict(zip("mnk", sizes, strict=True))}
+        try:
+            for part in parse_expressions(self.rule.grid, "the grid"):
+                blocks, fewer = evaluate(part, whole), evaluate(part, small)
+                if fewer != blocks and fewer * factor != blocks:
+                    return False
+        except InvalidKernel:
+            return False
+        return True
+
+
+def fixed_sizes(source: Program, body: Body, matrices: Mapping[str, str]) -> tuple[dict[str, str], FixedSizes] | None:
+    """Return the role of each constant that the indexes use, and the sizes that they fix; None if there are none."""
+    known: dict[str, int] = {}
+    for name in (*source.macros, *source.constants):
+        try:
+            number = constant(Reader(source).number(parse_expression(name)))
+        except Unreadable:
+            continue
+        if number:
+            known[name] = number
+
+    def stride(matrix: str) -> str | None:
+        # The edge of a tile is a factor of the index, too, but rows are longer.
+        return max(strides_of(body, matrices[matrix], set(known)), key=known.__getitem__, default=None)
+
+    of_a, of_b = stride("A"), stride("B")
+    if of_a is None or of_b is None:
+        return None
+    of_m = next((name for name in ("M", "m") if name in known), of_b)
+    roles = {of_m: "m", of_a: "k", of_b: "n"}
+    return roles, FixedSizes(known[of_m], known[of_b], known[of_a])
+
+
+def with_free_sizes(text: str, roles: Mapping[str, str]) -> tuple[str, dict[str, str]] | None:
+    """Return a source whose sizes are macros, and their definitions; None unless its lines define each as a number."""
+    defines = {}
+    for name, role in roles.items():
+        definitions = list(re.finditer(_DEFINED.format(re.escape(name)), text, re.MULTILINE))
+        if len(definitions) != 1:
+            return None
+        (begin, end), macro = definitions[0].span(2), f"MMCORE_{name.upper()}"
+        text = f"{text[:begin]}{macro}{text[end:]}"
+        defines[macro] = f"{{{role}}}"
+    return text, defines

@@ -1,0 +1,40 @@
+"""The storage of a kernel's matrices: the lengths of their rows, and whether they are stored by columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mmcore_sources.cuda_file.inference.body import Body, built_in
+
+
+def strides_of(body: Body, pointer: str, sizes: set[str]) -> set[str]:
+    """Return the sizes that multiply a part of a matrix's indexes: the length of its rows."""
+    terms = [term for index in body.indexes(pointer) for term in index if len(term) > 1]
+    return {factor for term in terms for factor in term if factor in sizes}
+
+
+def stored_by_columns(body: Body, matrices: Mapping[str, str], sizes: set[str]) -> bool:
+    """Return whether a kernel reads its matrices as if they were stored by columns.
+
+    For an A stored by rows, the term with the length of a row contains a block's index, and the step along k does not.
+    For a B stored by rows it is the reverse.
+    """
+    strided = _strided_by_blocks(body, matrices, sizes)
+    return strided == (False, True)
+
+
+def reads_b_by_columns(body: Body, matrices: Mapping[str, str], sizes: set[str]) -> bool:
+    """Return whether a kernel reads A as if it were stored by rows, and B as if by columns."""
+    return _strided_by_blocks(body, matrices, sizes) == (True, True)
+
+
+def _strided_by_blocks(body: Body, matrices: Mapping[str, str], sizes: set[str]) -> tuple[bool, ...] | None:
+    """Return whether the terms with a block's index have a size as factor, for A and B; None if there are no terms."""
+    strided = []
+    for matrix in "AB":
+        terms = [term for each in body.indexes(matrices[matrix]) for term in each]
+        placed = [term for term in terms if any(kind == "blockIdx" for kind, _ in built_in(term))]
+        if not placed:
+            return None
+        strided.append(all(sizes & set(term) for term in placed))
+    return tuple(strided)

@@ -1,0 +1,84 @@
+"""``mmcore compare``: whether a change helped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from mmcore.cli.kernel_param import KernelParam, given_file_facts
+from mmcore.cli.options import USUAL_SIZE, device_option, problem_options, seed_type, timeout_option
+from mmcore.cli.output import json_option, loaded_registry, quiet_option, render, write_json
+from mmcore.deadline import whole
+from mmcore.executor.choose_device import chosen
+from mmcore.kernel.configs import parse_config
+from mmcore.messages import say
+from mmcore.registry import registry
+from mmcore_performance.cards import cards
+from mmcore_tools.compare.measuring import compared
+from mmcore_tools.compare.operands import two_sides
+from mmcore_tools.compare.report import faults, report, sentence, to_json, view
+
+_UNTIMED_SIZE = 128
+"""The default size where no time is taken."""
+
+
+class _Operand(KernelParam):
+    """A word that names a kernel, which is read later, together with its config."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value
+
+
+@click.command()
+@click.argument("kernels", metavar="A [B]", type=_Operand(), nargs=-1, required=True)
+@click.option(
+    "--config",
+    "settings",
+    multiple=True,
+    type=parse_config,
+    metavar="NAME=VALUE,…",
+    help="A whole config, such as block=16x16,BM=128; twice for A and B.",
+)
+@problem_options(USUAL_SIZE)
+@click.option("--seed", type=seed_type, metavar="S", help="Seed of the inputs; fresh by default.")
+@device_option()
+@click.option("--card", type=click.Choice([*cards()]), default="H200", show_default=True, help="For predicted times.")
+@timeout_option("everything together")
+@click.option("--fail-if-slower", is_flag=True, help="Exit with 1 if B is slower, or without a GPU predicted so.")
+@quiet_option
+@json_option
+def compare(
+    kernels: tuple[str, ...],
+    settings: tuple[Mapping[str, Any], ...],
+    device: str,
+    card: str,
+    timeout: float,
+    fail_if_slower: bool,
+    quiet: bool,
+    as_json: bool,
+    **asked: Any,
+) -> int:
+    """Compare two kernels: verify both, and say whether B is faster, slower or the same, if the times decide it.
+
+    A and B are kernels, files, or FILE@REVISION: tiled.cu@HEAD tiled.cu. FILE::FUNCTION names one kernel of a file. One
+    kernel with two --config, and one file with two kernels, are two sides as well. Without a GPU, counts and predicted
+    times are compared.
+    """
+    loaded_registry()
+    sides = two_sides(kernels, settings, given_file_facts())
+    usual = USUAL_SIZE if chosen(device)[0].supports_timing else _UNTIMED_SIZE
+    with whole(timeout):
+        comparison = compared(sides, device, cards()[card], {**asked, "timeout": timeout}, usual)
+    if as_json:
+        write_json(to_json(comparison))
+    else:
+        for side, result in zip(sides, comparison.results, strict=True):
+            if not result.verified and not quiet and (file := registry().files.get(side.kernel.name)):
+                say(file.inferred)
+        parts = [] if quiet else [*report(comparison), *faults(comparison)]
+        render(*parts, sentence(comparison), view=view(comparison))
+    if not comparison.right:
+        return 2 if all(result.verified or result.timed_out for result in comparison.results) else 1
+    return 1 if fail_if_slower and comparison.slower else 0

@@ -1,0 +1,127 @@
+"""The two sides of a comparison, from the words and configs of a command line."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mmcore.errors import MmcoreError, SeveralKernels
+from mmcore.kernel.configs import BLOCK
+from mmcore.kernel.declaration import Kernel
+from mmcore.kernel_reference import KernelReference, is_file
+from mmcore.registry import registry
+
+_NEEDS_TWO = (
+    "give a second kernel, file or revision (tiled.cu@HEAD), or a config for each side: "
+    "--config block=8x8 --config block=16x16"
+)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison.
+
+    Attributes:
+        label: the words that name it.
+        kernel: the kernel.
+        config: the requested parameters by name, the block among them; none for the usual ones.
+    """
+
+    label: str
+    kernel: Kernel
+    config: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Word:
+    """A word of the command line: KERNEL, or FILE[@REVISION][::FUNCTION]."""
+
+    text: str
+    file: str = ""
+    revision: str = ""
+    function: str = ""
+
+    @classmethod
+    def of(cls, text: str) -> _Word:
+        if text in registry().kernels:
+            return cls(text)
+        rest, _, function = text.partition("::")
+        path, at, revision = rest.partition("@")
+        if at and path in registry().kernels:
+            raise MmcoreError(
+                f"revisions are of files; mmcore run {path} --against {revision} times a package's kernel"
+            )
+        if not at or os.path.exists(rest) or not is_file(path):
+            return cls(text, rest if is_file(rest) else "", "", function)
+        return cls(text, path, revision, function)
+
+    def reference(self, side: str, facts: Mapping[str, Any]) -> KernelReference:
+        """Return the reference of the kernel; a file's has a name that differs between the sides "a" and "b"."""
+        if not self.file:
+            return self.text
+        stem = re.sub("[^a-z0-9]", "_", Path(self.file).stem.lower())
+        path = self.file
+        if self.revision:
+            # Any kernel with this source will do to find another version of it.
+            here = Kernel(name=f"file.{stem}", configs=[{BLOCK: 1}], source=Path(self.file).absolute())
+            path = registry().source_revision(here, self.revision)
+        entry = {"entry": self.function} if self.function else {}
+        return {"file": path, **facts, **entry, "name": f"{side}.{stem}"}
+
+
+def two_sides(
+    words: Sequence[str], configs: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]
+) -> tuple[Side, Side]:
+    """Return the sides A and B that words, configs and options of a file describe.
+
+    Two words, two configs of one kernel, or a file with two kernels make two sides. One config holds for both.
+    Raises UsageError if there are fewer or more sides, and MmcoreError if a kernel cannot be read.
+    """
+    if len(words) > 2 or len(configs) > 2:
+        raise click.UsageError("two kernels are compared, each with at most one --config")
+    sides = list[Side]()
+    for number, letter in enumerate("ab" if len(words) == 2 or len(configs) == 2 else "a"):
+        word, config = words[number % len(words)], configs[number % len(configs)] if configs else {}
+        sides += _sides(_Word.of(word), letter, config, facts)
+    if len(sides) == 1:
+        raise click.UsageError(_NEEDS_TWO)
+    if len(sides) > 2:
+        labels = ", ".join(side.label for side in sides)
+        raise click.UsageError(f"two kernels are compared, and there are {labels}; FILE::FUNCTION chooses one")
+    first, second = sides
+    if len(words) == 1 and len(configs) == 2:
+        first, second = (Side(f"{each.label} {_text(each.config)}", each.kernel, each.config) for each in sides)
+    return first, second
+
+
+def _sides(word: _Word, letter: str, config: Mapping[str, Any], facts: Mapping[str, Any]) -> list[Side]:
+    """Return a side for each kernel that a word names."""
+    reference = word.reference(letter, facts)
+    launch: dict[str, Any] = {}
+    if isinstance(reference, Mapping):
+        # A file's launch and templates are inferred from its config.
+        others = {name: value for name, value in config.items() if name != BLOCK}
+        launch = {"configs": (others,)} if others else {}
+        launch |= {BLOCK: "x".join(map(str, config[BLOCK]))} if BLOCK in config else {}
+        reference = {**reference, **launch}
+    elif facts:
+        raise click.UsageError(f"--{next(iter(facts)).replace('_', '-')} is for a .cu file, not for {word.text}")
+    try:
+        return [Side(word.text, registry().kernel(reference), config)]
+    except SeveralKernels as several:
+        return [
+            Side(f"{word.text}::{name}", registry().kernel(each), config)
+            for name, each in zip(several.names, several.references, strict=True)
+        ]
+
+
+def _text(config: Mapping[str, Any]) -> str:
+    """Return a config as it is typed: "block=8x8"."""
+    values = {name: "x".join(map(str, value)) if name == BLOCK else value for name, value in config.items()}
+    return ",".join(f"{name}={value}" for name, value in values.items())

@@ -1,0 +1,176 @@
+"""A comparison as text, as JSON and as HTML."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mmcore.result import Result
+from mmcore.result_view import facts, verdict
+from mmcore.view import View
+from mmcore_tools.compare.counts import in_words, percent
+from mmcore_tools.compare.measuring import Comparison
+from mmcore_tools.compare.ratio import Answer
+from mmcore_tools.run import details
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+_COMMON = ("device", "problem", "seed")
+_LETTERS = "AB"
+_ANSWERS: dict[Answer, str] = {
+    "faster": "B is faster",
+    "slower": "B is slower",
+    "same": "B is as fast as A",
+    "cannot tell": "cannot tell whether B is faster",
+}
+
+
+def sentence(comparison: Comparison) -> str:
+    """Return the answer in a sentence."""
+    wrong = [letter for letter, result in zip(_LETTERS, comparison.results, strict=True) if not result.verified]
+    if wrong:
+        what = "not finished" if all(result.timed_out or result.verified for result in comparison.results) else "wrong"
+        return f"{' and '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} {what}: no winner"
+    if comparison.ratio is None:
+        words = in_words(comparison.changes)
+        times = comparison.explained
+        time = f"; predicted time {percent(times.percent)} on {times.a.card}" if words and times else ""
+        return f"B has {words}{time}" if words else "B does the same work as A"
+    return f"{_ANSWERS[comparison.ratio.answer]}: {comparison.ratio}"
+
+
+def report(comparison: Comparison) -> list[RenderableType]:
+    """Return the sides with their verdicts, what they have in common, and the table of both."""
+    from mmcore.cli.output import fields
+
+    a, b = (dict(facts(each, side.kernel)) for each, side in zip(comparison.results, comparison.sides, strict=True))
+    common = [(name, b[name] if a[name] == b[name] else f"A: {a[name]}\nB: {b[name]}") for name in _COMMON]
+    parts: list[RenderableType] = [
+        fields([(letter, f"{label}: {answer}") for letter, label, answer in _verdicts(comparison)]),
+        "",
+        fields([*common, *notes(comparison)]),
+        "",
+    ]
+    reasons = comparison.explained.lines() if comparison.explained else []
+    return [*parts, _table(comparison), "", *reasons, *([""] if reasons else [])] if comparison.right else parts
+
+
+def faults(comparison: Comparison) -> list[RenderableType]:
+    """Return the faults and warnings of each side below its letter."""
+    lines: list[RenderableType] = []
+    for letter, result, side in zip(_LETTERS, comparison.results, comparison.sides, strict=True):
+        *below, _ = details(result, [], side.kernel)
+        lines += [f"{letter}, {side.label}:", *below] if below else []
+    return lines
+
+
+def notes(comparison: Comparison) -> list[tuple[str, str]]:
+    """Return facts about the clock while the rounds were timed, and about the predicted times."""
+    ratio, conditions = comparison.ratio, comparison.results[1].conditions
+    held = ", ".join(conditions.get("clock_reasons", ())).replace("_", " ")
+    moved = ""
+    if ratio is not None and ratio.clocks is not None and ratio.clock_moved:
+        cycles = "" if ratio.cycles is None else f"; A takes {ratio.cycles:.3g} times as many cycles as B"
+        moved = f"moved from {ratio.clocks[0]:.0f} MHz for A alone to {ratio.clocks[1]:.0f} MHz in turns{cycles}"
+    times, predicted = comparison.explained, ""
+    if times is not None:
+        factor = times.a.high / times.a.seconds
+        limits = f"A is limited by {times.a.limiter}\nB is limited by {times.b.limiter}"
+        predicted = f"for {times.problem}; eight of ten are right within a factor of {factor:.2g}\n{limits}"
+    return [("clock", moved), ("held back by", held), ("predicted", predicted)]
+
+
+def to_json(comparison: Comparison) -> dict[str, Any]:
+    """Return a comparison as JSON-ready values; ``answer``, ``faster`` and ``interval`` are null without times."""
+    ratio = comparison.ratio
+    counts = [
+        {"name": each.count, "a": each.before, "b": each.now, "percent": each.percent} for each in comparison.changes
+    ]
+    return {
+        "right": comparison.right,
+        "answer": ratio and ratio.answer,
+        "faster": ratio and ratio.faster,
+        "interval": ratio and [*ratio.interval],
+        "cycles": ratio and ratio.cycles,
+        "slower": comparison.slower,
+        "predicted": comparison.explained and comparison.explained.to_json(),
+        "counts": counts,
+        **{letter.lower(): _side(comparison, number) for number, letter in enumerate(_LETTERS)},
+    }
+
+
+def view(comparison: Comparison) -> View:
+    """Return the view of a comparison: both verdicts, the answer, and each number of A and of B."""
+    numbers = [(name, f"{a} → {b} {change}".rstrip()) for name, a, b, change in _rows(comparison)]
+    right: bool | None = None if comparison.right else False
+    if comparison.right and (
+        comparison.slower or (comparison.ratio is not None and comparison.ratio.answer == "faster")
+    ):
+        right = not comparison.slower
+    labels = " and ".join(side.label for side in comparison.sides)
+    sides = [(letter, f"{label}: {answer}") for letter, label, answer in _verdicts(comparison)]
+    messages = comparison.explained.lines() if comparison.explained else []
+    messages += [
+        f"{letter}: {each}" for letter, r in zip(_LETTERS, comparison.results, strict=True) for each in r.failures()
+    ]
+    return View(sentence(comparison), right, labels, [*sides, *notes(comparison), *numbers], messages)
+
+
+def _verdicts(comparison: Comparison) -> list[tuple[str, str, str]]:
+    pairs = zip(_LETTERS, comparison.sides, comparison.results, strict=True)
+    return [(letter, side.label, verdict(result)) for letter, side, result in pairs]
+
+
+def _side(comparison: Comparison, number: int) -> dict[str, Any]:
+    return {"label": comparison.sides[number].label, "result": comparison.results[number].to_json()}
+
+
+def _table(comparison: Comparison) -> Table:
+    """Return the numbers of A and B with the change of each; the count that changed most is first."""
+    from rich.table import Table
+
+    table = Table("", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in ("A", "B", "change"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in _rows(comparison):
+        table.add_row(*row)
+    return table
+
+
+def _rows(comparison: Comparison) -> list[tuple[str, str, str, str]]:
+    """Return the times, scores and counts as texts: the name, A's, B's, and the change."""
+    if not comparison.right:
+        return []
+    a, b = comparison.results
+    rows = [
+        ("kernel time", _time(a), _time(b), _change(a.kernel_seconds, b.kernel_seconds)),
+        ("GFLOP/s", _number(a.kernel_gflops), _number(b.kernel_gflops), _change(a.kernel_gflops, b.kernel_gflops)),
+        ("speed of light", _share(a.speed_of_light), _share(b.speed_of_light), ""),
+    ]
+    if times := comparison.explained:
+        texts = (f"{each.seconds * 1e6:.3g} µs" for each in (times.a, times.b))
+        rows.append((f"predicted, {times.a.card}", next(texts), next(texts), percent(times.percent)))
+    counts = [
+        (each.count, f"{each.before:,}", f"{each.now:,}", _change(each.before, each.now)) for each in comparison.changes
+    ]
+    return [row for row in [*rows, *counts] if row[1] or row[2]]
+
+
+def _time(result: Result) -> str:
+    return "" if result.kernel_seconds is None else f"{result.kernel_seconds * 1e6:.4g} µs"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}" if value < 1e4 else f"{value:.0f}"
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.1f} %"
+
+
+def _change(before: float | None, now: float | None) -> str:
+    """Return the change in percent; empty without one."""
+    if not before or now is None or now == before:
+        return ""
+    return percent(100 * (now / before - 1))

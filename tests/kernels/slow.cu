@@ -1,0 +1,415 @@
+//// uncoalesced: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x, col = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += A[row * n + k] * B[k * n + col]; // here
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n); }
+//// uncoalesced: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += A[row * n + k] * B[k * n + col];
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n); }
+//// little reuse: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += A[row * n + k] * B[k * n + col]; // here
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 8), dim3(32, 8)>>>(A, B, C, n); }
+//// little reuse: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    __shared__ float a[32][64], b[32][64];
+    int tx = threadIdx.x, ty = threadIdx.y, first = (ty * 16 + tx), row = blockIdx.y * 64, col = blockIdx.x * 64;
+    float sum[4][4] = {};
+    for (int t = 0; t < n; t += 32) {
+        for (int i = first; i < 32 * 64; i += 256) {
+            a[i % 32][(i / 32 + i % 32) % 64] = A[(row + i / 32) * n + t + i % 32];
+            b[i / 64][i % 64] = B[(t + i / 64) * n + col + i % 64];
+        }
+        __syncthreads();
+        for (int k = 0; k < 32; k++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+#pragma unroll
+                for (int j = 0; j < 4; j++) sum[i][j] += a[k][(ty + 16 * i + k) % 64] * b[k][tx + 16 * j];
+        __syncthreads();
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+#pragma unroll
+        for (int j = 0; j < 4; j++) C[(row + ty + 16 * i) * n + col + tx + 16 * j] = sum[i][j];
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 64, n / 64), dim3(16, 16)>>>(A, B, C, n); }
+//// bank conflicts: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    __shared__ float a[32][32], b[32][32];
+    int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * 32 + ty, col = blockIdx.x * 32 + tx;
+    float sum = 0;
+    for (int t = 0; t < n; t += 32) {
+        a[ty][tx] = A[row * n + t + tx];
+        b[tx][ty] = B[(t + ty) * n + col];
+        __syncthreads();
+        for (int k = 0; k < 32; k++) sum += a[ty][k] * b[tx][k]; // here
+        __syncthreads();
+    }
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(A, B, C, n); }
+//// bank conflicts: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    __shared__ float a[32][32], b[32][33];
+    int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * 32 + ty, col = blockIdx.x * 32 + tx;
+    float sum = 0;
+    for (int t = 0; t < n; t += 32) {
+        a[ty][tx] = A[row * n + t + tx];
+        b[tx][ty] = B[(t + ty) * n + col];
+        __syncthreads();
+        for (int k = 0; k < 32; k++) sum += a[ty][k] * b[tx][k];
+        __syncthreads();
+    }
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(A, B, C, n); }
+//// sum in memory: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    C[row * n + col] = 0;
+    for (int k = 0; k < n; k++) C[row * n + col] += A[row * n + k] * B[k * n + col]; // here
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n); }
+//// sum in memory: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += A[row * n + k] * B[k * n + col];
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n); }
+//// atomics: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    for (int k = 0; k < n; k++) atomicAdd(&C[row * n + col], A[row * n + k] * B[k * n + col]); // here
+}
+void run(const float *A, const float *B, float *C, int n)
+{
+    cudaMemset(C, 0, n * n * sizeof(float));
+    mm<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n);
+}
+//// atomics: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += A[row * n + k] * B[k * n + col];
+    atomicAdd(&C[row * n + col], sum);
+}
+void run(const float *A, const float *B, float *C, int n)
+{
+    cudaMemset(C, 0, n * n * sizeof(float));
+    mm<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n);
+}
+//// double: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += 1.0 * A[row * n + k] * B[k * n + col]; // here
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n); }
+//// double: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += 1.0f * A[row * n + k] * B[k * n + col];
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n); }
+//// division: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int i = 0; i < n; i++) {
+        int k = (i + row) % n; // here
+        sum += A[row * n + k] * B[k * n + col];
+    }
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n); }
+//// division: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int i = 0, k = row; i < n; i++, k++) {
+        if (k >= n) k = 0;
+        sum += A[row * n + k] * B[k * n + col];
+    }
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n); }
+//// repeated work: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int row = blockIdx.y, col = blockIdx.x * 64;
+    for (int i = 0; i < 64; i++) {
+        float sum = 0;
+        for (int k = 0; k < n; k++) sum += A[row * n + k] * B[k * n + col + i]; // here
+        C[row * n + col + i] = sum;
+    }
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 64, n), 64>>>(A, B, C, n); }
+//// repeated work: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int row = blockIdx.y, col = blockIdx.x * 64 + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += A[row * n + k] * B[k * n + col];
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 64, n), 64>>>(A, B, C, n); }
+//// local memory: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int count = 2 * blockDim.y; // 8, which the compiler does not know
+    float sum[8];
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = (blockIdx.y * blockDim.y + threadIdx.y) * count;
+    for (int i = 0; i < count; i++) sum[i] = 0;
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < count; i++) sum[i] += A[(row + i) * n + k] * B[k * n + col]; // here
+    for (int i = 0; i < count; i++) C[(row + i) * n + col] = sum[i];
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 32), dim3(32, 4)>>>(A, B, C, n); }
+//// local memory: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    float sum[8] = {};
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = (blockIdx.y * blockDim.y + threadIdx.y) * 8;
+    for (int k = 0; k < n; k++)
+#pragma unroll
+        for (int i = 0; i < 8; i++) sum[i] += A[(row + i) * n + k] * B[k * n + col];
+#pragma unroll
+    for (int i = 0; i < 8; i++) C[(row + i) * n + col] = sum[i];
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 32), dim3(32, 4)>>>(A, B, C, n); }
+//// incomplete warps: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += A[row * n + k] * B[k * n + col];
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 4, n / 4), dim3(4, 4)>>>(A, B, C, n); }
+//// incomplete warps: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += A[row * n + k] * B[k * n + col];
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n); }
+//// few blocks: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += A[row * n + k] * B[k * n + col];
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(A, B, C, n); }
+//// few blocks: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += A[row * n + k] * B[k * n + col];
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 4), dim3(32, 4)>>>(A, B, C, n); }
+//// few warps: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    __shared__ float b[11000];
+    int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y;
+    float sum = 0;
+    for (int k = 0; k < n; k++) {
+        b[threadIdx.x] = B[k * n + col];
+        sum += A[row * n + k] * b[threadIdx.x];
+    }
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n), 32>>>(A, B, C, n); }
+//// few warps: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    __shared__ float b[32];
+    int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y;
+    float sum = 0;
+    for (int k = 0; k < n; k++) {
+        b[threadIdx.x] = B[k * n + col];
+        sum += A[row * n + k] * b[threadIdx.x];
+    }
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n), 32>>>(A, B, C, n); }
+//// last wave: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += A[row * n + k] * B[k * n + col];
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(A, B, C, n); }
+//// last wave: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += A[row * n + k] * B[k * n + col];
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 4), dim3(32, 4)>>>(A, B, C, n); }
+//// barriers: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    __shared__ float a[32], b[32];
+    int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * 32, col = blockIdx.x * 32;
+    float sum = 0;
+    for (int k = 0; k < n; k++) {
+        if (ty == 0) a[tx] = A[(row + tx) * n + k];
+        if (ty == 1) b[tx] = B[k * n + col + tx];
+        __syncthreads(); // here
+        sum += a[ty] * b[tx];
+        __syncthreads();
+    }
+    C[(row + ty) * n + col + tx] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(A, B, C, n); }
+//// barriers: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    __shared__ float a[32][32], b[32][32];
+    int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * 32 + ty, col = blockIdx.x * 32 + tx;
+    float sum = 0;
+    for (int t = 0; t < n; t += 32) {
+        a[ty][tx] = A[row * n + t + tx];
+        b[ty][tx] = B[(t + ty) * n + col];
+        __syncthreads();
+        for (int k = 0; k < 32; k++) sum += a[ty][k] * b[k][tx];
+        __syncthreads();
+    }
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(A, B, C, n); }
+//// no tensor cores: slow
+#include <cuda_fp16.h>
+__global__ void mm(const half *A, const half *B, float *C, int n)
+{
+    __shared__ half a[16][16], b[16][16];
+    int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * 16 + ty, col = blockIdx.x * 16 + tx;
+    float sum = 0;
+    for (int t = 0; t < n; t += 16) {
+        a[ty][tx] = A[row * n + t + tx];
+        b[ty][tx] = B[(t + ty) * n + col];
+        __syncthreads();
+        for (int k = 0; k < 16; k++) sum += __half2float(a[ty][k]) * __half2float(b[k][tx]); // here
+        __syncthreads();
+    }
+    C[row * n + col] = sum;
+}
+void run(const half *A, const half *B, float *C, int n) { mm<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n); }
+//// no tensor cores: better
+#include <mma.h>
+using namespace nvcuda;
+__global__ void mm(const half *A, const half *B, float *C, int n)
+{
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> c;
+    wmma::fill_fragment(c, 0.0f);
+    for (int k = 0; k < n; k += 16) {
+        wmma::load_matrix_sync(a, A + blockIdx.y * 16 * n + k, n);
+        wmma::load_matrix_sync(b, B + k * n + blockIdx.x * 16, n);
+        wmma::mma_sync(c, a, b, c);
+    }
+    wmma::store_matrix_sync(C + blockIdx.y * 16 * n + blockIdx.x * 16, c, n, wmma::mem_row_major);
+}
+void run(const half *A, const half *B, float *C, int n) { mm<<<dim3(n / 16, n / 16), 32>>>(A, B, C, n); }
+//// small product: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += A[row * n + k] * B[k * n + col];
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 8, n / 8), dim3(8, 8)>>>(A, B, C, n); }
+//// small product: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < n; k++) sum += A[row * n + k] * B[k * n + col];
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 8, n / 8), dim3(8, 8)>>>(A, B, C, n); }
+//// spills: slow
+__global__ void __launch_bounds__(256, 8) mm(const float *A, const float *B, float *C, int n)
+{
+    int col = (blockIdx.x * 16 + threadIdx.x) * 8, row = (blockIdx.y * 16 + threadIdx.y) * 8;
+    float sum[8][8] = {};
+    for (int k = 0; k < n; k++) {
+        float a[8], b[8];
+#pragma unroll
+        for (int i = 0; i < 8; i++) a[i] = A[(row + i) * n + k], b[i] = B[k * n + col + i];
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+#pragma unroll
+            for (int j = 0; j < 8; j++) sum[i][j] += a[i] * b[j];
+    }
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+#pragma unroll
+        for (int j = 0; j < 8; j++) C[(row + i) * n + col + j] = sum[i][j];
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 128, n / 128), dim3(16, 16)>>>(A, B, C, n); }
+//// spills: better
+__global__ void __launch_bounds__(256, 1) mm(const float *A, const float *B, float *C, int n)
+{
+    int col = (blockIdx.x * 16 + threadIdx.x) * 8, row = (blockIdx.y * 16 + threadIdx.y) * 8;
+    float sum[8][8] = {};
+    for (int k = 0; k < n; k++) {
+        float a[8], b[8];
+#pragma unroll
+        for (int i = 0; i < 8; i++) a[i] = A[(row + i) * n + k], b[i] = B[k * n + col + i];
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+#pragma unroll
+            for (int j = 0; j < 8; j++) sum[i][j] += a[i] * b[j];
+    }
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+#pragma unroll
+        for (int j = 0; j < 8; j++) C[(row + i) * n + col + j] = sum[i][j];
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 128, n / 128), dim3(16, 16)>>>(A, B, C, n); }

@@ -1,0 +1,72 @@
+"""Reasons are found in kernels that have them, at the right line, and not in the same kernels without them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command_line import mmcore
+from tests.kernel_sources import kernel_sources
+
+SOURCES = kernel_sources("slow")
+KINDS = tuple(title.removesuffix(": slow") for title in SOURCES if title.endswith(": slow"))
+# The sizes of some kinds; others are at 1024. An H200 has 132 multiprocessors.
+SIZES = {"last wave": 384, "few blocks": 256, "small product: slow": 64, "small product: better": 1024}
+
+
+def why(path: Path, title: str, *options: str) -> dict[str, Any]:
+    """Return the answer about a source as JSON."""
+    file = path / "mm.cu"
+    file.write_text(SOURCES[title])
+    result = mmcore(
+        "why", str(file), "--size", str(SIZES.get(title, SIZES.get(title.partition(":")[0], 1024))), "--json", *options
+    )
+    assert result.exit_code == 0, result.stderr
+    document: dict[str, Any] = json.loads(result.stdout)
+    return document
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_reason_is_the_mistake_at_its_line(kind: str, tmp_path: Path) -> None:
+    first = why(tmp_path, f"{kind}: slow")["reasons"][0]
+    lines = [number for number, text in enumerate(SOURCES[f"{kind}: slow"].splitlines(), 1) if "// here" in text]
+    assert first["kind"] == kind
+    assert not lines or first["line"] == lines[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_the_mistake_it_is_no_reason(kind: str, tmp_path: Path) -> None:
+    assert kind not in [reason["kind"] for reason in why(tmp_path, f"{kind}: better")["reasons"]]
+
+
+def test_a_wrong_kernel_gets_its_verdict_first(tmp_path: Path) -> None:
+    file = tmp_path / "mm.cu"
+    file.write_text(SOURCES["little reuse: slow"].replace("sum = 0", "sum = 1"))
+    result = mmcore("why", str(file))
+    assert result.exit_code == 1
+    assert "\n\nit is wrong, which comes first: see mmcore run\n\n1. line 5, " in result.stdout
+    quiet = mmcore("why", str(file), "-q")
+    assert quiet.stdout.splitlines()[0] == "it is wrong, which comes first: see mmcore run"
+
+
+def test_a_launch_with_violations_gets_no_reasons(tmp_path: Path) -> None:
+    file = tmp_path / "mm.cu"
+    file.write_text(SOURCES["little reuse: slow"].replace("A[row * n + k]", "A[row * n + k - 1]"))
+    result = mmcore("why", str(file), "--json")
+    document = json.loads(result.stdout)
+    assert (result.exit_code, document["right"], document["reasons"]) == (1, False, [])
+    assert document["violations"][0]["kind"] == "out-of-bounds-read"
+
+
+def test_the_card_decides() -> None:
+    shares = {}
+    for card in ("H200", "RTX 4090"):
+        result = mmcore("why", "hpsee.tiled", "--block", "32", "--card", card, "--json")
+        document = json.loads(result.stdout)
+        assert document["card"] == card
+        assert document["low"] < document["seconds"] < document["high"]
+        shares[card] = document["seconds"]
+    assert shares["H200"] != shares["RTX 4090"]

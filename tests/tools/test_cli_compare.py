@@ -1,0 +1,317 @@
+"""``mmcore compare``: verdicts on two sides, and which is faster or does more."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import pytest
+
+from mmcore import MmcoreError, Result, kernels
+from mmcore.baseline_comparison import BaselineComparison
+from mmcore.cell import Cell, Timing
+from mmcore.cli.notebook import answer
+from mmcore.cli.output import rendered
+from mmcore.timing import Time
+from mmcore.verify.outcome import Verification
+from mmcore_emulator.profiler.counters import Line
+from mmcore_performance.reasons.reason import Reason
+from mmcore_performance.why import Why
+from mmcore_pytest.counts import Change
+from mmcore_tools.compare.explained import Explained
+from mmcore_tools.compare.measuring import Comparison, ratio
+from mmcore_tools.compare.operands import Side, two_sides
+from mmcore_tools.compare.report import report, sentence
+from tests.command_line import install, installed, mmcore
+
+EMULATOR = ("--device", "emulator", "--seed", "1")
+TIMED = """
+from mmcore import hookimpl
+from tests.timed_emulator import TimedEmulator, TimedProvider
+class Provider(TimedProvider):
+    def open(self, index):
+        return TimedEmulator(lambda source: 1e-3 if source == "fast.cu" else 2e-3, flops=1e8)
+@hookimpl
+def mmcore_devices():
+    return [Provider()]
+"""
+KERNEL = """
+__global__ void NAME(const float *A, const float *B, float *C, int n)
+{
+    __shared__ float a[TILE][TILE], b[TILE][TILE];
+    int row = blockIdx.y * TILE + threadIdx.y, col = blockIdx.x * TILE + threadIdx.x;
+    float sum = 0;
+    for (int t = 0; t < n; t += TILE) {
+        a[threadIdx.y][threadIdx.x] = row < n && t + threadIdx.x < n ? A[row * n + t + threadIdx.x] : 0;
+        b[threadIdx.y][threadIdx.x] = t + threadIdx.y < n && col < n ? B[(t + threadIdx.y) * n + col] : 0;
+        __syncthreads();
+        for (int k = 0; k < TILE; k++)
+            sum += a[threadIdx.y][k] * b[k][threadIdx.x];
+        __syncthreads();
+    }
+    if (row < n && col < n)
+        C[row * n + col] = sum;
+}
+"""
+
+
+def written(path: Path, tile: int, *names: str) -> str:
+    """Write a file of tiled kernels, and return its path."""
+    path.write_text("".join(KERNEL.replace("TILE", str(tile)).replace("NAME", name) for name in names or ("tiled",)))
+    return str(path)
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write slow.cu, fast.cu and wrong.cu into the working directory."""
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "slow.cu", 8)
+    text = Path(written(tmp_path / "fast.cu", 16)).read_text()
+    (tmp_path / "wrong.cu").write_text(text.replace("sum +=", "sum -="))
+    return tmp_path
+
+
+@pytest.mark.usefixtures("files")
+def test_without_times_the_counts_that_shrank_and_grew_are_compared() -> None:
+    result = mmcore("compare", "slow.cu", "fast.cu", "--size", "48", *EMULATOR)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("A  slow.cu: TEST PASS\nB  fast.cu: TEST PASS\n")
+    rows = re.findall(r"^(\w.*?) {2,}([\d,]+) +([\d,]+)(?: +([-+].*) %)?$", result.stdout, re.MULTILINE)
+    assert rows[0] == ("barriers", "432", "54", "-87.5")
+    names = ["shared bytes per block", "registers per thread", "occupancy in percent"]
+    assert sorted(name for name, *_ in rows[-3:]) == sorted(names)
+    answer = result.stdout.splitlines()[-1]
+    assert answer.startswith("B has fewer barriers (-87.5 %), ")
+    assert re.search(r"; predicted time [-+]\d+\.\d % on H200$", answer)
+    assert re.search(r"^predicted, H200 +\d\S* µs +\d\S* µs +\S+ %$", result.stdout, re.MULTILINE)
+    assert max(map(len, result.stdout.splitlines()[3:-1])) <= 100
+    document = json.loads(mmcore("compare", "fast.cu", "slow.cu", "--size", "48", "--json", *EMULATOR).stdout)
+    assert (document["right"], document["answer"]) == (True, None)
+    predicted = document["predicted"]
+    assert (predicted["card"], predicted["problem"]) == ("H200", "48×48×48")
+    assert document["slower"]
+    assert document["counts"][0] == {"name": "barriers", "a": 54, "b": 432, "percent": 700.0}
+    assert (document["a"]["label"], document["b"]["result"]["verified"]) == ("fast.cu", True)
+
+
+def why(*reasons: Reason, seconds: float = 1.0) -> Why:
+    """Return a made-up explanation."""
+    problem = {"m": 8, "n": 8, "k": 8}
+    return Why("acme", "", problem, "H200", seconds, seconds / 2, 2 * seconds, "", True, reasons)
+
+
+def made_up(changes: list[Change], seconds: tuple[float, float] | None) -> Comparison:
+    """Return a comparison without times, with counts and predicted times."""
+    side = Side("acme", kernels()["upc.kernel11"], {})
+    result = Result(Cell("upc.kernel11", 8, 8, 8), "upc.kernel11")
+    explained = seconds and Explained(why(seconds=seconds[0]), why(seconds=seconds[1]))
+    return Comparison((side, side), (result, result), None, changes, explained)
+
+
+MORE, FEWER = Change("", "global sectors", 10, 11), Change("", "barriers", 11, 10)
+LONGER, SHORTER = (1e-3, 1.2e-3), (1e-3, 1.05e-3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "seconds", "slower"),
+    [
+        ([MORE], SHORTER, True),
+        ([FEWER], LONGER, False),
+        ([MORE, FEWER], LONGER, True),
+        ([MORE, FEWER], SHORTER, False),
+        ([MORE, FEWER], None, True),
+        ([Change("", "registers per thread", 10, 11)], LONGER, False),
+        ([Change("", "barriers", 10, 10)], LONGER, False),
+    ],
+)
+def test_predicted_times_decide_between_counts_that_grew_and_shrank(
+    changes: list[Change], seconds: tuple[float, float] | None, slower: bool
+) -> None:
+    assert made_up(changes, seconds).slower == slower
+
+
+def test_reasons_are_the_same_if_their_kinds_and_lines_are(files: Path) -> None:
+    with click.Context(click.Command("compare")):
+        a, b = (side.kernel for side in two_sides(["slow.cu", "fast.cu"], [], {}))
+
+    def reasons(file: str, *several: tuple[str, int]) -> list[Reason]:
+        return [Reason(kind, kind, "", Line(file, line), gain=0.5) for kind, line in several]
+
+    # Line 6 has the same text in both files, and line 4 another.
+    of_a = why(*reasons("slow.cu", ("near", 6), ("far", 4), ("far", 6), ("far", 6)))
+    of_b = why(*reasons("fast.cu", ("far", 4), ("near", 6), ("late", 6)))
+    found = Explained.of(of_a, of_b, a, b)
+    assert found.gone == ("line 4, about 50 % of the time: far", "line 6, about 50 % of the time: far")
+    assert found.new == ("line 4, about 50 % of the time: far", "line 6, about 50 % of the time: late")
+    assert found.lines()[0] == f"gone: {found.gone[0]}"
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(("words", "status"), [(("slow.cu", "fast.cu"), 0), (("fast.cu", "slow.cu"), 1)])
+def test_more_work_fails_on_request(words: tuple[str, ...], status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> Explained:
+        raise MmcoreError("no small product can be counted")
+
+    monkeypatch.setattr("mmcore_tools.compare.measuring.explained", refuse)
+    result = mmcore("compare", *words, "--size", "16", "--fail-if-slower", "--quiet", *EMULATOR)
+    assert (result.exit_code, len(result.stdout.splitlines()), result.stderr) == (status, 1, "")
+
+
+@pytest.mark.usefixtures("files")
+def test_beside_a_wrong_kernel_there_is_no_winner() -> None:
+    result = mmcore("compare", "slow.cu", "wrong.cu", "--size", "16", *EMULATOR)
+    assert result.exit_code == 1
+    assert "B  wrong.cu: TEST FAIL" in result.stdout
+    assert "expected" in result.stdout.partition("B, wrong.cu:\n")[2]
+    assert result.stdout.splitlines()[-1] == "B is wrong: no winner"
+    assert "inferred from wrong.cu" in result.stderr
+    assert "barriers" not in result.stdout
+    document = json.loads(mmcore("compare", "wrong.cu", "slow.cu", "--size", "16", "--json", *EMULATOR).stdout)
+    assert (document["right"], document["answer"], document["counts"]) == (False, None, [])
+
+
+@pytest.fixture
+def _timed(tmp_path_factory: pytest.TempPathFactory, files: Path) -> Iterator[None]:
+    site = tmp_path_factory.mktemp("site")
+    install(site, "timed-device", "timed", TIMED)
+    with installed(site):
+        yield
+
+
+@pytest.mark.usefixtures("_timed")
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (("slow.cu", "fast.cu"), 0, "B is faster: 2 times A's speed (95 % confidence: 1.99"),
+        (("fast.cu", "slow.cu"), 1, "B is slower: 0.5 times A's speed (95 % confidence: 0.49"),
+        (("slow.cu", "upc.kernel11"), 0, "B is as fast as A: 1 times A's speed (95 % confidence: 0.99"),
+    ],
+)
+def test_times_are_taken_in_turns(words: tuple[str, ...], status: int, said: str) -> None:
+    result = mmcore("compare", *words, "--size", "16", "--device", "timed", "--seed", "1", "--fail-if-slower")
+    assert result.exit_code == status, result.output
+    assert result.stdout.splitlines()[-1].startswith(said)
+    assert re.search(r"^kernel time +\d+ µs +\d+ µs", result.stdout, re.MULTILINE)
+    assert re.search(r"^speed of light +\d+\.\d %", result.stdout, re.MULTILINE)
+    assert "barriers" not in result.stdout
+
+
+@pytest.mark.usefixtures("_timed")
+def test_json_has_the_ratio_and_its_interval() -> None:
+    document = json.loads(mmcore("compare", "slow.cu", "fast.cu", "--size", "16", "--device", "timed", "--json").stdout)
+    assert (document["answer"], document["slower"]) == ("faster", False)
+    low, high = document["interval"]
+    assert low < document["faster"] < high
+    assert document["faster"] == pytest.approx(2, rel=0.01)
+
+
+@pytest.mark.usefixtures("files")
+def test_a_notebook_shows_both_verdicts() -> None:
+    shown = answer(["compare", "slow.cu", "fast.cu", "--size", "16", *EMULATOR])
+    assert shown.status == 0
+    (view,) = shown.views
+    assert view.verdict.startswith("B has fewer barriers")
+    assert ("A", "slow.cu: TEST PASS") in view.facts
+    assert "432" not in view._repr_html_()
+    assert "barriers" in view._repr_html_()
+
+
+def labels(*words: str, configs: tuple[dict[str, object], ...] = ()) -> list[str]:
+    """Return the labels and names of two sides."""
+    with click.Context(click.Command("compare")):
+        return [f"{side.label} {side.kernel.name}" for side in two_sides(words, configs, {})]
+
+
+def test_sides_are_kernels_files_functions_and_configs(files: Path) -> None:
+    written(files / "both.cu", 16, "one", "two")
+    blocks: tuple[dict[str, object], ...] = ({"block": (8, 8)}, {"block": (16, 16)})
+    assert labels("upc.kernel10", "slow.cu") == ["upc.kernel10 upc.kernel10", "slow.cu b.slow"]
+    assert labels("slow.cu", "slow.cu") == ["slow.cu a.slow", "slow.cu b.slow"]
+    assert labels("both.cu") == ["both.cu::one a.both.one", "both.cu::two a.both.two"]
+    assert labels("both.cu::two", "both.cu::one") == ["both.cu::two a.both", "both.cu::one b.both"]
+    assert labels("upc.kernel10", configs=blocks) == [
+        *("upc.kernel10 block=8x8 upc.kernel10", "upc.kernel10 block=16x16 upc.kernel10")
+    ]
+
+
+def test_a_revision_is_the_file_as_it_was_committed(files: Path) -> None:
+    for words in (("init", "-q"), ("add", "."), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")):
+        subprocess.run(["git", *words], check=True)
+    written(files / "slow.cu", 16)
+    with click.Context(click.Command("compare")):
+        before, now = two_sides(["slow.cu@HEAD", "slow.cu"], [], {})
+    assert before.label == "slow.cu@HEAD"
+    assert "a[8][8]" in before.kernel.source_text()
+    assert "a[16][16]" in now.kernel.source_text()
+    assert "(-87.5 %)" in mmcore("compare", "slow.cu@HEAD", "slow.cu", "--size", "48", "-q", *EMULATOR).stdout
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("slow.cu",), "give a second kernel"),
+        (("slow.cu", "fast.cu", "wrong.cu"), "two kernels are compared"),
+        (("upc.kernel10", *(f"--config=block={b}" for b in ("8", "16", "32"))), "two kernels are compared"),
+        (("three.cu", "slow.cu"), "there are three.cu::a, three.cu::b, three.cu::c, slow.cu; FILE::FUNCTION"),
+        (("upc.kernel10@HEAD", "upc.kernel10"), "mmcore run upc.kernel10 --against HEAD"),
+        (("slow.cu@no-such", "slow.cu"), "no-such is neither a folder, nor a revision"),
+        (("upc.kernel10", "upc.kernel11", "--entry", "f"), "--entry is for a .cu file, not for upc.kernel10"),
+        (("absent.cu", "slow.cu"), "there is no file absent.cu"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(files: Path, words: tuple[str, ...], reason: str) -> None:
+    written(files / "three.cu", 16, *"abc")
+    result = mmcore("compare", *words, "--size", "16", *EMULATOR)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert reason in result.stderr
+
+
+def timed(seconds: float, clock: float | None, rival: float | None = None) -> Result:
+    """Return a made-up result of a right kernel, with a clock, whose rounds took turns with a rival's."""
+    right = Verification(verified=True, max_error=0.0, mismatch=None, method="made up", wrong=0, compared=1)
+    rounds = Time(Timing(), (seconds,) * 9, 1, "made up")
+    kernel = kernels()["upc.kernel11"]
+    turns = () if rival is None else (BaselineComparison.of(kernel, rounds, replace(rounds, rounds=(rival,) * 9)),)
+    power = {"power_w": 700.0, "temperature_c": 50.0, "clock_reasons": ["sw_power_cap"]}
+    conditions = {} if clock is None else {"clock_mhz": clock, **power}
+    cell = Cell("upc.kernel11", 8, 8, 8, timings=(Timing(),))
+    return Result(
+        cell, "upc.kernel11", verification=right, times=(rounds,), compared=turns, conditions=conditions,
+        supports_timing=True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("clocks", "said", "cycles"),
+    [
+        ((2000.0, 1500.0), "cannot tell whether B is faster", 0.2 / 0.225),
+        ((2000.0, 2000.0), "B is faster", 0.2 / 0.3),
+        ((None, 2000.0), "B is faster", None),
+    ],
+)
+def test_a_clock_that_moved_is_reported_and_must_confirm_the_answer(
+    clocks: tuple[float | None, float], said: str, cycles: float | None
+) -> None:
+    a, b = timed(2e-4, clocks[0]), timed(3e-4, clocks[1], 3.3e-4)
+    side = Side("acme", kernels()["upc.kernel11"], {})
+    comparison = Comparison((side, side), (a, b), ratio(a, b))
+    assert comparison.ratio is not None
+    assert comparison.ratio.cycles == (cycles and pytest.approx(cycles))
+    shown = rendered(*report(comparison), sentence(comparison), terminal=False)
+    assert f"{said}: 1.1 times A's speed (95 % confidence: 1.099–1.101)" in shown
+    assert "held back by  sw power cap" in shown
+    assert ("moved from 2000 MHz for A alone to 1500 MHz in turns; A takes 0.889 times" in shown) == (clocks[1] == 1500)
+
+
+def test_without_turns_there_is_no_ratio() -> None:
+    with pytest.raises(MmcoreError, match=r"^A and B were not timed in turns: there are no times$"):
+        ratio(timed(1e-3, None), timed(1e-3, None))
+    lost = replace(timed(1e-3, None), compared=(BaselineComparison("acme", reason="it needs 17"),))
+    with pytest.raises(MmcoreError, match=r"in turns: it needs 17$"):
+        ratio(lost, lost)
