@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mmcore.cli.commandline import main
+from mmcore.cli.earlier_cells import CELL_LINE, with_earlier_cells
 from mmcore.cli.output import Views
 from mmcore.view import View, escaped
 
@@ -36,6 +37,7 @@ class Notebook(Protocol):
     """The part of an IPython shell that the magics use."""
 
     displayhook: DisplayHook
+    user_ns: dict[str, Any]  # the names of the session, ``In`` among them: the texts of the cells
 
     def register_magic_function(self, function: Any, magic_kind: str, magic_name: str) -> None:
         """Add a magic."""
@@ -73,7 +75,10 @@ def add_magics(notebook: Notebook) -> None:
 
     def mmcore(line: str, cell: str | None = None) -> Answer:
         """Run a command of mmcore; a cell's text is the file that it takes: ``%%mmcore run --size 65``."""
-        file = None if cell is None else _written(folder, notebook.displayhook.prompt_count, cell)
+        number = notebook.displayhook.prompt_count
+        if cell is not None and is_python(cell):
+            cell = with_earlier_cells(cell, notebook.user_ns.get("In", [])[:number], notebook.user_ns)
+        file = None if cell is None else _written(folder, number, cell)
         try:
             words = shlex.split(line)
         except ValueError as error:
@@ -99,7 +104,7 @@ def answer(words: Sequence[str], file: Path | None = None) -> Answer:
     said, text = (stream.getvalue().replace(folder, "") for stream in (errors, output))
     shown = views or _refusal(said, "" if file is None else file.name)
     if file is not None:
-        source = file.read_text(encoding="utf-8")
+        source = CELL_LINE.split(file.read_text(encoding="utf-8"))[-1]
         shown = [replace(view, file=file.name, text=source) for view in shown]
     return Answer(status, "\n".join(filter(None, (said.strip(), text.strip()))), shown)
 

@@ -151,6 +151,13 @@ inline __device__ void store(const Map* map, const void* tile, int x, int y)
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
+inline __device__ void store(const Map* map, const void* tile, int x, int y, int z)
+{
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];"
+                 :: "l"(map), "r"(x), "r"(y), "r"(z), "r"(shared_address(tile)) : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
 // Until at most N of this thread's stores still read shared memory.
 template <int N>
 inline __device__ void stores_have_read()

@@ -1,12 +1,20 @@
 // wgmma.mma_async: `multiply(sum, a, b, add)` adds A·B to a warpgroup's 64×N sums, or sets them where `add` is 0; a
 // and b are descriptors. A source defines WGMMA_FORM before, what stands behind N in the instruction's name:
 // "k16.f32.f16.f16". For elements of 16 bits it defines WGMMA_MAJORS too: the last operands say whether A and B lie
-// by columns along k.
+// by columns along k. With WGMMA_INTEGERS the sums are integers.
 
 #pragma once
 
 // The N / 2 sums of a thread, as operands of the instruction and by their numbers.
+#ifdef WGMMA_INTEGERS
+#define SUM int
+#define SUMS_4(i) "+r"(d[i]), "+r"(d[i + 1]), "+r"(d[i + 2]), "+r"(d[i + 3])
+#define SIGNS ""
+#else
+#define SUM float
 #define SUMS_4(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
+#define SIGNS ", 1, 1"
+#endif
 #define SUMS_8(i) SUMS_4(i), SUMS_4(i + 4)
 #define SUMS_16(i) SUMS_8(i), SUMS_8(i + 8)
 #define SUMS_32(i) SUMS_16(i), SUMS_16(i + 16)
@@ -39,11 +47,11 @@
 // The operands behind the sums have the numbers I to M.
 #define WGMMA(COLUMNS, NUMBERS, I, J, K, L, M, ...) \
     template <bool A_COLUMNS, bool B_COLUMNS> \
-    inline __device__ void multiply(float (&d)[COLUMNS / 2], unsigned long long a, unsigned long long b, int add) \
+    inline __device__ void multiply(SUM (&d)[COLUMNS / 2], unsigned long long a, unsigned long long b, int add) \
     { \
         asm volatile("{ .reg .pred p; setp.ne.b32 p, %" #K ", 0;" \
                      " wgmma.mma_async.sync.aligned.m64n" #COLUMNS WGMMA_FORM " {" NUMBERS "}," \
-                     " %" #I ", %" #J ", p, 1, 1" MAJORS(L, M) "; }" \
+                     " %" #I ", %" #J ", p" SIGNS MAJORS(L, M) "; }" \
                      : __VA_ARGS__ : "l"(a), "l"(b), "r"(add) MAJOR_OPERANDS); \
     }
 

@@ -12,12 +12,13 @@ from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 import mmcore
 import mmcore_emulator
+from mmcore.cli.earlier_cells import with_earlier_cells
 from mmcore.cli.notebook import Answer
 from mmcore.view import View
 
@@ -82,6 +83,7 @@ def magic() -> Magic:
 
     class Shell:
         displayhook = SimpleNamespace(prompt_count=3)
+        user_ns: ClassVar = {"In": ["", "import cupy\nWIDTH = int('8')\nx = y", "\nBOTH = (WIDTH, WIDTH)"], "WIDTH": 8}
 
         def register_magic_function(self, function: Any, magic_kind: str, magic_name: str) -> None:
             assert (magic_kind, magic_name) == ("line_cell", "mmcore")
@@ -157,6 +159,24 @@ def test_a_python_cell_is_judged_at_its_lines(magic: Magic) -> None:
     assert "11" in page.marked
     assert f"out-of-bounds-read at cell3.py:11: thread (0, 1) of block (0, 2) {READ} A" in page.marked
     assert 'extern "C" __global__ void product' in " ".join(page.lines)
+
+
+def test_a_python_cell_takes_names_of_earlier_cells(magic: Magic) -> None:
+    launch = "n = 100\nproduct((n // WIDTH, n // WIDTH), BOTH, (a, b, c, n))\n"
+    answer = magic(RUN, PYTHON.removeprefix("import cupy\n") + launch)
+    assert "block 8×8 (as launched in line 16)" in " ".join(answer.text.split())
+    assert "0:32: expected" in answer.text  # the grid is rounded down
+    assert "mmcore: cell" not in answer._repr_html_()
+
+
+def test_only_the_statements_that_a_cell_needs_are_taken() -> None:
+    first = "import numpy as np\nT = f(3)\n%time g()"
+    second = "import math, os\nT = 4\n\n@jit\ndef d(x):\n    return T * math.pi\nz = 1"
+    earlier = ["", first, second, "broken ("]
+    kept = "import math, os\n\n\n@jit\ndef d(x):\n    return T * math.pi\n\n"
+    expected = f"T = 4\n# %% mmcore: cell 2\n{kept}# %% mmcore: cell 0\ny = d(np)\n"
+    assert with_earlier_cells("y = d(np)\n", earlier, {"T": 4}) == expected
+    assert with_earlier_cells("q = p\n", earlier, {}) == "q = p\n"
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,18 @@ def test_spilled_bytes_are_those_that_ptxas_reports(architecture: str, lines: bo
     assert (8 in {line.number for line in spills}) == lines
 
 
+def test_code_of_a_header_belongs_to_the_line_that_calls_it(tmp_path: Path) -> None:
+    (tmp_path / "more.cuh").write_text("\n\n__device__ float root(float x) { return sqrtf(x); }\n")
+    source = """#include "more.cuh"
+    extern "C" __global__ void f(float* A) {
+        A[threadIdx.x] =
+            root(A[threadIdx.x]);
+    }"""
+    by_line = function(source, f"-I{tmp_path}").by_line()
+    assert {line.source for line in by_line} == {"kernel.cu"}
+    assert Function.mix(by_line[Line("kernel.cu", 4)])["special function"] == 1
+
+
 def test_an_array_in_local_memory_is_no_spill() -> None:
     source = """extern "C" __global__ void f(const float* A, float* C, int n) {
         float x[64];
@@ -138,6 +150,25 @@ def test_a_loop_has_all_branches_of_a_switch() -> None:
     assert mix["global load"] >= 12
     assert mix["fma"] >= 12
     assert mix["special function"] == 1
+
+
+def test_a_loop_that_waits_for_an_mbarrier_is_part_of_the_loop_around_it() -> None:
+    (loop,) = function("""extern "C" __global__ void f(float* A, int n) {
+        __shared__ unsigned long long barrier;
+        unsigned at = (unsigned)__cvta_generic_to_shared(&barrier);
+        float sum = 0;
+        #pragma unroll 1
+        for (int i = 0; i < n; i++) {
+            for (int done = 0; !done;)
+                asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;"
+                             "selp.b32 %0, 1, 0, p; }" : "=r"(done) : "r"(at), "r"(i & 1) : "memory");
+            sum += A[i];
+        }
+        A[0] = sum;
+    }""").loops
+    mix = Function.mix(loop.instructions)
+    assert mix["fma"] == mix["global load"] == 1
+    assert mix["barrier"] >= 1
 
 
 def test_code_without_loops_has_none() -> None:

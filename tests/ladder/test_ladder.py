@@ -30,10 +30,12 @@ RUNGS = {name: kernel for name, kernel in LADDER.items() if not kernel.variant_o
 RESULTS = Path(__file__).parents[2] / "bench" / "results"
 RAGGED = {"m": 135, "n": 75, "k": 70}
 PARTS = ["ladder.f32.10_f16x3", "ladder.f32.11_bf16x6"]
+RESIDUES = "ladder.f64.04_int8"
+SEVERAL = [*PARTS, RESIDUES]
 SPACES = {
     name: [resolve(declared) for declared in kernel.configs]
     for name, kernel in RUNGS.items()
-    if isinstance(kernel.configs, Space) and "any" not in name and name not in PARTS
+    if isinstance(kernel.configs, Space) and "any" not in name and name not in SEVERAL
 }
 
 
@@ -52,7 +54,7 @@ def without_hazards(name: str, **launch: Any) -> Result:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in PARTS or "any" in name else ()) for name in RUNGS]
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SEVERAL or "any" in name else ()) for name in RUNGS]
 )
 def test_each_rung_is_right(device: Device, name: str) -> None:
     result = mmcore.run(name, **sizes(RUNGS[name]), device=device.name, seed=1, hazards=False)
@@ -75,7 +77,7 @@ def test_nothing_is_found_in_any(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*PARTS, *(name for name in RUNGS if "any" in name)])
+@pytest.mark.parametrize("name", [*SEVERAL, *(name for name in RUNGS if "any" in name)])
 def test_nothing_is_found_where_c_is_small_and_k_is_split(name: str) -> None:
     found = check(name, m=40, n=48, k=1200, seed=1)
     assert (found.violations, found.warnings) == ((), ())
@@ -166,21 +168,21 @@ def test_each_conforms(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.conforms, found.failures
 
 
-def share_of_tolerance(name: str, a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
-    """Return the largest error of the product, relative to the tolerance of float32 sums."""
+def share_of_tolerance(name: str, a: NDArray[Any], b: NDArray[Any]) -> float:
+    """Return the largest error of the product, relative to the tolerance of sums in the matrices' type."""
     c = mmcore.matmul(a, b, kernel=name, device="emulator")
-    magnitude = np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64)
-    errors = np.abs(c - a.astype(np.float64) @ b.astype(np.float64))
-    allowed = 2 * np.sqrt(a.shape[1]) * 2.0**-24 * magnitude
+    magnitude = np.abs(a).astype(np.longdouble) @ np.abs(b).astype(np.longdouble)
+    errors = np.abs(c - a.astype(np.longdouble) @ b.astype(np.longdouble))
+    allowed = 2 * np.sqrt(a.shape[1]) * (2.0**-24 if a.dtype == np.float32 else 2.0**-52) * magnitude
     assert np.isfinite(c).all()
     return float((errors / np.where(magnitude, allowed, 1)).max())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", SEVERAL)
 @pytest.mark.parametrize("k", [1, 8, 64, 300])
 @pytest.mark.parametrize("inputs", ["of one sign", "of any sign", "of twelve binades", "of other scales"])
-def test_float32_in_parts_is_as_accurate_as_float32(name: str, k: int, inputs: str) -> None:
+def test_parts_and_residues_are_as_accurate_as_their_type(name: str, k: int, inputs: str) -> None:
     """Use numbers with several parts, and sums of one sign, so that errors add up."""
     rng = np.random.default_rng(k)
     a, b = rng.uniform(0.5, 1, (40, k)), rng.uniform(0.5, 1, (k, 24))
@@ -190,7 +192,26 @@ def test_float32_in_parts_is_as_accurate_as_float32(name: str, k: int, inputs: s
         a = np.ldexp(a, -rng.integers(0, 12, a.shape))
     elif inputs == "of other scales":
         a, b = np.ldexp(a, rng.integers(-50, 50, (40, 1))), np.ldexp(b, rng.integers(-50, 50, (1, 24)))
-    assert share_of_tolerance(name, a.astype(np.float32), b.astype(np.float32)) < 1
+    dtype = LADDER[name].dtype
+    assert share_of_tolerance(name, a.astype(dtype), b.astype(dtype)) < 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("inputs", ["normal", "mostly zeros", "mostly small", "tiny", "huge", "hidden"])
+def test_lines_without_residues_are_left_to_the_cuda_cores(inputs: str) -> None:
+    """A line that rounding to integers would spoil makes the whole product native."""
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(20, 1200)), rng.normal(size=(1200, 12))
+    if inputs == "mostly zeros":
+        a[3, :1000] = 0
+    elif inputs == "mostly small":
+        a[3, :1000] *= 1e-12
+    elif inputs in ("tiny", "huge"):
+        b[:, 5] *= 1e-160 if inputs == "tiny" else 1e160
+    elif inputs == "hidden":  # large numbers meet zeros
+        a[3], b[:, 5] = 1e-14, 1
+        a[3, 7], b[7, 5] = 1, 0
+    assert share_of_tolerance(RESIDUES, a, b) < 1
 
 
 @pytest.mark.slow
@@ -206,9 +227,9 @@ def test_numbers_that_have_no_parts_are_left_to_the_cuda_cores(name: str, odd: f
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", SEVERAL)
 def test_what_is_no_number_spoils_its_row_alone(name: str) -> None:
-    a, b = np.ones((3, 20), np.float32), np.ones((20, 5), np.float32)
+    a, b = np.ones((3, 20), LADDER[name].dtype), np.ones((20, 5), LADDER[name].dtype)
     a[1, 7], a[2, 7] = np.inf, np.nan
     c = mmcore.matmul(a, b, kernel=name, device="emulator")
     assert (c[0] == 20).all()

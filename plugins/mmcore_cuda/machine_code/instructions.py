@@ -79,25 +79,52 @@ class Listing:
     labels: dict[str, int]
 
 
+class _Lines:
+    """The source line of each instruction of a function.
+
+    Code of a function from another file is attributed to the line that calls it, as the emulator's profiler does.
+    """
+
+    def __init__(self) -> None:
+        self._line = Line("", 0)
+        self._main = ""
+        self._places: list[tuple[str, int]] = []  # a place that was marked, then the calls that it was inlined at
+
+    def add(self, path: str, number: int) -> None:
+        """Add a mark before the next instruction."""
+        self._places.append((path, number))
+
+    def current(self) -> Line:
+        """Return the line of the next instruction, which without a mark is the previous instruction's."""
+        if self._places:
+            self._main = self._main or self._places[-1][0]
+            own = [place for place in self._places if place[0] == self._main]
+            path, number = own[0] if own else self._places[-1]
+            if number:  # 0 marks code that belongs to no line
+                self._line = Line(PurePath(path).name, number)
+            self._places = []
+        return self._line
+
+
 def listings(text: str) -> Iterator[Listing]:
     """Yield the functions in nvdisasm's text, each without the padding at its end."""
-    listing, line, labels, first = None, Line("", 0), list[str](), None
+    listing, lines, labels, first = None, _Lines(), list[str](), None
     for row in text.splitlines():
         if section := _SECTION.match(row):
             if listing is not None:
                 yield _trimmed(listing)
-            listing, line, labels = Listing(section[1], [], {}), Line("", 0), []
+            listing, lines, labels = Listing(section[1], [], {}), _Lines(), []
         elif listing is None:
             continue
         elif place := _LINE.match(row):
-            line = Line(PurePath(place["path"]).name, int(place["line"]))
+            lines.add(place["path"], int(place["line"]))
         elif label := _LABEL.match(row):
             labels.append(label["label"])
         elif instruction := _INSTRUCTION.match(row):
             first = instruction
         elif first is not None and (high := _HIGH.match(row)):
             listing.labels.update(dict.fromkeys(labels, int(first["address"], 16)))
-            listing.instructions.append(_instruction(first, int(high[1], 16), line))
+            listing.instructions.append(_instruction(first, int(high[1], 16), lines.current()))
             labels, first = [], None
     if listing is not None:
         yield _trimmed(listing)

@@ -8,10 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mmcore_cuda.machine_code.instructions import Instruction, Listing
+from mmcore_cuda.machine_code.kinds import kind_of
 from mmcore_emulator.profiler.counters import Line
 
 _JUMPS = ("BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU")
 _ENDS = ("EXIT", "RET", *_JUMPS)
+
+_WAITING = ("barrier", "branch", "integer", "uniform", "other")
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def blocks(listing: Listing) -> dict[int, tuple[Instruction, ...]]:
 
 
 def innermost_loops(listing: Listing) -> tuple[Loop, ...]:
-    """Return the loops that contain no other loop, by their addresses."""
+    """Return the loops that contain no other loop, by address. Loops that only wait do not count."""
     parts = blocks(listing)
     predecessors: dict[int, set[int]] = defaultdict(set)
     entries, successors = {0}, dict(_successors(parts, listing.labels))
@@ -66,9 +69,19 @@ def innermost_loops(listing: Listing) -> tuple[Loop, ...]:
         for header in successors[block]:
             if header <= block:
                 bodies[header] |= _body(header, block, predecessors, entries)
-    sets = [body for body in bodies.values() if body]
-    innermost = [body for body in sets if not any(other < body for other in sets)]
-    return tuple(Loop(tuple(at for block in sorted(body) for at in parts[block])) for body in innermost)
+    loops = {
+        frozenset(body): Loop(tuple(at for block in sorted(body) for at in parts[block]))
+        for body in bodies.values()
+        if body
+    }
+    loops = {body: loop for body, loop in loops.items() if not _only_waits(loop)}
+    return tuple(loop for body, loop in loops.items() if not any(other < body for other in loops))
+
+
+def _only_waits(loop: Loop) -> bool:
+    """Return whether a loop only waits for an mbarrier."""
+    waits = any(instruction.name == "SYNCS" for instruction in loop.instructions)
+    return waits and all(kind_of(instruction) in _WAITING for instruction in loop.instructions)
 
 
 def _body(header: int, latch: int, predecessors: Mapping[int, set[int]], entries: set[int]) -> set[int]:

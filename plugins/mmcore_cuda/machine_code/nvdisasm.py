@@ -24,7 +24,7 @@ def disassembly(cubin: bytes) -> str | None:
         path = Path(folder) / "code.cubin"
         path.write_bytes(cubin)
         for program in _programs():
-            command = [program, "--print-code", "--print-line-info", "--print-instruction-encoding", str(path)]
+            command = [program, "--print-code", "--print-line-info-inline", "--print-instruction-encoding", str(path)]
             try:
                 answer = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
             except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):

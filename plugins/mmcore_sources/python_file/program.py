@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from mmcore.cli.earlier_cells import CELL_LINE
+
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -31,7 +33,10 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Cell:
-    """A code cell of a notebook: its number among them, its first line in the program, and its text."""
+    """A code cell of a notebook: its number among them, its first line in the program, and its text.
+
+    The cell of the magic ``%%mmcore`` has the number 0, and is a file by itself.
+    """
 
     number: int
     first_line: int
@@ -93,7 +98,9 @@ class PythonProgram:
     def placed(self, line: int) -> Path:
         """Return the path that names the file of a line: the file itself, or a cell of a notebook."""
         cell = self.cell(line)
-        return self.path if cell is None else self.path.with_name(f"{self.path.name}[cell {cell.number}]")
+        if cell is None or cell.number == 0:
+            return self.path
+        return self.path.with_name(f"{self.path.name}[cell {cell.number}]")
 
     def cell(self, line: int) -> Cell | None:
         """Return the cell of a line; None in a file."""
@@ -109,7 +116,9 @@ class PythonProgram:
 
         def place(match: re.Match[str]) -> str:
             cell = self.cell(int(match[1]))
-            return match[0] if cell is None else f"cell {cell.number}, line {int(match[1]) - cell.first_line + 1}"
+            if cell is None:
+                return match[0]
+            return f"{f'cell {cell.number}, ' if cell.number else ''}line {int(match[1]) - cell.first_line + 1}"
 
         return re.sub(r"\bline (\d+)\b", place, text) if self.cells else text
 
@@ -221,5 +230,12 @@ def _assigned(target: ast.expr, value: ast.expr, line: int, scope: Scope) -> Ite
 
 
 def parse_program(path: Path, text: str) -> PythonProgram:
-    """Return the program in a text. Raises SyntaxError, or ValueError for a null byte."""
-    return PythonProgram(path, text, ast.parse(text))
+    """Return the program in a text, whose lines may name the cells of a session that its parts are from.
+
+    Raises SyntaxError, or ValueError for a null byte.
+    """
+    tree, cells = ast.parse(text), list[Cell]()
+    for match in CELL_LINE.finditer(text):
+        content = CELL_LINE.split(text[match.end() :], maxsplit=1)[0]
+        cells.append(Cell(int(match[1]), text.count("\n", 0, match.end()) + 1, content, False))
+    return PythonProgram(path, text, tree, tuple(cells))

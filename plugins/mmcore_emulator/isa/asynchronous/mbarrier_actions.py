@@ -14,7 +14,7 @@ from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, ArrivalSent
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.machine import Execution
 from mmcore_emulator.machine.observer import LaneViolation, always
-from mmcore_emulator.numerics.types import Values
+from mmcore_emulator.numerics.types import Flags, Values
 
 _OBJECT = np.dtype(np.uint64)
 _ONE = np.ones((1,) * 6, np.uint32)
@@ -56,6 +56,7 @@ def _init(kind: MbarrierKind, execution: Execution, address: list[Values], numbe
     machine, mask, at = execution
     space, nothing = _SPACES[kind.space], np.zeros(number[0].shape, _OBJECT)
     _report_misuse(kind, execution, machine.memory.peek(space, address[0], _OBJECT, mask), number[0])
+    _report_lanes(execution, mbarriers.AGAIN, _again(execution, address[0]))
     machine.mbarriers.initialised_at |= dict.fromkeys(_offsets(execution, address[0]), at)
     machine.memory.store(space, address[0], [mbarriers.init(nothing, number[0])], _OBJECT, mask, at)
     if machine.observers:
@@ -91,12 +92,26 @@ def change(kind: MbarrierKind, execution: Execution, address: list[Values], *num
 
 def _report_misuse(kind: MbarrierKind, execution: Execution, words: Values, operand: Values) -> None:
     """Report misuse of the objects that lanes access."""
-    machine, mask, at = execution
+    machine, mask, _ = execution
     for problem in mbarriers.problems(kind, words, operand):
-        lanes = machine.batch.spread(machine.batch.narrow(mask, problem.lanes))
-        if lanes.any():
-            text = f"uses an mbarrier wrongly: {problem.clause}, for {at.mnemonic}"
-            machine.observers.report(LaneViolation("mbarrier-misuse", "shared", at, lanes, always(text)))
+        _report_lanes(execution, problem.clause, machine.batch.spread(machine.batch.narrow(mask, problem.lanes)))
+
+
+def _report_lanes(execution: Execution, clause: str, lanes: Flags) -> None:
+    machine, _, at = execution
+    if lanes.any():
+        text = f"uses an mbarrier wrongly: {clause}, for {at.mnemonic}"
+        machine.observers.report(LaneViolation("mbarrier-misuse", "shared", at, lanes, always(text)))
+
+
+def _again(execution: Execution, address: Values) -> Flags:
+    """Return the lanes that access the object of another lane before them."""
+    machine, mask, _ = execution
+    active = np.flatnonzero(machine.batch.spread(mask))
+    _, first = np.unique(machine.memory.places(address).reshape(-1)[active], return_index=True)
+    again = np.zeros(machine.batch.shape, np.bool_)
+    again.reshape(-1)[np.delete(active, first)] = True
+    return again
 
 
 def _wait(

@@ -23,6 +23,7 @@ MOST_ARRIVALS = 2**16 - 1
 MOST_BYTES = 2**20 - 1
 """The largest tx-count; the least is its negative (PTX ISA, "Contents of the mbarrier object")."""
 
+AGAIN = "it initialises an mbarrier again without mbarrier.inval"
 _MARK = np.uint64(0x3FC << 54)
 _MARK_BITS = np.uint64(0x3FF << 54)
 _PARITY_BIT = np.uint64(53)
@@ -274,7 +275,7 @@ def problems(kind: MbarrierKind, old: Values, operand: Values | None = None) -> 
     if kind.action == "init":
         mistakes = [
             Problem((number < 1) | (number > MOST_ARRIVALS), f"it expects not between 1 and {MOST_ARRIVALS} arrivals"),
-            Problem(valid, "it initialises an mbarrier again without mbarrier.inval"),
+            Problem(valid, AGAIN),
         ]
         return first_of(mistakes)
     if kind.action == "pending_count":

@@ -47,7 +47,8 @@ def one_block(
 ) -> tuple[OneBlock, tuple[int, ...], Note] | None:
     """Return the constraint, block and note of a kernel that uses threads along x and y, but no ``blockIdx``.
 
-    A block of few threads, as for the small example of a program, is replaced by a larger one. None for other kernels.
+    A block of few threads, as for the small example of a program, is replaced by a larger one if the kernel gets its
+    sizes. None for other kernels.
     """
     used = {*identifiers(body.function.body)}
     if not roles.sizes or "blockIdx" in used or body.thread_axes != {"x", "y"} or "grid" in given:
@@ -58,7 +59,9 @@ def one_block(
     extents = _extents(source, launch, given)
     if len(axes) != 1 or math.prod(extents) > _MOST_THREADS:
         return None
-    few = len(extents) != 2 or math.prod(extents) < _EDGE or (roles.square and extents[0] != extents[1])
+    passed = any(each.name in roles.sizes for each in body.function.parameters)  # else the source fixes the sizes
+    few = passed and math.prod(extents) < _EDGE
+    few |= len(extents) != 2 or (roles.square and extents[0] != extents[1])
     block = (_EDGE, _EDGE) if few else tuple(extents)
     return OneBlock(axes.pop()), block, Note("block", str(dim3(block)), _WHY, "--block")
 
@@ -70,5 +73,6 @@ def _extents(source: Program, launch: HostLaunch | None, given: Mapping[str, Any
     with contextlib.suppress(Unreadable, IndexError):
         if launch is not None:
             numbers = map(constant, Reader.of(source, launch, {}).extents(launch.geometry[1]))
-            return [int(each) for each in numbers if each is not None]
+            extents = [int(each) for each in numbers if each is not None]
+            return extents[:2] if extents[2:] == [1] else extents
     return ()

@@ -15,14 +15,18 @@
 //     #wait-full "gives up element"; shared-race*1 shared #inval #arrive
 // an mbarrier made where one is: `ROUNDS 1` -> `ROUNDS 2`, drop #inval ==> mbarrier-misuse*1 shared #init-full "without
 //     mbarrier.inval"; mbarrier-misuse*1 shared #init-empty
+// an mbarrier made by two threads: `MAKERS 1` -> `MAKERS 2` ==> mbarrier-misuse*1 shared #init-full "without
+//     mbarrier.inval"; mbarrier-misuse*1 shared #init-empty; benign-race*2 shared #init-full;
+//     benign-race*2 shared #init-empty
 #include "ptx.cuh"
 #define ROUNDS 1
+#define MAKERS 1
 extern "C" __global__ void f(const float* A, float* C) {
     __shared__ __align__(128) float tile[64];
     __shared__ unsigned long long full, empty;
     const int t = threadIdx.x;
     for (int round = 0;; ++round) {
-        if (t == 0) {
+        if (t < MAKERS) {
             INIT(&full, 1); // #init-full
             INIT(&empty, 64); // #init-empty
             ASM("fence.mbarrier_init.release.cluster;");
