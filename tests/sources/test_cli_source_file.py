@@ -229,6 +229,16 @@ def test_a_header_beside_a_file_gives_values_to_names(folder: Path) -> None:
     assert referenced_kernel("edge.cu").usual_configs[0].block == (16, 16, 1)
 
 
+def test_a_header_that_is_nowhere_is_left_out_if_the_kernel_compiles_without_it(folder: Path) -> None:
+    text = f"#include <acme/timer.h>\n{RIGHT}int main() {{ acme::Timer timer; }}\n"
+    (folder / "timed.cu").write_text(text)
+    result = emulated("run timed.cu --size 16 --no-hazards")
+    assert result.exit_code == 0, result.output
+    assert "without acme/timer.h (which is not found" in result.stderr
+    (folder / "timed.cu").write_text(text.replace("float sum = 0", "float sum = ACME"))
+    assert "includes a header that is not found: acme/timer.h (timed.cu:1)" in emulated("run timed.cu --size 16").stderr
+
+
 def test_a_name_that_nvrtc_lacks_can_be_defined_and_one_of_cudas_need_not(folder: Path) -> None:
     (folder / "steps.cu").write_text(RIGHT.replace("i < k", "i < k * STEPS"))
     result = emulated("run steps.cu --size 16")

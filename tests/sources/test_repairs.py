@@ -23,7 +23,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(text: str) -> Any:
     Path("my.cu").write_text(text.removeprefix("\n"))
-    return command("run", "my.cu", "--device", "emulator", "--seed", "1", "--quiet")
+    return command("run", "my.cu", "--device", "emulator", "--seed", "1", "--quiet", "--timeout", "600")
 
 
 @pytest.mark.parametrize(

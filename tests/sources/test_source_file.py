@@ -335,6 +335,12 @@ def test_what_nothing_shows_is_guessed(changes: dict[str, str], names: tuple[str
     assert kernel(changed(NAIVE, changes)).usual_configs
 
 
+def test_an_instance_that_a_kernel_calls_suggests_the_edge_of_its_block() -> None:
+    tile = "template <int EDGE> __device__ void tile(float *A, float *B, float *C, int N);\n"
+    text = tile + "__global__ void mul(float *A, float *B, float *C, int N) { tile<32>(A, B, C, N); }"
+    assert (block_and_grid(kernel(text)), guesses(text)) == (("b32", "ceil(n / bx), ceil(m / by)"), ("block", "grid"))
+
+
 def test_a_macro_that_a_user_may_define_is_a_parameter_and_one_that_is_missing_is_guessed() -> None:
     text = NAIVE.replace("blockDim.y", "TILE").replace("blockDim.x", "TILE")
     guarded = kernel("#ifndef TILE\n#define TILE 8\n#endif\n" + text)

@@ -21,9 +21,11 @@ from mmcore_sources.cuda_file.header_folders import header_folders
 from mmcore_sources.cuda_file.host_bugs.find import bugs_of_refused, host_bugs
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import Note, notes_table
+from mmcore_sources.cuda_file.missing_headers import without_missing_headers
 from mmcore_sources.cuda_file.options import normalised, words_of
 from mmcore_sources.cuda_file.syntax import host_syntax_errors, refuse_errors, refuse_syntax_errors
 
+_FOLDER = "--option=-I…"
 PYTHON = (".py", ".ipynb")
 """The suffixes of files in which kernels are parts of a Python program."""
 
@@ -81,10 +83,13 @@ def inferred_of(reference: Mapping[str, Any]) -> Inferred:
     python, options = path.suffix in PYTHON, (*given.get("options", ()),)
     folders = () if python else header_folders(path, text, options)
     options = (*options, *(f"-I{folder}" for folder in folders))
-    headers = {} if python else headers_of(path, text, options)
-    inferred = _inferred(path, text, tuple(headers.items()), json.dumps(given, sort_keys=True), options)
-    notes = (Note("headers in", os.path.relpath(each, path.parent), "of the same project", "none") for each in folders)
-    return replace(inferred, notes=(*inferred.notes, *notes), attributes={"include": folders, **inferred.attributes})
+    source, absent = (text, ()) if python else without_missing_headers(path, text, options, given)
+    headers = {} if python else headers_of(path, source, options)
+    inferred = _inferred(path, source, tuple(headers.items()), json.dumps(given, sort_keys=True), options)
+    notes = [Note("headers in", os.path.relpath(each, path.parent), "of the same project", "none") for each in folders]
+    notes += [Note("without", each, "which is not found; the kernel compiles without it", _FOLDER) for each in absent]
+    own = {"include": folders, **({"text": source} if absent else {})}
+    return replace(inferred, notes=(*inferred.notes, *notes), attributes={**own, **inferred.attributes})
 
 
 @functools.lru_cache(maxsize=64)

@@ -20,16 +20,16 @@ def header_folders(path: Path, text: str, options: Sequence[str]) -> tuple[str, 
     """Return folders of a file's project that contain the headers which its own folder and ``options`` lack."""
     folders: list[str] = []
     for _ in range(_MOST_ROUNDS):
-        lacking = list(_lacking(path, text, [*options, *(f"-I{folder}" for folder in folders)]))
-        project = folders_of_project(path) if lacking else iter(())
-        found = next((folder for folder in project if any((folder / each.name).is_file() for each in lacking)), None)
+        absent = list(lacking(path, text, [*options, *(f"-I{folder}" for folder in folders)]))
+        project = folders_of_project(path) if absent else iter(())
+        found = next((folder for folder in project if any((folder / each.name).is_file() for each in absent)), None)
         if found is None:
             break
         folders.append(str(found))
     return tuple(folders)
 
 
-def _lacking(path: Path, text: str, options: Sequence[str]) -> Iterator[Include]:
+def lacking(path: Path, text: str, options: Sequence[str]) -> Iterator[Include]:
     """Yield the headers that are in no folder, and that are neither CUDA's nor the host's."""
     searched = (*search_folders(options), *cuda_headers().all_folders)
     states = dependencies(path, text, tuple(options)) or {}

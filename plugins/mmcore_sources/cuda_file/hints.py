@@ -14,6 +14,7 @@ from mmcore.executor import measure_cell
 from mmcore.kernel.constraints import Square
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
+from mmcore.kernel.signature import signatures
 from mmcore.kernel.sizes import size_text
 from mmcore.kernel_reference import FileKernel
 from mmcore.messages import quoted
@@ -82,7 +83,7 @@ def _tried(
             itertools.takewhile(_is_right, (replace(cell, kernel={**file.reference, **values}) for cell in cells))
         )
         if right:
-            says = _says(file.kernel.source_text(), values)
+            says = _says(file.kernel.source_text(), values) or _reads(file.kernel, values)
             yield _hint(f"with {option} the product is right at {_size(right[-1])}{says}", right[-1])
             return
 
@@ -117,7 +118,7 @@ def small_cell(cell: Cell, kernel: Kernel) -> Cell:
     asked = (cell.m, cell.n, cell.k)
     ranks = [sum(size > other for other in asked) for size in asked]
     small = [_SMALL + _SMALL // 2 * rank + size % _SMALL for rank, size in zip(ranks, asked, strict=True)]
-    m, n, k = asked if max(asked) <= 2 * _SMALL else small
+    m, n, k = asked if max(asked) <= _SMALL else small
     return _at(replace(cell, timings=(), timeout=_SECONDS), kernel, m, n, k)
 
 
@@ -155,6 +156,18 @@ def _says(text: str, values: Mapping[str, Any]) -> str:
             line = text.count("\n", 0, match.start()) + 1
             return f"; line {line} says {quoted(match[0])}"
     return ""
+
+
+def _reads(kernel: Kernel, values: Mapping[str, Any]) -> str:
+    """Return the first line that reads the matrix which another storage concerns; empty for other readings."""
+    text, matrix = kernel.source_text(), str(values.get("column_major", ""))
+    name = kernel.entry.partition("<")[0].rpartition("::")[2]
+    signature = next((each for each in signatures(text) if each.name == name), None)
+    pairs = zip(signature.parameters, kernel.arguments, strict=False) if signature is not None else ()
+    pointer = next((parameter.name for parameter, role in pairs if role == matrix), "")
+    lines = enumerate(text.splitlines(), 1)
+    line = next((number for number, each in lines if pointer and re.search(rf"\b{pointer}\s*\[", each)), 0)
+    return f"; line {line} reads {pointer} as stored by columns" if line and matrix else ""
 
 
 def _others(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:

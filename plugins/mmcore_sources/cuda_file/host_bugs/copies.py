@@ -93,6 +93,8 @@ def _counts_elements(host: HostCode, parts: list[Node], call: Call) -> bool:
     numbers = [text_of(node) for node in nodes if node.type == "number_literal"]
     if any(not each.isdecimal() or 1 < int(each) <= _MOST_BYTES for each in numbers):
         return False  # it may be the size of an element
+    if any("sizeof" in text_of(value) for part in parts for value in host.resolved(part, call.scope)):
+        return False
     names = [text_of(node) for node in nodes if node.type == "identifier"]
     unknown = [each for each in names if not host.definitions(each, call.scope)]
     factors = any(node.type == "binary_expression" for node in nodes)

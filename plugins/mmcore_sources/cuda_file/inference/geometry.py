@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +22,7 @@ from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, con
 from mmcore_sources.cuda_file.inference.roles import Roles
 
 _MOST_THREADS = 1024
+_INSTANCE = re.compile(r"\b[A-Za-z_]\w*<(\d+)> ?\(")
 _LAUNCHED = "as launched in line "
 _AXIS = {axis: name for name, axis in EXTENTS.items()}
 _BY_BLOCK = "the source goes by blockDim, whatever it is"
@@ -256,9 +258,10 @@ def _square_array(reader: Reader, body: Body) -> ast.expr | None:
 
 
 def usual_block(body: Body) -> Geometry:
-    """Return the guessed block of a kernel that shows nothing about it."""
-    threads = (256,) if body.thread_axes == {"x"} else (16, 16)
-    return Geometry(tuple(map(ast.Constant, threads)), "nothing in the source shows it", guessed=True)
+    """Return the guessed block of a kernel that shows nothing about it, or calls a function such as ``tile<32>``."""
+    edge = next((int(each) for each in _INSTANCE.findall(text_of(body.function.body))), 0)
+    threads = (256,) if body.thread_axes == {"x"} else (edge, edge) if 4 <= edge <= 32 else (16, 16)
+    return Geometry(tuple(map(ast.Constant, threads)), "nothing else in the source shows it", guessed=True)
 
 
 def by_names(names: Mapping[str, ast.expr]) -> Geometry | None:

@@ -46,7 +46,7 @@ class Roles:
     why: str  # the origin of the sizes
     by_columns: bool = False  # True if the source stores its matrices by columns
     guessed: bool = False  # True if the sizes follow from the order of the parameters only
-    batch: bool = False  # True if the blocks along z compute the products of a batch, of which one is run
+    batch: bool = False  # True if the blocks along z compute the products of a batch; the first one is run
 
     @property
     def square(self) -> bool:

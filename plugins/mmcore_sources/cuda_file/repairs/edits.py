@@ -33,6 +33,7 @@ def edits(text: str, entry: str, sizes: Mapping[str, str], element: str) -> Iter
         yield from _other_types(source, nodes, element)
     yield from _exchanged_subscripts(source, nodes)
     yield from _other_sizes(source, nodes, sizes)
+    yield from _multiplied(source, nodes)
     yield from _other_comparisons(source, nodes)
     yield from guards(text, entry, sizes)
     yield from _other_axes(source, nodes)
@@ -149,3 +150,17 @@ def _added(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
         left, sign, right = node.children
         if text_of(sign) == "=" and left.type == "identifier" and "*" in text_of(right) and "[" in text_of(right):
             yield replaced(source, [(sign, "+=")])
+
+
+def _multiplied(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources in which a summand has the factor that it has elsewhere: ``t * TILE + y`` for ``t + y``."""
+    products = [each for each in nodes if each.type == "binary_expression" and text_of(each.children[1]) == "*"]
+    pairs = [(text_of(each.children[0]), text_of(each.children[2])) for each in products]
+    factors = {
+        left: right for left, right in pairs if left.isidentifier() and (right.isidentifier() or right.isdecimal())
+    }
+    for node in (each for each in nodes if each.type == "identifier" and text_of(each) in factors):
+        above = node.parent
+        if above is not None and above.type == "binary_expression" and text_of(above.children[1]) == "+":
+            product = f"{text_of(node)} * {factors[text_of(node)]}"
+            yield replaced(source, [(node, product)])
