@@ -162,19 +162,8 @@ _PLAIN = (
 # Attributes that follow from others, or become JSON by :func:`_json`.
 _DERIVED = (
     *("schema", "cell", "device", "problem", "leading_dimensions", "block", "grid", "launches", "launched"),
-    *(
-        "shared_bytes",
-        "registers",
-        "local_bytes",
-        "spill_store_bytes",
-        "spill_load_bytes",
-        "seed",
-        "forced",
-        "left_out",
-        "violated_constraints",
-        "verified",
-        "timed_out",
-    ),
+    *("shared_bytes", "registers", "local_bytes", "spill_store_bytes", "spill_load_bytes"),
+    *("seed", "forced", "left_out", "violated_constraints", "verified", "timed_out"),
     *("wrong_elements", "reduced_failure", "compared_elements", "max_error", "first_mismatch", "violations"),
     *("warnings", "sizes", "not_executed", "kernel_ms", "end_to_end_ms", "kernel_gflops", "end_to_end_gflops"),
     *("measure", "caches", "memory", "median_ms", "spread_percent", "clock", "gflops", "percent_of_peak"),

@@ -57,10 +57,10 @@ def answered(
     quiet: bool,
     as_json: bool,
 ) -> int:
-    """Write a command's answer about a kernel, or about each of several, and return the exit status.
+    """Write a command's answer about a kernel, or about each of several. Return the exit status.
 
-    All of it takes at most ``timeout`` seconds; each of several kernels does, unless the limit was given. Of several
-    kernels the status is 1 if one is wrong, else the largest of those that could be run, and 2 if none could.
+    All of it takes at most ``timeout`` seconds. Each of several kernels has that time, unless the limit was given.
+    Their status is 1 if one is wrong, and 2 if none could be run; else it is the largest status of a kernel that ran.
     """
     if len(references) > 1:
         return _each(references, answer, timeout, quiet=quiet, as_json=as_json)

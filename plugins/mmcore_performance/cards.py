@@ -1,4 +1,4 @@
-"""The cards for which times are predicted, with their published rates."""
+"""The cards that times are predicted for, with their published rates."""
 
 from __future__ import annotations
 

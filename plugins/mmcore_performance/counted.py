@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TypeAlias
 
 from mmcore.cell import Cell
 from mmcore.errors import ConstraintViolation, MmcoreError
 from mmcore.executor.choose_device import open_device
-from mmcore.kernel.geometry import Dim3
+from mmcore.kernel.geometry import Dim3, ceil_div
 from mmcore.kernel.launch import Launch
 from mmcore.planning.plan import Plan
 from mmcore.planning.plan import plan as plan_of
@@ -23,11 +24,13 @@ from mmcore_performance.traffic import CacheCounting
 _EDGES = (32, 64, 96, 128, 192, 256, 384, 512)  # of small products along m and n
 _DEPTHS = (64, 128, 256, 512, 1024, 2048)  # along k
 _TURNS = 1.25  # times that a block fills its shared memory in the shallower product, as an estimate
-_DEEPER = 1.5  # k of the deeper product over that of the shallower one, at least
+_DEEPER = 1.5  # least ratio of the two depths of k
 _MOST_ELEMENTS = 1 << 16  # of a block's tile of C, which is kept in the registers of a multiprocessor
 _MOST_WORK = 1 << 25  # m·n·k of a small product
-_GROWS = 1.5  # the growth of a grid over that of C, or its inverse, up to which the grid counts as growing with C
-_SAME_AREA = 1.1  # elements of C for each block of the large product over those of the small one
+_GROWS = 1.5  # a grid grows with C if its growth differs by no more than this factor
+_SAME_WORK = 1.05  # k does not matter if a deeper product's blocks execute no more than this ratio of instructions
+_EVEN = 1.1  # arithmetic for each element of C and k: ratio of a large product's to a small one's, at most
+_SAME_AREA = 1.005  # elements of C for each block of the large product over those of the small one
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class Counts:
         mix: instructions of warps by class, as of :class:`CacheCounting`.
         passes: passes of global accesses through the L1 cache, by kind of access.
         distinct: sectors of global memory by kind of access, once for each block that touches them.
+        working: blocks that access global memory, at most those of the grid; 0 if that is not known.
     """
 
     grid: Dim3
@@ -47,6 +51,7 @@ class Counts:
     mix: Mapping[str, float]
     passes: Mapping[str, float]
     distinct: Mapping[str, float]
+    working: float = 0
 
 
 NOTHING = Counts(Dim3(1), {}, {}, {}, {})
@@ -60,7 +65,7 @@ def counted(cell: Cell, plan: Plan, profiler: Profiler) -> tuple[Counts, ...]:
     """Return the counts of each launch of a cell, whose plan is given, from small products.
 
     Raises:
-        MmcoreError: no small product is allowed, or it does not run.
+        MmcoreError: no small product is allowed, or it does not run, or its counts cannot be scaled.
     """
     first, second = small_cells(cell, plan)
     shallow = profiler(first, plan)
@@ -69,16 +74,41 @@ def counted(cell: Cell, plan: Plan, profiler: Profiler) -> tuple[Counts, ...]:
     totals = []
     for index in range(len(plan.launches)):
         one, other = (launches[index] if index < len(launches) else NOTHING for launches in (shallow, deep))
-        ratio, other_ratio = _ratio(cell, plan, index, first, one), _ratio(cell, plan, index, second, other)
-        totals.append(_weighted(one, (1 - share) * ratio, other, share * other_ratio))
+        blocks = plan.launches[index].grid_dim.size
+        if first.k < second.k and not _multiplies(other) and _block_work(other) < _SAME_WORK * _block_work(one):
+            # Each block does the same at any k, as in a conversion or a transposition: there are more of them.
+            totals.append(_weighted(one, 0.0, other, blocks / other.grid.size))
+        else:
+            ratios = _ratio(cell, blocks, first, one), _ratio(cell, blocks, second, other)
+            totals.append(_weighted(one, (1 - share) * ratios[0], other, share * ratios[1]))
+    small_work = [_arithmetic(small) / (at.m * at.n * at.k) for small, at in ((shallow, first), (deep, second))]
+    work = _arithmetic(totals) / (cell.m * cell.n * cell.k)
+    if not min(small_work) / _EVEN <= work <= max(small_work) * _EVEN:
+        raise ConstraintViolation(plan.kernel.name, ["its arithmetic in small products does not grow evenly with k"])
     return tuple(totals)
 
 
-def _ratio(cell: Cell, plan: Plan, index: int, small: Cell, counts: Counts) -> float:
-    """Return the work of a launch over that of its small product: by blocks, or by C where the grid does not grow."""
+def _arithmetic(launches: Iterable[Counts]) -> float:
+    """Return the multiply-adds of launches."""
+    counters = [each for counts in launches for each in counts.lines.values()]
+    return sum(each.fmas + each.tensor_flops / 2 for each in counters)
+
+
+def _multiplies(counts: Counts) -> bool:
+    """Return True if a launch multiplies, and so may split k among more blocks at a larger k."""
+    return any(counters.fmas or counters.tensor_flops for counters in counts.lines.values())
+
+
+def _block_work(counts: Counts) -> float:
+    """Return the instructions of a block."""
+    return sum(counts.mix.values()) / counts.grid.size
+
+
+def _ratio(cell: Cell, blocks: int, small: Cell, counts: Counts) -> float:
+    """Return how often a launch does the work of its small product: by blocks, or by C where the grid does not grow."""
     area = cell.m * cell.n / (small.m * small.n)
-    blocks = plan.launches[index].grid_dim.size / counts.grid.size
-    return blocks if 1 / _GROWS < blocks / area < _GROWS else area
+    grown = blocks / counts.grid.size
+    return grown if 1 / _GROWS < grown / area < _GROWS else area
 
 
 def profiled(cell: Cell, plan: Plan) -> tuple[Counts, ...]:
@@ -91,7 +121,7 @@ def profiled(cell: Cell, plan: Plan) -> tuple[Counts, ...]:
 
     profile = profile_cell(cell, open_device(cell.device), plan.kernel, counting=counting)
     return tuple(
-        Counts(launch.grid, observer.lines, observer.mix, observer.passes, observer.distinct)
+        Counts(launch.grid, observer.lines, observer.mix, observer.passes, observer.distinct, observer.working)
         for launch, observer in zip(profile.launched.launches, observers, strict=True)
     )
 
@@ -104,18 +134,19 @@ def small_cells(cell: Cell, plan: Plan) -> tuple[Cell, Cell]:
     """
     usual = replace(cell, config=plan.config.to_json(), timings=(), timeout=None, baseline="", against="", lda=0)
     usual = replace(usual, ldb=0, ldc=0)
-    for alike, deep in ((_all_alike, _deep(plan)), (_first_alike, _deep(plan)), (_all_alike, 0), (_first_alike, 0)):
+    tiles = {ceil_div(side, blocks) for side, blocks in product((cell.m, cell.n), plan.launches[0].grid_dim)}
+    modes = (_whole, ()), (_whole, tiles), (_largest, ())  # depths in whole tiles are for square products
+    least = [depth * (2 if plan.problem.dtype_of("A").itemsize == 1 else 1) for depth in _DEPTHS]  # 128 bytes
+    for (choose, depths), deep, alike in product(modes, (_deep(plan), 0), (_all_alike, _first_alike)):
         shallow: Cell | None = None
-        for k in _lengths(cell.k, _DEPTHS):
+        for k in _lengths(cell.k, least, depths):
             if k < min(deep, cell.k) or (shallow is not None and k < _DEEPER * shallow.k):
                 continue
-            smalls = (replace(usual, m=m, n=n, k=k) for m, n in _edges(cell, k) if m * n * k <= _MOST_WORK)
-            found = _likest((small for small in smalls if alike(small, plan)), cell, plan)
-            if found is not None and shallow is not None:
-                return shallow, found
+            smalls = (replace(usual, m=m, n=n, k=k) for m, n in _edges(cell, k, tiles) if m * n * k <= _MOST_WORK)
+            found = choose((small for small in smalls if alike(small, plan)), cell, plan)
+            if found is not None and (shallow is not None or k == cell.k):
+                return shallow or found, found
             shallow = shallow or found
-        if shallow is not None:
-            return shallow, shallow
     raise ConstraintViolation(plan.kernel.name, ["its constraints allow no small product"])
 
 
@@ -128,29 +159,33 @@ def _deep(plan: Plan) -> float:
     return _TURNS * held
 
 
-def _likest(candidates: Iterator[Cell], cell: Cell, plan: Plan) -> Cell | None:
-    """Return the first candidate whose blocks compute as much of C as the cell's, else the largest one."""
-    largest = None
+def _whole(candidates: Iterable[Cell], cell: Cell, plan: Plan) -> Cell | None:
+    """Return the first candidate whose blocks compute as much of C each as the cell's; None if there is none."""
     for small in candidates:
         pairs = zip(plan.launches, _small_plan(small, plan).launches, strict=False)
         area = small.m * small.n / (cell.m * cell.n)
         if all(few.grid_dim.size <= _SAME_AREA * area * many.grid_dim.size for many, few in pairs):
             return small
-        if largest is None or small.m * small.n > largest.m * largest.n:
-            largest = small
-    return largest
+    return None
 
 
-def _lengths(size: int, usual: Sequence[int]) -> list[int]:
-    """Return lengths of a side of a small product: the usual ones, with the size's remainder, and its divisors."""
+def _largest(candidates: Iterable[Cell], cell: Cell, plan: Plan) -> Cell | None:
+    """Return the candidate with the largest C, the likest to a product whose grid does not grow."""
+    return max(candidates, key=lambda small: small.m * small.n, default=None)
+
+
+def _lengths(size: int, usual: Sequence[int], tiles: Collection[int]) -> list[int]:
+    """Return lengths of a side of a small product: usual ones with the size's remainder, divisors, whole tiles."""
     lengths = {length + size % length for length in usual if length < size}
     lengths |= {size // parts for parts in range(1, size // usual[0] + 1) if size % parts == 0}
-    return sorted(length for length in lengths if length <= usual[-1]) or [size]
+    lengths |= {tile * times for tile in tiles if tile > 1 for times in (1, 2, 4, 8, 16, 32)}
+    return sorted(length for length in lengths if usual[0] <= length <= min(usual[-1], size)) or [size]
 
 
-def _edges(cell: Cell, k: int) -> list[tuple[int, int]]:
+def _edges(cell: Cell, k: int, tiles: Collection[int]) -> list[tuple[int, int]]:
     """Return pairs of m and n, the least area first; the last is a square's of side k."""
-    pairs = [(m, n) for m in _lengths(cell.m, _EDGES) for n in _lengths(cell.n, _EDGES) if max(m, n) <= 8 * min(m, n)]
+    rows, columns = _lengths(cell.m, _EDGES, tiles), _lengths(cell.n, _EDGES, tiles)
+    pairs = [(m, n) for m, n in product(rows, columns) if max(m, n) <= 8 * min(m, n)]
     return [*sorted(pairs, key=lambda pair: (pair[0] * pair[1], abs(pair[0] - pair[1]))), (k, k)]
 
 
@@ -160,7 +195,7 @@ def _all_alike(candidate: Cell, plan: Plan) -> bool:
 
 
 def _first_alike(candidate: Cell, plan: Plan) -> bool:
-    """Return True if the first launch of a small product is that of the large one, which may be split along k."""
+    """Return True if both products begin with the same launch; the large one may be split along k."""
     return _kinds(candidate, plan)[:1] == [_kind(plan, plan.launches[0])]
 
 
@@ -190,14 +225,15 @@ def _weighted(one: Counts, first: float, other: Counts, second: float) -> Counts
         {name: max(0.0, first * a.get(name, 0) + second * b.get(name, 0)) for name in {**a, **b}}
         for a, b in ((one.mix, other.mix), (one.passes, other.passes), (one.distinct, other.distinct))
     )
-    return Counts(one.grid, lines, mix, passes, distinct)
+    working = max(0.0, first * one.working + second * other.working)
+    return Counts(one.grid, lines, mix, passes, distinct, working)
 
 
 def _sum(one: Counters, first: float, other: Counters, second: float) -> Counters:
     """Return the weighted sum of counters, in whole numbers."""
     sums = {name: max(0, round(first * getattr(one, name) + second * getattr(other, name))) for name in NAMES}
     products: dict[Product, int] = {
-        product: max(0, round(first * one.products.get(product, 0) + second * other.products.get(product, 0)))
-        for product in {**one.products, **other.products}
+        kind: max(0, round(first * one.products.get(kind, 0) + second * other.products.get(kind, 0)))
+        for kind in {**one.products, **other.products}
     }
     return Counters(**sums, products=products)

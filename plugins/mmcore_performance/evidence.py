@@ -42,6 +42,7 @@ class LaunchEvidence:
         lines: counters by line of source, of the whole grid, scaled from small products to the requested one.
         traffic: bytes between the levels of memory.
         mix: instructions of warps by class, as of :class:`~mmcore_performance.traffic.CacheCounting`.
+        working: blocks of the grid that have something to do; all if 0.
     """
 
     entry: str
@@ -51,6 +52,7 @@ class LaunchEvidence:
     lines: Mapping[Line, Counters]
     traffic: Traffic
     mix: Mapping[str, float] = field(default_factory=dict)
+    working: int = 0
 
 
 @dataclass(frozen=True)

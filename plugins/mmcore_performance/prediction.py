@@ -1,13 +1,34 @@
-"""The predicted time of a kernel on a card: the busiest unit's time, and what it cannot hide."""
+"""The predicted time of a kernel on a card: the time of its busiest unit, and of the waits that nothing hides."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
-from mmcore.kernel.geometry import ceil_div
-from mmcore_emulator.profiler.counters import total
-from mmcore_performance.evidence import Evidence, LaunchEvidence
+from mmcore_performance.evidence import Evidence
+from mmcore_performance.features import features
+
+_WAITS = "latency"
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of the model, which were fitted to measured times.
+
+    Attributes:
+        weights: by unit and kind of work, what its nominal seconds are multiplied by.
+        overlap: the exponent with which units add up: 1 if they wait for each other, infinite if they overlap wholly.
+        start: seconds of the first launch besides its work, and of each further one.
+        spread: the tenth and the ninetieth percentile of measured over predicted times, of the kernels fitted to.
+    """
+
+    weights: Mapping[str, Mapping[str, float]]
+    overlap: float
+    start: tuple[float, float]
+    spread: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -15,10 +36,11 @@ class Prediction:
     """A predicted kernel time, which was not measured.
 
     Attributes:
-        seconds: the predicted time; about half of all kernels are faster.
-        low, high: an interval that holds eight of ten measured times.
-        limiter: the unit of ``units`` that takes longest.
-        units: seconds that each unit is busy, by name.
+        seconds: the predicted time.
+        low, high: an interval that holds about seven of ten measured times of other kernels.
+        limiter: the entry of ``units`` that takes longest.
+        units: seconds that each unit takes, by name; "latency" are waits, "start" the beginning of launches.
+        busiest: the unit that is busy longest at its published rate, which waits may hide, as a profiler names it.
     """
 
     seconds: float
@@ -26,41 +48,42 @@ class Prediction:
     high: float
     limiter: str
     units: Mapping[str, float]
+    busiest: str
 
 
-_ISSUES = 4.0  # instructions of warps that a multiprocessor issues in a cycle
-_BYTES_L2 = 64.0  # bytes in a cycle between a multiprocessor and the L2 cache
-_START, _OVERLAP, _SPREAD = 3e-6, 4.0, 1.8
+@cache
+def parameters() -> Parameters:
+    """Return the parameters of parameters.toml."""
+    return parameters_from(files(__package__).joinpath("parameters.toml").read_text(encoding="utf-8"))
 
 
-def predict(evidence: Evidence) -> Prediction:
-    """Return the predicted time of a product. It is a pure function of the evidence."""
-    launches = [_unit_seconds(launch, evidence) for launch in evidence.launches]
-    units = {name: sum(launch[name] for launch in launches) for name in launches[0]}
-    units["start"] = _START * len(launches)
-    seconds = sum(_START + sum(time**_OVERLAP for time in launch.values()) ** (1 / _OVERLAP) for launch in launches)
-    return Prediction(seconds, seconds / _SPREAD, seconds * _SPREAD, max(units, key=lambda name: units[name]), units)
+def parameters_from(text: str) -> Parameters:
+    """Return the parameters of a text in TOML."""
+    values = tomllib.loads(text)
+    return Parameters(values["weights"], values["overlap"], tuple(values["start"]), tuple(values["spread"]))
 
 
-def _unit_seconds(launch: LaunchEvidence, evidence: Evidence) -> dict[str, float]:
-    """Return the seconds for which each unit is busy at its peak rate."""
-    card, counters = evidence.card, total(launch.lines.values())
-    blocks = launch.grid.size
-    # The multiprocessor with the most blocks decides; where all have some, it is the mean rounded up.
-    busiest = ceil_div(blocks, card.multiprocessors) / blocks
-    cycle = busiest / card.clock_hz
-    peaks = card.peaks
-    flops = peaks.flops if peaks else {}
-    vector = "float64" if evidence.kernel.dtype == "float64" else "float32"
-    vector_rate = flops.get(vector, 1e12) / (2 * card.multiprocessors * card.clock_hz)
-    if vector == "float64":
-        vector_rate = min(vector_rate, 64.0)  # without tensor cores
-    tensor = flops.get(evidence.kernel.unit, flops.get("float16", 1e14))
-    return {
-        "dispatch": (counters.warp_instructions - launch.mix.get("free", 0.0)) / _ISSUES * cycle,
-        "fma": counters.fmas / vector_rate * cycle,
-        "tensor": counters.tensor_flops / tensor * busiest * card.multiprocessors,
-        "lsu": (launch.traffic.l1_passes + counters.shared_wavefronts) * cycle,
-        "l2": launch.traffic.l2_bytes / _BYTES_L2 * cycle,
-        "dram": launch.traffic.dram_bytes / card.dram_bytes_per_second,
-    }
+def predict(evidence: Evidence, fitted: Parameters | None = None) -> Prediction:
+    """Return the predicted time of a product. It is a pure function of the evidence and of the parameters."""
+    fitted = fitted or parameters()
+    first, further = fitted.start
+    units = dict.fromkeys(fitted.weights, 0.0) | {"start": first + further * (len(evidence.launches) - 1)}
+    busy = dict.fromkeys(fitted.weights.keys() - {_WAITS}, 0.0)
+    seconds = units["start"]
+    for launch in evidence.launches:
+        work = features(evidence, launch)
+        times = {
+            unit: sum(fitted.weights[unit][kind] * of for kind, of in kinds.items()) for unit, kinds in work.items()
+        }
+        seconds += sum(time**fitted.overlap for time in times.values()) ** (1 / fitted.overlap)
+        for unit, time in times.items():
+            units[unit] += time
+        for unit in busy:
+            busy[unit] += sum(work[unit].values())
+    low, high = fitted.spread
+    limiter, busiest = _largest(units), _largest(busy)
+    return Prediction(seconds, low * seconds, high * seconds, limiter, units, busiest)
+
+
+def _largest(times: Mapping[str, float]) -> str:
+    return max(sorted(times), key=lambda name: times[name])

@@ -53,7 +53,7 @@ class Site:
         least_sectors: sectors that would do if the elements that a warp touches were neighbours.
         wavefronts: passes over the banks of shared memory.
         conflicts: how many of these bank conflicts cost.
-        stride: bytes from a thread's element to that of the next thread along x; None if no warp has two such threads.
+        stride: bytes from a thread's element to the next thread's along x; None if no warp has two such threads.
     """
 
     place: Place

@@ -50,6 +50,12 @@ class CacheCounting(Counting):
             sums[kind] += int(flags.sum())
         return dict(sums)
 
+    @property
+    def working(self) -> int:
+        """Blocks whose threads access global memory; the others are idle, or use bulk copies alone."""
+        grids = [flags.any(axis=1) for flags in self._touched.values()]
+        return int(np.any(grids, axis=0).sum()) if grids else 0
+
     def enter(self, block: Block, mask: Mask | None) -> None:
         super().enter(block, mask)
         warps = self._patterns.extent(self._batch, mask).warps

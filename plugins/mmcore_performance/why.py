@@ -83,10 +83,14 @@ def explained_time(cell: Cell, card: Card, kernel: Kernel | None = None) -> Why:
         TimeLimit: the cell's time limit was reached.
         MmcoreError: the launch is refused, or its source does not compile.
     """
-    device = next(name for name, capability in CAPABILITIES.items() if capability == card.capability)
+    cell = cell.on(emulator_of(card))
     target = f"{__name__}:why_json"
-    cell = cell.on(device)
-    return Why.from_json(run(device, target, cell.to_json(), card.name, kernel=kernel, timeout=cell.timeout))
+    return Why.from_json(run(cell.device, target, cell.to_json(), card.name, kernel=kernel, timeout=cell.timeout))
+
+
+def emulator_of(card: Card) -> str:
+    """Return the name of the emulator of a card's compute capability."""
+    return next(name for name, capability in CAPABILITIES.items() if capability == card.capability)
 
 
 def why_json(device: Device, phases: Phases, cell: Any, card: str, kernel: Kernel | None = None) -> dict[str, Any]:
@@ -121,13 +125,13 @@ def _starts(prediction: Prediction, observation: Observation) -> list[Reason]:
     return [Reason("small product", sentence, advice, gain=share)] if share > _SMALL else []
 
 
-def sentence(reason: Reason, kernel: Kernel) -> str:
-    """Return a reason in one sentence, with its place and its cost."""
+def sentence(reason: Reason, kernel: Kernel, where: str = "") -> str:
+    """Return a reason in one sentence, with its place and its cost; ``where`` has the product and the card."""
     place = ""
     if reason.line.number:
         other = reason.line.source != kernel.source.name
         place = f"{reason.line.source}:{reason.line.number}" if other else f"line {reason.line.number}"
-    share = f"about {100 * reason.gain:.0f} % of the time"
+    share = f"about {100 * reason.gain:.0f} % of the time{where}"
     return f"{place}{', ' if place else ''}{share}: {reason.sentence}"
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from mmcore.hookspecs import hookimpl
 from mmcore_tools.experiments.preset import mmcore_presets
-from mmcore_tools.hookspecs import mmcore_hints, mmcore_notes
+from mmcore_tools.hookspecs import mmcore_hints, mmcore_notes, mmcore_remarks
 
-__all__ = ["mmcore_hints", "mmcore_notes", "mmcore_presets"]
+__all__ = ["mmcore_hints", "mmcore_notes", "mmcore_presets", "mmcore_remarks"]
 
 
 @hookimpl

@@ -27,3 +27,8 @@ def mmcore_notes(kernel: Kernel) -> Iterable[str]:  # type: ignore[empty-body]
 @hookspec
 def mmcore_hints(result: Result) -> Iterable[str]:  # type: ignore[empty-body]
     """Return sentences to show before a result's last line, such as the reason why a product may be wrong."""
+
+
+@hookspec
+def mmcore_remarks(result: Result) -> Iterable[str]:  # type: ignore[empty-body]
+    """Return sentences to show before the last line of a right kernel's result, unless ``--quiet`` is given."""

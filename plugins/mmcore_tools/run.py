@@ -53,9 +53,10 @@ def run(
     as_json: bool,
     **asked: Any,
 ) -> int:
-    """Run a kernel, verify its product, and time it; of a file, each kernel that may be a matrix product.
+    """Run a kernel, verify its product, and time it.
 
-    Without a size, a fault at a size that the kernel's code asks for fails the test. With a size, it is a warning.
+    Of a file, each kernel that may be a matrix product is run. Without a size, a fault at a size that the kernel's code
+    asks for fails the test. With a size, it is a warning.
     """
     loaded_registry()
     usual = USUAL_SIZE if not hazards or chosen(device)[0].supports_timing else _UNTIMED_SIZE
@@ -68,23 +69,25 @@ def run(
         result = measure_cell(cell)
         if hazards:
             result = judged(result, declaration, "size" if sized(asked) else "all")
-        hints = [] if as_json else _hints(result)
+        hints = [] if as_json else _sentences("mmcore_hints", result)
+        wanted = hazards and result.verified and not (quiet or as_json)
+        remarks = [*(_sentences("mmcore_remarks", result) if wanted else ()), *hints]
         return Answer(
             0 if result.verified else 2 if result.timed_out else 1,
             verdict(result),
             result.to_json(),
             heading(result, declaration, auto=device == "auto"),
-            details(result, hints, declaration),
+            details(result, remarks, declaration),
             details(result, hints),
-            result_view(result, hints, declaration),
+            result_view(result, remarks, declaration),
         )
 
     return answered(kernel, about, asked["timeout"], quiet=quiet, as_json=as_json)
 
 
-def _hints(result: Result) -> list[str]:
-    """Return plugins' hints on a result, which may run the kernel in other ways to find them."""
-    return [hint for hints in registry().answers("mmcore_hints", texts, result=result) for hint in hints]
+def _sentences(hook: str, result: Result) -> list[str]:
+    """Return plugins' sentences on a result, which may run the kernel in other ways to find them."""
+    return [sentence for several in registry().answers(hook, texts, result=result) for sentence in several]
 
 
 def heading(result: Result, kernel: Kernel, *, auto: bool) -> list[RenderableType]:

@@ -118,6 +118,7 @@ HOOKS = {
     "mmcore_file_options()": RUN,
     "mmcore_notes(kernel)": ("show", "upc.kernel11"),
     "mmcore_hints(result)": RUN,
+    "mmcore_remarks(result)": ("run", "upc.kernel11", *SMALL),
     "mmcore_kernel_of_file(reference, taken)": ("run", "kernel.cu", "--no-hazards", *SMALL),
     "mmcore_presets()": ("experiment", "--list"),
 }

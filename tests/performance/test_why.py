@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -70,3 +71,25 @@ def test_the_card_decides() -> None:
         assert document["low"] < document["seconds"] < document["high"]
         shares[card] = document["seconds"]
     assert shares["H200"] != shares["RTX 4090"]
+
+
+def test_the_page_has_every_kind() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "slow-kernels.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z ]+)` \|", page, re.MULTILINE)
+    assert sorted(rows) == sorted({*KINDS, "not optimised"})
+
+
+def test_code_without_optimisation_is_named_first(tmp_path: Path) -> None:
+    for options, first in (((), "little reuse"), (("--option", "--device-debug"), "not optimised")):
+        assert why(tmp_path, "little reuse: slow", *options)["reasons"][0]["kind"] == first
+
+
+def test_run_ends_with_the_first_reason_unless_it_is_quiet(tmp_path: Path) -> None:
+    file = tmp_path / "mm.cu"
+    file.write_text(SOURCES["bank conflicts: slow"])
+    command = ("run", str(file), "--size", "64", "--device", "emulator")
+    lines = mmcore(*command).stdout.splitlines()
+    said = re.compile(r"line 10, about \d\d % of the time at 1024×1024×1024 on an H200: a warp's load of b takes 32 ")
+    assert [line for line in lines if said.match(line)]
+    assert lines[-1] == "TEST PASS"
+    assert mmcore(*command, "-q").stdout == "TEST PASS\n"

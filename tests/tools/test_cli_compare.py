@@ -6,19 +6,27 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
 
 from mmcore import MmcoreError, Result, kernels
-from mmcore.cell import Cell
+from mmcore.baseline_comparison import BaselineComparison
+from mmcore.cell import Cell, Timing
 from mmcore.cli.notebook import answer
-from mmcore_performance.prediction import Prediction
+from mmcore.cli.output import rendered
+from mmcore.timing import Time
+from mmcore.verify.outcome import Verification
+from mmcore_emulator.profiler.counters import Line
+from mmcore_performance.reasons.reason import Reason
+from mmcore_performance.why import Why
 from mmcore_pytest.counts import Change
-from mmcore_tools.compare.measuring import Comparison
+from mmcore_tools.compare.explained import Explained
+from mmcore_tools.compare.measuring import Comparison, ratio
 from mmcore_tools.compare.operands import Side, two_sides
-from mmcore_tools.compare.predicted import Predicted
+from mmcore_tools.compare.report import report, sentence
 from tests.command_line import install, installed, mmcore
 
 EMULATOR = ("--device", "emulator", "--seed", "1")
@@ -86,44 +94,70 @@ def test_without_times_the_counts_that_shrank_and_grew_are_compared() -> None:
     assert (document["right"], document["answer"]) == (True, None)
     predicted = document["predicted"]
     assert (predicted["card"], predicted["problem"]) == ("H200", "48×48×48")
-    assert document["slower"] == (predicted["b"]["ms"] > 1.01 * predicted["a"]["ms"])
+    assert document["slower"]
     assert document["counts"][0] == {"name": "barriers", "a": 54, "b": 432, "percent": 700.0}
     assert (document["a"]["label"], document["b"]["result"]["verified"]) == ("fast.cu", True)
 
 
-def made_up(name: str, before: int, now: int, seconds: tuple[float, float] | None) -> Comparison:
-    """Return a comparison without times, with one count and predicted times."""
+def why(*reasons: Reason, seconds: float = 1.0) -> Why:
+    """Return a made-up explanation."""
+    problem = {"m": 8, "n": 8, "k": 8}
+    return Why("acme", "", problem, "H200", seconds, seconds / 2, 2 * seconds, "", True, reasons)
+
+
+def made_up(changes: list[Change], seconds: tuple[float, float] | None) -> Comparison:
+    """Return a comparison without times, with counts and predicted times."""
     side = Side("acme", kernels()["upc.kernel11"], {})
     result = Result(Cell("upc.kernel11", 8, 8, 8), "upc.kernel11")
-    several = [Prediction(each, each / 2, each * 2, "fma", {}) for each in seconds or ()]
-    predicted = Predicted("H200", "8×8×8", *several) if several else None
-    return Comparison((side, side), (result, result), None, [Change("", name, before, now)], predicted)
+    explained = seconds and Explained(why(seconds=seconds[0]), why(seconds=seconds[1]))
+    return Comparison((side, side), (result, result), None, changes, explained)
+
+
+MORE, FEWER = Change("", "global sectors", 10, 11), Change("", "barriers", 11, 10)
+LONGER, SHORTER = (1e-3, 1.2e-3), (1e-3, 1.05e-3)
 
 
 @pytest.mark.parametrize(
-    ("name", "before", "now", "seconds", "slower"),
+    ("changes", "seconds", "slower"),
     [
-        ("global sectors", 10, 11, None, True),
-        ("global sectors", 11, 10, None, False),
-        ("registers per thread", 10, 11, None, False),
-        ("global sectors", 10, 11, (2e-3, 1e-3), False),
-        ("global sectors", 11, 10, (1e-3, 2e-3), True),
-        ("global sectors", 11, 10, (1e-3, 1.009e-3), False),
+        ([MORE], SHORTER, True),
+        ([FEWER], LONGER, False),
+        ([MORE, FEWER], LONGER, True),
+        ([MORE, FEWER], SHORTER, False),
+        ([MORE, FEWER], None, True),
+        ([Change("", "registers per thread", 10, 11)], LONGER, False),
+        ([Change("", "barriers", 10, 10)], LONGER, False),
     ],
 )
-def test_without_times_the_predicted_ones_decide_and_else_the_work(
-    name: str, before: int, now: int, seconds: tuple[float, float] | None, slower: bool
+def test_predicted_times_decide_between_counts_that_grew_and_shrank(
+    changes: list[Change], seconds: tuple[float, float] | None, slower: bool
 ) -> None:
-    assert made_up(name, before, now, seconds).slower == slower
+    assert made_up(changes, seconds).slower == slower
+
+
+def test_reasons_are_the_same_if_their_kinds_and_lines_are(files: Path) -> None:
+    with click.Context(click.Command("compare")):
+        a, b = (side.kernel for side in two_sides(["slow.cu", "fast.cu"], [], {}))
+
+    def reasons(file: str, *several: tuple[str, int]) -> list[Reason]:
+        return [Reason(kind, kind, "", Line(file, line), gain=0.5) for kind, line in several]
+
+    # Line 6 has the same text in both files, and line 4 another.
+    of_a = why(*reasons("slow.cu", ("near", 6), ("far", 4), ("far", 6), ("far", 6)))
+    of_b = why(*reasons("fast.cu", ("far", 4), ("near", 6), ("late", 6)))
+    found = Explained.of(of_a, of_b, a, b)
+    assert found.gone == ("line 4, about 50 % of the time: far", "line 6, about 50 % of the time: far")
+    assert found.new == ("line 4, about 50 % of the time: far", "line 6, about 50 % of the time: late")
+    assert found.lines()[0] == f"gone: {found.gone[0]}"
 
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(("words", "status"), [(("slow.cu", "fast.cu"), 0), (("fast.cu", "slow.cu"), 1)])
 def test_more_work_fails_on_request(words: tuple[str, ...], status: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> Predicted:
+    def refuse(*_: object) -> Explained:
         raise MmcoreError("no small product can be counted")
 
-    monkeypatch.setattr("mmcore_tools.compare.measuring.predicted", refuse)
+    monkeypatch.setattr("mmcore_tools.compare.measuring.explained", refuse)
     result = mmcore("compare", *words, "--size", "16", "--fail-if-slower", "--quiet", *EMULATOR)
     assert (result.exit_code, len(result.stdout.splitlines()), result.stderr) == (status, 1, "")
 
@@ -236,3 +270,48 @@ def test_what_cannot_be_compared_is_refused(files: Path, words: tuple[str, ...],
     result = mmcore("compare", *words, "--size", "16", *EMULATOR)
     assert (result.exit_code, result.stdout) == (2, "")
     assert reason in result.stderr
+
+
+def timed(seconds: float, clock: float | None, rival: float | None = None) -> Result:
+    """Return a made-up result of a right kernel, with a clock, whose rounds took turns with a rival's."""
+    right = Verification(verified=True, max_error=0.0, mismatch=None, method="made up", wrong=0, compared=1)
+    rounds = Time(Timing(), (seconds,) * 9, 1, "made up")
+    kernel = kernels()["upc.kernel11"]
+    turns = () if rival is None else (BaselineComparison.of(kernel, rounds, replace(rounds, rounds=(rival,) * 9)),)
+    power = {"power_w": 700.0, "temperature_c": 50.0, "clock_reasons": ["sw_power_cap"]}
+    conditions = {} if clock is None else {"clock_mhz": clock, **power}
+    cell = Cell("upc.kernel11", 8, 8, 8, timings=(Timing(),))
+    return Result(
+        cell, "upc.kernel11", verification=right, times=(rounds,), compared=turns, conditions=conditions,
+        supports_timing=True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("clocks", "said", "cycles"),
+    [
+        ((2000.0, 1500.0), "cannot tell whether B is faster", 0.2 / 0.225),
+        ((2000.0, 2000.0), "B is faster", 0.2 / 0.3),
+        ((None, 2000.0), "B is faster", None),
+    ],
+)
+def test_a_clock_that_moved_is_reported_and_must_confirm_the_answer(
+    clocks: tuple[float | None, float], said: str, cycles: float | None
+) -> None:
+    a, b = timed(2e-4, clocks[0]), timed(3e-4, clocks[1], 3.3e-4)
+    side = Side("acme", kernels()["upc.kernel11"], {})
+    comparison = Comparison((side, side), (a, b), ratio(a, b))
+    assert comparison.ratio is not None
+    assert comparison.ratio.cycles == (cycles and pytest.approx(cycles))
+    shown = rendered(*report(comparison), sentence(comparison), terminal=False)
+    assert f"{said}: 1.1 times A's speed (95 % confidence: 1.099–1.101)" in shown
+    assert "held back by  sw power cap" in shown
+    assert ("moved from 2000 MHz for A alone to 1500 MHz in turns; A takes 0.889 times" in shown) == (clocks[1] == 1500)
+
+
+def test_without_turns_there_is_no_ratio() -> None:
+    with pytest.raises(MmcoreError, match=r"^A and B were not timed in turns: there are no times$"):
+        ratio(timed(1e-3, None), timed(1e-3, None))
+    lost = replace(timed(1e-3, None), compared=(BaselineComparison("acme", reason="it needs 17"),))
+    with pytest.raises(MmcoreError, match=r"in turns: it needs 17$"):
+        ratio(lost, lost)

@@ -95,7 +95,7 @@ class _Lines:
         self._places.append((path, number))
 
     def current(self) -> Line:
-        """Return the line of the next instruction; without a mark it is that of the one before."""
+        """Return the line of the next instruction, which without a mark is the previous instruction's."""
         if self._places:
             self._main = self._main or self._places[-1][0]
             own = [place for place in self._places if place[0] == self._main]

@@ -54,7 +54,7 @@ def blocks(listing: Listing) -> dict[int, tuple[Instruction, ...]]:
 
 
 def innermost_loops(listing: Listing) -> tuple[Loop, ...]:
-    """Return the loops that contain no other loop, by their addresses; those that only wait do not count as loops."""
+    """Return the loops that contain no other loop, by address. Loops that only wait do not count."""
     parts = blocks(listing)
     predecessors: dict[int, set[int]] = defaultdict(set)
     entries, successors = {0}, dict(_successors(parts, listing.labels))
@@ -79,7 +79,7 @@ def innermost_loops(listing: Listing) -> tuple[Loop, ...]:
 
 
 def _only_waits(loop: Loop) -> bool:
-    """Return whether a loop does nothing but wait for an mbarrier."""
+    """Return whether a loop only waits for an mbarrier."""
     waits = any(instruction.name == "SYNCS" for instruction in loop.instructions)
     return waits and all(kind_of(instruction) in _WAITING for instruction in loop.instructions)
 

@@ -10,7 +10,7 @@ from mmcore_performance.costs import LOCAL_CYCLES, Costs
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.reasons.reason import Reason
 
-_UNOPTIMISED = 0.2  # the time of optimised code over that of code that is not, roughly
+_UNOPTIMISED = 0.2  # the time of optimised code over the time of code without optimisation, roughly
 _WORD = 4
 
 

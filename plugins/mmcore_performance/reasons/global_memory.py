@@ -10,7 +10,7 @@ from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.reasons.reason import Reason
 from mmcore_performance.sites import Site
 
-_LEAST_RATIO = 4  # of sectors to those that would do
+_LEAST_RATIO = 4  # of touched sectors to needed ones
 _VECTOR_BYTES = 16  # that a thread can access at a time
 _REPEATED = 4  # stores to an element, from which the sum is kept in memory
 

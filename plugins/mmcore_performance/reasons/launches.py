@@ -8,7 +8,7 @@ from mmcore.kernel.geometry import ceil_div
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.profiler.counters import total
 from mmcore_performance.observation import Observation, ObservedLaunch
-from mmcore_performance.reasons.reason import Reason, counted
+from mmcore_performance.reasons.reason import Reason, counted, on
 
 _ENOUGH_WARPS = 16  # of a multiprocessor, to hide the latency of loads
 
@@ -40,8 +40,8 @@ def _few_blocks(observation: Observation, launch: ObservedLaunch) -> Reason:
     verb = "work" if blocks > 1 else "works"
     return Reason(
         "few blocks",
-        f"the grid has {counted(blocks, 'block')}, so that {blocks} of the {there} multiprocessors of an "
-        f"{observation.card.name} {verb}",
+        f"the grid has {counted(blocks, 'block')}, so that {blocks} of the {there} multiprocessors of "
+        f"{on(observation.card.name)} {verb}",
         "launch a block for each tile of C, with smaller tiles, or split k among blocks",
         factor=blocks / there,
     )

@@ -31,7 +31,7 @@ def reasons(observation: Observation) -> list[Reason]:
 def _of_launch(observation: Observation, launch: ObservedLaunch, cost: Costs) -> Iterator[tuple[Reason, float]]:
     """Yield a launch's reasons with the cycles that each saves, after those before it are removed.
 
-    Mistakes come before redesigns, which save what is left of the time without them.
+    Mistakes come before redesigns, which save part of the remaining time.
     """
     mistakes = [reason for module in _MISTAKES for reason in module.find(observation, launch)]
     factor = 1.0

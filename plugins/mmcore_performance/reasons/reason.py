@@ -51,6 +51,11 @@ class Reason:
         return cls(**{name: values[name] for name in names}, line=Line(values["source"], values["line"]))
 
 
+def on(card: str) -> str:
+    """Return a card with its article: "an H200"."""
+    return f"{'a' if card.startswith('T') else 'an'} {card}"
+
+
 def counted(number: float, what: str) -> str:
     """Return a number with its noun, in the plural unless it is 1."""
     return f"{number:,.0f} {what}{'' if round(number) == 1 else 's'}"

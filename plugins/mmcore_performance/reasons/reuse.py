@@ -55,7 +55,7 @@ def _shared(observation: Observation, site: Site, several: list[Site], fmas: flo
     each = sum(other.requests for other in several) / fmas
     return Reason(
         "little reuse",
-        f"{each:.2g} loads from shared memory feed each multiply-add",
+        f"{each:.2g} load{'' if f'{each:.2g}' == '1' else 's'} from shared memory for each multiply-add",
         f"let each thread compute a tile of C, such as {_TILE}×{_TILE}, whose elements of A and B stay in registers",
         site.place.line,
         site.place.column,

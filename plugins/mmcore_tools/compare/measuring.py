@@ -19,8 +19,8 @@ from mmcore_emulator.adapter.api import profiled
 from mmcore_performance.cards import Card
 from mmcore_pytest.counts import Change
 from mmcore_tools.compare.counts import changes, work
+from mmcore_tools.compare.explained import Explained, explained
 from mmcore_tools.compare.operands import Side
-from mmcore_tools.compare.predicted import Predicted, predicted
 from mmcore_tools.compare.ratio import Ratio
 
 #: Enough rounds for an interval at 95 % confidence, which takes six.
@@ -39,14 +39,14 @@ class Comparison:
         results: the result of each, with the verdict.
         ratio: their times; None unless both are right and were timed.
         changes: the counts of A and of B; none unless both are right.
-        predicted: their predicted times; None with measured ones, or if there are none.
+        explained: their predicted times with reasons; None with measured ones, or if there are none.
     """
 
     sides: tuple[Side, Side]
     results: tuple[Result, Result]
     ratio: Ratio | None = None
     changes: Sequence[Change] = ()
-    predicted: Predicted | None = None
+    explained: Explained | None = None
 
     @property
     def right(self) -> bool:
@@ -55,12 +55,14 @@ class Comparison:
 
     @property
     def slower(self) -> bool:
-        """True if B is slower; without times if its predicted time has grown, and without that if a count has."""
+        """True if B is slower; without times, if counts of its work have grown.
+
+        If other counts have shrunk, the predicted times decide, if there are any.
+        """
         if self.ratio is not None:
             return self.ratio.answer == "slower"
-        if self.predicted is not None:
-            return self.predicted.grew
-        return any(change.grew(0) for change in work(self.changes))
+        grown = [change.grew(0) for change in work(self.changes)]
+        return any(grown) and (all(grown) or self.explained is None or self.explained.grew)
 
 
 def compared(sides: tuple[Side, Side], device: str, card: Card, asked: Mapping[str, Any], usual: int) -> Comparison:
@@ -82,10 +84,11 @@ def compared(sides: tuple[Side, Side], device: str, card: Card, asked: Mapping[s
     if a.supports_timing:
         return Comparison(sides, (a, b), ratio(a, b), changes((a, b), ()))
     profiles = [profiled(cell.on(a.device)) for cell in (cell_a, cell_b)]
-    times = None
+    comparison = Comparison(sides, (a, b), None, changes((a, b), profiles))
     with contextlib.suppress(MmcoreError):  # the card cannot launch them, or no small product of them can be counted
-        times = predicted(_cells(sides, a.device, options, PREDICTED_SIZE), [side.kernel for side in sides], card)
-    return Comparison(sides, (a, b), None, changes((a, b), profiles), times)
+        large = _cells(sides, a.device, options, PREDICTED_SIZE)
+        comparison = replace(comparison, explained=explained(large, [side.kernel for side in sides], card))
+    return comparison
 
 
 def _cells(sides: tuple[Side, Side], device: str, asked: Mapping[str, Any], usual: int) -> Sequence[Cell]:

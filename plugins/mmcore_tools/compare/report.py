@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from mmcore.result import Result
 from mmcore.result_view import facts, verdict
 from mmcore.view import View
-from mmcore_performance.prediction import Prediction
 from mmcore_tools.compare.counts import in_words, percent
 from mmcore_tools.compare.measuring import Comparison
 from mmcore_tools.compare.ratio import Answer
@@ -35,8 +34,8 @@ def sentence(comparison: Comparison) -> str:
         return f"{' and '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} {what}: no winner"
     if comparison.ratio is None:
         words = in_words(comparison.changes)
-        times = comparison.predicted
-        time = f"; predicted time {percent(times.percent)} on {times.card}" if words and times else ""
+        times = comparison.explained
+        time = f"; predicted time {percent(times.percent)} on {times.a.card}" if words and times else ""
         return f"B has {words}{time}" if words else "B does the same work as A"
     return f"{_ANSWERS[comparison.ratio.answer]}: {comparison.ratio}"
 
@@ -53,7 +52,8 @@ def report(comparison: Comparison) -> list[RenderableType]:
         fields([*common, *notes(comparison)]),
         "",
     ]
-    return [*parts, _table(comparison), ""] if comparison.right else parts
+    reasons = comparison.explained.lines() if comparison.explained else []
+    return [*parts, _table(comparison), "", *reasons, *([""] if reasons else [])] if comparison.right else parts
 
 
 def faults(comparison: Comparison) -> list[RenderableType]:
@@ -73,11 +73,11 @@ def notes(comparison: Comparison) -> list[tuple[str, str]]:
     if ratio is not None and ratio.clocks is not None and ratio.clock_moved:
         cycles = "" if ratio.cycles is None else f"; A takes {ratio.cycles:.3g} times as many cycles as B"
         moved = f"moved from {ratio.clocks[0]:.0f} MHz for A alone to {ratio.clocks[1]:.0f} MHz in turns{cycles}"
-    times, predicted = comparison.predicted, ""
+    times, predicted = comparison.explained, ""
     if times is not None:
         factor = times.a.high / times.a.seconds
-        limits = f"A is limited by {times.a.limiter}, B by {times.b.limiter}"
-        predicted = f"for {times.problem}; eight of ten are within a factor of {factor:.2g}; {limits}"
+        limits = f"A is limited by {times.a.limiter}\nB is limited by {times.b.limiter}"
+        predicted = f"for {times.problem}; eight of ten are right within a factor of {factor:.2g}\n{limits}"
     return [("clock", moved), ("held back by", held), ("predicted", predicted)]
 
 
@@ -94,7 +94,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
         "interval": ratio and [*ratio.interval],
         "cycles": ratio and ratio.cycles,
         "slower": comparison.slower,
-        "predicted": comparison.predicted and comparison.predicted.to_json(),
+        "predicted": comparison.explained and comparison.explained.to_json(),
         "counts": counts,
         **{letter.lower(): _side(comparison, number) for number, letter in enumerate(_LETTERS)},
     }
@@ -110,7 +110,8 @@ def view(comparison: Comparison) -> View:
         right = not comparison.slower
     labels = " and ".join(side.label for side in comparison.sides)
     sides = [(letter, f"{label}: {answer}") for letter, label, answer in _verdicts(comparison)]
-    messages = [
+    messages = comparison.explained.lines() if comparison.explained else []
+    messages += [
         f"{letter}: {each}" for letter, r in zip(_LETTERS, comparison.results, strict=True) for each in r.failures()
     ]
     return View(sentence(comparison), right, labels, [*sides, *notes(comparison), *numbers], messages)
@@ -147,8 +148,9 @@ def _rows(comparison: Comparison) -> list[tuple[str, str, str, str]]:
         ("GFLOP/s", _number(a.kernel_gflops), _number(b.kernel_gflops), _change(a.kernel_gflops, b.kernel_gflops)),
         ("speed of light", _share(a.speed_of_light), _share(b.speed_of_light), ""),
     ]
-    if times := comparison.predicted:
-        rows.append((f"predicted, {times.card}", _prediction(times.a), _prediction(times.b), percent(times.percent)))
+    if times := comparison.explained:
+        texts = (f"{each.seconds * 1e6:.3g} µs" for each in (times.a, times.b))
+        rows.append((f"predicted, {times.a.card}", next(texts), next(texts), percent(times.percent)))
     counts = [
         (each.count, f"{each.before:,}", f"{each.now:,}", _change(each.before, each.now)) for each in comparison.changes
     ]
@@ -157,10 +159,6 @@ def _rows(comparison: Comparison) -> list[tuple[str, str, str, str]]:
 
 def _time(result: Result) -> str:
     return "" if result.kernel_seconds is None else f"{result.kernel_seconds * 1e6:.4g} µs"
-
-
-def _prediction(prediction: Prediction) -> str:
-    return f"{prediction.seconds * 1e6:.3g} µs"
 
 
 def _number(value: float | None) -> str:

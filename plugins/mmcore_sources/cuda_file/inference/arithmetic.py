@@ -38,6 +38,6 @@ def narrow_sums(source: Program, function: Function, dtype: str) -> str:
 
 
 def _code(source: Program, function: Function) -> str:
-    """Return a kernel's text with that of the macros in it; of a file with one kernel, all text."""
+    """Return the text of a kernel and of the macros in it; if the file has one kernel, all of its text."""
     code = " ".join(source.text.split()) if len(source.functions) == 1 else text_of(function.body)
     return " ".join([code, *(source.macros[name].text for name in sorted(words(code.encode()) & source.macros.keys()))])

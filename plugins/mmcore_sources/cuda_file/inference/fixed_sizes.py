@@ -1,4 +1,4 @@
-"""Sizes that a source fixes by macros and constants, and the smaller ones for which it can be compiled."""
+"""Sizes that a source fixes by macros and constants; a source can also be compiled for smaller ones."""
 
 from __future__ import annotations
 

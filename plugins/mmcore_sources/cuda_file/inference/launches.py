@@ -20,7 +20,7 @@ def first_launch(source: Program, function: Function) -> HostLaunch | None:
 
 
 def _is_readable(source: Program, launch: HostLaunch) -> bool:
-    """Return whether a launch's block and grid are arithmetic of what is passed to the kernel."""
+    """Return whether a launch's block and grid follow from the arguments of the kernel."""
     passed = {text_of(each): ast.Name("n") for each in launch.arguments if each.type == "identifier"}
     reader = Reader.of(source, launch, passed)
     try:

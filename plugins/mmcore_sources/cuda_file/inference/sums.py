@@ -38,7 +38,7 @@ def _adds_a_product(node: Node) -> bool:
 
 
 def _operands(node: Node) -> Iterator[Node]:
-    """Yield an expression and its operands, except what is in an index."""
+    """Yield an expression and its operands, skipping indexes."""
     yield node
     if node.type != "subscript_expression":
         for child in node.named_children:

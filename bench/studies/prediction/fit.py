@@ -1,0 +1,135 @@
+"""Fitting the parameters of predicted times to measured ones, by a deterministic optimiser."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mmcore_performance import prediction
+from mmcore_performance.evidence import Evidence
+from mmcore_performance.features import features
+from mmcore_performance.prediction import Parameters, parameters_from, predict
+
+Numbers = NDArray[np.float64]
+_STEPS, _DELTA = 120, 1e-4  # of the optimiser; the step of its numerical derivatives
+_HUBER, _PRIOR = 0.25, 0.04  # log ratio from which an error counts linearly; weight of the parameters' first values
+
+
+_HEADING = """\
+# Fitted by "python -m bench.studies prediction fit" to the times of one half of the kernels on an H200, which
+# docs/prediction.md describes. Weights multiply the nominal seconds of mmcore_performance/features.py.
+"""
+
+
+def initial() -> Parameters:
+    """Return the parameters that the fit begins with."""
+    return parameters_from(Path(__file__).with_name("initial.toml").read_text(encoding="utf-8"))
+
+
+def write_parameters(fitted: Parameters) -> None:
+    """Write parameters.toml."""
+    lines = [f"overlap = {fitted.overlap}", f"start = {list(fitted.start)}", f"spread = {list(fitted.spread)}"]
+    lines += ["", "[weights]"]
+    for unit, kinds in fitted.weights.items():
+        lines.append(f"{unit} = {{ {', '.join(f'{kind} = {weight}' for kind, weight in kinds.items())} }}")
+    Path(prediction.__file__).with_name("parameters.toml").write_text(_HEADING + "\n".join(lines) + "\n", "utf-8")
+
+
+def spread(fitted: Parameters, evidences: Sequence[Evidence], seconds: Sequence[float]) -> Parameters:
+    """Return the parameters with the spread of the measured times around the predicted ones."""
+    pairs = zip(evidences, seconds, strict=True)
+    ratios = [measured / predict(evidence, fitted).seconds for evidence, measured in pairs]
+    low, high = (float(f"{quantile:.3g}") for quantile in np.quantile(ratios, (0.1, 0.9)))
+    return replace(fitted, spread=(low, high))
+
+
+def fitted_half(kernel: str) -> bool:
+    """Return True if the model is fitted to a kernel; the others test it."""
+    return zlib.crc32(kernel.encode()) % 2 == 0
+
+
+class Model:
+    """The model as arrays: predicted times of many products from a vector of the parameters' logarithms."""
+
+    def __init__(self, evidences: Sequence[Evidence], initial: Parameters) -> None:
+        self._initial = initial
+        self._names = [(unit, kind) for unit, kinds in initial.weights.items() for kind in kinds]
+        launches = [(index, features(each, launch)) for index, each in enumerate(evidences) for launch in each.launches]
+        work = [[each.get(unit, {}).get(kind, 0.0) for unit, kind in self._names] for _, each in launches]
+        self._work = np.array(work)
+        units = list(initial.weights)
+        self._units = np.array([[unit == name for name in units] for unit, _ in self._names], np.float64)
+        self._cells = np.array([index for index, _ in launches])
+        self._further = np.bincount(self._cells) - 1.0
+
+    @property
+    def first(self) -> Numbers:
+        """The parameters that the fit begins with, as a vector."""
+        initial = self._initial
+        weights = [initial.weights[unit][kind] for unit, kind in self._names]
+        vector: Numbers = np.log([*weights, initial.overlap, *initial.start])
+        return vector
+
+    def seconds(self, vector: Numbers) -> Numbers:
+        """Return the predicted times."""
+        *weights, overlap, first, further = np.exp(vector)
+        busy = (self._work * np.array(weights)) @ self._units
+        scale = busy.max(axis=1)
+        launches = scale * ((busy / scale[:, np.newaxis]) ** overlap).sum(axis=1) ** (1 / overlap)
+        seconds: Numbers = np.bincount(self._cells, launches) + first + further * self._further
+        return seconds
+
+    def parameters(self, vector: Numbers) -> Parameters:
+        """Return the parameters of a vector, rounded to three digits."""
+        *values, overlap, first, further = (float(f"{value:.3g}") for value in np.exp(vector))
+        weights: dict[str, dict[str, float]] = {unit: {} for unit in self._initial.weights}
+        for (unit, kind), value in zip(self._names, values, strict=True):
+            weights[unit][kind] = value
+        return replace(self._initial, weights=weights, overlap=overlap, start=(first, further))
+
+
+def fit(
+    evidences: Sequence[Evidence], seconds: Sequence[float], names: Sequence[str], initial: Parameters
+) -> Parameters:
+    """Return the parameters that fit measured times best; each name of a kernel has the same weight.
+
+    Gauss and Newton's method with Levenberg's damping, on the logarithms of times and parameters.
+    """
+    model, measured = Model(evidences, initial), np.log(np.array(seconds))
+    cells = Counter(names)
+    share = np.array([1 / cells[name] for name in names])
+    vector = first = model.first
+    damping, best = 1.0, np.inf
+    for _ in range(_STEPS):
+        errors = np.log(model.seconds(vector)) - measured
+        slopes = np.stack(
+            [
+                (np.log(model.seconds(vector + step)) - measured - errors) / _DELTA
+                for step in np.eye(len(first)) * _DELTA
+            ],
+            axis=1,
+        )
+        weight = share / np.sqrt(1 + (errors / _HUBER) ** 2)
+        pull = _PRIOR * np.eye(len(first))
+        normal = slopes.T @ (slopes * weight[:, np.newaxis]) + pull
+        downhill = -(slopes.T @ (errors * weight) + _PRIOR * (vector - first))
+        best = _loss(model, vector, first, measured, share)
+        while damping < 1e6:
+            candidate = vector + np.linalg.solve(normal + damping * np.diag(np.diag(normal)), downhill)
+            if _loss(model, candidate, first, measured, share) < best:
+                vector, damping = candidate, damping / 3
+                break
+            damping *= 4
+    return model.parameters(vector)
+
+
+def _loss(model: Model, vector: Numbers, first: Numbers, measured: Numbers, share: Numbers) -> float:
+    errors = np.log(model.seconds(vector)) - measured
+    robust = share * _HUBER**2 * (np.sqrt(1 + (errors / _HUBER) ** 2) - 1)
+    return float(robust.sum() + _PRIOR / 2 * ((vector - first) ** 2).sum())

@@ -1,0 +1,93 @@
+"""Predicted times: what they depend on, and their error beside measured times."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from dataclasses import replace
+
+import pytest
+
+import mmcore
+from bench.studies.prediction.errors import busiest, errors, halves
+from bench.studies.study import RESULTS
+from mmcore.kernel.geometry import Dim3
+from mmcore_cuda.occupancy.theoretical import occupancy
+from mmcore_emulator.profiler.counters import Counters, Line
+from mmcore_performance.cards import cards
+from mmcore_performance.evidence import Evidence, LaunchEvidence, Traffic
+from mmcore_performance.prediction import Prediction, predict
+
+LINE = Line("tiled.cu", 1)
+
+
+def evidence(card: str = "H200", blocks: int = 4096, fmas: int = 0, wavefronts: int = 0) -> Evidence:
+    """Return the evidence of a product whose blocks have these counters in all."""
+    on, kernel = cards()[card], mmcore.kernels()["hpsee.tiled"]
+    launch = LaunchEvidence(
+        entry="tiled",
+        grid=Dim3(blocks),
+        block=Dim3(256),
+        occupancy=occupancy(on.capability, threads=256, registers=32, shared_bytes=0),
+        lines={LINE: Counters(fmas=fmas, shared_load_wavefronts=wavefronts)},
+        traffic=Traffic(0.0, 0.0, 0.0),
+        mix={"float": fmas / 32},
+    )
+    return Evidence(kernel, kernel.usual_configs[0], kernel.square_problem(1024), on, (launch,))
+
+
+def predicted(card: str = "H200", blocks: int = 4096, fmas: int = 0, wavefronts: int = 0) -> Prediction:
+    """Return the prediction of such evidence."""
+    return predict(evidence(card, blocks, fmas, wavefronts))
+
+
+def test_more_work_takes_longer_and_names_its_unit() -> None:
+    few, many = predicted(fmas=1 << 30), predicted(fmas=1 << 36)
+    assert few.seconds < many.seconds
+    assert many.limiter == "fma"
+    shared = predicted(fmas=1 << 30, wavefronts=1 << 34)
+    assert shared.limiter == shared.busiest == "lsu"
+
+
+def test_a_prediction_has_an_interval_and_at_least_the_time_of_its_limiter() -> None:
+    prediction = predicted(fmas=1 << 34)
+    assert prediction.low < prediction.seconds < prediction.high
+    assert prediction.seconds >= prediction.units[prediction.limiter]
+
+
+def test_work_on_few_blocks_takes_longer_than_on_many() -> None:
+    assert predicted(blocks=8, fmas=1 << 34).seconds > 10 * predicted(blocks=1320, fmas=1 << 34).seconds
+
+
+def test_idle_blocks_do_not_share_the_work() -> None:
+    whole = evidence(blocks=128, fmas=1 << 34)
+    idle = replace(whole, launches=(replace(whole.launches[0], working=8),))
+    assert predict(idle).seconds > 10 * predict(whole).seconds
+
+
+def test_cards_are_in_the_order_of_their_rates() -> None:
+    times = [predicted(card, fmas=1 << 36).seconds for card in ("RTX 4090", "H200", "RTX 3090", "A100", "T4")]
+    assert times == sorted(times)
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, object]]:
+    document: dict[str, list[dict[str, object]]] = json.loads(
+        (RESULTS / "nvidia-h200" / "prediction.json").read_text(encoding="utf-8")
+    )
+    return document["rows"]
+
+
+def test_times_of_kernels_left_out_of_the_fit_are_near_the_measured_ones(rows: list[dict[str, object]]) -> None:
+    left_out = errors(halves(rows)[1])
+    assert left_out.kernels > 80
+    assert left_out.median <= 0.25
+    assert left_out.within_two >= 0.9
+    assert left_out.rank >= 0.95
+    assert statistics.median(left_out.group_ranks) >= 0.85
+
+
+def test_the_busiest_unit_is_mostly_that_of_ncu(rows: list[dict[str, object]]) -> None:
+    right = [measured == unit for _, measured, unit in busiest(rows)]
+    assert len(right) >= 60
+    assert sum(right) / len(right) >= 0.85
