@@ -29,6 +29,7 @@ _MOST_ELEMENTS = 1 << 16  # of a block's tile of C, which is kept in the registe
 _MOST_WORK = 1 << 25  # m·n·k of a small product
 _GROWS = 1.5  # a grid grows with C if its growth differs by no more than this factor
 _SAME_WORK = 1.05  # k does not matter if a deeper product's blocks execute no more than this ratio of instructions
+_EVEN = 1.1  # arithmetic for each element of C and k: ratio of a large product's to a small one's, at most
 _SAME_AREA = 1.005  # elements of C for each block of the large product over those of the small one
 
 
@@ -64,7 +65,7 @@ def counted(cell: Cell, plan: Plan, profiler: Profiler) -> tuple[Counts, ...]:
     """Return the counts of each launch of a cell, whose plan is given, from small products.
 
     Raises:
-        MmcoreError: no small product is allowed, or it does not run.
+        MmcoreError: no small product is allowed, or it does not run, or its counts cannot be scaled.
     """
     first, second = small_cells(cell, plan)
     shallow = profiler(first, plan)
@@ -80,7 +81,17 @@ def counted(cell: Cell, plan: Plan, profiler: Profiler) -> tuple[Counts, ...]:
         else:
             ratios = _ratio(cell, blocks, first, one), _ratio(cell, blocks, second, other)
             totals.append(_weighted(one, (1 - share) * ratios[0], other, share * ratios[1]))
+    small_work = [_arithmetic(small) / (at.m * at.n * at.k) for small, at in ((shallow, first), (deep, second))]
+    work = _arithmetic(totals) / (cell.m * cell.n * cell.k)
+    if not min(small_work) / _EVEN <= work <= max(small_work) * _EVEN:
+        raise ConstraintViolation(plan.kernel.name, ["its arithmetic in small products does not grow evenly with k"])
     return tuple(totals)
+
+
+def _arithmetic(launches: Iterable[Counts]) -> float:
+    """Return the multiply-adds of launches."""
+    counters = [each for counts in launches for each in counts.lines.values()]
+    return sum(each.fmas + each.tensor_flops / 2 for each in counters)
 
 
 def _multiplies(counts: Counts) -> bool:
@@ -125,9 +136,10 @@ def small_cells(cell: Cell, plan: Plan) -> tuple[Cell, Cell]:
     usual = replace(usual, ldb=0, ldc=0)
     tiles = {ceil_div(side, blocks) for side, blocks in product((cell.m, cell.n), plan.launches[0].grid_dim)}
     modes = (_whole, ()), (_whole, tiles), (_largest, ())  # depths in whole tiles are for square products
+    least = [depth * (2 if plan.problem.dtype_of("A").itemsize == 1 else 1) for depth in _DEPTHS]  # 128 bytes
     for (choose, depths), deep, alike in product(modes, (_deep(plan), 0), (_all_alike, _first_alike)):
         shallow: Cell | None = None
-        for k in _lengths(cell.k, _DEPTHS, depths):
+        for k in _lengths(cell.k, least, depths):
             if k < min(deep, cell.k) or (shallow is not None and k < _DEEPER * shallow.k):
                 continue
             smalls = (replace(usual, m=m, n=n, k=k) for m, n in _edges(cell, k, tiles) if m * n * k <= _MOST_WORK)

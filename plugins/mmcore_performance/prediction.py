@@ -37,7 +37,7 @@ class Prediction:
 
     Attributes:
         seconds: the predicted time.
-        low, high: an interval that holds about eight of ten measured times.
+        low, high: an interval that holds about seven of ten measured times of other kernels.
         limiter: the entry of ``units`` that takes longest.
         units: seconds that each unit takes, by name; "latency" are waits, "start" the beginning of launches.
         busiest: the unit that is busy longest at its published rate, which waits may hide, as a profiler names it.
