@@ -53,9 +53,10 @@ def run(
     as_json: bool,
     **asked: Any,
 ) -> int:
-    """Run a kernel, verify its product, and time it; of a file, each kernel that may be a matrix product.
+    """Run a kernel, verify its product, and time it.
 
-    Without a size, a fault at a size that the kernel's code asks for fails the test. With a size, it is a warning.
+    Of a file, each kernel that may be a matrix product is run. Without a size, a fault at a size that the kernel's code
+    asks for fails the test. With a size, it is a warning.
     """
     loaded_registry()
     usual = USUAL_SIZE if not hazards or chosen(device)[0].supports_timing else _UNTIMED_SIZE

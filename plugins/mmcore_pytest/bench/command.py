@@ -86,7 +86,7 @@ class _Bench(click.Command):
 )
 @json_option
 def bench(words: tuple[str, ...], as_json: bool) -> int:
-    """Verify and measure kernels as benchmarks of pytest-benchmark.
+    """Verify and measure kernels as benchmarks of pytest.
 
     KERNEL is a name, a pattern with * and ?, or a file; all registered kernels by default. All options of pytest and of
     its plugins are allowed. Runs are saved in .benchmarks in this folder. With --benchmark-compare, times are shown

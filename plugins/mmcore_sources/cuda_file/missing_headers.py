@@ -17,10 +17,11 @@ def without_missing_headers(
 ) -> tuple[str, tuple[str, ...]]:
     """Return a source without its lines that include headers which are not found, and the headers' names.
 
-    It is returned unchanged, without names, if it does not compile that way, or has a template, which only an instance
-    would compile.
+    It is returned unchanged, without names, if it does not compile that way, or the kernel is a template, which only an
+    instance would compile.
     """
-    if any(function.template for function in read_program(text).functions):
+    functions = read_program(text).functions
+    if any(each.template for each in functions if each.name == given.get("entry", each.name)):
         return text, ()
     names, shorter = list[str](), text
     for include in lacking(path, text, options):

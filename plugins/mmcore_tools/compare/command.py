@@ -60,11 +60,11 @@ def compare(
     as_json: bool,
     **asked: Any,
 ) -> int:
-    """Compare two kernels: verify both, and say whether B is faster, slower or the same, if the times decide it.
+    """Verify two kernels, and say which is faster.
 
     A and B are kernels, files, or FILE@REVISION: tiled.cu@HEAD tiled.cu. FILE::FUNCTION names one kernel of a file. One
     kernel with two --config, and one file with two kernels, are two sides as well. Without a GPU, counts and predicted
-    times are compared.
+    times are compared. If the times do not decide, the answer says so.
     """
     loaded_registry()
     sides = two_sides(kernels, settings, given_file_facts())
