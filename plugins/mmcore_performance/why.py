@@ -21,13 +21,16 @@ from mmcore_performance.prediction import Prediction, predict
 from mmcore_performance.reasons.ranking import reasons
 from mmcore_performance.reasons.reason import Reason, counted
 
-_UNITS = {
+UNITS = {
     "dispatch": "the rate at which instructions are issued",
-    "fma": "multiply-adds",
+    "fma": "multiply-adds in float",
+    "fp64": "arithmetic in double",
+    "alu": "arithmetic of integers",
     "lsu": "accesses to the L1 cache and shared memory",
     "l2": "the L2 cache",
     "dram": "device memory",
     "tensor": "tensor cores",
+    "latency": "waits for loads and barriers that other warps do not hide",
     "start": "the start of a launch",
 }
 _VALUES = ("kernel", "title", "problem", "card", "seconds", "low", "high", "limiter", "right")
@@ -109,7 +112,7 @@ def why_json(device: Device, phases: Phases, cell: Any, card: str, kernel: Kerne
         prediction.seconds,
         prediction.low,
         prediction.high,
-        _UNITS.get(prediction.limiter, prediction.limiter),
+        UNITS.get(prediction.limiter, prediction.limiter),
         right,
         several,
         observation.violations,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from mmcore_cuda.cuda_source.tree import Node, identifiers, parse, text_of, walk
@@ -15,6 +16,7 @@ _OTHER_COMPARISON = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "&&": "||", "||
 _BUILT_IN = re.compile(r"(threadIdx|blockIdx|blockDim)\.([xy])")
 _LENGTHS = ("n", "k", "lda", "ldb", "ldc", "m")  # the roles of sizes as lengths of rows, likely ones first
 _PLACE = re.compile(r"\[\(?(\w+) \* (\w+)\)? \+ (\w+)\]")
+_LOOP = re.compile(r"for \((?:int|unsigned|size_t) (\w+)")
 _WHOLE = re.compile(r"(?:signed |unsigned )?(?:int|char|short|long)|u?int(?:8|16|32)_t")
 
 
@@ -32,6 +34,8 @@ def edits(text: str, entry: str, sizes: Mapping[str, str], element: str) -> Iter
     if element:
         yield from _other_types(source, nodes, element)
     yield from _exchanged_subscripts(source, nodes)
+    yield from _other_strides(source, nodes)
+    yield from _other_variables(source, nodes)
     yield from _other_sizes(source, nodes, sizes)
     yield from _multiplied(source, nodes)
     yield from _other_comparisons(source, nodes)
@@ -164,3 +168,42 @@ def _multiplied(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
         if above is not None and above.type == "binary_expression" and text_of(above.children[1]) == "+":
             product = f"{text_of(node)} * {factors[text_of(node)]}"
             yield replaced(source, [(node, product)])
+
+
+def _other_strides(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources in which an array is accessed with the length of a row that it has at another place."""
+    strides: dict[str, list[Node]] = {}
+    for node in (each for each in nodes if each.type == "subscript_expression"):
+        index = node.children[1].named_children[0]
+        product = index.children[0] if index.type == "binary_expression" else index
+        if product.type == "binary_expression" and text_of(product.children[1]) == "*":
+            strides.setdefault(text_of(node.children[0]), []).append(product.children[2])
+    used = Counter(text_of(each) for places in strides.values() for each in places)
+    others = [(other, node) for places in strides.values() for node in places for other in {*map(text_of, places)}]
+    for other, node in sorted(others, key=lambda pair: (-used[pair[0]], pair[1].start_byte)):
+        if other != text_of(node):
+            yield replaced(source, [(node, other)])
+
+
+def _other_variables(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources with another loop's variable as the last summand of the indexes in a line."""
+    lines: dict[tuple[int, str], list[Node]] = {}
+    for node in (each for each in nodes if each.type == "subscript_argument_list"):
+        index = node.named_children[0]
+        last = index.children[-1] if index.type == "binary_expression" else index
+        if text_of(last) in _loops_around(last):
+            lines.setdefault((last.start_point.row, text_of(last)), []).append(last)
+    for (_, name), places in lines.items():
+        for other in _loops_around(places[0]):
+            if other != name:
+                yield replaced(source, [(each, other) for each in places])
+
+
+def _loops_around(node: Node) -> list[str]:
+    """Return the variables of the loops around a node, the innermost first."""
+    variables, above = [], node.parent
+    while above is not None:
+        match = _LOOP.match(text_of(above)) if above.type == "for_statement" else None
+        variables += [match[1]] if match else []
+        above = above.parent
+    return variables
