@@ -7,7 +7,7 @@ import re
 from mmcore_cuda.cuda_source.tokens import blank, code, directives, without_comments
 
 _DEFINITION = re.compile(rb"[ \t]+(?P<name>\w+)\((?P<parameters>[\w\s,]*)\)(?P<value>.*)", re.DOTALL)
-_ACCESS = re.compile(rb".*[\w)]\s*\[.*|(?=.*\*)(?=.*\+)[\w\s()*+]+", re.DOTALL)
+_ACCESS = re.compile(rb".*(?:\w|\(\w+\))\s*\[.*|(?=.*\*)(?=.*\+)[\w\s()*+]+", re.DOTALL)
 _WORD = re.compile(rb"\b[A-Za-z_]\w*\b")
 _MOST = 2000  # calls that are replaced
 
