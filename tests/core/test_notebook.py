@@ -150,7 +150,8 @@ def test_a_cell_that_does_not_compile(magic: Magic) -> None:
     number, line, message = page.marked[:3]
     assert (number, line.strip()) == (" 5", "float sum = <zero>;")
     assert message.startswith("cell3.cu(5): error: ")
-    answer = magic(RUN, f'#include "no.cuh"\n{RIGHT}')
+    needed = RIGHT.replace("sum = 0", "sum = ZERO")
+    answer = magic(RUN, f'#include "no.cuh"\n{needed}')
     assert Page(answer._repr_html_()).marked[:2] == [" 1", '  #include "no.cuh"']
 
 
