@@ -174,7 +174,7 @@ def test_a_result_says_what_the_kernel_declares_and_what_was_launched(cu_file: P
     assert result.host_seconds > 0
     assert result.figures["instructions"] is not None
     (launch,) = result.launched
-    assert launch == LaunchRecord("own", Dim3(1), Dim3(2), launch.registers, result.shared_bytes)
+    assert launch == LaunchRecord("own", Dim3(1), Dim3(2), launch.registers, result.shared_bytes, 0, 0, 0)
     assert result.shared_bytes == 116
     assert launch.registers > 0
 

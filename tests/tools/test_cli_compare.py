@@ -33,9 +33,12 @@ EMULATOR = ("--device", "emulator", "--seed", "1")
 TIMED = """
 from mmcore import hookimpl
 from tests.timed_emulator import TimedEmulator, TimedProvider
+class Pair(TimedEmulator):
+    name = identity = "pair:0"
 class Provider(TimedProvider):
+    name = "pair"
     def open(self, index):
-        return TimedEmulator(lambda source: 1e-3 if source == "fast.cu" else 2e-3, flops=1e8)
+        return Pair(lambda source: 1e-3 if source == "fast.cu" else 2e-3, flops=1e8)
 @hookimpl
 def mmcore_devices():
     return [Provider()]
@@ -178,7 +181,7 @@ def test_beside_a_wrong_kernel_there_is_no_winner() -> None:
 @pytest.fixture
 def _timed(tmp_path_factory: pytest.TempPathFactory, files: Path) -> Iterator[None]:
     site = tmp_path_factory.mktemp("site")
-    install(site, "timed-device", "timed", TIMED)
+    install(site, "pair-device", "pair", TIMED)
     with installed(site):
         yield
 
@@ -193,7 +196,7 @@ def _timed(tmp_path_factory: pytest.TempPathFactory, files: Path) -> Iterator[No
     ],
 )
 def test_times_are_taken_in_turns(words: tuple[str, ...], status: int, said: str) -> None:
-    result = mmcore("compare", *words, "--size", "16", "--device", "timed", "--seed", "1", "--fail-if-slower")
+    result = mmcore("compare", *words, "--size", "16", "--device", "pair", "--seed", "1", "--fail-if-slower")
     assert result.exit_code == status, result.output
     assert result.stdout.splitlines()[-1].startswith(said)
     assert re.search(r"^kernel time +\d+ µs +\d+ µs", result.stdout, re.MULTILINE)
@@ -203,7 +206,7 @@ def test_times_are_taken_in_turns(words: tuple[str, ...], status: int, said: str
 
 @pytest.mark.usefixtures("_timed")
 def test_json_has_the_ratio_and_its_interval() -> None:
-    document = json.loads(mmcore("compare", "slow.cu", "fast.cu", "--size", "16", "--device", "timed", "--json").stdout)
+    document = json.loads(mmcore("compare", "slow.cu", "fast.cu", "--size", "16", "--device", "pair", "--json").stdout)
     assert (document["answer"], document["slower"]) == ("faster", False)
     low, high = document["interval"]
     assert low < document["faster"] < high
