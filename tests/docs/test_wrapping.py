@@ -184,12 +184,17 @@ def test_a_wheel_of_the_package_has_the_checkouts_sources_and_licences(site: Pat
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("transposed.cu", ["--column-major", "B"]), ("narrow.cu", ["--accumulator", "float16"])]
+    ("name", "said", "end", "status"),
+    [
+        ("transposed.cu", ["--column-major", "B"], "it passes without the warning.", 0),
+        ("narrow.cu", ["--accumulator", "float32"], "it fails: its sums are less exact than float32's.", 1),
+    ],
 )
-def test_what_the_page_says_makes_a_kernel_right_does(
-    name: str, said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_the_page_says_of_an_option_is_true(
+    name: str, said: list[str], end: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / name).write_text(FILES[name])
     monkeypatch.chdir(tmp_path)
-    assert f"With `{' '.join(said)}` it passes." in PAGE
-    assert mmcore("run", name, "--size", "40x50x60", *said, "--device", "emulator").exit_code == 0
+    assert f"With `{' '.join(said)}` {end}" in PAGE
+    result = mmcore("run", name, "--size", "40x50x60", *said, "--device", "emulator", "-q")
+    assert (result.exit_code, "warning" in result.stdout) == (status, False)
