@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mmcore.cell import Cell
@@ -18,6 +18,7 @@ from mmcore_performance.cards import Card, cards
 from mmcore_performance.gathering import evidence_of
 from mmcore_performance.observation import Observation, observe
 from mmcore_performance.prediction import Prediction, predict
+from mmcore_performance.reasons.launches import fills_card
 from mmcore_performance.reasons.ranking import reasons
 from mmcore_performance.reasons.reason import Reason, counted
 
@@ -103,7 +104,7 @@ def why_json(device: Device, phases: Phases, cell: Any, card: str, kernel: Kerne
     prediction = predict(evidence_of(requested, cards()[card], kernel))
     right = not observation.violations and measure(observation.small_cell, device, kernel, phases).verified
     problem = observation.problem
-    several = () if observation.violations else (*_starts(prediction, observation), *reasons(observation))
+    several = () if observation.violations else _largest_first(prediction, observation)
     return Why(
         observation.kernel.name,
         observation.kernel.title,
@@ -119,13 +120,21 @@ def why_json(device: Device, phases: Phases, cell: Any, card: str, kernel: Kerne
     ).to_json()
 
 
-def _starts(prediction: Prediction, observation: Observation) -> list[Reason]:
-    """Return the reason of a product that is too small for a launch."""
+def _largest_first(prediction: Prediction, observation: Observation) -> tuple[Reason, ...]:
+    """Return the reasons in the launches and in their number, each with its part of the predicted time.
+
+    The number of launches comes first in a product that is too small for the card, whatever the kernel.
+    """
     share = prediction.units.get("start", 0.0) / prediction.seconds
-    count = counted(len(observation.launches), "launch").replace("launchs", "launches")
-    sentence = f"the start of {count} takes longer than the product, which is small"
+    several = [replace(reason, gain=reason.gain * (1 - share)) for reason in reasons(observation)]
+    if share <= _SMALL:
+        return tuple(several)
+    sentence = f"starting {counted(len(observation.launches), 'kernel')} takes long beside the product, which is small"
     advice = "multiply larger matrices, or many small ones in one launch (a batch, a CUDA graph)"
-    return [Reason("small product", sentence, advice, gain=share)] if share > _SMALL else []
+    small = Reason("small product", sentence, advice, gain=share)
+    if not fills_card(observation):
+        return small, *several
+    return tuple(sorted((small, *several), key=lambda reason: -reason.gain))
 
 
 def sentence(reason: Reason, kernel: Kernel, where: str = "") -> str:

@@ -11,16 +11,23 @@ from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.reasons.reason import Reason, counted, on
 
 _ENOUGH_WARPS = 16  # of a multiprocessor, to hide the latency of loads
+_LEAST_TILE = 256  # elements of C of a block that is worth its launch
 
 
 def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     """Yield the reasons."""
     yield from _incomplete_warps(launch)
-    if launch.grid.size < observation.card.multiprocessors:
-        yield _few_blocks(observation, launch)
-    else:
+    if launch.grid.size >= observation.card.multiprocessors:
         yield from _few_warps(launch)
         yield _last_wave(observation, launch)
+    elif fills_card(observation):
+        yield _few_blocks(observation, launch)
+
+
+def fills_card(observation: Observation) -> bool:
+    """Return whether C has a tile that is worth a block for each multiprocessor of the card."""
+    problem = observation.problem
+    return problem.m * problem.n >= observation.card.multiprocessors * _LEAST_TILE
 
 
 def _incomplete_warps(launch: ObservedLaunch) -> Iterable[Reason]:
