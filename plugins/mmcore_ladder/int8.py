@@ -38,12 +38,14 @@ _MOST_K = (1 << 17) - 1
 
 @dataclass(frozen=True)
 class Precision:
-    """A constraint: k is long enough for the number of moduli."""
+    """A constraint: the number of moduli exists, and is enough for k."""
 
-    description: str = "k is at least 1024 with 14 moduli"
+    description: str = "14 or 15 moduli, and 14 from k = 1024 on"
 
     def violation(self, problem: Problem, config: Config) -> str | None:
-        """Return a sentence that names k and the number of moduli, or None."""
+        """Return a sentence that names the number of moduli, or None."""
+        if config.MODULI not in _LEAST_K:
+            return f"there are 14 or 15 moduli, not {config.MODULI}"
         if max(_LEAST_K) == config.MODULI or problem.k >= _LEAST_K[config.MODULI]:
             return None
         return f"k = {problem.k} needs {max(_LEAST_K)} moduli, not {config.MODULI}"
