@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from mmcore_emulator.isa.entries import Family
 from mmcore_emulator.isa.table import FAMILIES
+from mmcore_emulator.proof.table import Table
+from mmcore_emulator.proof.values import Bytes, Parts
 from tests.emulator.proof_programs import OUTPUT, proved
 
 # Programs that have no meaning in the field, by the type of the elements that they read and of their result.
@@ -110,3 +113,9 @@ def test_a_conversion_to_tf32_is_rounded_unless_it_is_one_and_read_as_float32(ki
 def test_instructions_without_a_meaning_in_a_proof_write_no_elements(family: Family) -> None:
     assert not list(family.exact())
     assert not [entry.name for entry in family.entries if entry.effect.kind in ("store", "atomic", "product")]
+
+
+def test_parts_of_a_register_may_depend_on_elements_along_different_axes() -> None:
+    rows, columns = np.array([[0], [1]], np.uint32), np.array([[0, 0, 1]], np.uint32)
+    parts = Parts((Bytes((rows, rows, rows)), None, Bytes((columns, columns, columns))))
+    assert Table().dependent(parts).tolist() == [[False, False, True], [True, True, True]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 
@@ -254,7 +255,7 @@ class Table:
         if isinstance(shadow, Bytes):
             return np.asarray((shadow.planes[0] | shadow.planes[1] | shadow.planes[2]) != 0)
         parts = shadow.parts if shadow else ()
-        return np.asarray(np.logical_or.reduce([np.zeros((), np.bool_), *map(self.dependent, parts)]))
+        return np.asarray(reduce(np.logical_or, map(self.dependent, parts), np.zeros((), np.bool_)))
 
     def signed(self, shadow: Shadow) -> Flags:
         """Return the lanes in which a register holds an element of a signed integer type."""
