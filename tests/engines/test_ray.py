@@ -66,8 +66,9 @@ def test_a_node_that_is_killed_loses_nothing(cluster: Any) -> None:
     assert [result.cell.seed for result in results] == list(range(90))
     assert all(result.verified for result in results)
     assert len({result.place for result in results}) == 2
-    assert len(said) == 1
-    assert "is left out: the worker was lost (ActorDiedError" in said[0] or "(ActorUnavailable" in said[0]
+    # On a slow machine the scheduler says before that it waits for the first worker.
+    (lost,) = (each for each in said if "is left out" in each)
+    assert "the worker was lost (ActorDiedError" in lost or "(ActorUnavailable" in lost
 
 
 def test_the_users_own_ray_goes_on(cluster: Any) -> None:
