@@ -162,16 +162,6 @@ __device__ Tile tile_of(int index, int m, int n)
     return {((above + rest % rows) * CLUSTER + rank) * BM, rest / rows * BN, index / (down * across)};
 }
 
-// A consumer tells the producers that fetch for it that it needs a stage no longer.
-__device__ void let_go(Barrier* empty)
-{
-    const int thread = threadIdx.x % 128;
-    if (CLUSTER == 1 && thread == 0)
-        arrive(empty);
-    if (CLUSTER > 1 && thread < CLUSTER)
-        arrive_at(empty, thread);
-}
-
 enum Group { EVERYONE, CONSUMER };  // barriers' numbers
 
 extern "C" __global__ void __launch_bounds__(128 * (1 + CONSUMERS), 1)
@@ -248,13 +238,13 @@ products(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, c
                 }
                 wait_for_products<ROWS>();
                 if (before)
-                    let_go(before);
+                    let_go<CLUSTER>(before);
                 before = empty + stage;
                 phase ^= ++stage == STAGES;
                 stage %= STAGES;
             }
             wait_for_products<0>();
-            let_go(before);
+            let_go<CLUSTER>(before);
 
             const int p = NUMBERS.integer[tile.modulus], reciprocal = NUMBERS.reciprocal[tile.modulus];
             const int y = thread / 32 * 16 + lane / 4;

@@ -85,6 +85,18 @@ inline __device__ int rank_in_cluster()
     return rank;
 }
 
+// A consumer tells the producers that fetch for it that it needs a stage no longer: those of its own block
+// and, where SHARING blocks share tiles, of the others.
+template <int SHARING>
+inline __device__ void let_go(Barrier* empty)
+{
+    const int thread = threadIdx.x % 128;
+    if (SHARING == 1 && thread == 0)
+        arrive(empty);
+    if (SHARING > 1 && thread < SHARING)
+        arrive_at(empty, thread);
+}
+
 // Waits for a group of threads of the block only; ids from 1, 0 is __syncthreads().
 inline __device__ void group_barrier(int id, int threads)
 {

@@ -121,17 +121,6 @@ __device__ void store_rows(const unsigned char* box, OUTPUT* C, int rows, int co
     }
 }
 
-// A consumer tells the producers that fetch for it that it needs a stage no longer.
-template <int SHARING>
-__device__ void let_go(Barrier* empty)
-{
-    const int thread = threadIdx.x % 128;
-    if (SHARING == 1 && thread == 0)
-        arrive(empty);
-    if (SHARING > 1 && thread < SHARING)
-        arrive_at(empty, thread);
-}
-
 // The sums of the blocks of a cluster are added in order, by each block those of its share of the rows.
 __device__ void add_up(const float* sums, OUTPUT* C, int m, int n, int splits, const Work& tile, long long down,
                        long long across)
