@@ -10,6 +10,7 @@ from importlib.resources import files
 
 from mmcore.planning.peaks import Peaks
 from mmcore_cuda.peaks import peaks
+from mmcore_emulator.isa.architectures import CAPABILITIES
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,11 @@ class Card:
             bytes_per_second=self.dram_bytes_per_second,
             cache_bytes=self.cache_bytes,
         )
+
+
+def emulator_of(card: Card) -> str:
+    """Return the name of the emulator of a card's compute capability."""
+    return next(name for name, capability in CAPABILITIES.items() if capability == card.capability)
 
 
 @cache

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mmcore.kernel.geometry import ceil_div
+from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.profiler.counters import SECTOR_BYTES, total
 from mmcore_performance.evidence import Evidence, LaunchEvidence
 
 _ISSUES = 4  # instructions of warps that a multiprocessor issues in a cycle
 _INTEGERS = 2  # of them, on integers
 _FOLDED = 0.6  # integer instructions of machine code over those of PTX, which the assembler folds: about that, by ncu
-_WARP = 32
 
 
 def features(evidence: Evidence, launch: LaunchEvidence) -> dict[str, dict[str, float]]:
@@ -70,8 +70,8 @@ def _rates(evidence: Evidence) -> Mapping[str, float]:
     double = lanes.get("float64", 2.0) / (2 if card.capability in ((8, 0), (9, 0)) else 1)
     tensor = flops.get(evidence.kernel.unit) if evidence.kernel.unit != "float32" else None
     return {
-        "float": _WARP / lanes.get("float32", 64.0),
-        "double": _WARP / double,
+        "float": WARP / lanes.get("float32", 64.0),
+        "double": WARP / double,
         "tensor": 1 / (tensor or flops.get("float16", 1e14)),
     }
 

@@ -12,7 +12,7 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.planning.plan import Plan, plan_cell
 from mmcore_cuda.occupancy.compiled import launch_occupancies
 from mmcore_performance.caches import traffic_of
-from mmcore_performance.cards import Card
+from mmcore_performance.cards import Card, emulator_of
 from mmcore_performance.counted import Counts, Profiler, counted, profiled
 from mmcore_performance.evidence import Evidence, LaunchEvidence
 
@@ -35,7 +35,7 @@ def evidence_of(cell: Cell, card: Card, kernel: Kernel | None = None, profiler: 
 
 def card_plan(cell: Cell, card: Card, kernel: Kernel | None = None) -> tuple[Cell, Plan]:
     """Return a cell on the emulator of a card's compute capability, and its plan on the card. Raises MmcoreError."""
-    emulated = replace(cell, device=_device(card))
+    emulated = replace(cell, device=emulator_of(card))
     properties = replace(
         device_properties(emulated.device), multiprocessors=card.multiprocessors, card=f"NVIDIA {card.name}"
     )
@@ -44,7 +44,7 @@ def card_plan(cell: Cell, card: Card, kernel: Kernel | None = None) -> tuple[Cel
 
 def planned_evidence(plan: Plan, card: Card, counts: Sequence[Counts]) -> Evidence:
     """Return the evidence of a planned product whose launches were counted."""
-    module = compile_plan(plan, open_device(_device(card)).architecture)
+    module = compile_plan(plan, open_device(emulator_of(card)).architecture)
     launches = []
     for launch, occupancy, launch_counts in zip(
         plan.launches, launch_occupancies(plan, module, card.capability), counts, strict=True
@@ -63,8 +63,3 @@ def planned_evidence(plan: Plan, card: Card, counts: Sequence[Counts]) -> Eviden
             )
         )
     return Evidence(plan.kernel, plan.config, plan.problem, card, tuple(launches))
-
-
-def _device(card: Card) -> str:
-    """Return the emulator's device of a card's compute capability."""
-    return "emulator:sm_{}{}".format(*card.capability)

@@ -15,11 +15,11 @@ from mmcore.measure import Phases
 from mmcore.registry import referenced_kernel
 from mmcore.result import Result
 from mmcore_emulator.isa.architectures import CAPABILITIES
-from mmcore_performance.cards import Card, cards
+from mmcore_performance.cards import Card, cards, emulator_of
 from mmcore_performance.observation import observe
 from mmcore_performance.reasons.ranking import reasons
 from mmcore_performance.reasons.reason import Reason, on
-from mmcore_performance.why import emulator_of, sentence
+from mmcore_performance.why import sentence
 
 _LARGE = 1024
 """The size that is explained where no time is taken, whose own sizes are small."""

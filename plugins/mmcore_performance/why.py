@@ -13,8 +13,7 @@ from mmcore.devices.violations import Violation
 from mmcore.executor import run
 from mmcore.kernel.declaration import Kernel
 from mmcore.measure import Phases, measure
-from mmcore_emulator.isa.architectures import CAPABILITIES
-from mmcore_performance.cards import Card, cards
+from mmcore_performance.cards import Card, cards, emulator_of
 from mmcore_performance.gathering import evidence_of
 from mmcore_performance.observation import Observation, observe
 from mmcore_performance.prediction import Prediction, predict
@@ -90,11 +89,6 @@ def explained_time(cell: Cell, card: Card, kernel: Kernel | None = None) -> Why:
     cell = cell.on(emulator_of(card))
     target = f"{__name__}:why_json"
     return Why.from_json(run(cell.device, target, cell.to_json(), card.name, kernel=kernel, timeout=cell.timeout))
-
-
-def emulator_of(card: Card) -> str:
-    """Return the name of the emulator of a card's compute capability."""
-    return next(name for name, capability in CAPABILITIES.items() if capability == card.capability)
 
 
 def why_json(device: Device, phases: Phases, cell: Any, card: str, kernel: Kernel | None = None) -> dict[str, Any]:
