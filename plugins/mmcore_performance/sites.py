@@ -102,7 +102,7 @@ class SiteRecorder(Counting):
 
     @property
     def executions(self) -> Mapping[Line, float]:
-        """How often warps execute each line on average."""
+        """The average number of times that a warp executes each line."""
         static: Counter[Line] = Counter()
         for classes in self._classes.values():
             static.update({line: counts.total() for line, counts in classes.items()})
