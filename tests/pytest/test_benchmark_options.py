@@ -435,7 +435,8 @@ def test_the_time_of_a_run_is_split_by_phase() -> None:
     )
     overlapping = [used(1.0, verify=2.0, hazards=0.5), used(3.0, verify=1.0, hazards=1.0)]
     assert time_spent(overlapping, 0) == (
-        "2 cells in 4.0 s in several processes: compiling 0.0 s, verifying 3.0 s, timing 0.0 s, looking for hazards 1.5 s"
+        "2 cells in 4.0 s in several processes: compiling 0.0 s, verifying 3.0 s, timing 0.0 s, "
+        "looking for hazards 1.5 s"
     )
     assert time_spent(cells[1:2], 1).startswith("1 cell, 1 of them not measured, in 1.5 s: compiling 0.0 s")
 
