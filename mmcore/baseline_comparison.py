@@ -81,11 +81,12 @@ def rivals(cell: Cell, kernel: Kernel, config: Config) -> Sequence[Rival]:
     """
     kernels: list[Kernel] = []
     if cell.baseline:
+        patterns = cell.baseline.split(",")
         for offered in registry().answers("mmcore_baselines", instance_of(Kernel), kernel=kernel):
-            if cell.baseline == LIBRARY or fnmatch.fnmatch(offered.name, cell.baseline):
+            if LIBRARY in patterns or _matches(offered, patterns):
                 kernels.append(offered)
         others = (each.item for each in registry().kernels.values() if each.item.name != kernel.name)
-        matching = (each for each in others if fnmatch.fnmatch(each.name, cell.baseline))
+        matching = (each for each in others if _matches(each, patterns))
         kernels += [each for each in matching if each.computes(kernel.problem(1, 1, 1))]
     several = [*map(Rival, kernels)]
     if cell.against:
@@ -94,3 +95,7 @@ def rivals(cell: Cell, kernel: Kernel, config: Config) -> Sequence[Rival]:
         other, values = referenced_kernel(cell.rival["kernel"]), cell.rival["config"]
         several.append(Rival(other, other.config(**values) if values else None))
     return several
+
+
+def _matches(kernel: Kernel, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatch(kernel.name, pattern) for pattern in patterns)

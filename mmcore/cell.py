@@ -88,7 +88,7 @@ class Cell:
         seed, timeout: seed of the inputs, fresh when None; seconds that it may take, no limit when None.
         inputs: "usual", or "wide" for numbers of all exponents (:func:`mmcore.verify.inputs.draw_wide`).
         force: launch against the kernel's own constraints.
-        baseline: :data:`LIBRARY`, or a name or pattern of kernels to time in turns with it; none when empty.
+        baseline: kernels to time in turns with it: :data:`LIBRARY`, names and patterns, with commas; none when empty.
         against: path of another version of the kernel's source, timed in turns with it; none when empty.
         rival: any other kernel, timed in turns with it: its "kernel" and "config" as here; none when empty.
     """
