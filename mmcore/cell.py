@@ -38,6 +38,8 @@ class Timing:
         min_round_seconds, resolutions: device time of a round at least, in seconds and in timer resolutions.
         warmup_launches: launches before the first round, besides the ones that measure how long one takes.
         precision, confidence: relative margin of the mean at which rounds end early (never when 0); its confidence.
+        median_precision: the same of the median, at 95 % confidence; its halves' medians are as near to each other.
+        min_seconds: device time, calibration included, before which no precision ends the rounds.
     """
 
     what: str = "kernel"
@@ -50,6 +52,8 @@ class Timing:
     warmup_launches: int = 0
     precision: float = 0.0
     confidence: float = 0.99
+    median_precision: float = 0.0
+    min_seconds: float = 0.0
 
     def __post_init__(self) -> None:
         if self.how not in WAYS.get(self.what, ()):
