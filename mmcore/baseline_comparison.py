@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +30,7 @@ class BaselineComparison:
         time: its kernel time; None where it could not be measured.
         reason: why it could not; empty where it was.
         faster: how many times as fast the measured kernel is; None without a time.
+        figures: its further figures by name, as far as the cell asks for any.
         interval: the 95 % confidence interval of ``faster``. Its ends are two of the rounds' ratios, chosen by rank,
             and 0.1 % further out, as repetition does not average out more.
     """
@@ -40,6 +41,7 @@ class BaselineComparison:
     reason: str = ""
     faster: float | None = None
     interval: tuple[float, float] | None = None
+    figures: Mapping[str, float | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, kernel: Kernel, measured: Time, time: Time) -> BaselineComparison:
