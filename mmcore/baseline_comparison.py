@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +30,7 @@ class BaselineComparison:
         time: its kernel time; None where it could not be measured.
         reason: why it could not; empty where it was.
         faster: how many times as fast the measured kernel is; None without a time.
+        figures: its further figures by name, as far as the cell asks for any.
         interval: the 95 % confidence interval of ``faster``. Its ends are two of the rounds' ratios, chosen by rank,
             and 0.1 % further out, as repetition does not average out more.
     """
@@ -40,6 +41,7 @@ class BaselineComparison:
     reason: str = ""
     faster: float | None = None
     interval: tuple[float, float] | None = None
+    figures: Mapping[str, float | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, kernel: Kernel, measured: Time, time: Time) -> BaselineComparison:
@@ -81,11 +83,12 @@ def rivals(cell: Cell, kernel: Kernel, config: Config) -> Sequence[Rival]:
     """
     kernels: list[Kernel] = []
     if cell.baseline:
+        patterns = cell.baseline.split(",")
         for offered in registry().answers("mmcore_baselines", instance_of(Kernel), kernel=kernel):
-            if cell.baseline == LIBRARY or fnmatch.fnmatch(offered.name, cell.baseline):
+            if LIBRARY in patterns or _matches(offered, patterns):
                 kernels.append(offered)
         others = (each.item for each in registry().kernels.values() if each.item.name != kernel.name)
-        matching = (each for each in others if fnmatch.fnmatch(each.name, cell.baseline))
+        matching = (each for each in others if _matches(each, patterns))
         kernels += [each for each in matching if each.computes(kernel.problem(1, 1, 1))]
     several = [*map(Rival, kernels)]
     if cell.against:
@@ -94,3 +97,7 @@ def rivals(cell: Cell, kernel: Kernel, config: Config) -> Sequence[Rival]:
         other, values = referenced_kernel(cell.rival["kernel"]), cell.rival["config"]
         several.append(Rival(other, other.config(**values) if values else None))
     return several
+
+
+def _matches(kernel: Kernel, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatch(kernel.name, pattern) for pattern in patterns)

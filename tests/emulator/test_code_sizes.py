@@ -185,16 +185,27 @@ def test_a_grid_that_is_rounded_down_is_found_at_remainders(tmp_path: Path, cons
 
 
 @pytest.mark.parametrize("part", [0, 1])
-def test_a_tile_follows_from_the_grid(tmp_path: Path, part: int) -> None:
-    """A grid of whole tiles alone, or also of a part of one."""
+@pytest.mark.parametrize(
+    ("tiles", "tile"),
+    [
+        ([(48, 64)], (48, 64)),
+        ([(1, 256), (48, 64)], (48, 256)),
+        ([(48, 64), (32, 64)], (96, 64)),
+        ([(1000, 1), (999, 1)], (1000, 1)),
+    ],
+)
+def test_a_tile_follows_from_the_grids(
+    tmp_path: Path, part: int, tiles: list[tuple[int, int]], tile: tuple[int, int]
+) -> None:
+    """Grids of whole tiles alone, or also of a part of one."""
 
-    def rule(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
-        columns, rows = (problem.n + 63 * part) // 64, (problem.m + 47 * part) // 48
-        return Launch(grid=(columns, rows), block=config.block)
+    def rule(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
+        grids = [((problem.n + part * (n - 1)) // n, (problem.m + part * (m - 1)) // m) for m, n in tiles]
+        return [Launch(grid=grid, block=config.block) for grid in grids]
 
     made = kernel(tmp_path, launch=rule)
     sizes = CodeSizes(made, made.usual_configs[0], open_device("emulator").properties, lambda planned: {}, most=1.0)
-    assert sizes.tile == (48, 64)
+    assert sizes.tile == tile
 
 
 def test_sizes_that_take_too_long_are_left_out_by_an_estimate(tmp_path: Path) -> None:
