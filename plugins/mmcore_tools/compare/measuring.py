@@ -31,7 +31,7 @@ PREDICTED_SIZE = 1024
 UNTIMED_SIZE = 128
 """The default size where no time is taken."""
 _EMULATOR_SECONDS = 30.0  # for counts and reasons beside measured times
-_SAME_PERCENT = 10.0  # by which a predicted time must be longer
+_SAME_PERCENT = 10.0  # a predicted time that is longer by less counts as the same
 _ATTEMPTS = 64  # to find a size that both kernels allow
 
 
