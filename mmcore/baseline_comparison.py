@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,11 +12,11 @@ from typing import Any, NamedTuple
 from mmcore.cell import LIBRARY, Cell
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
+from mmcore.median import interval_of_median
 from mmcore.plugins import instance_of
 from mmcore.registry import referenced_kernel, registry
 from mmcore.timing import Time
 
-_CONFIDENCE = 0.95
 # A kernel differs by as much from a copy of itself: docs/measuring.md has the measurements.
 _RESOLUTION = 1e-3
 
@@ -45,9 +44,9 @@ class BaselineComparison:
     @classmethod
     def of(cls, kernel: Kernel, measured: Time, time: Time) -> BaselineComparison:
         """Return the comparison of a kernel's rounds with those of another, which were measured in turns."""
-        ratios = sorted(other / this for this, other in zip(measured.rounds, time.rounds, strict=False))
-        below = _rank(len(ratios))
-        interval = ratios[below] * (1 - _RESOLUTION), ratios[-1 - below] * (1 + _RESOLUTION)
+        ratios = [other / this for this, other in zip(measured.rounds, time.rounds, strict=False)]
+        low, high = interval_of_median(ratios)
+        interval = low * (1 - _RESOLUTION), high * (1 + _RESOLUTION)
         return cls(kernel.name, kernel.title, time, "", statistics.median(ratios), interval)
 
     def __str__(self) -> str:
@@ -68,18 +67,6 @@ class BaselineComparison:
         return cls(**{**values, "time": time and Time.from_json(time), "interval": interval and tuple(interval)})
 
 
-def _rank(count: int) -> int:
-    """Return how many of ``count`` sorted values, on either side, are outside the interval of their median."""
-    skipped, tail = 0, 1 / 2**count
-    while skipped < (count - 1) // 2:
-        # How often the median is not between the values of the next ranks.
-        tail += math.comb(count, skipped + 1) / 2**count
-        if 2 * tail > 1 - _CONFIDENCE:
-            break
-        skipped += 1
-    return skipped
-
-
 class Rival(NamedTuple):
     """A kernel to time in turns with another, and its config; None for the usual one of the product."""
 
@@ -94,11 +81,12 @@ def rivals(cell: Cell, kernel: Kernel, config: Config) -> Sequence[Rival]:
     """
     kernels: list[Kernel] = []
     if cell.baseline:
+        patterns = cell.baseline.split(",")
         for offered in registry().answers("mmcore_baselines", instance_of(Kernel), kernel=kernel):
-            if cell.baseline == LIBRARY or fnmatch.fnmatch(offered.name, cell.baseline):
+            if LIBRARY in patterns or _matches(offered, patterns):
                 kernels.append(offered)
         others = (each.item for each in registry().kernels.values() if each.item.name != kernel.name)
-        matching = (each for each in others if fnmatch.fnmatch(each.name, cell.baseline))
+        matching = (each for each in others if _matches(each, patterns))
         kernels += [each for each in matching if each.computes(kernel.problem(1, 1, 1))]
     several = [*map(Rival, kernels)]
     if cell.against:
@@ -107,3 +95,7 @@ def rivals(cell: Cell, kernel: Kernel, config: Config) -> Sequence[Rival]:
         other, values = referenced_kernel(cell.rival["kernel"]), cell.rival["config"]
         several.append(Rival(other, other.config(**values) if values else None))
     return several
+
+
+def _matches(kernel: Kernel, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatch(kernel.name, pattern) for pattern in patterns)

@@ -38,6 +38,8 @@ class Timing:
         min_round_seconds, resolutions: device time of a round at least, in seconds and in timer resolutions.
         warmup_launches: launches before the first round, besides the ones that measure how long one takes.
         precision, confidence: relative margin of the mean at which rounds end early (never when 0); its confidence.
+        median_precision: the same of the median, at 95 % confidence; its halves' medians are as near to each other.
+        min_seconds: device time, calibration included, before which no precision ends the rounds.
     """
 
     what: str = "kernel"
@@ -50,6 +52,8 @@ class Timing:
     warmup_launches: int = 0
     precision: float = 0.0
     confidence: float = 0.99
+    median_precision: float = 0.0
+    min_seconds: float = 0.0
 
     def __post_init__(self) -> None:
         if self.how not in WAYS.get(self.what, ()):
@@ -84,7 +88,7 @@ class Cell:
         seed, timeout: seed of the inputs, fresh when None; seconds that it may take, no limit when None.
         inputs: "usual", or "wide" for numbers of all exponents (:func:`mmcore.verify.inputs.draw_wide`).
         force: launch against the kernel's own constraints.
-        baseline: :data:`LIBRARY`, or a name or pattern of kernels to time in turns with it; none when empty.
+        baseline: kernels to time in turns with it: :data:`LIBRARY`, names and patterns, with commas; none when empty.
         against: path of another version of the kernel's source, timed in turns with it; none when empty.
         rival: any other kernel, timed in turns with it: its "kernel" and "config" as here; none when empty.
     """

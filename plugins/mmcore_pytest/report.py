@@ -222,7 +222,7 @@ def time_spent(used: Collection[CellBenchmark], missing: int) -> str:
         workers = "1 worker" if len(places) == 1 else f"{len(places)} workers"
         return f"{cells} in {sum(durations):.1f} s on {workers}, in all {parts}"
     if min(other) < 0:  # the next cells are measured while hazards are looked for
-        return f"{cells} in {sum(durations):.1f} s in two processes: {parts}"
+        return f"{cells} in {sum(durations):.1f} s in several processes: {parts}"
     rest = f"everything else {sum(other):.1f} s (at most {1e3 * max(other):.0f} ms in a cell)"
     return f"{cells} in {sum(durations):.1f} s: {parts}, {rest}"
 

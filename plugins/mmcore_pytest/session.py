@@ -27,12 +27,13 @@ from mmcore_pytest.collection import Benchmark, Collection, find_benchmarks
 from mmcore_pytest.counts import CountComparison, compared_counts
 from mmcore_pytest.fixture import CellBenchmark, DeviceClock, options_of
 from mmcore_pytest.options import Selection
-from mmcore_pytest.verdicts import AHEAD, Verdicts, with_hazards
+from mmcore_pytest.verdicts import Ahead, Verdicts, with_hazards
 
 if TYPE_CHECKING:
     from mmcore_pytest.measuring import Measuring
 
-_USUAL_SECONDS = 0.7  # device time of all rounds of a cell, without --benchmark-max-time
+# Device time of all rounds of a cell, and the rounds of a launch that takes longer, without pytest-benchmark's options.
+_USUAL = {"max_time": 0.7, "min_rounds": 2}
 _PATIENCE_SECONDS = 2.0  # until a terminal shows the awaited cell
 
 
@@ -113,7 +114,7 @@ class Session:
         """The description of the device by its worker process. Raises MmcoreError if the device cannot be opened."""
         if self.engine:
             return self.engine.described
-        description: Mapping[str, Any] = run(self.device, "mmcore.executor.worker:describe")
+        description: Mapping[str, Any] = run(self.device, "mmcore_engines.device_worker:describe")
         return description
 
     @functools.cached_property
@@ -134,8 +135,9 @@ class Session:
         config = self.config
         environment = os.environ.get("PYTEST_ADDOPTS", "").split()
         words = [*config.invocation_params.args, *config.getini("addopts"), *environment]
-        limited = any(str(word).startswith("--benchmark-max-time") for word in words)
-        timing = options_of(config, marker, benchmark.timing, None if limited else _USUAL_SECONDS)
+        given = {str(word).partition("=")[0] for word in words}
+        usual = {name: value for name, value in _USUAL.items() if f"--benchmark-{name.replace('_', '-')}" not in given}
+        timing = options_of(config, marker, benchmark.timing, usual)
         selection = self.selection
         against = registry().source_revision(benchmark.kernel, selection.against)
         compared = {"baseline": selection.baseline, "against": against}
@@ -165,7 +167,8 @@ class Session:
             self.engine.submit({test: (cell, each.group) for test, (cell, each) in cells.items()}, folder)
         elif not self.selection.allow_hazards and os.environ.get(IN_PROCESS) != "1":
             kernels = {test: (cell, each.kernel) for test, (cell, each) in cells.items()}
-            self.verdicts = Verdicts(kernels, 0 if self.supports_timing else AHEAD, self._wait)
+            ahead = Ahead.on_device(supports_timing=self.supports_timing)
+            self.verdicts = Verdicts(kernels, ahead, self._wait, self.described)
 
     def _wait(self, test: str, future: Future[Result]) -> Result:
         """Return a future's result; after two seconds, a terminal shows the awaited cell."""

@@ -13,6 +13,7 @@ from mmcore_performance.prediction import parameters
 from mmcore_performance.why import UNITS
 from tests.command_line import mmcore
 from tests.kernel_sources import kernel_sources
+from tests.sources.test_source_file import STRIDED
 
 SOURCES = kernel_sources("slow")
 KINDS = tuple(title.removesuffix(": slow") for title in SOURCES if title.endswith(": slow"))
@@ -95,6 +96,23 @@ def test_run_ends_with_the_first_reason_unless_it_is_quiet(tmp_path: Path) -> No
     assert [line for line in lines if said.match(line)]
     assert lines[-1] == "TEST PASS"
     assert "of the time" not in mmcore(*command, "-q").stdout
+
+
+def test_run_and_why_give_a_reason_the_same_part() -> None:
+    said = mmcore("run", "upc.kernel11", "--size", "64", "--device", "emulator").stdout
+    first = mmcore("why", "upc.kernel11", "-q").stdout.splitlines()[0]
+    assert first in said.replace(" at 1024×1024×1024 on an H200", "").replace(" (mmcore why has more)", "")
+
+
+def test_reasons_need_no_predicted_time(tmp_path: Path) -> None:
+    file = tmp_path / "mm.cu"
+    file.write_text(STRIDED.replace("FIRST", "threadIdx.x"))
+    command = ("why", str(file), "--size", "256", "--block", "64", "--grid", "n // 64, m // 64")
+    result = mmcore(*command, "--json")
+    document = json.loads(result.stdout)
+    assert (result.exit_code, document["seconds"], document["right"]) == (0, None, True)
+    assert document["reasons"][0]["kind"] == "repeated work"
+    assert re.search("^predicted +none: its arithmetic in small products", mmcore(*command).stdout, re.MULTILINE)
 
 
 def test_every_unit_of_a_prediction_has_a_name() -> None:

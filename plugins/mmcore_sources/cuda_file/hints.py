@@ -40,7 +40,7 @@ _SECONDS = 10.0
 def hints(result: Result) -> Iterator[str]:
     """Yield the guesses behind a wrong product, and options or a change of the source that make it right."""
     file = registry().files.get(result.kernel)
-    if file is None or result.timed_out or result.cell.force:
+    if file is None or "kernel" in file.reference or result.timed_out or result.cell.force:
         return
     found = [*_readings(result, file)]
     yield from found
