@@ -232,7 +232,7 @@ def test_lines_that_cannot_be_rounded_are_left_to_the_cuda_cores(name: str, inpu
     elif inputs in ("tiny", "huge"):
         b[:, 5] *= {"float64": 1e160, "float32": 1e18}[LADDER[name].dtype] ** (-1 if inputs == "tiny" else 1)
     elif inputs == "hidden":  # large numbers meet zeros
-        a[3], b[:, 5] = 1e-14, 1
+        a[3], b[:, 5] = 1e-14 * a[3], 1
         a[3, 7], b[7, 5] = 1, 0
     assert share_of_tolerance(name, a.astype(LADDER[name].dtype), b.astype(LADDER[name].dtype)) < 1
 
@@ -260,10 +260,10 @@ def test_what_is_no_number_spoils_its_row_alone(name: str) -> None:
     assert np.isnan(c[2]).all()
 
 
-@pytest.mark.parametrize("card", ["nvidia-h200", "nvidia-h100"])
-def test_the_gpus_bits_were_the_emulators(card: str) -> None:
+@pytest.mark.parametrize(("card", "without"), [("nvidia-h200", "^$"), ("nvidia-h100", r"int8|\.i8\.")])
+def test_the_gpus_bits_were_the_emulators(card: str, without: str) -> None:
     """Check the statement of docs/ladder.md about the committed comparisons."""
     document = json.loads((RESULTS / card / "ladder_bits.json").read_text())
-    assert {row["kernel"] for row in document["rows"]} == set(LADDER)
+    assert {row["kernel"] for row in document["rows"]} == {name for name in LADDER if not re.search(without, name)}
     for row in document["rows"]:
         assert [row["differing"], row["uniform"]["differing"]] == [0, 0], row["kernel"]
