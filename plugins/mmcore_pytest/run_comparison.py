@@ -19,7 +19,7 @@ from mmcore.time_ratio import Ratio
 
 _BETWEEN_RUNS = 0.02
 _LEAST_RUNS = 3
-# The parts of a time by which runs may differ to be called the same, by how much runs differ: assumed, and measured.
+# Differences that are called the same: with few saved runs, and with several.
 _SAME, _SAME_AS_SEVERAL = 0.05, 0.01
 # The 97.5 % quantiles of Student's distribution, from two degrees of freedom on.
 _STUDENT = (4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
