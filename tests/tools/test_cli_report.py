@@ -14,6 +14,7 @@ from mmcore import kernels
 from mmcore.errors import MmcoreError
 from mmcore.planning.peaks import Peaks
 from mmcore_tools.report.roofline import Rate, roofline
+from tests.browser import CHROMIUM, COLOURS, DARK, DESK, LIGHT, PHONE, read_back
 from tests.command_line import mmcore
 from tests.kernel_sources import kernel_source, kernel_sources
 
@@ -83,6 +84,16 @@ def test_the_page_loads_nothing_and_text_of_a_file_is_no_markup(slow: str) -> No
     assert "@import" not in slow
     assert "\u202e" not in slow
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in slow
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here to read the page with")
+@pytest.mark.parametrize(("width", "scheme"), [(PHONE, DARK), (DESK, LIGHT)])
+def test_a_browser_reads_the_page(width: int, scheme: int, slow: str, tmp_path: Path) -> None:
+    found = read_back(slow, width, scheme, tmp_path)
+    assert found["overflow"] <= 0, "the page itself is never scrolled sideways"
+    assert (found["paper"], found["ink"]) == COLOURS[scheme]
+    assert found["figures"] > 0
 
 
 def test_a_wrong_kernel_has_its_faults_at_their_lines(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``mmcore report``: all that mmcore says of a kernel, as one HTML page to send."""
+"""``mmcore report``: one HTML page with everything about a kernel, to send."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ COUNTED_SIZE = 128
 
 @dataclass(frozen=True)
 class Findings:
-    """All that a report says of a kernel.
+    """The findings about a kernel that a report shows.
 
     Attributes:
         kernel: the kernel.

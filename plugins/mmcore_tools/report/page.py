@@ -12,6 +12,8 @@ from mmcore_emulator.adapter.explanation import Explanation
 from mmcore_emulator.adapter.launch_facts import launch_command, source_line
 from mmcore_emulator.adapter.profile_command import COUNTER_COLUMNS, counter_rows, ratio_rows
 from mmcore_emulator.explain.picture import svg_of
+from mmcore_emulator.profiler.counters import Line
+from mmcore_performance.reasons.reason import Reason
 from mmcore_performance.why import sentence, source_lines
 from mmcore_performance.why_command import facts as facts_of_time
 from mmcore_tools.pages.html import document, folded, picture, table
@@ -70,9 +72,8 @@ def _time(found: Findings) -> Iterator[str]:
     yield facts_list([*facts_of_time(why), ("speed of light", _predicted_score(found))])
     if not (why.right and result.verified):
         yield '<p class="note">It is wrong, which comes first.</p>'
-    reasons = why.reasons[:_MOST_REASONS]
     items = []
-    for reason in reasons:
+    for reason in _shown(found):
         quote = "\n".join(line.removeprefix("    ") for line in source_lines(reason, found.kernel))
         items.append(
             f"<li>{escaped(sentence(reason, found.kernel))}"
@@ -80,6 +81,11 @@ def _time(found: Findings) -> Iterator[str]:
         )
     yield f"<ol>{''.join(items)}</ol>" if items else "<p>No waste was found.</p>"
     yield _roofline(found)
+
+
+def _shown(found: Findings) -> Sequence[Reason]:
+    """Return the reasons that are shown."""
+    return found.why.reasons[:_MOST_REASONS] if found.why else ()
 
 
 def _predicted_score(found: Findings) -> str:
@@ -114,10 +120,10 @@ def _roofline(found: Findings) -> str:
 
 
 def _source(found: Findings) -> Iterator[str]:
-    """Yield the source with what was found in its lines, and what they cost."""
+    """Yield the source with the messages about its lines, and the lines' costs."""
     by_line = result_view(found.result, found.hints, found.kernel).by_line
     messages = {number: [*texts] for number, texts in by_line.items() if number}
-    for reason in found.why.reasons[:_MOST_REASONS] if found.why else ():
+    for reason in _shown(found):
         if reason.line.source == found.kernel.source.name:
             text = f"{sentence(reason, found.kernel).partition(', ')[2]}; try: {reason.advice}"
             messages.setdefault(reason.line.number, []).append(text)
@@ -130,20 +136,25 @@ def _source(found: Findings) -> Iterator[str]:
 
 
 def _access(found: Findings) -> Iterator[str]:
-    """Yield pictures of the lines with the most bank conflicts, or else passes over shared memory."""
+    """Yield pictures of the lines of reasons, then of those with the most bank conflicts, sectors and wavefronts."""
     explanation = found.explanation
     if explanation is None or not explanation.sights:
         return
-    lines = explanation.profile.lines
-    ordered = sorted(
-        explanation.sights, key=lambda line: (-lines[line].shared_bank_conflicts, -lines[line].shared_wavefronts, line)
-    )
-    yield "<h2>How warps access shared memory</h2>"
-    for line in ordered[:_MOST_PICTURES]:
+    lines, reasons = explanation.profile.lines, [reason.line for reason in _shown(found)]
+
+    def rank(line: Line) -> tuple[int, ...]:
+        counts = lines[line]
+        return (
+            reasons.index(line) if line in reasons else len(reasons),
+            *(-counts.shared_bank_conflicts, -counts.global_sectors, -counts.shared_wavefronts),
+        )
+
+    yield "<h2>How warps access memory</h2>"
+    for line in sorted(explanation.sights, key=rank)[:_MOST_PICTURES]:
         title = f"{line.source}:{line.number}  {source_line(found.kernel, *line) or ''}"
         drawn = "".join(picture(svg_of([each]), each.title) for each in explanation.pictures(line))
-        in_conflict = lines[line].shared_bank_conflicts > 0
-        yield folded(title, f'<div class="scroll">{drawn}</div>', is_open=in_conflict)
+        marked = line in reasons or lines[line].shared_bank_conflicts > 0
+        yield folded(title, f'<div class="scroll">{drawn}</div>', is_open=marked)
 
 
 def _counts(explanation: Explanation | None) -> Iterator[str]:

@@ -32,7 +32,7 @@ class Rate:
 def roofline(problem: Problem, unit: str, peaks: Peaks, rates: Sequence[Rate]) -> str:
     """Return the drawing of one or two rates of a product, as SVG; empty if the rate of the ``unit`` is unknown.
 
-    The intensity is that of the product: its operations for each byte of A, B and C, moved once.
+    The intensity is the product's: its operations for each byte of A, B and C, moved once.
     """
     peak = peaks.of(unit)
     if peak is None or not rates:

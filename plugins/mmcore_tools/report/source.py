@@ -1,4 +1,4 @@
-"""The source on a page: what each line does and costs beside it, and below it what was found there."""
+"""The source on a page: beside each line its costs, and below it the messages about it."""
 
 from __future__ import annotations
 
