@@ -73,7 +73,8 @@ class Function:
 class HostLaunch:
     """A launch in the host code: ``name<template><<<grid, block, shared>>>(arguments)``, its line and its function.
 
-    ``call`` is the call of that function which passes the kernel to it, if one does.
+    ``call`` is the call of that function which passes the kernel to it, if one does. ``file`` is the name of another
+    file that contains the launch.
     """
 
     name: str
@@ -83,18 +84,24 @@ class HostLaunch:
     line: int
     scope: Node
     call: Node | None = None
+    file: str = ""
+
+    @property
+    def place(self) -> str:
+        return f"line {self.line} of {self.file}" if self.file else f"line {self.line}"
 
 
 @dataclass(frozen=True)
 class Program:
     """The content of a source."""
 
-    functions: tuple[Function, ...]  # this and the next five: what it defines, by name
+    functions: tuple[Function, ...]  # this and the next six: what it defines, by name
     launches: tuple[HostLaunch, ...]
     macros: dict[str, Macro]
     constants: dict[str, Node]
     types: dict[str, str]
     structures: dict[str, tuple[Parameter, ...]]
+    instances: dict[str, HostLaunch]  # the explicit instantiations of ``__global__`` templates, without launch
     error_line: int  # the first line that is not C++; 0 if there is none
     cooperative: bool  # True if it synchronises the whole grid
     declared: frozenset[str]  # all names that it declares
@@ -112,6 +119,12 @@ class Program:
             structures=header.structures | self.structures,
             declared=header.declared | self.declared,
         )
+
+    def with_launches(self, name: str, text: str) -> Program:
+        """Return the program with the launches in another file, and the names of that file where its own lack them."""
+        other = self.with_header(name, text)
+        launches = (replace(each, file=name) for each in read_program(text).launches)
+        return replace(other, launches=(*self.launches, *launches), declared=self.declared)
 
     def with_members(self) -> Program:
         """Return the program with its types' names replaced, and the members of each structure passed by value."""
@@ -144,6 +157,7 @@ def read_program(text: str) -> Program:
     constants: dict[str, Node] = {}
     types: dict[str, str] = {}
     structures: dict[str, tuple[Parameter, ...]] = {}
+    instances: dict[str, HostLaunch] = {}
     error_line, cooperative = 0, False
     declared = set[str]()
     for node in walk(parse(without_accessors(text.encode()))):
@@ -154,6 +168,8 @@ def read_program(text: str) -> Program:
             case "function_definition" if any(child.type == "__global__" for child in node.children):
                 if (function := _function(node)) is not None:
                     functions.setdefault(function.name, function)
+            case "template_instantiation" if any(child.type == "__global__" for child in node.children):
+                instances |= {each.name: each for each in [_launch(node)] if each.name not in instances}
             case "call_expression" if any(child.type == "kernel_call_syntax" for child in node.children):
                 launches.append(_launch(node))
             case "call_expression":
@@ -173,7 +189,7 @@ def read_program(text: str) -> Program:
                 types[match[2]] = _type(match[1])
             case "alias_declaration" if match := _ALIAS.fullmatch(text_of(node)):
                 types[match[1]] = _type(match[2])
-    content = tuple(functions.values()), tuple(launches), macros, constants, types, structures
+    content = tuple(functions.values()), tuple(launches), macros, constants, types, structures, instances
     return Program(*content, error_line, cooperative, frozenset(declared), without_comments(text.encode()).decode())
 
 
@@ -289,15 +305,18 @@ def _declarators(node: Node) -> list[Node]:
 
 
 def _launch(node: Node) -> HostLaunch:
+    """Return a launch, or the name and the template's arguments of an explicit instantiation."""
     called, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+    if called is None and (declarator := node.child_by_field_name("declarator")) is not None:
+        called = declarator.child_by_field_name("declarator")
     template: tuple[str, ...] = ()
     name = "" if called is None else text_of(called)
     if called is not None and (listed := called.child_by_field_name("arguments")) is not None:
         template = tuple(map(text_of, _without_comments(listed)))
         name = name.partition("<")[0].strip()
-    geometry = next(child for child in node.children if child.type == "kernel_call_syntax")
+    geometry = [child for child in node.children if child.type == "kernel_call_syntax"]
     passed = () if arguments is None else tuple(_without_comments(arguments))
-    extents = tuple(_without_comments(geometry))
+    extents = tuple(_without_comments(geometry[0])) if geometry else ()
     return HostLaunch(name, template, extents, passed, node.start_point.row + 1, _scope(node))
 
 

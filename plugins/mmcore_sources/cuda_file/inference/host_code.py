@@ -100,6 +100,17 @@ class Reader:
                 return self.number(node.children[2], depth + 1)
         return usual
 
+    def _is_read(self, name: str) -> bool:
+        """Return whether a call gets a variable's address before the expressions, or a stream sets it."""
+        for node in walk(self.scope) if self.scope is not None else ():
+            above = node.parent
+            if above is not None and (not self.line or node.start_point.row < self.line):
+                passed_on = above.type == "argument_list" and text_of(node) == f"&{name}"
+                streamed = above.type == "binary_expression" and text_of(above.children[1]) == ">>"
+                if passed_on or (streamed and node == above.children[2] and text_of(node) == name):
+                    return True
+        return False
+
     def _assignments(self) -> list[Node]:
         nodes = walk(self.scope) if self.scope is not None else ()
         assignments = [
@@ -212,6 +223,8 @@ class Reader:
     def _named(self, name: str, depth: int) -> tuple[ast.expr, bool]:
         if name in self.names:
             return self.names[name], False
+        if self._is_read(name):
+            raise Unreadable(name)
         for node in reversed(self._assignments()):
             if text_of(node.children[0]) == name:
                 return self._typed(node.children[2], depth + 1)

@@ -37,6 +37,7 @@ from mmcore_sources.cuda_file.inference.host_code import Reader, constant
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.one_block import one_block
 from mmcore_sources.cuda_file.inference.parameters import Open, launched_numbers, open_parameters, parameter_names
+from mmcore_sources.cuda_file.inference.program_sizes import program_sizes
 from mmcore_sources.cuda_file.inference.roles import (
     ELEMENTS,
     Roles,
@@ -66,15 +67,22 @@ class Inferred:
     warnings: tuple[str, ...] = ()  # signs of a mistake in the host code, a sentence each
 
 
-def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tuple[str, str]] = ()) -> Inferred:
+def infer(
+    path: Path,
+    text: str,
+    given: Mapping[str, Any],
+    headers: Iterable[tuple[str, str]] = (),
+    launching: Iterable[tuple[str, str]] = (),
+) -> Inferred:
     """Return the declaration of a file's kernel.
 
     The user's values may be given: ``entry``, ``args``, ``grid``, ``block``, ``parameters``, ``shared``, and attributes
-    of :class:`mmcore.Kernel`. ``headers`` are the names and texts of the headers that it includes. Raises InvalidKernel
-    if it has no kernel, or several, or lacks something; the message names the option that gives it.
+    of :class:`mmcore.Kernel`. ``headers`` are the names and texts of the headers that it includes, ``launching`` those
+    of other files that launch its kernels. Raises InvalidKernel if it has no kernel, or several, or lacks something;
+    the message names the option that gives it.
     """
     source = functools.reduce(lambda found, header: found.with_header(*header), headers, read_program(text))
-    source = source.with_members()
+    source = functools.reduce(lambda found, other: found.with_launches(*other), launching, source).with_members()
     function, launch, notes = chosen_function(path.name, source, str(given.get("entry", "")))
     parameters, defines = dict(given.get("parameters", {})), dict(given.get("defines", {}))
     for name in parameters:
@@ -114,11 +122,15 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     # Blocks that wait for each other must all be resident, which <<<>>> does not ask for.
     ordinary = launch if source.cooperative and not _COOPERATIVE.search(text) else None
     if ordinary is not None:
-        why = f"<<<>>> in line {ordinary.line}; this_grid().sync() needs cudaLaunchCooperativeKernel"
+        why = f"<<<>>> in {ordinary.place}; this_grid().sync() needs cudaLaunchCooperativeKernel"
         launch_notes.append(Note("launch", "ordinary", why, ""))
     rule = LaunchText(grid, str(shared), cooperative=source.cooperative and ordinary is None)
     if "//" in grid and "gridDim" not in text_of(function.body):
         constraints += (SomeBlock(rule, roles.square),)
+    shape = block(Config({"block": (1, 1, 1), **chosen.values})) if callable(block) else block
+    extents = dict(zip(EXTENTS, dim3(shape), strict=True))
+    passed = launched_numbers(source, function, launch)
+    whole = program_sizes(body, launch, roles, passed, rule, {**chosen.values, **extents})
     fixing = next((each for each in constraints if isinstance(each, FixedSizes)), None)
     free = with_free_sizes(text, roles.sizes) if fixing else None
     if fixing is not None:
@@ -133,6 +145,7 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
         "configs": [{"block": block, **values}],
         "launch": rule,
         "constraints": constraints,
+        "program_sizes": whole,
         "beta": beta,
         "column_major": columns,
         **types,
@@ -234,7 +247,9 @@ def _geometry(
     block = grid = None
     shared: ast.expr | None = None
     if launch is not None:
-        block, grid, shared = geometry.launched(Reader.of(source, launch, names), launch, roles, body, layout)
+        reader = Reader.of(source, launch, names)
+        given_shared = "shared" in given
+        block, grid, shared = geometry.launched(reader, launch, roles, body, layout, shared_given=given_shared)
     sizes: dict[str, ast.expr] = {name: ast.Name(role) for name, role in roles.sizes.items()}
     launched, launched_grid = block, grid
     if layout is not None and (block is None or grid is None):
