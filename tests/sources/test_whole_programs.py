@@ -109,3 +109,64 @@ def test_shared_memory_that_is_given_need_not_be_read(folder: Path) -> None:
     (folder / "my.cu").write_text(text.replace("GUARD", ""))
     assert "--shared 49152" in run().stderr
     assert run("--shared 0").exit_code == 0
+
+
+def test_a_device_function_is_found_in_another_file_of_the_project(folder: Path) -> None:
+    (folder / "place.cuh").write_text("__device__ int place(int row, int column, int length);\n")
+    text = '#include "place.cuh"\n' + KERNEL.replace("row * N + col", "place(row, col, N)")
+    (folder / "my.cu").write_text(text.replace("GUARD", ""))
+    refused = "calls the device function place, which is declared, but which no source of its project defines"
+    assert refused in run().stderr
+    (folder / "place.cu").write_text("__device__ int place(int r, int c, int length) { return r * length + c; }\n")
+    assert run("--size 32").exit_code == 0
+
+
+VIEW = """
+template <typename T> class View {
+public:
+    T *host_data, *device_data;
+    size_t rows, cols, stride;
+    static const int most = 4;
+    __device__ T &operator()(int row, int col) const { return device_data[row * stride + col]; }
+};
+__global__ void mul(View<const float> A, const View<const float> B, View<float> C)
+{
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < A.cols; k++)
+        sum += A(row, k) * B(k, col);
+    if (row < C.rows && col < C.cols)
+        C(row, col) = sum;
+}
+"""
+
+
+def test_matrices_may_be_instances_of_a_class_template(folder: Path) -> None:
+    (folder / "my.cu").write_text(VIEW.replace("row < C.rows && col < C.cols", "true"))
+    assert run("--size 32 --block 16x16").exit_code == 0
+
+
+PRODUCT_OF_A_VECTOR = """
+__global__ void other(const float *A, const float *x, float *y, int M, int N)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int j = 0; j < N; j++)
+        sum += A[row * N + j] * x[j];
+    if (row < M) y[row] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        (PRODUCT_OF_A_VECTOR, "other is not a matrix product: it indexes y and x as vectors"),
+        (PRODUCT_OF_A_VECTOR + KERNEL, "function mul"),
+        (KERNEL.replace("mul(", "conv2d(") + KERNEL, "function mul"),
+        (KERNEL.replace("mul(", "conv2d("), "function conv2d"),
+    ],
+)
+def test_only_matrix_products_are_judged(text: str, answer: str, folder: Path) -> None:
+    (folder / "my.cu").write_text(text.replace("GUARD", ""))
+    assert answer in run("--size 32 --no-hazards").stderr

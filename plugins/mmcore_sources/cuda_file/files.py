@@ -17,6 +17,7 @@ from mmcore.files import read_text
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
 from mmcore_cuda.nvrtc.dependencies import dependencies
+from mmcore_sources.cuda_file.device_functions import with_device_functions
 from mmcore_sources.cuda_file.header_folders import header_folders
 from mmcore_sources.cuda_file.host_bugs.find import bugs_of_refused, host_bugs
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
@@ -87,11 +88,28 @@ def inferred_of(reference: Mapping[str, Any]) -> Inferred:
     options = (*options, *(f"-I{folder}" for folder in folders))
     source, absent = (text, ()) if python else without_missing_headers(path, text, options, given)
     headers = {} if python else headers_of(path, source, options)
+    borrowed: dict[str, str] = {}
+    if not python:
+        source, borrowed = _with_device_functions(path, source, tuple(headers.values()))
     inferred = _inferred(path, source, tuple(headers.items()), json.dumps(given, sort_keys=True), options)
     notes = [Note("headers in", os.path.relpath(each, path.parent), "of the same project", "none") for each in folders]
     notes += [Note("without", each, "which is not found; the kernel compiles without it", _FOLDER) for each in absent]
-    own = {"include": folders, **({"text": source} if absent or _UNKNOWN in source else {})}
+    notes += [Note("function", each, f"of {file} in the same project", "none") for each, file in borrowed.items()]
+    own = {"include": folders, **({"text": source} if absent or borrowed or _UNKNOWN in source else {})}
     return replace(inferred, notes=(*inferred.notes, *notes), attributes={**own, **inferred.attributes})
+
+
+@functools.lru_cache(maxsize=64)
+def _with_device_functions(path: Path, text: str, headers: tuple[str, ...]) -> tuple[str, dict[str, str]]:
+    """Return a source with the device functions that other sources define, and their files by name.
+
+    Raises InvalidKernel for one that no source defines.
+    """
+    text, found, missing = with_device_functions(path, text, headers)
+    if missing:
+        calls = f"{path.name} calls the device function {missing[0]}"
+        raise InvalidKernel(f"{calls}, which is declared, but which no source of its project defines")
+    return text, found
 
 
 @functools.lru_cache(maxsize=64)

@@ -1,4 +1,4 @@
-"""Other sources of a file's project, which launch its kernels."""
+"""Other sources of a file's project."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def launching_sources(path: Path, text: str) -> tuple[tuple[str, str], ...]:
     if "<<<" in text and not launched - {each.word for each in program.functions}:
         return ()  # its host code launches what it wants to
     found: dict[str, str] = {}
-    for other, content in _sources(path) if names else ():
+    for other, content in sources_of_project(path) if names else ():
         mentioned = {name for name in names if re.search(rf"\b{re.escape(name)}\b", content)}
         if "<<<" in content and mentioned and not mentioned & {each.word for each in read_program(content).functions}:
             found[other.name] = content
@@ -36,7 +36,7 @@ def launching_sources(path: Path, text: str) -> tuple[tuple[str, str], ...]:
     return tuple(found.items())
 
 
-def _sources(path: Path) -> Iterator[tuple[Path, str]]:
+def sources_of_project(path: Path) -> Iterator[tuple[Path, str]]:
     """Yield the other sources of a file's project, the nearest ones first."""
     folders = dict.fromkeys(folders_of_project(path))
     files = (each for folder in folders for each in sorted(folder.iterdir()) if each.suffix in _SUFFIXES)

@@ -18,7 +18,8 @@ from mmcore_cuda.cuda_source.tree import identifiers, initializers, text_of, wal
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body, Layout
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, evaluate, names_in
 from mmcore_sources.cuda_file.inference.host_calls import parameter_names
-from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, constant, parse_expression
+from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
+from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.roles import Roles
 
 _MOST_THREADS = 1024

@@ -20,9 +20,10 @@ from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Pro
 from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference import geometry
-from mmcore_sources.cuda_file.inference.arithmetic import narrow_sums, uses_tf32
 from mmcore_sources.cuda_file.inference.batches import wrong_steps
 from mmcore_sources.cuda_file.inference.body import Body, layout_of
+from mmcore_sources.cuda_file.inference.choice import chosen_function
+from mmcore_sources.cuda_file.inference.element_types import element_types
 from mmcore_sources.cuda_file.inference.expressions import (
     EXTENTS,
     Derived,
@@ -33,22 +34,16 @@ from mmcore_sources.cuda_file.inference.expressions import (
 )
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes, fixed_sizes, with_free_sizes
 from mmcore_sources.cuda_file.inference.geometry import Geometry
-from mmcore_sources.cuda_file.inference.host_code import Reader, constant
+from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.one_block import one_block
 from mmcore_sources.cuda_file.inference.parameters import Open, launched_numbers, open_parameters, parameter_names
 from mmcore_sources.cuda_file.inference.program_sizes import program_sizes
-from mmcore_sources.cuda_file.inference.roles import (
-    ELEMENTS,
-    Roles,
-    adds_to_c,
-    chosen_function,
-    given_arguments,
-    roles_of,
-    with_arguments,
-)
+from mmcore_sources.cuda_file.inference.quotients import constant
+from mmcore_sources.cuda_file.inference.roles import Roles, adds_to_c, given_arguments, roles_of, with_arguments
 from mmcore_sources.cuda_file.inference.storage import reads_b_by_columns
 from mmcore_sources.cuda_file.inference.unusual import Unusual, unusual_readings
+from mmcore_sources.cuda_file.inference.vectors import vectors_of
 from mmcore_sources.cuda_file.inference.warps import block_of_warps
 from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
 
@@ -84,6 +79,9 @@ def infer(
     source = functools.reduce(lambda found, header: found.with_header(*header), headers, read_program(text))
     source = functools.reduce(lambda found, other: found.with_launches(*other), launching, source).with_members()
     function, launch, notes = chosen_function(path.name, source, str(given.get("entry", "")))
+    if "args" not in given and (vectors := vectors_of(function)):
+        what = f"{function.name} is not a matrix product: it indexes {' and '.join(vectors)} as vectors"
+        raise InvalidKernel(f"{what}; --args gives the role of each parameter if it is one")
     parameters, defines = dict(given.get("parameters", {})), dict(given.get("defines", {}))
     for name in parameters:
         if name not in words(text.encode()) and not has_quoted_includes(text.encode()):
@@ -99,7 +97,7 @@ def infer(
     function = function.with_types({**chosen.types, **source.types})
     body = Body(function)
     roles, role_notes, constraints = _roles(source, body, launch, given)
-    types, type_notes = _types(source, function, roles, chosen, given)
+    types, type_notes = element_types(source, function, roles, chosen, given)
     beta = float(given.get("beta", adds_to_c(body, roles)))
     adds = bool(beta) and "beta" not in given
     if adds:
@@ -198,40 +196,6 @@ def _shown(argument: Any, parameter: Parameter) -> str:
     value = argument if isinstance(argument, str) else argument.value
     text = f"{value:g}" if isinstance(value, float) else str(value)
     return text if text == parameter.name else f"{parameter.name}={text}"
-
-
-def _types(
-    source: Program, function: Function, roles: Roles, chosen: Open, given: Mapping[str, Any]
-) -> tuple[dict[str, Any], list[Note]]:
-    """Return the element types, from the types of the pointers."""
-    types = {each.name: each.type for each in function.parameters}
-    types |= {each.name: pointer.type for each in function.parameters for pointer in each.members if pointer.pointer}
-    notes, types_by_name = [], {}
-    for name, matrix, option in (("dtype", "A", "--dtype"), ("output", "C", "--output")):
-        word = types[roles.pointers[matrix]]
-        for _ in range(3):
-            macro = source.macros[word].text if word in source.macros else word
-            word = source.types.get(word) or macro
-        if name in given:
-            continue
-        if word not in ELEMENTS:
-            known = f"none of {', '.join(dict.fromkeys(ELEMENTS.values()))}; give one with {option}"
-            raise LacksOption(
-                f"the elements of {matrix} are of type {word}, which is {known}", "--dtype float32 --output float32"
-            )
-        types_by_name[name] = ELEMENTS[word]
-    if types_by_name.get("dtype") == "float32" and uses_tf32(source, function):
-        types_by_name["dtype"] = "tf32"
-        notes.append(Note("products of", "tf32", "the source's tensor cores multiply that", "--dtype float32"))
-    dtype = types_by_name.get("dtype", given.get("dtype"))
-    if dtype in ("float16", "bfloat16") and "accumulator" not in given:
-        narrow = narrow_sums(source, function, dtype)
-        types_by_name["accumulator"] = dtype if narrow else "float32"
-        ends = "have 11 bits and end at 65504" if dtype == "float16" else "have 8 bits"
-        why = f"{narrow}; such sums {ends}" if narrow else "sums of 16-bit products are taken to be that"
-        notes.append(Note("sums in", types_by_name["accumulator"], why, "--accumulator", guessed=not narrow))
-    why = "the type of the template's elements"
-    return types_by_name, [*notes, *(Note(name, word, why, "--entry") for name, word in chosen.types.items())]
 
 
 def _geometry(

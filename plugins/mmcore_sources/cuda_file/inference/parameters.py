@@ -12,8 +12,9 @@ from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
 from mmcore_cuda.cuda_source.tree import text_of, walk
 from mmcore_sources.cuda_file.inference.host_calls import passed
-from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, constant, parse_expression
+from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS
 
 _CAPITALS = re.compile(r"[A-Z][A-Z0-9_]*[A-Z0-9]|[A-Z]")
