@@ -170,3 +170,21 @@ __global__ void other(const float *A, const float *x, float *y, int M, int N)
 def test_only_matrix_products_are_judged(text: str, answer: str, folder: Path) -> None:
     (folder / "my.cu").write_text(text.replace("GUARD", ""))
     assert answer in run("--size 32 --no-hazards").stderr
+
+
+def test_a_variable_may_name_the_kernel_of_a_launch(folder: Path) -> None:
+    template = "template <int EDGE>" + KERNEL.replace("GUARD", "").replace("16", "EDGE")
+    program = MAIN.replace("SIZE", "int N = 64; auto f = mul<8>").replace("mul<<<", "f<<<").replace("16", "8")
+    (folder / "my.cu").write_text(template + program)
+    assert "EDGE 8 (as launched in line 17)" in run("--size 32 --no-hazards").stderr
+
+
+def test_the_stores_decide_which_size_is_which(folder: Path) -> None:
+    text = KERNEL.replace("int N", "int N, int M, int K").replace("k < N", "k < K").replace("GUARD", "")
+    text = (
+        text.replace("row * N + k", "row * K + k").replace("k * N", "k * K").replace("row * N + col", "row * M + col")
+    )
+    (folder / "my.cu").write_text(text)
+    result = run()
+    assert "N=m, M=n, K=k" in " ".join(result.stderr.split())
+    assert "with M instead of K in line 8" in result.stdout

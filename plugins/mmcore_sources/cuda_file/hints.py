@@ -51,7 +51,7 @@ def hints(result: Result) -> Iterator[str]:
 def _readings(result: Result, file: FileKernel) -> Iterator[str]:
     """Yield the guesses, and the options."""
     if result.verification is not None and result.verification.verified:
-        yield from _of_whole_tiles(result)
+        yield from _of_whole_tiles(result, file)
         failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(_WHOLE)), None)
         if failed is not None:
             cell = _at(small_cell(result.cell, file.kernel), file.kernel, *(failed[name] for name in "mnk"))
@@ -72,8 +72,12 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
         yield from _tried((small,), file, _others(file.kernel))
 
 
-def _of_whole_tiles(result: Result) -> Iterator[str]:
-    """Yield the size of whole tiles at which a product is right that is wrong with remainders."""
+def _of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
+    """Yield the size of whole tiles at which a product is right that has faults with remainders."""
+    if result.violations and not result.sizes:
+        tiles = _whole_tiles(small_cell(result.cell, file.kernel), file.kernel)
+        if tiles is not None and _is_right(tiles):
+            yield _hint(f"without a remainder, at {_size(tiles)}, the product is right", tiles)
     right = next((each for each in result.sizes if each["right"] and each["why"].startswith(_WHOLE)), None)
     if right is not None and not result.verified and not all(each["right"] for each in result.sizes):
         cell = replace(result.cell, **{name: right[name] for name in "mnk"}, lda=0, ldb=0, ldc=0)
