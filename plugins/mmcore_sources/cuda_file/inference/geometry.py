@@ -12,7 +12,6 @@ from typing import Any
 
 from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.kernel.arguments import SIZES
-from mmcore.messages import quoted
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import identifiers, initializers, text_of, walk
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body, Layout
@@ -43,12 +42,11 @@ class Geometry:
 
 
 def launched(
-    reader: Reader, launch: HostLaunch, roles: Roles, body: Body, layout: Layout | None, *, shared_given: bool
-) -> tuple[Geometry | None, Geometry | None, ast.expr | None]:
-    """Return block, grid and dynamic shared memory of a launch in the file, each None if it cannot be read.
+    reader: Reader, launch: HostLaunch, roles: Roles, body: Body, layout: Layout | None
+) -> tuple[Geometry | None, Geometry | None]:
+    """Return block and grid of a launch, each None if it cannot be read.
 
     The ``reader`` of the launch knows the config's parameters. The layout distinguishes m from n if both have one name.
-    Raises InvalidKernel if the dynamic shared memory can neither be read nor is given.
     """
     order = [each.name for each in body.function.parameters]
     where = f"{_LAUNCHED}{launch.place}"
@@ -71,14 +69,7 @@ def launched(
         grid = Geometry(_trimmed(extents), where + taken)
         if roles.sizes and not any(names_in(each) & {*roles.sizes.values(), "m"} for each in grid.extents):
             grid = None  # a grid of numbers fits only one size
-    shared = None
-    if launch.geometry[2:] and not shared_given:
-        try:
-            shared = reader.number(launch.geometry[2])
-        except Unreadable:
-            unknown = f"the shared memory {quoted(text_of(launch.geometry[2]))} of the launch in {launch.place}"
-            raise LacksOption(f"{unknown} is unknown; --shared gives it in bytes", "--shared 49152") from None
-    return block, grid, None if shared is not None and constant(shared) == 0 else shared
+    return block, grid
 
 
 def _extent(reader: Reader, launch: HostLaunch, position: int) -> ast.expr:

@@ -41,6 +41,7 @@ from mmcore_sources.cuda_file.inference.parameters import Open, launched_numbers
 from mmcore_sources.cuda_file.inference.program_sizes import program_sizes
 from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.roles import Roles, adds_to_c, given_arguments, roles_of, with_arguments
+from mmcore_sources.cuda_file.inference.shared_memory import launched_bytes
 from mmcore_sources.cuda_file.inference.storage import reads_b_by_columns
 from mmcore_sources.cuda_file.inference.unusual import Unusual, unusual_readings
 from mmcore_sources.cuda_file.inference.vectors import vectors_of
@@ -212,8 +213,8 @@ def _geometry(
     shared: ast.expr | None = None
     if launch is not None:
         reader = Reader.of(source, launch, names)
-        given_shared = "shared" in given
-        block, grid, shared = geometry.launched(reader, launch, roles, body, layout, shared_given=given_shared)
+        block, grid = geometry.launched(reader, launch, roles, body, layout)
+        shared = None if "shared" in given else launched_bytes(reader, launch)
     sizes: dict[str, ast.expr] = {name: ast.Name(role) for name, role in roles.sizes.items()}
     launched, launched_grid = block, grid
     if layout is not None and (block is None or grid is None):
