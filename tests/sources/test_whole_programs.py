@@ -188,3 +188,11 @@ def test_the_stores_decide_which_size_is_which(folder: Path) -> None:
     result = run()
     assert "N=m, M=n, K=k" in " ".join(result.stderr.split())
     assert "with M instead of K in line 8" in result.stdout
+
+
+@pytest.mark.parametrize(("passed", "value"), [("8", 8), ("atoi(argv[1])", 16)])
+def test_a_tile_may_be_a_parameter(passed: str, value: int, folder: Path) -> None:
+    text = KERNEL.replace("int N", "int N, int tile").replace("16", "tile").replace("GUARD", "")
+    program = MAIN.replace("SIZE", f"int N = 64, tile = {passed}").replace("c, N", "c, N, tile").replace("16", "8")
+    (folder / "my.cu").write_text(text + program)
+    assert f"N=n, tile={value}" in " ".join(run("--size 32 --no-hazards").stderr.split())

@@ -28,6 +28,8 @@ ELEMENTS = {
 _MATRIX = re.compile(r"(?:d|dev|device|g|gpu|h|mat|matrix|global|in|out|ptr)?_?([abc])_?(?:d|dev|device|mat|ptr|gpu)?")
 _MATRIX_OR_D = re.compile(_MATRIX.pattern.replace("abc", "abcd"))
 _COUNT = re.compile(r"split|slice|stage|step|tile|chunk|batch|block", re.IGNORECASE)  # no size of a matrix
+_EDGE = re.compile(r"b[mnk]|(?:tile|block)_?(?:size|dim|width|edge)?|ts|bs", re.IGNORECASE)  # a tile's, in elements
+_USUAL_EDGE = 16
 _OFFSET = re.compile(r"off(?:set)?(?![a-z])|start|first|begin", re.IGNORECASE)
 _FACTOR = re.compile(r"alpha|beta", re.IGNORECASE)
 _NAMES = (*MATRICES, *SIZES, *FACTORS)
@@ -142,9 +144,11 @@ def roles_of(function: Function, body: Body, launched: Mapping[str, int], *, by_
     integers = [each.name for each in numbers if "int" in scalar_type(each.type) and each.name not in factors]
     batch = of_batch(integers, body)
     offsets = {name: 0 for name in integers if _OFFSET.search(name)} | batch
+    edges = {name: launched.get(name, _USUAL_EDGE) for name in integers if _EDGE.fullmatch(name)}
+    offsets |= edges if len(edges) + len(offsets) < len(integers) else {}
     integers = [name for name in integers if name not in offsets]
     sizes, why, by_columns = sizes_of(integers, body, matrices, by_rows=by_rows)
-    guessed = len(offsets) > len(batch)
+    guessed = bool(offsets.keys() - batch.keys() - (edges.keys() & launched.keys()))
     unknown = [name for name in integers if name not in sizes]
     free = [role for role in ("m", "n", "k") if role not in sizes.values()]
     fixed = {name: launched[name] for name in unknown if name in launched and (not free or _COUNT.search(name))}
