@@ -33,7 +33,7 @@ def result_view(result: Result, hints: Sequence[str] = (), kernel: Kernel | None
 
 
 def verdict(result: Result, kernel: Kernel | None = None) -> str:
-    """Return the answer in two words, and the option that changes it if the time limit was reached.
+    """Return the answer in two words, with the limit that was reached.
 
     For a kernel that is right only at its program's sizes, the answer says which sizes these are.
     """
@@ -43,7 +43,11 @@ def verdict(result: Result, kernel: Kernel | None = None) -> str:
         return "TEST FAIL"
     limited = kernel is not None and not all(tried["right"] for tried in result.sizes)
     sizes = [each.description for each in kernel.program_sizes] if kernel is not None and limited else []
-    return f"TEST PASS if {' and '.join(sizes)}" if sizes else "TEST PASS"
+    answer = f"TEST PASS if {' and '.join(sizes)}" if sizes else "TEST PASS"
+    if not result.not_tried:
+        return answer
+    more = f" and {len(result.sizes)} more size{'s' * (len(result.sizes) > 1)}" if result.sizes else ""
+    return f"{answer} at {size_text(vars(result.cell))}{more}; not tried at other sizes: {result.not_tried}"
 
 
 def facts(result: Result, kernel: Kernel | None = None, *, auto: bool = False) -> list[tuple[str, str]]:

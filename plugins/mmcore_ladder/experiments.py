@@ -23,6 +23,9 @@ _TOPS = (
     *("f32.09_any", "f32.10_f16x3", "f32.11_bf16x6", "f64.03_ring", "f64.04_int8"),
     *("tf32.02_any_nt", "f16.02_any_nt", "bf16.12_any_nt", "e4m3.01_any_nt"),
 )
+RIVALS = f"{BEST},cublas.float??_emulated,gemmul8.*"
+"""Baselines: the library's product, of which shares are taken, and emulated ones of float32 and float64."""
+
 _REFERENCE = "mmcore's ladder of kernels, docs/ladder.md"
 
 
@@ -45,16 +48,18 @@ def mmcore_presets() -> list[Preset]:
         ),
         Preset(
             name="ladder-sizes",
-            title="TFLOP/s of each type's highest rungs from n = 512 to 8192, beside cuBLAS",
+            title="TFLOP/s of each type's highest rungs from n = 512 to 16384, beside cuBLAS",
             reference=_REFERENCE,
             shows="The rate grows with n until the GPU is full; odd sizes and few rows cost the library and the rungs.",
             kernels=tuple(f"ladder.{top}" for top in _TOPS),
             sizes=(
-                *(512, 1000, 1024, 2048, 4096, 4097, 8192),
+                *(512, 1000, 1024, 2048, 4096, 4097, 8192, 16384),
                 *((4096, 14336, 4096), (8192, 1024, 8192), (128, 4096, 14336), (16, 4096, 4096)),
             ),
             quick_sizes=(32, 48),
-            baseline=BEST,
+            baseline=RIVALS,
+            figures=("error", "energy"),
+            timeout=300,
             max_time=0.5,
             min_rounds=15,
         ),

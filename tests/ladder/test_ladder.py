@@ -22,6 +22,7 @@ from mmcore.planning.plan import plan, resource_violations
 from mmcore.verdict import judged
 from mmcore_emulator.adapter.api import check, profile
 from mmcore_ladder import f32, f64
+from mmcore_ladder.shares import parts_of_k
 from mmcore_tools.conform import conformance
 from mmcore_tools.conform.conformance import conform_kernel
 
@@ -155,6 +156,13 @@ def test_resident_blocks_are_those_of_launch_bounds(name: str, resident: Callabl
         planned = plan(LADDER[name], LADDER[name].problem(64, 64, 64), config, DeviceProperties())
         (asked,) = set(re.findall(r"\.minnctapersm (\d+)", compile_plan(planned, "90").ptx))
         assert int(asked) == resident(config), config
+
+
+@pytest.mark.parametrize(
+    ("tiles", "parts"), [(1, 8), (14, 8), (16, 6), (22, 5), (29, 4), (41, 3), (44, 2), (66, 2), (67, 1)]
+)
+def test_all_clusters_that_share_k_run_at_once_whatever_gpcs_a_card_has(tiles: int, parts: int) -> None:
+    assert parts_of_k(tiles, 1000, DeviceProperties(multiprocessors=132)) == parts
 
 
 @pytest.mark.slow

@@ -8,11 +8,17 @@ from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.devices.violations import Violation
+from mmcore.errors import MmcoreError, TimeLimit, WorkLimit
 from mmcore.kernel.arguments import SIZES
 from mmcore.kernel.sizes import size_text
 
 WORK = 4.0
 """The estimated seconds of an examination's runs by default; with an estimate, verdicts do not depend on the host."""
+
+
+def limit_name(error: MmcoreError) -> str:
+    """Return the name of the limit that an error reports; empty for other errors."""
+    return "work limit" if isinstance(error, WorkLimit) else "time limit" if isinstance(error, TimeLimit) else ""
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,7 @@ class Examination:
 
     tried: tuple[Tried, ...]
     left_out: str = ""  # the reason why further sizes were not tried; "" if all were
+    limit: str = ""  # the limit that ended it, "time limit" or "work limit"; "" if none did
     # Lines and branches that no size executed, as mmcore.verdict.Findings lists them; none of a wrong product.
     not_executed: tuple[Mapping[str, Any], ...] = ()
     refused: str = ""  # the least size whose launch a GPU refuses, in a clause; "" if there is none
@@ -97,12 +104,13 @@ class Examination:
         """Return JSON-ready values."""
         tried = [each.to_json() for each in self.tried]
         outside = self.outside and self.outside.to_json()
-        values = {"left_out": self.left_out, "not_executed": list(self.not_executed), "refused": self.refused}
-        return {"tried": tried, "outside": outside, **values}
+        values = {name: getattr(self, name) for name in ("left_out", "limit", "refused")}
+        return {"tried": tried, "outside": outside, "not_executed": list(self.not_executed), **values}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Examination:
         """Return what :meth:`to_json` wrote."""
         tried = tuple(map(Tried.from_json, values["tried"]))
         outside = values["outside"] and Tried.from_json(values["outside"])
-        return cls(tried, values["left_out"], tuple(values["not_executed"]), values["refused"], outside)
+        not_executed = tuple(values["not_executed"])
+        return cls(**{**values, "tried": tried, "outside": outside, "not_executed": not_executed})

@@ -40,27 +40,36 @@ _SECONDS = 10.0
 def hints(result: Result) -> Iterator[str]:
     """Yield the guesses behind a wrong product, and options or a change of the source that make it right."""
     file = registry().files.get(result.kernel)
-    if file is None or result.timed_out or result.cell.force:
+    if file is None or "kernel" in file.reference or result.timed_out or result.cell.force:
         return
-    found = [*_readings(result, file)]
-    yield from found
-    if not result.verified and not any(each.startswith("hint") for each in found):
+    # A Python program shows how its arrays are stored, so its function is changed before it is read in another way.
+    attempts = [_repairs, _readings] if file.kernel.build is not None else [_readings, _repairs]
+    for attempt in attempts:
+        found = [*attempt(result, file)]
+        yield from found
+        if any(each.startswith("hint") for each in found):
+            break
+    if result.verification is not None and result.verification.verified and not result.verified:
+        yield from _of_whole_tiles(result, file)
+
+
+def _repairs(result: Result, file: FileKernel) -> Iterator[str]:
+    if not result.verified:
         yield from repairs(result, file.kernel)
 
 
 def _readings(result: Result, file: FileKernel) -> Iterator[str]:
     """Yield the guesses, and the options."""
+    guessed = [note for note in inferred_of(file.reference).notes if note.guessed]
+    if guessed and not result.verified:
+        yield f"guessed: {'; '.join(f'{note.what} {note.value} ({note.option})' for note in guessed)}"
     if result.verification is not None and result.verification.verified:
-        yield from _of_whole_tiles(result, file)
         failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(_WHOLE)), None)
         if failed is not None:
             cell = _at(small_cell(result.cell, file.kernel), file.kernel, *(failed[name] for name in "mnk"))
             if not _is_right(cell):  # a race alone leaves the product right
                 yield from _tried((cell,), file, _exchanged(file.kernel))
         return
-    guessed = [note for note in inferred_of(file.reference).notes if note.guessed]
-    if guessed:
-        yield f"guessed: {'; '.join(f'{note.what} {note.value} ({note.option})' for note in guessed)}"
     small = small_cell(result.cell, file.kernel)
     tiles = _whole_tiles(small, file.kernel)
     if tiles is not None and (of_tiles := measured(tiles)) is not None:
@@ -74,12 +83,12 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
 
 def _of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
     """Yield the size of whole tiles at which a product is right that has faults with remainders."""
-    if result.violations and not result.sizes:
+    if not result.sizes:
         tiles = _whole_tiles(small_cell(result.cell, file.kernel), file.kernel)
         if tiles is not None and _is_right(tiles):
             yield _hint(f"without a remainder, at {_size(tiles)}, the product is right", tiles)
     right = next((each for each in result.sizes if each["right"] and each["why"].startswith(_WHOLE)), None)
-    if right is not None and not result.verified and not all(each["right"] for each in result.sizes):
+    if right is not None and not all(each["right"] for each in result.sizes):
         cell = replace(result.cell, **{name: right[name] for name in "mnk"}, lda=0, ldb=0, ldc=0)
         yield _hint(f"without a remainder, at {_size(cell)}, the product is right", cell)
 
