@@ -22,6 +22,7 @@ from tests.kernel_sources import kernel_sources
 from tests.sources.test_source_file import STRIDED
 
 SOURCES = kernel_sources("slow")
+POSTED = kernel_sources("posted")
 KINDS = tuple(title.removesuffix(": slow") for title in SOURCES if title.endswith(": slow"))
 # The sizes of some kinds; others are at 1024. An H200 has 132 multiprocessors.
 SIZES = {
@@ -59,6 +60,16 @@ def test_the_first_reason_is_the_mistake_at_its_line(kind: str, tmp_path: Path) 
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_the_mistake_it_is_no_reason(kind: str, tmp_path: Path) -> None:
     assert kind not in [reason["kind"] for reason in why(tmp_path, f"{kind}: better")["reasons"]]
+
+
+@pytest.mark.parametrize("title", POSTED)
+def test_programs_that_people_ask_about_are_explained_by_the_first_reason(title: str, tmp_path: Path) -> None:
+    file = tmp_path / "program.cu"
+    file.write_text(POSTED[title])
+    result = mmcore("why", str(file), "--size", "4096", "--json")
+    first = json.loads(result.stdout)["reasons"][0]
+    line = POSTED[title][: POSTED[title].index("// here")].count("\n") + 1
+    assert (first["kind"], first["line"]) == (title.partition(":")[0], line)
 
 
 @pytest.mark.parametrize(("waits", "found"), [(True, ["serialised wgmma"]), (False, [])])

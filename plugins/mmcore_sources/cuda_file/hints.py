@@ -11,6 +11,7 @@ from typing import Any
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError
 from mmcore.executor import measure_cell
+from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.constraints import Square
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
@@ -25,6 +26,7 @@ from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.whole_tiles import whole
 from mmcore_sources.cuda_file.repairs.trial import repairs
+from mmcore_sources.cuda_file.tile_blocks import blocks_of_tiles
 
 _HALF, _BFLOAT = r"(?:__half|half)2?", r"(?:__)?nv_bfloat162?"
 _SIGNS = {
@@ -68,7 +70,7 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
         if failed is not None:
             cell = _at(small_cell(result.cell, file.kernel), file.kernel, *(failed[name] for name in "mnk"))
             if not _is_right(cell):  # a race alone leaves the product right
-                yield from _tried((cell,), file, _exchanged(file.kernel))
+                yield from _tried((cell,), file, (*_exchanged(file.kernel), *blocks_of_tiles(file.kernel)))
         return
     small = small_cell(result.cell, file.kernel)
     tiles = _whole_tiles(small, file.kernel)
@@ -101,9 +103,11 @@ def _tried(
     The hint names the last of the products that are right then.
     """
     for option, values in readings:
-        right = list(
-            itertools.takewhile(_is_right, (replace(cell, kernel={**file.reference, **values}) for cell in cells))
+        launch = {BLOCK: values[BLOCK]} if BLOCK in values else {}
+        others = (
+            replace(cell, kernel={**file.reference, **values}, config={**cell.config, **launch}) for cell in cells
         )
+        right = list(itertools.takewhile(_is_right, others))
         if right:
             says = _says(file.kernel.source_text(), values) or _reads(file.kernel, values)
             yield _hint(f"with {option} the product is right at {_size(right[-1])}{says}", right[-1])
@@ -201,6 +205,7 @@ def _others(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield "--dtype tf32", {"dtype": "tf32"}
     layouts = [each for each in ("B", "ABC", "A", "AB", "C", "AC", "BC", "") if each != kernel.column_major]
     yield from _exchanged(kernel)
+    yield from blocks_of_tiles(kernel)
     for layout in layouts:
         yield f"--column-major '{layout}'", {"column_major": layout}
     if not kernel.beta:
