@@ -5,17 +5,21 @@ from __future__ import annotations
 import fnmatch
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmcore.cell import LIBRARY, Cell
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
-from mmcore.median import interval_of_median
+from mmcore.median import LEAST, interval_of_median
 from mmcore.plugins import instance_of
 from mmcore.registry import referenced_kernel, registry
+from mmcore.time_ratio import Answer, Ratio
 from mmcore.timing import Time
+
+BEFORE = "before"
+"""The title of another version of the measured kernel."""
 
 # A kernel differs by as much from a copy of itself: docs/measuring.md has the measurements.
 _RESOLUTION = 1e-3
@@ -30,6 +34,7 @@ class BaselineComparison:
         time: its kernel time; None where it could not be measured.
         reason: why it could not; empty where it was.
         faster: how many times as fast the measured kernel is; None without a time.
+        figures: its further figures by name, as far as the cell asks for any.
         interval: the 95 % confidence interval of ``faster``. Its ends are two of the rounds' ratios, chosen by rank,
             and 0.1 % further out, as repetition does not average out more.
     """
@@ -40,6 +45,7 @@ class BaselineComparison:
     reason: str = ""
     faster: float | None = None
     interval: tuple[float, float] | None = None
+    figures: Mapping[str, float | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, kernel: Kernel, measured: Time, time: Time) -> BaselineComparison:
@@ -54,7 +60,19 @@ class BaselineComparison:
         if self.faster is None or self.interval is None:
             return f"not compared with {self.label}: {self.reason}"
         low, high = (100 * each for each in self.interval)
-        return f"{100 * self.faster:.1f} % of {self.label} ({low:.1f}–{high:.1f} %)"
+        answer = f": {self.answer}" if self.title == BEFORE else ""
+        return f"{100 * self.faster:.1f} % of {self.label} ({low:.1f}–{high:.1f} %){answer}"
+
+    @property
+    def answer(self) -> Answer | None:
+        """The answer about the measured kernel; None without a time, and undecided by fewer than six rounds."""
+        if self.faster is None or self.interval is None or self.time is None:
+            return None
+        return Ratio(self.faster, self.interval).answer if len(self.time.rounds) >= LEAST else "cannot tell"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison as JSON-ready values, with the answer."""
+        return {**asdict(self), "answer": self.answer}
 
     @property
     def label(self) -> str:
@@ -64,7 +82,8 @@ class BaselineComparison:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> BaselineComparison:
         time, interval = values["time"], values["interval"]
-        return cls(**{**values, "time": time and Time.from_json(time), "interval": interval and tuple(interval)})
+        fields = {name: value for name, value in values.items() if name != "answer"}
+        return cls(**{**fields, "time": time and Time.from_json(time), "interval": interval and tuple(interval)})
 
 
 class Rival(NamedTuple):
@@ -90,7 +109,7 @@ def rivals(cell: Cell, kernel: Kernel, config: Config) -> Sequence[Rival]:
         kernels += [each for each in matching if each.computes(kernel.problem(1, 1, 1))]
     several = [*map(Rival, kernels)]
     if cell.against:
-        several.append(Rival(replace(kernel, title="before", source=Path(cell.against)), config))
+        several.append(Rival(replace(kernel, title=BEFORE, source=Path(cell.against)), config))
     if cell.rival:
         other, values = referenced_kernel(cell.rival["kernel"]), cell.rival["config"]
         several.append(Rival(other, other.config(**values) if values else None))
