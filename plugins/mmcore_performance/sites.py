@@ -25,6 +25,7 @@ from mmcore_emulator.profiler.coalescing import (
 )
 from mmcore_emulator.profiler.counters import SECTOR_BYTES, Line
 from mmcore_emulator.ptx.instructions import Block, Instruction
+from mmcore_performance.cache_passes import cache_passes
 
 _NOWHERE = np.uint64(2**64 - 1)
 _INTEGERS = ("s16", "u16", "s32", "u32", "s64", "u64", "b32", "b64")
@@ -51,6 +52,7 @@ class Site:
         threads: the same once per thread.
         sectors: sectors of global memory that the requests touch.
         least_sectors: sectors that would do if the elements that a warp touches were neighbours.
+        passes: passes through the L1 cache's data pipe.
         wavefronts: passes over the banks of shared memory.
         conflicts: how many of these bank conflicts cost.
         stride: bytes from a thread's element to the next thread's along x; None if no warp has two such threads.
@@ -61,6 +63,7 @@ class Site:
     threads: int
     sectors: int
     least_sectors: int
+    passes: int
     wavefronts: int
     conflicts: int
     stride: int | None
@@ -88,6 +91,7 @@ class SiteRecorder(Counting):
                 threads=counts["threads"],
                 sectors=counts["sectors"],
                 least_sectors=counts["least"],
+                passes=counts["passes"],
                 wavefronts=counts["wavefronts"],
                 conflicts=counts["conflicts"],
                 stride=self._strides.get(place),
@@ -171,6 +175,7 @@ def _cost(access: Access, address: Rows, active: Active, times: int) -> dict[str
     counts = {"requests": requests(active), "threads": int(active.sum())}
     if access.space == "global":
         counts |= {"sectors": sectors(address, active), "least": _least_sectors(address, active, access.nbytes)}
+        counts["passes"] = cache_passes(address, active, access.nbytes)
     elif access.kind != "atomic":
         passes, conflicts = shared_wavefronts(access, address, active)
         counts |= {"wavefronts": passes, "conflicts": conflicts}

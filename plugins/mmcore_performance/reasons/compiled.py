@@ -23,14 +23,25 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     yield from _spills(observation, launch)
 
 
+def spill_costs(observation: Observation, launch: ObservedLaunch) -> Costs:
+    """Return the cycles of a launch's spills, which the emulator does not run."""
+    return Costs(memory=sum(_spill_requests(observation, launch).values()) * LOCAL_CYCLES)
+
+
+def _spill_requests(observation: Observation, launch: ObservedLaunch) -> dict[Line, float]:
+    """Return the accesses of warps that spill or reload registers, by line, as an estimate."""
+    function = launch.function
+    if not (function.spill_store_bytes or function.spill_load_bytes) or not launch.executions:
+        return {}
+    lines = _spilled_lines(observation, launch)
+    return {line: nbytes / _WORD * launch.executions.get(line, 0.0) for line, nbytes in lines.items()}
+
+
 def _spills(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     """Yield the line that spills most, or the busiest one if there is no disassembler."""
-    function = launch.function
-    spilled = (function.spill_store_bytes or 0) + (function.spill_load_bytes or 0)
-    if not spilled or not launch.executions:
+    function, requests = launch.function, _spill_requests(observation, launch)
+    if not requests:
         return
-    lines = _spilled_lines(observation, launch)
-    requests = {line: nbytes / _WORD * launch.executions.get(line, 0.0) for line, nbytes in lines.items()}
     line = max(requests, key=lambda each: requests[each])
     yield Reason(
         "spills",
@@ -39,7 +50,7 @@ def _spills(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason
         "let a thread compute fewer elements, or allow it more registers (__launch_bounds__, --maxrregcount)",
         line,
         0,
-        Costs(memory=sum(requests.values()) * LOCAL_CYCLES),
+        spill_costs(observation, launch),
     )
 
 
