@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import fnmatch
-import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmcore.cell import LIBRARY, Cell
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
+from mmcore.median import LEAST, interval_of_median
 from mmcore.plugins import instance_of
 from mmcore.registry import referenced_kernel, registry
+from mmcore.time_ratio import Answer, Ratio
 from mmcore.timing import Time
 
-_CONFIDENCE = 0.95
+BEFORE = "before"
+"""The title of another version of the measured kernel."""
+
 # A kernel differs by as much from a copy of itself: docs/measuring.md has the measurements.
 _RESOLUTION = 1e-3
 
@@ -31,6 +34,7 @@ class BaselineComparison:
         time: its kernel time; None where it could not be measured.
         reason: why it could not; empty where it was.
         faster: how many times as fast the measured kernel is; None without a time.
+        figures: its further figures by name, as far as the cell asks for any.
         interval: the 95 % confidence interval of ``faster``. Its ends are two of the rounds' ratios, chosen by rank,
             and 0.1 % further out, as repetition does not average out more.
     """
@@ -41,13 +45,14 @@ class BaselineComparison:
     reason: str = ""
     faster: float | None = None
     interval: tuple[float, float] | None = None
+    figures: Mapping[str, float | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, kernel: Kernel, measured: Time, time: Time) -> BaselineComparison:
         """Return the comparison of a kernel's rounds with those of another, which were measured in turns."""
-        ratios = sorted(other / this for this, other in zip(measured.rounds, time.rounds, strict=False))
-        below = _rank(len(ratios))
-        interval = ratios[below] * (1 - _RESOLUTION), ratios[-1 - below] * (1 + _RESOLUTION)
+        ratios = [other / this for this, other in zip(measured.rounds, time.rounds, strict=False)]
+        low, high = interval_of_median(ratios)
+        interval = low * (1 - _RESOLUTION), high * (1 + _RESOLUTION)
         return cls(kernel.name, kernel.title, time, "", statistics.median(ratios), interval)
 
     def __str__(self) -> str:
@@ -55,7 +60,19 @@ class BaselineComparison:
         if self.faster is None or self.interval is None:
             return f"not compared with {self.label}: {self.reason}"
         low, high = (100 * each for each in self.interval)
-        return f"{100 * self.faster:.1f} % of {self.label} ({low:.1f}–{high:.1f} %)"
+        answer = f": {self.answer}" if self.title == BEFORE else ""
+        return f"{100 * self.faster:.1f} % of {self.label} ({low:.1f}–{high:.1f} %){answer}"
+
+    @property
+    def answer(self) -> Answer | None:
+        """The answer about the measured kernel; None without a time, and undecided by fewer than six rounds."""
+        if self.faster is None or self.interval is None or self.time is None:
+            return None
+        return Ratio(self.faster, self.interval).answer if len(self.time.rounds) >= LEAST else "cannot tell"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison as JSON-ready values, with the answer."""
+        return {**asdict(self), "answer": self.answer}
 
     @property
     def label(self) -> str:
@@ -65,19 +82,8 @@ class BaselineComparison:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> BaselineComparison:
         time, interval = values["time"], values["interval"]
-        return cls(**{**values, "time": time and Time.from_json(time), "interval": interval and tuple(interval)})
-
-
-def _rank(count: int) -> int:
-    """Return how many of ``count`` sorted values, on either side, are outside the interval of their median."""
-    skipped, tail = 0, 1 / 2**count
-    while skipped < (count - 1) // 2:
-        # How often the median is not between the values of the next ranks.
-        tail += math.comb(count, skipped + 1) / 2**count
-        if 2 * tail > 1 - _CONFIDENCE:
-            break
-        skipped += 1
-    return skipped
+        fields = {name: value for name, value in values.items() if name != "answer"}
+        return cls(**{**fields, "time": time and Time.from_json(time), "interval": interval and tuple(interval)})
 
 
 class Rival(NamedTuple):
@@ -94,16 +100,21 @@ def rivals(cell: Cell, kernel: Kernel, config: Config) -> Sequence[Rival]:
     """
     kernels: list[Kernel] = []
     if cell.baseline:
+        patterns = cell.baseline.split(",")
         for offered in registry().answers("mmcore_baselines", instance_of(Kernel), kernel=kernel):
-            if cell.baseline == LIBRARY or fnmatch.fnmatch(offered.name, cell.baseline):
+            if LIBRARY in patterns or _matches(offered, patterns):
                 kernels.append(offered)
         others = (each.item for each in registry().kernels.values() if each.item.name != kernel.name)
-        matching = (each for each in others if fnmatch.fnmatch(each.name, cell.baseline))
+        matching = (each for each in others if _matches(each, patterns))
         kernels += [each for each in matching if each.computes(kernel.problem(1, 1, 1))]
     several = [*map(Rival, kernels)]
     if cell.against:
-        several.append(Rival(replace(kernel, title="before", source=Path(cell.against)), config))
+        several.append(Rival(replace(kernel, title=BEFORE, source=Path(cell.against)), config))
     if cell.rival:
         other, values = referenced_kernel(cell.rival["kernel"]), cell.rival["config"]
         several.append(Rival(other, other.config(**values) if values else None))
     return several
+
+
+def _matches(kernel: Kernel, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatch(kernel.name, pattern) for pattern in patterns)

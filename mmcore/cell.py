@@ -22,6 +22,9 @@ WAYS = {"kernel": ("warm", "cold"), "end-to-end": ("pageable", "pinned")}
 INPUTS = ("usual", "wide")
 """What a kernel is verified with first: numbers whose mistakes all show, or of all exponents that its type has."""
 
+FIGURES = ("error", "energy")
+"""Further figures of a timed product: its error against the exact one, and its GFLOP/s per W."""
+
 LIBRARY = "library"
 """The baseline of a cell that is compared with the libraries' kernels that plugins offer for its product."""
 
@@ -38,6 +41,8 @@ class Timing:
         min_round_seconds, resolutions: device time of a round at least, in seconds and in timer resolutions.
         warmup_launches: launches before the first round, besides the ones that measure how long one takes.
         precision, confidence: relative margin of the mean at which rounds end early (never when 0); its confidence.
+        median_precision: the same of the median, at 95 % confidence; its halves' medians are as near to each other.
+        min_seconds: device time, calibration included, before which no precision ends the rounds.
     """
 
     what: str = "kernel"
@@ -50,6 +55,8 @@ class Timing:
     warmup_launches: int = 0
     precision: float = 0.0
     confidence: float = 0.99
+    median_precision: float = 0.0
+    min_seconds: float = 0.0
 
     def __post_init__(self) -> None:
         if self.how not in WAYS.get(self.what, ()):
@@ -84,8 +91,9 @@ class Cell:
         seed, timeout: seed of the inputs, fresh when None; seconds that it may take, no limit when None.
         inputs: "usual", or "wide" for numbers of all exponents (:func:`mmcore.verify.inputs.draw_wide`).
         force: launch against the kernel's own constraints.
-        baseline: :data:`LIBRARY`, or a name or pattern of kernels to time in turns with it; none when empty.
+        baseline: kernels to time in turns with it: :data:`LIBRARY`, names and patterns, with commas; none when empty.
         against: path of another version of the kernel's source, timed in turns with it; none when empty.
+        figures: further figures of timed products, of kernels in turns too, among :data:`FIGURES`.
         rival: any other kernel, timed in turns with it: its "kernel" and "config" as here; none when empty.
     """
 
@@ -105,11 +113,14 @@ class Cell:
     inputs: str = "usual"
     baseline: str = ""
     against: str = ""
+    figures: tuple[str, ...] = ()
     rival: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.inputs not in INPUTS:
             raise InvalidProblem(f"inputs are {' or '.join(INPUTS)}, not {self.inputs!r}")
+        if unknown := set(self.figures) - set(FIGURES):
+            raise InvalidProblem(f"figures are {' and '.join(FIGURES)}, not {min(unknown)!r}")
         if self.seed is not None and (type(self.seed) is not int or self.seed < 0):
             raise InvalidProblem(f"a seed is a whole number from 0, not {self.seed!r}")
         limit = self.timeout
@@ -125,6 +136,7 @@ class Cell:
         if values["schema"] != SCHEMA:
             raise InvalidProblem(f"the cell is of version {values['schema']}; this mmcore reads version {SCHEMA}")
         fields = {name: value for name, value in values.items() if name != "schema"}
+        fields["figures"] = tuple(values.get("figures", ()))
         return cls(**{**fields, "timings": tuple(Timing(**timing) for timing in values["timings"])})
 
     def on(self, device: str) -> Cell:

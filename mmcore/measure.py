@@ -20,10 +20,11 @@ from mmcore.kernel.arguments import MATRICES
 from mmcore.kernel.declaration import Kernel
 from mmcore.planning.plan import Plan, plan_cell, usual_config
 from mmcore.planning.plan import plan as plan_of
+from mmcore.product_figures import product_figures
 from mmcore.registry import registry
 from mmcore.result import LaunchRecord, Result
 from mmcore.timing import Time, measure_times
-from mmcore.verify.inputs import draw, fresh_seed
+from mmcore.verify.inputs import Matrices, draw, fresh_seed
 from mmcore.verify.repeatability import compare_repeats
 from mmcore.verify.verify_launches import mixed_inputs, upload_inputs, verify_again, verify_launches
 
@@ -92,6 +93,9 @@ def measure(cell: Cell, device: Device, kernel: Kernel | None = None, phases: Ph
                             times, compared = _times(replace(cell, seed=seed), loaded)
                         if not conditions.get("throttled"):
                             break
+                    if cell.figures and times and times[0].timing.what == "kernel":
+                        further, compared = _further(replace(cell, seed=seed), loaded, matrices, times[0], compared)
+                        figures |= further
                 with phases("verify"):
                     warm = [seconds for time in times if str(time.timing) == "kernel-warm" for seconds in time.rounds]
                     shortest = min(warm, default=None)
@@ -159,6 +163,23 @@ def _times(cell: Cell, loaded: LoadedKernel) -> tuple[tuple[Time, ...], tuple[Ba
             ]
             times.append(measured)
     return tuple(times), tuple(compared)
+
+
+def _further(
+    cell: Cell, loaded: LoadedKernel, matrices: Matrices, time: Time, compared: tuple[BaselineComparison, ...]
+) -> tuple[dict[str, float | None], tuple[BaselineComparison, ...]]:
+    """Return a kernel's further figures, and its comparisons with those of the others."""
+    named = {rival.kernel.name: rival for rival in rivals(cell, loaded.plan.kernel, loaded.plan.config)}
+
+    def figures_of(each: BaselineComparison) -> Mapping[str, float | None]:
+        if each.time is None:
+            return {}
+        with _loaded_rival(named[each.kernel], cell, loaded) as other:
+            given = matrices if other.buffers["C"] is loaded.buffers["C"] else None
+            return product_figures(cell.figures, other, given, each.time.seconds)
+
+    figures = product_figures(cell.figures, loaded, matrices, time.seconds)
+    return figures, tuple(replace(each, figures=figures_of(each)) for each in compared)
 
 
 def _loaded_rival(rival: Rival, cell: Cell, loaded: LoadedKernel) -> LoadedKernel:

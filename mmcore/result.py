@@ -39,6 +39,7 @@ class Result(ResultValues):
         warnings: faults at sizes that were not requested, and signs of a mistake, a sentence each.
         sizes: the further products that were run: "m", "n", "k", "why" and "right" of each.
         not_executed: the lines that none of these executed: "source", "line", and "branch" if it went one way alone.
+        not_tried: the limit that kept further sizes from being run; empty if none did.
         times: in the order of the cell's timings; none of an unverified product, or without device time.
         compared: what took turns with the first kernel time: baselines, and another version.
         conditions: clocks, power, temperature and throttle reasons of the device while it was timed.
@@ -77,6 +78,7 @@ class Result(ResultValues):
     warnings: tuple[str, ...] = ()
     sizes: tuple[Mapping[str, Any], ...] = ()
     not_executed: tuple[Mapping[str, Any], ...] = ()
+    not_tried: str = ""
     times: tuple[Time, ...] = ()
     compared: tuple[BaselineComparison, ...] = ()
     conditions: Mapping[str, Any] = field(default_factory=dict)
@@ -150,7 +152,7 @@ class Result(ResultValues):
 
 # Attributes that are JSON as they are.
 _NEW = (
-    *("column_major", "alpha", "beta", "config_origin", "hazards", "proof", "place"),
+    *("column_major", "alpha", "beta", "config_origin", "hazards", "proof", "not_tried", "place"),
     *("distributions", "conditions", "bound_ms", "bound_by"),
 )
 _PLAIN = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -274,8 +275,10 @@ class ResultValues:
 
     @property
     def baseline(self) -> BaselineComparison | None:
-        """The fastest of the baselines that were measured; the JSON has its kernel's name."""
+        """The fastest of the measured baselines of the cell's first pattern; the JSON has its kernel's name."""
         measured = [each for each in self.compared if each.time and each.kernel != self.kernel]
+        first = self.cell.baseline.partition(",")[0]
+        measured = [each for each in measured if fnmatch.fnmatch(each.kernel, first)] or measured
         return min(measured, key=lambda each: each.time.seconds if each.time else 0.0, default=None)
 
     @property

@@ -33,10 +33,15 @@ def result_view(result: Result, hints: Sequence[str] = (), kernel: Kernel | None
 
 
 def verdict(result: Result) -> str:
-    """Return the answer in two words, and the option that changes it if the time limit was reached."""
+    """Return the answer in two words, with the limit that was reached."""
     if result.timed_out:
         return "NOT FINISHED: --timeout sets the limit"
-    return "TEST PASS" if result.verified else "TEST FAIL"
+    if not result.verified:
+        return "TEST FAIL"
+    if not result.not_tried:
+        return "TEST PASS"
+    more = f" and {len(result.sizes)} more size{'s' * (len(result.sizes) > 1)}" if result.sizes else ""
+    return f"TEST PASS at {size_text(vars(result.cell))}{more}; not tried at other sizes: {result.not_tried}"
 
 
 def facts(result: Result, kernel: Kernel | None = None, *, auto: bool = False) -> list[tuple[str, str]]:

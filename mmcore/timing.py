@@ -13,6 +13,7 @@ from mmcore.cell import Timing
 from mmcore.devices.base import Timer
 from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.errors import DeviceError
+from mmcore.median import LEAST, interval_of_median
 
 _MOST_ITERATIONS = 1 << 20
 
@@ -78,9 +79,14 @@ def _timer(loaded: LoadedKernel, timing: Timing) -> Timer:
 
 
 def _calibrate(timer: Timer, timing: Timing) -> tuple[int, list[float]]:
-    """Return the number of launches that take long enough, and all readings; the first is slow."""
+    """Return the number of launches that take long enough, and all readings.
+
+    The first reading is slow, and is only a round if a launch takes all the time that there is.
+    """
     least = max(timing.min_round_seconds, timing.resolutions * timer.resolution)
-    count, readings = 1, [timer.seconds(1), timer.seconds(1)]
+    count, readings = 1, [timer.seconds(1)]
+    if readings[0] < timing.max_seconds:
+        readings.append(timer.seconds(1))
     while readings[-1] < least and count < _MOST_ITERATIONS:
         count = min(math.ceil(1.1 * count * least / max(readings[-1], least / 100)), _MOST_ITERATIONS)
         readings.append(timer.seconds(count))
@@ -89,16 +95,29 @@ def _calibrate(timer: Timer, timing: Timing) -> tuple[int, list[float]]:
 
 
 def _done(rounds: list[float], spent: float, timing: Timing) -> bool:
-    """Return whether the seconds are spent, the rounds are made, or the mean is precise enough."""
+    """Return whether the seconds are spent, the rounds are made, or the mean or the median is precise enough."""
     if len(rounds) < timing.min_rounds:
         return False
     if spent >= timing.max_seconds or 0 < timing.max_rounds <= len(rounds):
         return True
+    return spent >= timing.min_seconds and (_mean_is_precise(rounds, timing) or _median_is_precise(rounds, timing))
+
+
+def _mean_is_precise(rounds: list[float], timing: Timing) -> bool:
     if not timing.precision or len(rounds) < 2:
         return False
     normal = statistics.NormalDist().inv_cdf(0.5 + timing.confidence / 2)
     margin = normal * statistics.stdev(rounds) / math.sqrt(len(rounds))
     return margin <= timing.precision * statistics.fmean(rounds)
+
+
+def _median_is_precise(rounds: list[float], timing: Timing) -> bool:
+    """Return whether the interval of the median is narrow enough, and does not drift: both halves agree."""
+    if not timing.median_precision or len(rounds) < LEAST:
+        return False
+    median, half = statistics.median(rounds), len(rounds) // 2
+    bounds = (*interval_of_median(rounds), statistics.median(rounds[:half]), statistics.median(rounds[half:]))
+    return all(abs(each - median) <= timing.median_precision * median for each in bounds)
 
 
 def _check(seconds: float, count: int) -> None:

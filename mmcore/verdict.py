@@ -28,6 +28,7 @@ class Findings:
         sizes: the further products that were run, as JSON-ready values: "m", "n", "k", "why" and "right".
         not_executed: the lines that none of these executed, as JSON-ready values: "source", "line", and "branch", which
             is true if the line's branch went one way alone.
+        not_tried: the limit that kept sizes from being run, such as "time limit".
         proof: the size at which the product is proved for all values, or what keeps it from a proof.
     """
 
@@ -36,6 +37,7 @@ class Findings:
     warnings: tuple[str, ...] = ()
     sizes: tuple[Mapping[str, Any], ...] = ()
     not_executed: tuple[Mapping[str, Any], ...] = ()
+    not_tried: str = ""
     proof: str = ""
 
 
@@ -73,6 +75,7 @@ def judged(result: Result, kernel: Kernel, extent: str) -> Result:
             warnings=(*result.warnings, *findings.warnings),
             sizes=(*result.sizes, *findings.sizes),
             not_executed=(*result.not_executed, *findings.not_executed),
+            not_tried=result.not_tried or findings.not_tried,
         )
     return replace(result, times=(), compared=()) if result.violations else result
 

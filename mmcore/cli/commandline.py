@@ -171,7 +171,7 @@ def main(context: click.Context) -> None:
     """CUDA matrix-product kernels, verified before they are timed, with or without a GPU.
 
     Every command takes --json. Exit status: 0 = right, 1 = wrong (a wrong product, a violation), 2 = could not run or
-    reached the time limit.
+    reached the time limit before there was a verdict.
     """
     if context.invoked_subcommand is None:
         write(context.get_help())

@@ -188,6 +188,9 @@ class Device(Protocol):
         "throttled" says that cooling or power supply held the clock back. It is empty where nothing is known.
         """
 
+    def joules(self) -> float | None:
+        """Return the energy that the device has taken since some time; None where it is not counted."""
+
     def close(self) -> None: ...
 
 

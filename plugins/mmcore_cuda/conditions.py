@@ -12,6 +12,7 @@ from cuda.core import Device, system
 
 _PERIOD_SECONDS = 0.02
 _POWER_INSTANT = 186  # NVML_FI_DEV_POWER_INSTANT, in mW
+_TOTAL_ENERGY = 83  # NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION, in mJ
 # Limits of the clock other than the card's own power limit.
 _THROTTLES = {"hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown"}
 _NORMAL = {"none", "gpu_idle"}
@@ -29,7 +30,7 @@ def conditions(gpu: Device) -> Iterator[dict[str, Any]]:
     readings: list[tuple[float, float, float, set[str]]] = []
     ended = threading.Event()
     try:
-        watched = system.Device(uuid=gpu.uuid if gpu.uuid.startswith("GPU-") else f"GPU-{gpu.uuid}")
+        watched = _watched(gpu)
         readings.append(_reading(watched))
     except Exception:  # no library, or no readings from this card
         yield seen
@@ -56,6 +57,19 @@ def conditions(gpu: Device) -> Iterator[dict[str, Any]]:
             clock_reasons=held,
             throttled=not _THROTTLES.isdisjoint(held),
         )
+
+
+def joules(gpu: Device) -> float | None:
+    """Return the energy that a GPU has taken since its driver was loaded; None where it is not counted."""
+    try:
+        return float(_watched(gpu).get_field_values([_TOTAL_ENERGY])[0].value) * 1e-3
+    except Exception:  # no library, or no counter on this card
+        return None
+
+
+def _watched(gpu: Device) -> Any:
+    """Return a GPU as NVIDIA's management library knows it."""
+    return system.Device(uuid=gpu.uuid if gpu.uuid.startswith("GPU-") else f"GPU-{gpu.uuid}")
 
 
 def _reading(gpu: Any) -> tuple[float, float, float, set[str]]:

@@ -21,7 +21,7 @@ from mmcore.kernel.geometry import Dim3, ceil_div
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.peaks import Peaks
-from mmcore_cuda.conditions import conditions
+from mmcore_cuda.conditions import conditions, joules
 from mmcore_cuda.cuda_module import CudaModule, device_errors
 from mmcore_cuda.event_timer import GraphTimer
 from mmcore_cuda.guarded_memory import GUARD_BYTES, BorrowedBuffer, OwnedBuffer, host_view
@@ -180,6 +180,9 @@ class CudaDevice:
 
     def conditions(self) -> AbstractContextManager[dict[str, Any]]:
         return conditions(self.gpu)
+
+    def joules(self) -> float | None:
+        return joules(self.gpu)
 
     def scratch(self) -> CudaBuffer:
         """Return memory twice as large as the L2 cache; writing to it empties the cache."""

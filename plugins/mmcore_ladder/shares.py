@@ -14,8 +14,8 @@ SHARED_BYTES = 227 << 10
 
 _MOST_PARTS = 8
 """Largest number of blocks in a cluster."""
-_GROUP = 18
-"""Largest number of multiprocessors in a GPC, on which all blocks of a cluster run."""
+_GROUPS = (16, 18)
+"""Numbers of multiprocessors in a GPC, on which all blocks of a cluster run; a card may have GPCs of both."""
 _LEAST_STEPS = 8
 """Smallest number of steps in a part of k."""
 _LEAST_DEPTH = 128
@@ -30,8 +30,13 @@ def parts_of_k(tiles: int, steps: int, device: DeviceProperties) -> int:
         steps: the number of steps along k.
         device: the device, which runs one block on each multiprocessor.
     """
-    groups, rest = divmod(device.multiprocessors, _GROUP)
-    fitting = (parts for parts in range(_MOST_PARTS, 1, -1) if tiles <= groups * (_GROUP // parts) + rest // parts)
+
+    def clusters(parts: int, group: int) -> int:
+        groups, rest = divmod(device.multiprocessors, group)
+        return int(groups * (group // parts) + rest // parts)
+
+    several = range(_MOST_PARTS, 1, -1)
+    fitting = (parts for parts in several if all(tiles <= clusters(parts, group) for group in _GROUPS))
     return max(1, min(next(fitting, 1), steps // _LEAST_STEPS))
 
 

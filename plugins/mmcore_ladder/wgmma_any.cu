@@ -27,7 +27,6 @@ constexpr int STEP = 32 / sizeof(ELEMENT);         // extent of one instruction 
 constexpr int BOX_COLUMNS = 128 / sizeof(OUTPUT);  // of a box of 64 rows of C that TMA stores
 constexpr int BOX_BYTES = 64 * 128;
 constexpr int WIDTH = BN < BOX_COLUMNS ? BN : BOX_COLUMNS;  // columns of a box that there are
-constexpr int MOST_SPLITS = 8;                     // of k: blocks of a cluster
 constexpr int PITCH = BN + 8;                      // of a tile's sums in shared memory: four rows in different banks
 
 // Whether the tensor cores make a step's products while the CUDA cores add up the last one's, for which there have to
@@ -121,30 +120,46 @@ __device__ void store_rows(const unsigned char* box, OUTPUT* C, int rows, int co
     }
 }
 
-// The sums of the blocks of a cluster are added in order, by each block those of its share of the rows.
+// Stores four neighbours of a row of C, as far as they are there.
+__device__ void store_four(OUTPUT* to, const float4& sum, int columns, long long across)
+{
+    struct alignas(4 * sizeof(OUTPUT)) { OUTPUT elements[4]; } four;
+    const float sums[4] = {sum.x, sum.y, sum.z, sum.w};
+    for (int j = 0; j < 4; ++j)
+        four.elements[j] = as_output(sums[j], static_cast<OUTPUT*>(nullptr));
+    if (across == 1 && columns >= 4 && reinterpret_cast<unsigned long long>(to) % sizeof(four) == 0)
+        *reinterpret_cast<decltype(four)*>(to) = four;
+    else
+        for (int j = 0; j < 4 && j < columns; ++j)
+            to[j * across] = four.elements[j];
+}
+
+// The sums of the blocks of a cluster are added in order, by each block those of its share of the rows. It takes long
+// to read another block's memory: a thread asks for FOURS times four sums at once.
 __device__ void add_up(const float* sums, OUTPUT* C, int m, int n, int splits, const Work& tile, long long down,
                        long long across)
 {
+    constexpr int THREADS = 128 * CONSUMERS, MOST = BM * BN / 4 / 2 / THREADS, FOURS = MOST < 8 ? MOST : 8;
     const int rank = rank_in_cluster(), end = BM * (rank + 1) / splits * (BN / 4);
-    for (int i = BM * rank / splits * (BN / 4) + threadIdx.x - 128; i < end; i += 128 * CONSUMERS) {
-        const int y = i / (BN / 4), x = i % (BN / 4) * 4;
-        if (tile.row + y >= m)
-            return;
-        float4 parts[MOST_SPLITS];
+    for (int first = BM * rank / splits * (BN / 4) + threadIdx.x - 128; first < end; first += FOURS * THREADS) {
+        float4 sum[FOURS] = {};
+        for (int split = 0; split < splits; ++split) {
+            float4 part[FOURS];
 #pragma unroll
-        for (int split = 0; split < MOST_SPLITS; ++split)  // all are under way before the first is needed
-            if (split < splits)
-                parts[split] = load_from(sums + y * PITCH + x, split);
-        float sum[4] = {};
-#pragma unroll
-        for (int split = 0; split < MOST_SPLITS; ++split)
-            if (split < splits) {
-                sum[0] += parts[split].x, sum[1] += parts[split].y;
-                sum[2] += parts[split].z, sum[3] += parts[split].w;
+            for (int i = 0; i < FOURS; ++i) {
+                const int at = min(first + i * THREADS, end - 1);
+                part[i] = load_from(sums + at / (BN / 4) * PITCH + at % (BN / 4) * 4, split);
             }
-        for (int j = 0; j < 4 && tile.column + x + j < n; ++j)
-            C[(tile.row + y) * down + (tile.column + x + j) * across] =
-                as_output(sum[j], static_cast<OUTPUT*>(nullptr));
+#pragma unroll
+            for (int i = 0; i < FOURS; ++i)
+                sum[i].x += part[i].x, sum[i].y += part[i].y, sum[i].z += part[i].z, sum[i].w += part[i].w;
+        }
+#pragma unroll
+        for (int i = 0; i < FOURS; ++i) {
+            const int at = first + i * THREADS, y = tile.row + at / (BN / 4), x = tile.column + at % (BN / 4) * 4;
+            if (at < end && y < m)
+                store_four(C + y * down + x * across, sum[i], n - x, across);
+        }
     }
 }
 
@@ -187,6 +202,8 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
 {
     constexpr int SHARING = WHERE == TOGETHER ? 1 : CLUSTER;  // blocks that fetch a tile of B together
     constexpr bool IN_CLUSTERS = WHERE == TOGETHER || CLUSTER > 1;
+    // Behind its branch and the consumers', ptxas uses no more registers than the producer has.
+    constexpr int PRODUCERS_REGISTERS = WHERE == TOGETHER ? 72 : 40;
     extern __shared__ __align__(1024) unsigned char memory[];
     unsigned char* const stages = memory;
     float* const sums = reinterpret_cast<float*>(memory);
@@ -222,7 +239,7 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
     int stage = 0, phase = 0;  // of the ring of stages
     if (threadIdx.x < 128) {
         if (CONSUMERS == 2)
-            give_registers<40>();
+            give_registers<PRODUCERS_REGISTERS>();
         if (threadIdx.x == 0)
             for (int index = first; index < count; index += blocks) {
                 const Work tile = work<SHARING>(index, m, n, k, splits);
@@ -256,7 +273,7 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
         __syncwarp();
     } else {
         if (CONSUMERS == 2)
-            take_registers<232>();
+            take_registers<252 - PRODUCERS_REGISTERS / 2>();
         // From a warp's first thread, so that the compiler knows that it is the same for all.
         const int consumer = __shfl_sync(~0u, threadIdx.x / 128 - 1, 0), thread = threadIdx.x % 128;
         float sum[ROWS][BN / 2];

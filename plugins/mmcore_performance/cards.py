@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 
 from mmcore.planning.peaks import Peaks
+from mmcore.result import Result
 from mmcore_cuda.peaks import peaks
 from mmcore_emulator.isa.architectures import CAPABILITIES
 
@@ -45,6 +46,15 @@ class Card:
             bytes_per_second=self.dram_bytes_per_second,
             cache_bytes=self.cache_bytes,
         )
+
+
+def card_of(result: Result) -> Card | None:
+    """Return the card of a result; for an emulator the first with its compute capability, None if it is unknown."""
+    capability = CAPABILITIES.get(result.device)
+    for card in cards().values():
+        if card.capability == capability if capability else card.name in result.device_description:
+            return card
+    return None
 
 
 def emulator_of(card: Card) -> str:

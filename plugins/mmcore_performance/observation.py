@@ -10,6 +10,7 @@ from mmcore.cell import Cell
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
 from mmcore.compile.compiler import compile_plan
 from mmcore.devices.base import Device
+from mmcore.devices.loaded_kernel import LoadedKernel
 from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
@@ -18,13 +19,19 @@ from mmcore.kernel.problem import Problem
 from mmcore.measure import Phases
 from mmcore.planning.plan import Plan, plan_cell
 from mmcore.result import LaunchRecord
+from mmcore.verify.inputs import fresh_seed
+from mmcore.verify.verify_launches import Verified, mixed_inputs, verify_launches
 from mmcore_cuda.occupancy.compiled import launch_occupancies
 from mmcore_cuda.occupancy.theoretical import Occupancy
-from mmcore_emulator.adapter.profile import profile_cell
+from mmcore_emulator.adapter.conversions import execute, mmcore_violations
+from mmcore_emulator.adapter.device import emulated_runs
 from mmcore_emulator.adapter.small_product import small_product
+from mmcore_emulator.executor.translation.translate import Translation
 from mmcore_emulator.profiler.counters import Counters, Line
-from mmcore_emulator.ptx.instructions import Block
+from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_performance.cards import Card
+from mmcore_performance.divergence import Divergence
+from mmcore_performance.overlap import Overlaps
 from mmcore_performance.sites import Site, SiteRecorder
 
 _EDGES = (64, 128, 256)
@@ -40,6 +47,9 @@ class ObservedLaunch:
         function: the compiled function.
         lines, sites, mix: counters, accesses and classes of instructions of the small product's launch.
         executions: how often its warps execute each line.
+        overlaps: the copies that are under way while it multiplies.
+        divergence: the instructions that its warps execute with few of their lanes; None if there are none.
+        plain_order: where a block's index is read, if blocks take tiles in the order of their numbers.
     """
 
     grid: Dim3
@@ -50,6 +60,9 @@ class ObservedLaunch:
     sites: tuple[Site, ...]
     mix: Mapping[Line, Mapping[str, int]]
     executions: Mapping[Line, float]
+    overlaps: Overlaps
+    divergence: Divergence | None
+    plain_order: Instruction | None
 
 
 @dataclass(frozen=True)
@@ -59,23 +72,28 @@ class Observation:
     Attributes:
         problem: the requested product.
         small: the product that was run.
-        small_cell: its cell.
         code: the compiled code.
+        right: True if the small product was right.
         violations: errors of the small product's launches; their counts mean little.
     """
 
     kernel: Kernel
     problem: Problem
     small: Problem
-    small_cell: Cell
     card: Card
     code: CompiledModule
     launches: tuple[ObservedLaunch, ...]
+    right: bool
     violations: tuple[Violation, ...]
 
 
 def observe(cell: Cell, device: Device, kernel: Kernel | None, phases: Phases, card: Card) -> Observation:
-    """Run a small product like a cell's on the emulator, and return what its launches do. Raises MmcoreError."""
+    """Run and verify a small product like a cell's on the emulator, and return what its launches do.
+
+    Raises:
+        TimeLimit: the device's deadline has passed.
+        MmcoreError: a launch is refused, or the source does not compile.
+    """
     planned = plan_cell(cell, device.properties, kernel)
     with phases("compile"):
         module = compile_plan(planned, device.architecture)
@@ -92,13 +110,7 @@ def observe(cell: Cell, device: Device, kernel: Kernel | None, phases: Phases, c
         or small_product(cell, planned.kernel, planned.config.to_json(), records)
         or cell
     )
-    recorders: list[SiteRecorder] = []
-
-    def counting(blocks: Sequence[Block]) -> SiteRecorder:
-        recorders.append(SiteRecorder(blocks))
-        return recorders[-1]
-
-    profile = profile_cell(small, device, kernel, phases, counting)
+    verified, recorders = _recorded(small, device, kernel, phases)
     launches = tuple(
         ObservedLaunch(
             record.grid,
@@ -109,11 +121,40 @@ def observe(cell: Cell, device: Device, kernel: Kernel | None, phases: Phases, c
             recorder.sites,
             recorder.mix,
             recorder.executions,
+            recorder.overlaps,
+            recorder.divergence,
+            recorder.plain_order,
         )
         for record, occupancy, function, recorder in zip(records, occupancies, functions, recorders, strict=False)
     )
     requested, run = planned.problem, small.problem(planned.kernel)
-    return Observation(planned.kernel, requested, run, small, card, module, launches, profile.violations)
+    return Observation(planned.kernel, requested, run, card, module, launches, verified.right, verified.violations)
+
+
+def _recorded(
+    cell: Cell, device: Device, kernel: Kernel | None, phases: Phases
+) -> tuple[Verified, Sequence[SiteRecorder]]:
+    """Make a small product's launches once, and return their verification and a recorder of each."""
+    recorders: list[SiteRecorder] = []
+
+    def recorder(translation: Translation) -> SiteRecorder:
+        recorders.append(SiteRecorder(translation.blocks))
+        return recorders[-1]
+
+    with phases("compile"):
+        loaded = LoadedKernel(plan_cell(cell, device.properties, kernel), device)
+    with loaded, phases("count"):
+
+        def launch() -> list[Violation]:
+            violations: list[Violation] = []
+            for each in emulated_runs(loaded, recorder):
+                execute(each)
+                violations += mmcore_violations(each.violations.values())
+            return violations
+
+        problem = cell.problem(loaded.plan.kernel)
+        matrices = mixed_inputs(loaded, problem, fresh_seed() if cell.seed is None else cell.seed)
+        return verify_launches(loaded, problem, matrices, launch=launch), recorders
 
 
 def _small_square(cell: Cell, planned: Plan, device: Device) -> Cell | None:

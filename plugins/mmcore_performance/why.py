@@ -10,13 +10,14 @@ from mmcore.cell import Cell
 from mmcore.cli.source_quote import quoted
 from mmcore.devices.base import Device
 from mmcore.devices.violations import Violation
+from mmcore.errors import ConstraintViolation
 from mmcore.executor import run
 from mmcore.kernel.declaration import Kernel
-from mmcore.measure import Phases, measure
+from mmcore.measure import Phases
 from mmcore_performance.cards import Card, cards, emulator_of
 from mmcore_performance.gathering import evidence_of
 from mmcore_performance.observation import Observation, observe
-from mmcore_performance.prediction import Prediction, predict
+from mmcore_performance.prediction import predict
 from mmcore_performance.reasons.launches import fills_card
 from mmcore_performance.reasons.ranking import reasons
 from mmcore_performance.reasons.reason import Reason, counted
@@ -33,8 +34,18 @@ UNITS = {
     "latency": "waits for loads and barriers that other warps do not hide",
     "start": "the start of a launch",
 }
-_VALUES = ("kernel", "title", "problem", "card", "seconds", "low", "high", "limiter", "right")
+_TIME = ("seconds", "low", "high", "limiter")
 _SMALL = 0.3  # the part of the time that the starts of launches take, from which a product is small
+
+
+@dataclass(frozen=True)
+class PredictedTime:
+    """The predicted time of a product, the interval around it, and the unit that limits it, in words."""
+
+    seconds: float
+    low: float
+    high: float
+    limiter: str
 
 
 @dataclass(frozen=True)
@@ -45,10 +56,10 @@ class Why:
         kernel, title: the kernel's.
         problem: m, n and k, by name.
         card: name of the card.
-        seconds, low, high: the predicted time, and the interval around it.
-        limiter: the unit that limits it, in words.
-        reasons: the largest gain first.
         right: whether the small product was right.
+        predicted: the predicted time; None if there is none.
+        unpredicted: why there is no predicted time, as a clause.
+        reasons: the largest gain first.
         violations: errors of the launches; there are no reasons then.
     """
 
@@ -56,27 +67,26 @@ class Why:
     title: str
     problem: Mapping[str, int]
     card: str
-    seconds: float
-    low: float
-    high: float
-    limiter: str
     right: bool
-    reasons: tuple[Reason, ...]
+    predicted: PredictedTime | None = None
+    unpredicted: str = ""
+    reasons: tuple[Reason, ...] = ()
     violations: tuple[Violation, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
+        """Return JSON-ready values; those of the predicted time are null if there is none."""
+        time = vars(self.predicted) if self.predicted else dict.fromkeys(_TIME)
         lists = {name: [each.to_json() for each in getattr(self, name)] for name in ("reasons", "violations")}
-        return {**vars(self), **lists}
+        return {**{name: value for name, value in vars(self).items() if name != "predicted"}, **time, **lists}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Why:
         """Return the answer of :meth:`to_json`."""
-        return cls(
-            **{name: values[name] for name in _VALUES},
-            reasons=tuple(map(Reason.from_json, values["reasons"])),
-            violations=tuple(map(Violation.from_json, values["violations"])),
-        )
+        others = {name: value for name, value in values.items() if name not in _TIME}
+        time = None if values["seconds"] is None else PredictedTime(**{name: values[name] for name in _TIME})
+        reasons = tuple(map(Reason.from_json, values["reasons"]))
+        violations = tuple(map(Violation.from_json, values["violations"]))
+        return cls(**{**others, "predicted": time, "reasons": reasons, "violations": violations})
 
 
 def explained_time(cell: Cell, card: Card, kernel: Kernel | None = None) -> Why:
@@ -95,31 +105,33 @@ def why_json(device: Device, phases: Phases, cell: Any, card: str, kernel: Kerne
     """Return the reasons of a cell on a card by name, as JSON."""
     requested = Cell.from_json(cell)
     observation = observe(requested, device, kernel, phases, cards()[card])
-    prediction = predict(evidence_of(requested, cards()[card], kernel))
-    right = not observation.violations and measure(observation.small_cell, device, kernel, phases).verified
     problem = observation.problem
-    several = () if observation.violations else _largest_first(prediction, observation)
-    return Why(
+    why = Why(
         observation.kernel.name,
         observation.kernel.title,
         {"m": problem.m, "n": problem.n, "k": problem.k},
         card,
-        prediction.seconds,
-        prediction.low,
-        prediction.high,
-        UNITS.get(prediction.limiter, prediction.limiter),
-        right,
-        several,
-        observation.violations,
-    ).to_json()
+        observation.right,
+        violations=observation.violations,
+    )
+    try:
+        prediction = predict(evidence_of(requested, cards()[card], kernel))
+    except ConstraintViolation as error:
+        why = replace(why, unpredicted=str(error).removeprefix(f"{why.kernel}: "))
+        share = 0.0
+    else:
+        limiter = UNITS.get(prediction.limiter, prediction.limiter)
+        why = replace(why, predicted=PredictedTime(prediction.seconds, prediction.low, prediction.high, limiter))
+        share = prediction.units.get("start", 0.0) / prediction.seconds
+    return replace(why, reasons=() if why.violations else _largest_first(observation, share)).to_json()
 
 
-def _largest_first(prediction: Prediction, observation: Observation) -> tuple[Reason, ...]:
-    """Return the reasons in the launches and in their number, each with its part of the predicted time.
+def _largest_first(observation: Observation, share: float) -> tuple[Reason, ...]:
+    """Return the reasons in the launches and in their number, each with its part of the time.
 
-    The number of launches comes first in a product that is too small for the card, whatever the kernel.
+    The starts of launches take a ``share`` of it. Their number comes first in a product that is too small for the
+    card.
     """
-    share = prediction.units.get("start", 0.0) / prediction.seconds
     several = [replace(reason, gain=reason.gain * (1 - share)) for reason in reasons(observation)]
     if share <= _SMALL:
         return tuple(several)

@@ -60,8 +60,16 @@ def why(kernel: tuple[KernelReference, ...], card: str, quiet: bool, as_json: bo
 def facts(found: Why) -> list[tuple[str, str]]:
     """Return the product, its predicted time on the card and what limits it."""
     size = "×".join(map(str, found.problem.values()))
-    predicted = f"{time_text(found.low)} to {time_text(found.high)} on an NVIDIA {found.card} (not measured)"
-    return [("problem", f"m×n×k = {size}"), ("predicted", predicted), ("limited by", found.limiter)]
+    limiter = found.predicted.limiter if found.predicted else ""
+    return [("problem", f"m×n×k = {size}"), ("predicted", predicted(found)), ("limited by", limiter)]
+
+
+def predicted(found: Why) -> str:
+    """Return the interval of the predicted time in words, or why there is none."""
+    time = found.predicted
+    if time is None:
+        return f"none: {found.unpredicted}"
+    return f"{time_text(time.low)} to {time_text(time.high)} on an NVIDIA {found.card} (not measured)"
 
 
 def time_text(seconds: float) -> str:
@@ -105,4 +113,6 @@ def _words(found: Why) -> str:
     """Return the answer in a few words."""
     if not found.right:
         return _WRONG
-    return found.reasons[0].kind if found.reasons else f"{_NONE}; it is limited by {found.limiter}"
+    if found.reasons:
+        return found.reasons[0].kind
+    return f"{_NONE}; it is limited by {found.predicted.limiter}" if found.predicted else _NONE

@@ -16,6 +16,9 @@ from mmcore.result import Result
 from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_pytest.collection import Benchmark
 
+_PRECISION = 0.005  # of the median, at which the rounds end
+_LEAST_SHARE = 1 / 7  # of the usual time, in which a GPU's clock settles
+
 
 class DeviceClock:
     """A timer for pytest-benchmark that advances in each round by the device seconds of that round."""
@@ -88,19 +91,24 @@ class CellBenchmark:
         raise pytest.fail.Exception(reason, pytrace=False) from None
 
 
-def options_of(config: pytest.Config, marker: Mapping[str, Any], timing: Timing, max_seconds: float | None) -> Timing:
-    """Return a timing with the limits of pytest-benchmark's options and of the test's mark.
+def options_of(config: pytest.Config, marker: Mapping[str, Any], timing: Timing, usual: Mapping[str, float]) -> Timing:
+    """Return a timing with the limits of the test's mark and of pytest-benchmark's options.
 
-    ``max_seconds`` is the default device time of all rounds; None to use ``--benchmark-max-time``.
+    ``usual`` are mmcore's own "max_time" and "min_rounds", as far as no option of the command replaces them. Within
+    mmcore's own time, the rounds end early when their median is precise.
     """
 
     def option(name: str) -> Any:
-        return marker.get(name, config.getoption(f"benchmark_{name}", None))
+        return marker.get(name, usual.get(name, config.getoption(f"benchmark_{name}", None)))
 
-    seconds = float(option("max_time")) if max_seconds is None or "max_time" in marker else max_seconds
+    seconds = float(option("max_time"))
     if timing.how == "cold" and "max_time" not in marker:
         # Emptying the cache takes many times as long as a short kernel, so measure a tenth of the time.
         seconds /= 10
+    ends_early = usual.keys() - marker.keys() >= {"max_time", "min_rounds"} and not option("precision")
+    early: dict[str, Any] = (
+        {"median_precision": _PRECISION, "min_seconds": seconds * _LEAST_SHARE} if ends_early else {}
+    )
     return Timing(
         timing.what,
         timing.how,
@@ -111,6 +119,7 @@ def options_of(config: pytest.Config, marker: Mapping[str, Any], timing: Timing,
         resolutions=int(option("calibration_precision")),
         precision=float(option("precision") or 0.0),
         confidence=float(option("confidence") or 0.99),
+        **early,
     )
 
 

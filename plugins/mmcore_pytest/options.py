@@ -18,6 +18,7 @@ from mmcore.kernel.configs import parse_config
 from mmcore.kernel.geometry import parse_shape
 from mmcore.kernel.problem import dtype_named
 from mmcore.kernel.sizes import Sizes
+from mmcore.kernel_reference import KernelReference
 from mmcore.messages import quoted, visible
 from mmcore_pytest.sizes import parse_sizes
 
@@ -31,7 +32,7 @@ class Selection:
     An empty tuple selects the default: all kernels, their usual configs, the device's sizes.
     """
 
-    kernels: tuple[str, ...]  # names, or patterns with *, ? and []
+    kernels: tuple[KernelReference, ...]  # names, files, or patterns with *, ? and []
     sizes: tuple[Sizes, ...]
     blocks: tuple[str, ...]
     configs: tuple[Mapping[str, Any], ...]  # parameters by name
@@ -54,7 +55,10 @@ class Selection:
     def of(cls, config: pytest.Config) -> Selection:
 
         def each(name: str) -> tuple[Any, ...]:
-            return tuple(dict.fromkeys(value for values in config.getoption(name) or () for value in values))
+            several: list[Any] = []
+            for values in config.getoption(name) or ():
+                several += [value for value in values if value not in several]
+            return tuple(several)
 
         many_devices = config.getoption("mm_device") == "all" or "," in config.getoption("mm_device")
         engine = config.getoption("mm_engine") or ("processes" if many_devices else "")

@@ -22,17 +22,19 @@ from mmcore.messages import visible
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore_engines.file_locks import Lock, LockFailed
-from mmcore_pytest.benchmark_internals import measures, saved_benchmarks
+from mmcore_pytest.benchmark_internals import measures, saved_runs
 from mmcore_pytest.collection import Benchmark, Collection, find_benchmarks
 from mmcore_pytest.counts import CountComparison, compared_counts
 from mmcore_pytest.fixture import CellBenchmark, DeviceClock, options_of
 from mmcore_pytest.options import Selection
-from mmcore_pytest.verdicts import AHEAD, Verdicts, with_hazards
+from mmcore_pytest.run_comparison import RunComparison, compared_runs
+from mmcore_pytest.verdicts import Ahead, Verdicts, with_hazards
 
 if TYPE_CHECKING:
     from mmcore_pytest.measuring import Measuring
 
-_USUAL_SECONDS = 0.7  # device time of all rounds of a cell, without --benchmark-max-time
+# Device time of all rounds of a cell, and the rounds of a launch that takes longer, without pytest-benchmark's options.
+_USUAL = {"max_time": 0.7, "min_rounds": 2}
 _PATIENCE_SECONDS = 2.0  # until a terminal shows the awaited cell
 
 
@@ -49,6 +51,7 @@ class Session:
     interrupted: bool = False  # by Ctrl-C
     regressed: bool = False  # a cell is slower than --benchmark-compare-fail allows
     counts: CountComparison = field(default_factory=CountComparison)  # with the results of --benchmark-compare
+    times: RunComparison = field(default_factory=RunComparison)  # with the results of --benchmark-compare
     problems: list[str] = field(default_factory=list)  # warnings for the summary
     unsaved: list[str] = field(default_factory=list)  # reasons why results could not be written
     lock: Lock | None = None  # on the device, taken before the first measurement
@@ -72,10 +75,12 @@ class Session:
         used = self.benchmarks.items()
         return {test: (each.benchmark, each.result) for test, each in used if each.recorded and each.result}
 
-    def compare_counts(self) -> None:
-        """Compare the results' counts with those of the run that ``--benchmark-compare`` selects."""
-        source, benchmarks = saved_benchmarks(self.config)
+    def compare_saved(self) -> None:
+        """Compare the results with the runs that ``--benchmark-compare`` selects: counts with the last of them."""
+        saved = saved_runs(self.config)
+        source, benchmarks = next(reversed(saved.items()), ("", {}))
         results = {test: result for test, (_, result) in self.results.items()}
+        self.times = compared_runs(results, saved)
         self.counts = compared_counts(results, benchmarks, source, self.config.getoption("mm_allow_growth"))
         self.regressed |= self.counts.regressed
 
@@ -113,7 +118,7 @@ class Session:
         """The description of the device by its worker process. Raises MmcoreError if the device cannot be opened."""
         if self.engine:
             return self.engine.described
-        description: Mapping[str, Any] = run(self.device, "mmcore.executor.worker:describe")
+        description: Mapping[str, Any] = run(self.device, "mmcore_engines.device_worker:describe")
         return description
 
     @functools.cached_property
@@ -134,8 +139,9 @@ class Session:
         config = self.config
         environment = os.environ.get("PYTEST_ADDOPTS", "").split()
         words = [*config.invocation_params.args, *config.getini("addopts"), *environment]
-        limited = any(str(word).startswith("--benchmark-max-time") for word in words)
-        timing = options_of(config, marker, benchmark.timing, None if limited else _USUAL_SECONDS)
+        given = {str(word).partition("=")[0] for word in words}
+        usual = {name: value for name, value in _USUAL.items() if f"--benchmark-{name.replace('_', '-')}" not in given}
+        timing = options_of(config, marker, benchmark.timing, usual)
         selection = self.selection
         against = registry().source_revision(benchmark.kernel, selection.against)
         compared = {"baseline": selection.baseline, "against": against}
@@ -165,7 +171,8 @@ class Session:
             self.engine.submit({test: (cell, each.group) for test, (cell, each) in cells.items()}, folder)
         elif not self.selection.allow_hazards and os.environ.get(IN_PROCESS) != "1":
             kernels = {test: (cell, each.kernel) for test, (cell, each) in cells.items()}
-            self.verdicts = Verdicts(kernels, 0 if self.supports_timing else AHEAD, self._wait)
+            ahead = Ahead.on_device(supports_timing=self.supports_timing)
+            self.verdicts = Verdicts(kernels, ahead, self._wait, self.described)
 
     def _wait(self, test: str, future: Future[Result]) -> Result:
         """Return a future's result; after two seconds, a terminal shows the awaited cell."""

@@ -29,11 +29,12 @@ def test_json_of_a_cell_says_everything() -> None:
     assert document == {
         "schema": SCHEMA, "kernel": "acme.fast", "m": 2, "n": 3, "k": 5, "config": {"block": [8, 4, 1]},
         "device": "cuda:1", "lda": 7, "ldb": 11, "ldc": 13, "seed": 17, "force": True, "timeout": 9.5,
-        "baseline": "", "against": "", "rival": {}, "inputs": "usual",
+        "baseline": "", "against": "", "figures": (), "rival": {}, "inputs": "usual",
     }  # fmt: skip
     assert cold == {
         "what": "kernel", "how": "cold", "max_seconds": 0.5, "min_rounds": 2, "min_round_seconds": 1e-3,
         "max_rounds": 9, "resolutions": 20, "warmup_launches": 4, "precision": 0.1, "confidence": 0.9,
+            "median_precision": 0.0, "min_seconds": 0.0,
     }  # fmt: skip
     assert Cell.from_json(json.loads(json.dumps(CELL.to_json()))) == CELL
     with pytest.raises(MmcoreError, match="of version 0; this mmcore reads version 1"):

@@ -47,6 +47,7 @@ def others(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_baseline_is_another_kernel_of_the_same_product_whose_name_matches() -> None:
     assert names("acme.*") == ["acme.same"]
     assert names("upc.kernel1?") == ["upc.kernel10", "upc.kernel11"]
+    assert names("acme.*,upc.kernel1?") == ["upc.kernel10", "upc.kernel11", "acme.same"]
     assert KERNEL not in names("upc.*")
     assert names("no.such") == names("") == []
 

@@ -60,6 +60,7 @@ RESULT = Result(
     warnings=("a fault at 7×7×7",),
     sizes=({"m": 7, "n": 7, "k": 7, "why": "n % 8", "right": False},),
     not_executed=({"source": "fast.cu", "line": 9, "branch": True},),
+    not_tried="time limit",
 )
 WRONG = replace(
     RESULT,

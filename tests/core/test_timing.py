@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mmcore.cell import BRIEFLY, Timing
@@ -70,10 +71,11 @@ def test_a_round_lasts_as_long_as_is_asked_for() -> None:
     assert measured(each_takes(1e-6), min_round_seconds=0.1)[0].iterations == pytest.approx(100_000, rel=0.2)
 
 
-def test_a_launch_of_a_second_is_made_once_a_round_and_once_before() -> None:
-    time, counts = measured(each_takes(1.0), max_seconds=1.0, min_rounds=3)
-    assert counts == [1, 1, 1, 1]
-    assert time.rounds == (1.0, 1.0, 1.0)
+@pytest.mark.parametrize(("seconds", "launches"), [(0.9, 4), (1.0, 3)])
+def test_a_long_launch_is_made_once_a_round_and_once_before_if_there_is_time(seconds: float, launches: int) -> None:
+    time, counts = measured(each_takes(seconds), max_seconds=1.0, min_rounds=3)
+    assert counts == [1] * launches
+    assert time.rounds == (seconds,) * 3
 
 
 def test_there_are_no_more_rounds_than_asked_for() -> None:
@@ -114,6 +116,29 @@ def test_rounds_end_when_the_mean_is_precise() -> None:
     assert 150 <= len(precise) <= 190
     assert margin(precise) <= 0.003 < min(margin(precise[:n]) for n in range(4, len(precise)))
     assert measured(each_takes(1e-3), min_rounds=1, precision=0.1)[0].rounds == (1e-3, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("noise", "drift", "precision", "least", "rounds"),
+    [
+        (0.0, 0.0, 0.005, 0.0, range(6, 7)),  # from six rounds on the interval is one at 95 %
+        (0.0, 0.0, 0.005, 0.1, range(30, 40)),  # the least time holds
+        (0.0, 0.0, 0.0, 0.0, range(300, 341)),  # no precision was asked for
+        (0.02, 0.0, 0.005, 0.0, range(7, 200)),
+        (0.2, 0.0, 0.005, 0.0, range(300, 341)),  # all of the time does not make it precise
+        (0.0, 0.005, 0.005, 0.0, range(200, 341)),  # a clock that falls makes the second half slower
+    ],
+)
+def test_rounds_end_when_the_median_is_precise_and_does_not_drift(
+    noise: float, drift: float, precision: float, least: float, rounds: range
+) -> None:
+    random = np.random.default_rng(1)
+
+    def reading(count: int, number: int) -> float:
+        return count * 1e-3 * (1 + noise * float(random.uniform(-1, 1)) + drift * number)
+
+    options: dict[str, Any] = {"median_precision": precision, "min_seconds": least, "min_round_seconds": 2e-3}
+    assert len(measured(reading, max_seconds=1.0, **options)[0].rounds) in rounds
 
 
 @pytest.mark.parametrize(("milliseconds", "rounds", "iterations"), [(1, 17, 6), (5, 19, 1), (40, 3, 1), (1000, 3, 1)])

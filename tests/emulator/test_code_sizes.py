@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -11,8 +12,11 @@ import pytest
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Square
 from mmcore.api import cell
+from mmcore.errors import TimeLimit
 from mmcore.executor import measure_cell
 from mmcore.executor.choose_device import open_device
+from mmcore.result_view import result_view
+from mmcore.verdict import judged
 from mmcore_emulator.adapter import check
 from mmcore_emulator.adapter.candidate_sizes import CodeSizes
 from mmcore_emulator.adapter.examination_report import WORK, Examination
@@ -181,16 +185,27 @@ def test_a_grid_that_is_rounded_down_is_found_at_remainders(tmp_path: Path, cons
 
 
 @pytest.mark.parametrize("part", [0, 1])
-def test_a_tile_follows_from_the_grid(tmp_path: Path, part: int) -> None:
-    """A grid of whole tiles alone, or also of a part of one."""
+@pytest.mark.parametrize(
+    ("tiles", "tile"),
+    [
+        ([(48, 64)], (48, 64)),
+        ([(1, 256), (48, 64)], (48, 256)),
+        ([(48, 64), (32, 64)], (96, 64)),
+        ([(1000, 1), (999, 1)], (1000, 1)),
+    ],
+)
+def test_a_tile_follows_from_the_grids(
+    tmp_path: Path, part: int, tiles: list[tuple[int, int]], tile: tuple[int, int]
+) -> None:
+    """Grids of whole tiles alone, or also of a part of one."""
 
-    def rule(problem: Problem, config: Config, device: DeviceProperties) -> Launch:
-        columns, rows = (problem.n + 63 * part) // 64, (problem.m + 47 * part) // 48
-        return Launch(grid=(columns, rows), block=config.block)
+    def rule(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
+        grids = [((problem.n + part * (n - 1)) // n, (problem.m + part * (m - 1)) // m) for m, n in tiles]
+        return [Launch(grid=grid, block=config.block) for grid in grids]
 
     made = kernel(tmp_path, launch=rule)
     sizes = CodeSizes(made, made.usual_configs[0], open_device("emulator").properties, lambda planned: {}, most=1.0)
-    assert sizes.tile == (48, 64)
+    assert sizes.tile == tile
 
 
 def test_sizes_that_take_too_long_are_left_out_by_an_estimate(tmp_path: Path) -> None:
@@ -206,6 +221,24 @@ def test_the_time_limit_ends_an_examination(tmp_path: Path) -> None:
         found = examine(requested, device, WORK, nameless)
     assert found.tried == ()
     assert re.fullmatch("16×48×64 and further sizes: timeout at .* was still running after 1e-09 s; .*", found.left_out)
+    assert found.limit == "time limit"
+    assert Examination.from_json(found.to_json()) == found
+
+
+def test_a_verdict_names_the_limit_that_kept_further_sizes_from_being_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = twin(tmp_path, "condition", "k < 0")
+    requested, nameless = cell(made, 16, device="emulator", seed=1, timings=())
+    result = measure_cell(requested, kernel=nameless)
+    assert result_view(judged(result, made, "all")).verdict == "TEST PASS"
+    for error, size in ((TimeLimit("it is over"), "16×16×16"), (None, "16×16×16 and 1 more size")):
+        run = mock.Mock(side_effect=error, return_value=replace(examination(made), limit="time limit"))
+        run.return_value = replace(run.return_value, tried=run.return_value.tried[:1])
+        monkeypatch.setattr("mmcore_emulator.adapter.findings.examined", run)
+        limited = judged(result, made, "all")
+        assert limited.to_json()["not_tried"] == "time limit"
+        assert result_view(limited).verdict == f"TEST PASS at {size}; not tried at other sizes: time limit"
 
 
 def test_a_launch_with_far_more_work_than_its_size_suggests_is_stopped(
@@ -216,6 +249,7 @@ def test_a_launch_with_far_more_work_than_its_size_suggests_is_stopped(
     found = examination(made)
     assert found.tried == ()
     assert re.fullmatch(r"16×48×64 and further sizes: .* still running after the work of 4e\+01 .*", found.left_out)
+    assert found.limit == "work limit"
     monkeypatch.setattr("mmcore_emulator.adapter.findings._MOST_INSTRUCTIONS", 1e4)
     requested, nameless = cell(made, 64, device="emulator", seed=1, timings=())
     result = measure_cell(requested, kernel=nameless)

@@ -1,4 +1,4 @@
-"""cuBLAS as a kernel and as the baseline of others."""
+"""Libraries as kernels and as baselines of others."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from mmcore.registry import registry
 from mmcore_cuda import CudaProvider, in_gpu_memory
 
 
-def test_memory_of_the_host_is_refused_before_anything_is_launched() -> None:
-    kernel = registry().kernel("cublas.float32")
-    matrix = np.zeros((16, 16), np.float32)
-    operand = Operand(matrix.ctypes.data, (16, 16), (16, 1), dtype_named("float32"))
+@pytest.mark.parametrize("name", ["cublas.float32", "cublas.float64_emulated", "gemmul8.float64", "gemmul8.float32"])
+def test_memory_of_the_host_is_refused_before_anything_is_launched(name: str) -> None:
+    kernel = registry().kernel(name)
+    matrix = np.zeros((16, 16), kernel.dtype)
+    operand = Operand(matrix.ctypes.data, (16, 16), (16, 1), dtype_named(kernel.dtype))
     assert kernel.call is not None
     with pytest.raises(Unsupported, match="GPU's memory"):
         kernel.call(kernel.problem(16, 16, 16), Config({}), dict.fromkeys("ABC", operand))

@@ -4,29 +4,46 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mmcore.cell import Cell
+from mmcore.registry import referenced_kernel
+from mmcore_cuda.machine_code.nvdisasm import programs
+from mmcore_performance.cards import cards
 from mmcore_performance.prediction import parameters
-from mmcore_performance.why import UNITS
+from mmcore_performance.why import UNITS, explained_time
 from tests.command_line import mmcore
 from tests.kernel_sources import kernel_sources
+from tests.sources.test_source_file import STRIDED
 
 SOURCES = kernel_sources("slow")
+POSTED = kernel_sources("posted")
 KINDS = tuple(title.removesuffix(": slow") for title in SOURCES if title.endswith(": slow"))
 # The sizes of some kinds; others are at 1024. An H200 has 132 multiprocessors.
-SIZES = {"last wave": 384, "few blocks": 256, "small product: slow": 64, "small product: better": 1024}
+SIZES = {
+    "last wave": 384,
+    "few blocks": 256,
+    "small product: slow": 64,
+    "no overlap": 2048,
+    "register banks": 2048,
+    "L2 order": 8192,
+}
+CARDS = {"L2 order": "T4"}  # whose L2 cache is small; others are on an H200
 
 
 def why(path: Path, title: str, *options: str) -> dict[str, Any]:
     """Return the answer about a source as JSON."""
-    file = path / "mm.cu"
+    file, kind = path / "mm.cu", title.partition(":")[0]
+    if kind == "register banks" and not [*programs()]:
+        pytest.skip("nvdisasm is not installed; python -m pip install 'mmcore-cuda[sass]' brings it")
     file.write_text(SOURCES[title])
-    result = mmcore(
-        "why", str(file), "--size", str(SIZES.get(title, SIZES.get(title.partition(":")[0], 1024))), "--json", *options
-    )
+    size, card = SIZES.get(title, SIZES.get(kind, 1024)), CARDS.get(kind, "H200")
+    result = mmcore("why", str(file), "--size", str(size), "--card", card, "--json", *options)
     assert result.exit_code == 0, result.stderr
     document: dict[str, Any] = json.loads(result.stdout)
     return document
@@ -43,6 +60,34 @@ def test_the_first_reason_is_the_mistake_at_its_line(kind: str, tmp_path: Path) 
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_the_mistake_it_is_no_reason(kind: str, tmp_path: Path) -> None:
     assert kind not in [reason["kind"] for reason in why(tmp_path, f"{kind}: better")["reasons"]]
+
+
+@pytest.mark.parametrize("title", POSTED)
+def test_programs_that_people_ask_about_are_explained_by_the_first_reason(title: str, tmp_path: Path) -> None:
+    file = tmp_path / "program.cu"
+    file.write_text(POSTED[title])
+    result = mmcore("why", str(file), "--size", "4096", "--json")
+    first = json.loads(result.stdout)["reasons"][0]
+    line = POSTED[title][: POSTED[title].index("// here")].count("\n") + 1
+    assert (first["kind"], first["line"]) == (title.partition(":")[0], line)
+
+
+@pytest.mark.parametrize(("waits", "found"), [(True, ["serialised wgmma"]), (False, [])])
+def test_waits_after_each_wgmma_are_a_reason(waits: bool, found: list[str], tmp_path: Path) -> None:
+    ring = referenced_kernel("ladder.bf16.09_ring")
+    text = ring.source.read_text(encoding="utf-8")
+    product = re.search(r"stages\[stage\]\.b \+ p\)\), 1\);\n", text)
+    assert product is not None
+    each = "stages[stage].b + p)), 1), commit_products(),\n wait_for_products<0>(); // here\n"
+    file = tmp_path / "ring.cu"
+    file.write_text(text.replace(product[0], each) if waits else text)
+    for header in ring.source.parent.glob("*.cuh"):
+        shutil.copy(header, tmp_path)
+    answer = explained_time(Cell(ring.name, 4096, 4096, 4096), cards()["H200"], replace(ring, source=file))
+    assert answer.right
+    assert [reason.kind for reason in answer.reasons] == found
+    lines = [number for number, row in enumerate(file.read_text().splitlines(), 1) if "// here" in row]
+    assert [reason.line.number for reason in answer.reasons] == lines
 
 
 def test_a_wrong_kernel_gets_its_verdict_first(tmp_path: Path) -> None:
@@ -77,8 +122,8 @@ def test_the_card_decides() -> None:
 
 def test_the_page_has_every_kind() -> None:
     page = (Path(__file__).parents[2] / "docs" / "slow-kernels.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `([a-z ]+)` \|", page, re.MULTILINE)
-    assert sorted(rows) == sorted({*KINDS, "not optimised"})
+    rows = re.findall(r"^\| `([\w ]+)` \|", page, re.MULTILINE)
+    assert sorted(rows) == sorted({*KINDS, "not optimised", "serialised wgmma"})
 
 
 def test_code_without_optimisation_is_named_first(tmp_path: Path) -> None:
@@ -95,6 +140,23 @@ def test_run_ends_with_the_first_reason_unless_it_is_quiet(tmp_path: Path) -> No
     assert [line for line in lines if said.match(line)]
     assert lines[-1] == "TEST PASS"
     assert "of the time" not in mmcore(*command, "-q").stdout
+
+
+def test_run_and_why_give_a_reason_the_same_part() -> None:
+    said = mmcore("run", "upc.kernel11", "--size", "64", "--device", "emulator").stdout
+    first = mmcore("why", "upc.kernel11", "-q").stdout.splitlines()[0]
+    assert first in said.replace(" at 1024×1024×1024 on an H200", "").replace(" (mmcore why has more)", "")
+
+
+def test_reasons_need_no_predicted_time(tmp_path: Path) -> None:
+    file = tmp_path / "mm.cu"
+    file.write_text(STRIDED.replace("FIRST", "threadIdx.x"))
+    command = ("why", str(file), "--size", "256", "--block", "64", "--grid", "n // 64, m // 64")
+    result = mmcore(*command, "--json")
+    document = json.loads(result.stdout)
+    assert (result.exit_code, document["seconds"], document["right"]) == (0, None, True)
+    assert document["reasons"][0]["kind"] == "repeated work"
+    assert re.search("^predicted +none: its arithmetic in small products", mmcore(*command).stdout, re.MULTILINE)
 
 
 def test_every_unit_of_a_prediction_has_a_name() -> None:

@@ -58,6 +58,22 @@ def test_a_files_inferred_launch_is_printed_unless_it_is_quiet() -> None:
     assert "inferred" not in bench("own.cu", "--collect-only", "-q").output
 
 
+def test_a_file_takes_the_options_of_run() -> None:
+    text = registry().kernel(KERNEL).source.read_text()
+    Path("own.cu").write_text(text + text.replace("kernel01(", "other("))
+
+    def ids(*words: str) -> list[str]:
+        output = mmcore("bench", "own.cu", "--mm-size=32", "--collect-only", "-q", *words).output
+        return re.findall(r"::test_kernel\[(.*)\]\n", output)
+
+    assert ids() == ["file.own.kernel01-32x32x32-b16", "file.own.other-32x32x32-b16"]
+    assert ids("--entry=other", "--block=8x4") == ["file.own-32x32x32-b8x4"]
+    registry().files.clear()
+    template = text.replace('extern "C"', "template <int T>").replace("blockDim.x", "T")
+    Path("own.cu").write_text(template)
+    assert ids("--config=T=8") == ["file.own-32x32x32-b16-T8"]
+
+
 def test_test_ids_are_those_of_the_checkouts_benchmark() -> None:
     assert f"bench/test_kernels.py::test_kernel[{CELL}]\n" in bench(KERNEL, "--collect-only", "-q").output
 
@@ -73,6 +89,8 @@ def test_json_has_results_and_what_could_not_be_measured() -> None:
     [
         (("upc.kernl01",), 2, "there is no kernel 'upc.kernl01'; did you mean upc.kernel01"),
         ((KERNEL, "--mm-size=0"), 2, "argument --mm-size"),
+        ((KERNEL, "--size=32"), 2, "--size is called --mm-size here"),
+        ((KERNEL, "--entry=f"), 2, "--entry is for a .cu file, and upc.kernel01 is declared by a package"),
         (("own.cu",), 1, "is wrong on emulator"),
         ((KERNEL, "-k", "nothing"), 2, "deselected"),
     ],

@@ -7,7 +7,7 @@ import itertools
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -216,7 +216,14 @@ def test_kernels_are_chosen_by_type() -> None:
     found = select(dtypes=("float64",))
     kernels = {"lezione9.kernel1", "lezione9.kernel2", "mmcore.kernel1_columns", "mmcore.kernel2_columns"}
     kernels |= {"ladder.f64.01_tiles", "ladder.f64.02_dmma", "ladder.f64.03_ring", "ladder.f64.04_int8"}
-    libraries = {"cublas.float64", "cublas.float64_heuristic", "torch.float64"}
+    kernels |= {"ladder.i8.02_slices", "ladder.i8.03_residues"}
+    libraries = {
+        "cublas.float64",
+        "cublas.float64_heuristic",
+        "cublas.float64_emulated",
+        "gemmul8.float64",
+        "torch.float64",
+    }
     assert {each.kernel.name for each in found.benchmarks} == kernels | libraries
 
 
@@ -255,34 +262,47 @@ def test_the_usual_sizes_are_those_that_the_config_allows() -> None:
 # How long a cell is timed
 
 
-def timing(max_seconds: float | None = 0.7, way: tuple[str, str] = ("kernel", "warm"), **marker: Any) -> Timing:
+USUALLY = {"max_time": 0.7, "min_rounds": 2}
+
+
+def timing(usual: Mapping[str, float] = USUALLY, way: tuple[str, str] = ("kernel", "warm"), **marker: Any) -> Timing:
     """Return the timing that pytest-benchmark's options and a test's mark ask for."""
     options = {
         "max_time": "2.0", "min_rounds": 6, "min_time": "0.001", "warmup": False, "warmup_iterations": 100,
         "calibration_precision": 20, "precision": None, "confidence": None,
     }  # fmt: skip
     config: Any = SimpleNamespace(getoption=lambda name, default: options.get(name.removeprefix("benchmark_"), default))
-    return options_of(config, marker, Timing(*way), max_seconds)
+    return options_of(config, marker, Timing(*way), usual)
 
 
 def test_a_cell_is_timed_as_pytest_benchmarks_options_say() -> None:
-    timed = timing(None)
+    timed = timing({})
     assert timed == Timing("kernel", "warm", 2.0, min_rounds=6, min_round_seconds=0.001, resolutions=20)
-    assert timing(0.7) == replace(timed, max_seconds=0.7)
-    assert timing(0.7, ("end-to-end", "pinned")) == replace(timed, what="end-to-end", how="pinned", max_seconds=0.7)
+    assert timing({"max_time": 0.7}) == replace(timed, max_seconds=0.7)
+    assert timing({"min_rounds": 2}) == replace(timed, min_rounds=2)
+
+
+def test_rounds_end_early_within_mmcores_own_limits_alone() -> None:
+    pinned = timing(USUALLY, ("end-to-end", "pinned"))
+    assert (pinned.what, pinned.how, pinned.max_seconds, pinned.min_rounds) == ("end-to-end", "pinned", 0.7, 2)
+    assert [pinned.median_precision, pinned.min_seconds] == pytest.approx([0.005, 0.1])
+    for marker in ({"max_time": 0.7}, {"min_rounds": 2}, {"precision": 0.01}):
+        assert timing(USUALLY, **marker).median_precision == timing({}).median_precision == 0
 
 
 @pytest.mark.parametrize(("name", "mark"), section_of(__file__, "marks").items())
 def test_a_tests_mark_wins_over_the_options(name: str, mark: Any) -> None:
     value, attribute, expected = mark
-    assert timing(**{name: value}) == replace(timing(), **{attribute: expected})
+    assert timing({}, **{name: value}) == replace(timing({}), **{attribute: expected})
+    assert getattr(timing(USUALLY, **{name: value}), attribute) == expected
 
 
 def test_cold_launches_take_a_tenth_of_the_time_unless_the_mark_says_how_long() -> None:
     cold = ("kernel", "cold")
-    assert timing(0.7, cold).max_seconds == pytest.approx(0.07)
-    assert timing(None, cold).max_seconds == pytest.approx(0.2)
-    for usual in (0.7, None):
+    assert timing(USUALLY, cold).max_seconds == pytest.approx(0.07)
+    assert timing(USUALLY, cold).min_seconds == pytest.approx(0.01)
+    assert timing({}, cold).max_seconds == pytest.approx(0.2)
+    for usual in (USUALLY, {}):
         assert timing(usual, cold, max_time=3.0).max_seconds == 3.0
 
 
@@ -306,6 +326,7 @@ def test_the_usual_time_is_the_default(monkeypatch: pytest.MonkeyPatch, where: s
     benchmark = next(iter(select(kernels=("upc.kernel01",)).benchmarks))
     begun = session.begin("test_bench.py::test_one", benchmark, {}, None)
     assert begun.cell.timings[0].max_seconds == (2.0 if where else 0.7)
+    assert (begun.cell.timings[0].min_rounds, begun.cell.timings[0].median_precision > 0) == (2, not where)
     assert (begun.cell.device, begun.cell.timeout, begun.cell.kernel) == ("timed:0", 60, "upc.kernel01")
     tests = ("test_bench.py::test_one", "test_bench.py::test_two", "test_more.py::test_one")
     prefixes = [session.begin(test, benchmark, {}, None).prefix for test in tests]
@@ -421,7 +442,8 @@ def test_the_time_of_a_run_is_split_by_phase() -> None:
     )
     overlapping = [used(1.0, verify=2.0, hazards=0.5), used(3.0, verify=1.0, hazards=1.0)]
     assert time_spent(overlapping, 0) == (
-        "2 cells in 4.0 s in two processes: compiling 0.0 s, verifying 3.0 s, timing 0.0 s, looking for hazards 1.5 s"
+        "2 cells in 4.0 s in several processes: compiling 0.0 s, verifying 3.0 s, timing 0.0 s, "
+        "looking for hazards 1.5 s"
     )
     assert time_spent(cells[1:2], 1).startswith("1 cell, 1 of them not measured, in 1.5 s: compiling 0.0 s")
 

@@ -19,7 +19,7 @@ from mmcore.result import Result
 from mmcore.verify.outcome import Verification
 from mmcore_pytest import verdicts
 from mmcore_pytest.session import Session
-from mmcore_pytest.verdicts import Verdicts, with_hazards
+from mmcore_pytest.verdicts import Ahead, Verdicts, with_hazards
 
 TESTS = "abcdef"
 RIGHT = Result(Cell("a", 8, 8, 8), "a", verification=Verification(True, 0.0, None, "made up", 0, 64))
@@ -47,7 +47,7 @@ def verdicts_of(ahead: int) -> Verdicts:
     def wait(test: str, future: Future[Result]) -> Result:
         return future.result(10)
 
-    return Verdicts(cells, ahead, wait)
+    return Verdicts(cells, Ahead(ahead), wait, {})
 
 
 @pytest.mark.parametrize(("ahead", "begun"), [(0, "b"), (2, "bcd"), (8, "bcdef")])
@@ -55,7 +55,7 @@ def test_the_next_cells_are_measured_before_their_tests(measured: list[str], ahe
     of_run = verdicts_of(ahead)
     result = of_run.result("b")
     assert (result.cell.kernel, result.hazards, result.phases["hazards"] >= 0) == ("b", "hazards of it", True)
-    of_run._judging.shutdown()
+    of_run._judging[0].shutdown()
     assert measured == [*begun]
 
 

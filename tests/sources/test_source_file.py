@@ -42,6 +42,19 @@ def guesses(text: str) -> tuple[str, ...]:
     return tuple(note.what for note in inferred(text).notes if note.guessed)
 
 
+STRIDED = """
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    for (int i = FIRST; i < n * n; i += blockDim.x) {
+        float s = 0;
+        for (int k = 0; k < n; k++)
+            s += A[i / n * n + k] * B[k * n + i % n];
+        C[i] = s;
+    }
+}
+"""
+
+
 def launch_text(found: Kernel) -> LaunchText:
     assert isinstance(found.launch, LaunchText)
     return found.launch
@@ -497,3 +510,9 @@ def test_pitches_are_leading_dimensions_and_arrays_of_rows_are_refused() -> None
 def test_c_in_eight_bits_is_warned_of() -> None:
     text = BATCH.replace("float", "int8_t")
     assert any("int32_t C and sum" in each for each in inferred(text).warnings)
+
+
+def test_a_kernel_that_does_not_use_its_block_is_launched_in_one() -> None:
+    assert grid(kernel(STRIDED.replace("FIRST", "threadIdx.x"), block="256")) == "1"
+    elsewhere = '#include "first.cuh"\n' + STRIDED.replace("FIRST", "first() + threadIdx.x")
+    assert grid(kernel(elsewhere, block="256")) == "ceil(n / bx), ceil(m / by)"

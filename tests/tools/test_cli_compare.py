@@ -17,17 +17,19 @@ from mmcore.baseline_comparison import BaselineComparison
 from mmcore.cell import Cell, Timing
 from mmcore.cli.notebook import answer
 from mmcore.cli.output import rendered
+from mmcore.errors import TimeLimit
 from mmcore.timing import Time
 from mmcore.verify.outcome import Verification
+from mmcore_emulator.adapter.profile import Profile
 from mmcore_emulator.profiler.counters import Line
 from mmcore_performance.reasons.reason import Reason
-from mmcore_performance.why import Why
+from mmcore_performance.why import PredictedTime, Why
 from mmcore_pytest.counts import Change
 from mmcore_tools.compare.explained import Explained
 from mmcore_tools.compare.measuring import Comparison, ratio
 from mmcore_tools.compare.operands import Side, two_sides
 from mmcore_tools.compare.report import report, sentence
-from tests.command_line import install, installed, mmcore
+from tests.command_line import install, installed, kernel_module, mmcore
 
 EMULATOR = ("--device", "emulator", "--seed", "1")
 TIMED = """
@@ -105,7 +107,7 @@ def test_without_times_the_counts_that_shrank_and_grew_are_compared() -> None:
 def why(*reasons: Reason, seconds: float = 1.0) -> Why:
     """Return a made-up explanation."""
     problem = {"m": 8, "n": 8, "k": 8}
-    return Why("acme", "", problem, "H200", seconds, seconds / 2, 2 * seconds, "", True, reasons)
+    return Why("acme", "", problem, "H200", True, PredictedTime(seconds, seconds / 2, 2 * seconds, ""), "", reasons)
 
 
 def made_up(changes: list[Change], seconds: tuple[float, float] | None) -> Comparison:
@@ -113,7 +115,7 @@ def made_up(changes: list[Change], seconds: tuple[float, float] | None) -> Compa
     side = Side("acme", kernels()["upc.kernel11"], {})
     result = Result(Cell("upc.kernel11", 8, 8, 8), "upc.kernel11")
     explained = seconds and Explained(why(seconds=seconds[0]), why(seconds=seconds[1]))
-    return Comparison((side, side), (result, result), None, changes, explained)
+    return Comparison((side, side), (result, result), None, changes, "", explained)
 
 
 MORE, FEWER = Change("", "global sectors", 10, 11), Change("", "barriers", 11, 10)
@@ -188,26 +190,41 @@ def _timed(tmp_path_factory: pytest.TempPathFactory, files: Path) -> Iterator[No
 
 @pytest.mark.usefixtures("_timed")
 @pytest.mark.parametrize(
-    ("words", "status", "said"),
+    ("words", "reasons", "status", "said"),
     [
-        (("slow.cu", "fast.cu"), 0, "B is faster: 2 times A's speed (95 % confidence: 1.99"),
-        (("fast.cu", "slow.cu"), 1, "B is slower: 0.5 times A's speed (95 % confidence: 0.49"),
-        (("slow.cu", "upc.kernel11"), 0, "B is as fast as A: 1 times A's speed (95 % confidence: 0.99"),
+        (("slow.cu", "fast.cu"), True, 0, "B is faster: 2 times A's speed (95 % confidence: 1.99"),
+        (("fast.cu", "slow.cu"), False, 1, "B is slower: 0.5 times A's speed (95 % confidence: 0.49"),
+        (("slow.cu", "upc.kernel11"), False, 0, "B is as fast as A: 1 times A's speed (95 % confidence: 0.99"),
     ],
 )
-def test_times_are_taken_in_turns(words: tuple[str, ...], status: int, said: str) -> None:
-    result = mmcore("compare", *words, "--size", "16", "--device", "pair", "--seed", "1", "--fail-if-slower")
+def test_times_are_taken_in_turns(words: tuple[str, ...], reasons: bool, status: int, said: str) -> None:
+    options = ("--size", "16", "--device", "pair", "--seed", "1", "--fail-if-slower")
+    result = mmcore("compare", *words, *options, *([] if reasons else ["--no-reasons"]))
     assert result.exit_code == status, result.output
     assert result.stdout.splitlines()[-1].startswith(said)
     assert re.search(r"^kernel time +\d+ µs +\d+ µs", result.stdout, re.MULTILINE)
     assert re.search(r"^speed of light +\d+\.\d %", result.stdout, re.MULTILINE)
-    assert "barriers" not in result.stdout
+    for row in (r"counts +of 128×128×128 on the emulator$", r"barriers +[\d,]+ +[\d,]+"):
+        assert bool(re.search(f"^{row}", result.stdout, re.MULTILINE)) == reasons
+    assert "predicted" not in result.stdout
+
+
+@pytest.mark.usefixtures("_timed")
+def test_without_counts_the_times_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(*_: object) -> Profile:
+        raise TimeLimit("too slow")
+
+    monkeypatch.setattr("mmcore_tools.compare.measuring.profiled", late)
+    result = mmcore("compare", "slow.cu", "fast.cu", "--size", "16", "--device", "pair", "--seed", "1")
+    assert re.search("^counts +none: too slow$", result.stdout, re.MULTILINE)
+    assert result.stdout.splitlines()[-1].startswith("B is faster")
 
 
 @pytest.mark.usefixtures("_timed")
 def test_json_has_the_ratio_and_its_interval() -> None:
     document = json.loads(mmcore("compare", "slow.cu", "fast.cu", "--size", "16", "--device", "pair", "--json").stdout)
     assert (document["answer"], document["slower"]) == ("faster", False)
+    assert (document["predicted"]["problem"], document["counted"]) == ("16×16×16", "of 128×128×128 on the emulator")
     low, high = document["interval"]
     assert low < document["faster"] < high
     assert document["faster"] == pytest.approx(2, rel=0.01)
@@ -254,6 +271,22 @@ def test_a_revision_is_the_file_as_it_was_committed(files: Path) -> None:
     assert "(-87.5 %)" in mmcore("compare", "slow.cu@HEAD", "slow.cu", "--size", "48", "-q", *EMULATOR).stdout
 
 
+def test_a_revision_of_a_registered_kernel_keeps_its_declaration(tmp_path: Path) -> None:
+    rule = "return Launch(grid=(-(-problem.n // 16), -(-problem.m // 16)), block=config.block)"
+    module = kernel_module("acme.mm", rule).replace("8, 8", "16, 16").replace('"B", "C"', '"B", "C", Scalar("n")')
+    install(tmp_path, "acme", "acme", module.replace("import Kernel", "import Kernel, Scalar"))
+    source = tmp_path / "acme_module.cu"
+    written(source, 16, "f")
+    for words in (("init", "-q"), ("add", "."), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")):
+        subprocess.run(["git", *words], check=True, cwd=tmp_path)
+    source.write_text(source.read_text().replace("sum += a", "__syncthreads(), sum += a"))
+    with installed(tmp_path):
+        result = mmcore("compare", "acme.mm", "acme.mm@HEAD", "--size", "48", *EMULATOR)
+    assert result.exit_code == 0, result.output
+    assert re.search(r"^B  acme\.mm@HEAD: TEST PASS$", result.stdout, re.MULTILINE)
+    assert "B has fewer barriers (-88.9 %)" in result.stdout
+
+
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(
     ("words", "reason"),
@@ -262,7 +295,7 @@ def test_a_revision_is_the_file_as_it_was_committed(files: Path) -> None:
         (("slow.cu", "fast.cu", "wrong.cu"), "two kernels are compared"),
         (("upc.kernel10", *(f"--config=block={b}" for b in ("8", "16", "32"))), "two kernels are compared"),
         (("three.cu", "slow.cu"), "there are three.cu::a, three.cu::b, three.cu::c, slow.cu; FILE::FUNCTION"),
-        (("upc.kernel10@HEAD", "upc.kernel10"), "mmcore run upc.kernel10 --against HEAD"),
+        (("upc.kernel10@no-such", "upc.kernel10"), "upc.kernel10: no-such is neither a folder, nor a revision of the"),
         (("slow.cu@no-such", "slow.cu"), "no-such is neither a folder, nor a revision"),
         (("upc.kernel10", "upc.kernel11", "--entry", "f"), "--entry is for a .cu file, not for upc.kernel10"),
         (("absent.cu", "slow.cu"), "there is no file absent.cu"),

@@ -215,6 +215,19 @@ def test_kernels_take_turns_with_the_baseline_of_their_preset(declare: Any, tmp_
     assert results(tmp_path)["mmcore"]["baseline"] == "upc.kernel10"
 
 
+def test_errors_are_listed_beside_those_of_the_libraries(declare: Any, tmp_path: Path) -> None:
+    declare(sizes=(32,), blocks=(16,), baseline="no.such,upc.kernel1[01]", figures=("error",))
+    shown = run(tmp_path).stdout
+    (info,) = [each["extra_info"] for each in results(tmp_path)["benchmarks"]]
+    assert {each["kernel"] for each in info["compared"]} == {"upc.kernel10", "upc.kernel11"} - {info["kernel"]}
+    assert "beside the libraries; errors are root mean squares" in shown
+    for kernel, figures in (
+        (info["kernel"], info["figures"]),
+        *((each["kernel"], each["figures"]) for each in info["compared"]),
+    ):
+        assert re.search(rf"^32×32×32 +{kernel} +\S+ +{figures['error']:.1e}$", shown, re.MULTILINE)
+
+
 def test_common_values_of_all_rows_are_above_the_table(declare: Any, tmp_path: Path) -> None:
     declare(kernels=("upc.kernel01", "upc.kernel10"), sizes=(32,), blocks=(8, 16))
     said = run(tmp_path).stdout

@@ -9,7 +9,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError
@@ -102,7 +102,7 @@ class CodeSizes:
 
     @cached_property
     def tile(self) -> tuple[int, int]:
-        """The rows and columns of C that a block computes, found from the grid, or as the config says."""
+        """The rows and columns of C that are whole in every launch, found from the grids, or as the config says."""
         rows, columns, _ = self.config.tile
         return self._least_extent("m") or max(rows, 8), self._least_extent("n") or max(columns, 8)
 
@@ -111,19 +111,25 @@ class CodeSizes:
         return min(filter(None, (self._extent(axis, k) for k in (64, 1))), default=0)
 
     def _extent(self, axis: str, k: int) -> int:
-        """Return the largest size with the same grid as size 1; 0 if the grid does not depend on the size."""
+        """Return the extent of a tile, a multiple of those of all launches; 0 if no grid depends on the size.
 
-        def blocks(size: int) -> int:
+        The extent of one launch is the largest size with the same grid as size 1.
+        """
+
+        def blocks(size: int) -> list[int]:
             # A grid that is rounded down is empty if the other size is small.
             sizes = {"m": _LARGEST_TILE, "n": _LARGEST_TILE, axis: size}
             problem = self.kernel.problem(sizes["m"], sizes["n"], k)
-            return self.kernel.launches(problem, self.config, self.device)[0].grid_dim.size
+            return [launch.grid_dim.size for launch in self.kernel.launches(problem, self.config, self.device)]
 
-        with contextlib.suppress(MmcoreError):
-            first = blocks(1)
-            size = bisect.bisect_right(range(1, _LARGEST_TILE + 1), first, key=blocks)
-            return 0 if size == _LARGEST_TILE else size + (first == 0)
-        return 0
+        extents = list[int]()
+        with contextlib.suppress(MmcoreError, IndexError):  # other sizes may have fewer launches
+            for number, first in enumerate(blocks(1)):
+                one_grid = partial(lambda number, size: blocks(size)[number], number)
+                size = bisect.bisect_right(range(1, _LARGEST_TILE + 1), first, key=one_grid)
+                extents += [size + (first == 0)] if size < _LARGEST_TILE else []
+        common = math.lcm(*extents)
+        return (common if common <= _LARGEST_TILE else max(extents)) if extents else 0
 
     def _entries(self, planned: Plan) -> tuple[str, ...]:
         """Return the functions that a plan launches, in order."""

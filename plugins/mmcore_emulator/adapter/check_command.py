@@ -28,7 +28,7 @@ from mmcore.verdict import judged, places
 from mmcore_emulator.adapter.api import checked, examined
 from mmcore_emulator.adapter.check import Check
 from mmcore_emulator.adapter.examination_report import Examination
-from mmcore_emulator.adapter.views import NOTHING, check_view
+from mmcore_emulator.adapter.views import NOTHING, check_verdict, check_view
 
 USUAL_SIZE = 128
 """Large enough for several blocks along each axis; what goes wrong at 640 goes wrong here."""
@@ -75,16 +75,17 @@ def _answer_about(
     if usual and not sized(options) and not result.violations and not cell.force:
         examination = examined(cell)
         result = replace(result, violations=examination.faults or _unusual(reference, declaration, examination))
-    further = {"sizes": examination.sizes, "not_executed": list(examination.not_executed)}
+    not_executed = list(examination.not_executed)
+    further = {"sizes": examination.sizes, "not_executed": not_executed, "not_tried": examination.limit}
     details = answer(result, declaration, examination)
     return Answer(
         1 if result.violations else 0,
-        "CHECK FAIL" if result.violations else "CHECK PASS",
+        check_verdict(result, examination.limit),
         result.to_json() | further,
         facts(result, declaration, examination, auto=device == "auto"),
         details,
         details,
-        check_view(result, _tried(examination), _nothing(examination)),
+        check_view(result, _tried(examination), _nothing(examination), examination.limit),
     )
 
 
@@ -127,8 +128,7 @@ def answer(check: Check, kernel: Kernel, examination: Examination = _NONE) -> li
         heading, *more = _lines(warning, kernel)
         lines += [f"warning: {heading}", *more]
     lines = lines or [_nothing(examination)]
-    result = Text("CHECK FAIL", "bold red") if check.violations else Text("CHECK PASS", "bold green")
-    return [*lines, result]
+    return [*lines, Text(check_verdict(check, examination.limit), f"bold {'red' if check.violations else 'green'}")]
 
 
 def _lines(violation: Violation, kernel: Kernel) -> list[RenderableType]:

@@ -272,6 +272,9 @@ class Emulator:
     def conditions(self) -> AbstractContextManager[dict[str, object]]:
         return nullcontext({})
 
+    def joules(self) -> float | None:
+        return None
+
     def close(self) -> None:
         self._memory = DeviceMemory()
 

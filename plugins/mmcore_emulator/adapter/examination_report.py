@@ -8,11 +8,17 @@ from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.devices.violations import Violation
+from mmcore.errors import MmcoreError, TimeLimit, WorkLimit
 from mmcore.kernel.arguments import SIZES
 from mmcore.kernel.sizes import size_text
 
 WORK = 4.0
 """The estimated seconds of an examination's runs by default; with an estimate, verdicts do not depend on the host."""
+
+
+def limit_name(error: MmcoreError) -> str:
+    """Return the name of the limit that an error reports; empty for other errors."""
+    return "work limit" if isinstance(error, WorkLimit) else "time limit" if isinstance(error, TimeLimit) else ""
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,7 @@ class Examination:
 
     tried: tuple[Tried, ...]
     left_out: str = ""  # the reason why further sizes were not tried; "" if all were
+    limit: str = ""  # the limit that ended it, "time limit" or "work limit"; "" if none did
     # Lines and branches that no size executed, as mmcore.verdict.Findings lists them; none of a wrong product.
     not_executed: tuple[Mapping[str, Any], ...] = ()
     refused: str = ""  # the least size whose launch a GPU refuses, in a clause; "" if there is none
@@ -85,11 +92,11 @@ class Examination:
     def to_json(self) -> dict[str, Any]:
         """Return JSON-ready values."""
         tried = [each.to_json() for each in self.tried]
-        values = {"left_out": self.left_out, "not_executed": list(self.not_executed), "refused": self.refused}
-        return {"tried": tried, **values}
+        values = {name: getattr(self, name) for name in ("left_out", "limit", "refused")}
+        return {"tried": tried, "not_executed": list(self.not_executed), **values}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Examination:
         """Return what :meth:`to_json` wrote."""
         tried = tuple(map(Tried.from_json, values["tried"]))
-        return cls(tried, values["left_out"], tuple(values["not_executed"]), values["refused"])
+        return cls(**{**values, "tried": tried, "not_executed": tuple(values["not_executed"])})

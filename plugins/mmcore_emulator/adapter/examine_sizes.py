@@ -24,7 +24,7 @@ from mmcore_emulator.adapter.candidate_sizes import CodeSizes, Size
 from mmcore_emulator.adapter.check import sanitized_run
 from mmcore_emulator.adapter.conversions import execute
 from mmcore_emulator.adapter.device import EmulatedModule, check_emulates, emulated_runs, parsed
-from mmcore_emulator.adapter.examination_report import WORK, Examination, Tried
+from mmcore_emulator.adapter.examination_report import WORK, Examination, Tried, limit_name
 from mmcore_emulator.adapter.launch_limits import refused_size
 from mmcore_emulator.conditions.refills import Refills
 from mmcore_emulator.executor.coverage import Coverage
@@ -69,7 +69,7 @@ def examine(
         planned = plan_cell(cell, device.properties, kernel)
         cell = replace(cell, seed=fresh_seed() if cell.seed is None else cell.seed)
     tried: list[Tried] = []
-    left_out = ""
+    left_out = reached = ""
     with phases("check"), _Runs(cell, planned, device, work) as runs:
         for size in itertools.chain(runs.sizes(), runs.grown()):
             try:
@@ -77,7 +77,7 @@ def examine(
             except ConstraintViolation:
                 continue
             except TimeLimit as limit:
-                left_out = f"{size.problem} and further sizes: {limit}"
+                left_out, reached = f"{size.problem} and further sizes: {limit}", limit_name(limit)
                 break
             if not tried[-1].is_right:
                 break
@@ -88,7 +88,7 @@ def examine(
             base = tried[0].cell.problem(planned.kernel)
             refused = refused_size(planned.kernel, planned.config, device.properties, base)
     missing = tuple(runs.not_executed()) if right else ()
-    return Examination(tuple(tried), left_out or runs.left_out, missing, refused)
+    return Examination(tuple(tried), left_out or runs.left_out, reached, missing, refused)
 
 
 def sizes_of_code(cell: Cell, device: Device, work: float = WORK) -> list[Size]:

@@ -14,7 +14,7 @@ from mmcore.registry import referenced_kernel
 from mmcore.result import Result
 from mmcore.verdict import Findings
 from mmcore_emulator.adapter.api import checked, examined, proved
-from mmcore_emulator.adapter.examination_report import WORK, Examination, Tried
+from mmcore_emulator.adapter.examination_report import WORK, Examination, Tried, limit_name
 from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_emulator.adapter.proof import WRONG
 from mmcore_emulator.adapter.small_product import small_product
@@ -53,7 +53,8 @@ def _looked(result: Result, kernel: Kernel, nameless: Kernel | None, extent: str
     try:
         examination = examined(cell, nameless, WORK if extent == "all" else WORK / 2)
     except MmcoreError as error:
-        return hazards if hazards.looked else Findings(f"not looked for: {error}"), ()
+        found = hazards if hazards.looked else Findings(f"not looked for: {error}")
+        return replace(found, not_tried=limit_name(error)), ()
     return _combined(hazards, examination, result, sized=extent == "size"), examination.tried
 
 
@@ -109,7 +110,8 @@ def _combined(hazards: Findings, examination: Examination, result: Result, *, si
         first.setdefault((each.kind, each.array, each.source, each.line), str(each))
     warnings = list(dict.fromkeys((*warnings, *first.values())))
     text = "\n".join(filter(None, looked))
-    return Findings(text, () if sized else faults, tuple(warnings), tuple(examination.sizes), examination.not_executed)
+    sizes, violations = tuple(examination.sizes), () if sized else faults
+    return Findings(text, violations, tuple(warnings), sizes, examination.not_executed, examination.limit)
 
 
 def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, *, remember: bool) -> Findings:

@@ -46,18 +46,20 @@ def small_product(
             continue
         if not smaller.config and config != smaller.config_of(kernel):
             smaller = replace(smaller, config=config.to_json())
-        several = all(min(few, 2) >= min(many, 2) for few, many in zip(blocks, launched[0].grid, strict=True))
+        pairs = zip(itertools.chain(*blocks), itertools.chain(*(launch.grid for launch in launched)), strict=False)
+        several = all(min(few, 2) >= min(many, 2) for few, many in pairs)
         if several and edges <= _edges(smaller, kernel, config):
             return smaller
         first = first or smaller
     return first
 
 
-def _blocks(cell: Cell, kernel: Kernel, config: Config) -> Dim3 | None:
-    """Return the blocks of a cell's first launch on the emulator; None if the launch is not allowed."""
+def _blocks(cell: Cell, kernel: Kernel, config: Config) -> list[Dim3] | None:
+    """Return the blocks of a cell's launches on the emulator; None if they are not allowed."""
     with contextlib.suppress(MmcoreError):
         device = capability_properties(CAPABILITIES["emulator"])
-        return plan(kernel, cell.problem(kernel), config, device, force=cell.force).launches[0].grid_dim
+        planned = plan(kernel, cell.problem(kernel), config, device, force=cell.force)
+        return [launch.grid_dim for launch in planned.launches]
     return None
 
 

@@ -17,11 +17,19 @@ NOTHING = "no hazard found; mmcore run verifies the product"
 """The answer of a check without violations and warnings."""
 
 
-def check_view(check: Check, further: Sequence[tuple[str, str]] = (), nothing: str = NOTHING) -> View:
+def check_verdict(check: Check, limit: str = "") -> str:
+    """Return the answer in two words, with the ``limit`` that kept further sizes from being run."""
+    if check.violations:
+        return "CHECK FAIL"
+    return f"CHECK PASS{f'; not tried at other sizes: {limit}' if limit else ''}"
+
+
+def check_view(check: Check, further: Sequence[tuple[str, str]] = (), nothing: str = NOTHING, limit: str = "") -> View:
     """Return the view of a check, with ``further`` facts; ``nothing`` is its message where it found nothing."""
     messages = [*_counted(check.violations, "thread"), *(f"warning: {each}" for each in check.warnings)]
-    answer = "CHECK FAIL" if check.violations else "CHECK PASS"
-    return launched_view(check.launched, answer, not check.violations, messages or [nothing], further)
+    return launched_view(
+        check.launched, check_verdict(check, limit), not check.violations, messages or [nothing], further
+    )
 
 
 def proof_view(proof: Proof) -> View:

@@ -28,13 +28,19 @@ BEST = "cublas.best"
 _REASON = "nvmath-python brings cuBLAS: python -m pip install 'mmcore-cuda[cublas]'"
 
 
-def library_kernel(name: str, problem: Problem, accumulator: str, *, tuned: bool) -> Kernel:
-    """Return a cuBLASLt product with the types, layouts and factors of ``problem``; its sizes are ignored."""
+def library_kernel(
+    name: str, problem: Problem, accumulator: str, *, tuned: bool = True, emulated: bool = False
+) -> Kernel:
+    """Return a cuBLASLt product with the types, layouts and factors of ``problem``; its sizes are ignored.
+
+    It is ``tuned`` to the fastest candidate, or the heuristic's choice; ``emulated`` by a narrower type if requested.
+    """
     how = "the fastest of its candidates" if tuned else "as its heuristic chooses"
+    how += " that emulate the type" * emulated
     return Kernel(
         name=name,
         title="cuBLAS" if name == BEST else f"cuBLASLt, {how}",
-        call=functools.partial(_call, accumulator, tuned),
+        call=functools.partial(_call, accumulator, tuned, emulated),
         dtype=problem.dtype,
         accumulator=accumulator,
         output=problem.output,
@@ -47,7 +53,7 @@ def library_kernel(name: str, problem: Problem, accumulator: str, *, tuned: bool
 
 
 def _call(
-    accumulator: str, tuned: bool, problem: Problem, config: Config, operands: Mapping[str, Operand]
+    accumulator: str, tuned: bool, emulated: bool, problem: Problem, config: Config, operands: Mapping[str, Operand]
 ) -> Callable[[int], object]:
     if not all(in_gpu_memory(operand.address) for operand in operands.values()):
         raise Unsupported("cuBLAS multiplies matrices in a GPU's memory only")
@@ -57,17 +63,19 @@ def _call(
         raise Unsupported(_REASON) from None
     except Exception as error:  # the shared libraries could not be loaded
         raise Unsupported(f"{_REASON} ({error})") from None
-    return CublasLt(problem, accumulator, operands, tuned=tuned)
+    return CublasLt(problem, accumulator, operands, tuned=tuned, emulated=emulated)
 
 
 @hookimpl
 def mmcore_kernels() -> list[Kernel]:
-    """Return two kernels for each type: the fastest candidate and the heuristic's choice."""
+    """Return two kernels for each type, the fastest candidate and the heuristic's choice, and the emulated types."""
     found = []
     for dtype, accumulator, output, column_major in TYPES:
         problem = Problem(16, 16, 16, dtype, output, column_major=column_major)
         for suffix, tuned in (("", True), ("_heuristic", False)):
             found.append(library_kernel(f"cublas.{dtype}{suffix}", problem, accumulator, tuned=tuned))
+    for dtype in ("float32", "float64"):
+        found.append(library_kernel(f"cublas.{dtype}_emulated", Problem(16, 16, 16, dtype), dtype, emulated=True))
     return found
 
 
@@ -76,4 +84,4 @@ def mmcore_baselines(kernel: Kernel) -> Kernel | None:
     """Return the fastest of cuBLASLt's candidates, or None for a kernel that is cuBLAS itself."""
     if kernel.call is not None and kernel.name.startswith("cublas."):
         return None
-    return library_kernel(BEST, kernel.problem(16, 16, 16), kernel.accumulator, tuned=True)
+    return library_kernel(BEST, kernel.problem(16, 16, 16), kernel.accumulator)

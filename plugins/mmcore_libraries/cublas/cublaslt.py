@@ -15,7 +15,9 @@ from nvmath.bindings import cublasLt
 from mmcore.devices.base import Operand
 from mmcore.errors import Unsupported
 from mmcore.kernel.problem import Problem
+from mmcore_cuda.cuda_module import device_errors
 from mmcore_cuda.event_timer import GraphTimer
+from mmcore_libraries.cublas.emulation import COMPUTE_TYPES, emulates, emulation_descriptor, workspace_bytes
 from mmcore_libraries.cublas.padded import Padded
 
 WORKSPACE_BYTES = 32 << 20
@@ -40,7 +42,7 @@ _CANDIDATES = 32
 # Each candidate is timed in rounds of about _ROUND_SECONDS. After the first round, candidates that take more than
 # _PROMISING times as long as the fastest are dropped.
 _ROUNDS, _ROUND_SECONDS, _PROMISING = 7, 2e-3, 1.15
-_chosen: dict[tuple[Problem, str], Any] = {}
+_chosen: dict[tuple[Problem, str, bool], Any] = {}
 
 
 class CublasLt:
@@ -55,26 +57,39 @@ class CublasLt:
         accumulator: the type of its sums.
         operands: the matrices "A", "B" and "C".
         tuned: whether to time cuBLASLt's candidates and use the fastest, instead of its heuristic's first choice.
+        emulated: whether to use its emulation of the type by a narrower one, and nothing else.
 
     Raises:
         Unsupported: cuBLASLt has nothing for such a product.
     """
 
-    def __init__(self, problem: Problem, accumulator: str, operands: Mapping[str, Operand], *, tuned: bool) -> None:
-        self._device = Device()
+    def __init__(
+        self,
+        problem: Problem,
+        accumulator: str,
+        operands: Mapping[str, Operand],
+        *,
+        tuned: bool,
+        emulated: bool = False,
+    ) -> None:
+        self._device, self._emulated = Device(), emulated
         self._handle = _handle(self._device.device_id)
         self._padded = Padded(self._device, problem, operands) if Padded.is_needed(problem) else None
         if self._padded is not None:
             problem, operands = self._padded.problem, self._padded.operands
         by_columns = "C" in problem.column_major
         first, second = ("A", "B") if by_columns else ("B", "A")
-        self._operation = cublasLt.matmul_desc_create(_compute_type(problem, accumulator), _scale_type(problem))
+        compute_type = COMPUTE_TYPES[problem.dtype] if emulated else _compute_type(problem, accumulator)
+        self._operation = cublasLt.matmul_desc_create(compute_type, _scale_type(problem))
         attributes = cublasLt.MatmulDescAttribute
         for attribute, matrix in ((attributes.TRANSA, first), (attributes.TRANSB, second)):
             transposed = (matrix in problem.column_major) != by_columns
             self._set(cublasLt.matmul_desc_set_attribute, self._operation, attribute, transposed * _TRANSPOSED)
         if accumulator == "float22":
             self._set(cublasLt.matmul_desc_set_attribute, self._operation, attributes.FAST_ACCUM, 1, np.int8)
+        if emulated:
+            # nvmath-python has no name for this attribute.
+            self._set(cublasLt.matmul_desc_set_attribute, self._operation, 38, emulation_descriptor(), np.uint64)
         self._layouts = [_layout(problem, matrix) for matrix in (first, second, "C")]
         self._addresses = [operands[matrix].address for matrix in (first, second, "C")]
         scale = {_DATA_TYPES["float64"]: np.float64, _DATA_TYPES["int32"]: np.int32}.get(
@@ -82,14 +97,19 @@ class CublasLt:
         )
         self._factors = np.array([problem.alpha, problem.beta], scale)
         stream = self._device.create_stream()
-        self._workspace = self._device.allocate(WORKSPACE_BYTES, stream=stream)
-        stream.sync()
+        self._workspace_bytes = workspace_bytes(problem) if emulated else WORKSPACE_BYTES
+        with device_errors(f"the {self._workspace_bytes} bytes of cuBLAS's workspace cannot be allocated"):
+            self._workspace = self._device.allocate(self._workspace_bytes, stream=stream)
+            stream.sync()
         algorithms = list(self._algorithms(_CANDIDATES if tuned else 1))
         if not algorithms:
+            if emulated:
+                raise Unsupported(f"this cuBLAS emulates no product of {problem.dtype} on {self._device.name}")
             raise Unsupported(f"cuBLAS has no product of {problem.dtype} for {problem} in this layout")
-        if tuned and (problem, accumulator) not in _chosen:
-            _chosen[problem, accumulator] = self._fastest(algorithms)
-        self._algorithm = _chosen[problem, accumulator] if tuned else algorithms[0]
+        key = problem, accumulator, emulated
+        if tuned and key not in _chosen:
+            _chosen[key] = self._fastest(algorithms)
+        self._algorithm = _chosen[key] if tuned else algorithms[0]
 
     def __call__(self, stream: int) -> None:
         if self._padded is None:
@@ -106,14 +126,14 @@ class CublasLt:
         workspace = int(self._workspace.handle)
         cublasLt.matmul(
             *(self._handle, self._operation, factors, a, a_layout, b, b_layout, factors + size, c, c_layout),
-            *(c, c_layout, algorithm.ctypes.data, workspace, WORKSPACE_BYTES, stream),
+            *(c, c_layout, algorithm.ctypes.data, workspace, self._workspace_bytes, stream),
         )
 
     def _algorithms(self, count: int) -> Iterator[Any]:
         """Yield the algorithms that cuBLASLt's heuristic proposes, best first."""
         preference = cublasLt.matmul_preference_create()
         attribute = cublasLt.MatmulPreferenceAttribute.MAX_WORKSPACE_BYTES
-        self._set(cublasLt.matmul_preference_set_attribute, preference, attribute, WORKSPACE_BYTES, np.uint64)
+        self._set(cublasLt.matmul_preference_set_attribute, preference, attribute, self._workspace_bytes, np.uint64)
         found = np.zeros(count, cublasLt.matmul_heuristic_result_dtype)
         returned = ctypes.c_int()
         a, b, c = self._layouts
@@ -127,8 +147,9 @@ class CublasLt:
         finally:
             cublasLt.matmul_preference_destroy(preference)
         for result in found[: returned.value]:
-            if result["state"] == 0:
-                yield np.array(result["algo"])
+            algorithm = np.array(result["algo"])
+            if result["state"] == 0 and (not self._emulated or emulates(algorithm)):
+                yield algorithm
 
     def _fastest(self, algorithms: list[Any]) -> Any:
         """Return the algorithm with the shortest median round, timing the promising ones in turn."""

@@ -16,6 +16,7 @@ from mmcore.errors import InvalidKernel, LacksOption, SeveralKernels
 from mmcore.files import read_text
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
+from mmcore.registry import registry
 from mmcore_cuda.nvrtc.dependencies import dependencies
 from mmcore_sources.cuda_file.header_folders import header_folders
 from mmcore_sources.cuda_file.host_bugs.find import bugs_of_refused, host_bugs
@@ -34,9 +35,15 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
     """Return the kernel of a file, under a name that none of the ``taken`` kernels of other files has.
 
     The reference contains the path as "file", and options or attributes of a kernel by name. Values that were
-    "inferred" before are inferred again. Raises InvalidKernel if the file cannot be read, or does not contain enough.
+    "inferred" before are inferred again. A registered "kernel" keeps its declaration, and has the file as its source.
+    Raises InvalidKernel if the file cannot be read, or does not contain enough.
     """
     path = path_of(reference)
+    if "kernel" in reference:
+        registered = registry().kernel(reference["kernel"])
+        variant_of = registered.variant_of or registered.name  # its tuned configs
+        kernel = replace(registered, name=reference["name"], source=path, variant_of=variant_of)
+        return FileKernel(kernel, reference, (_shown(path),), "")
     name = reference.get("name") or _name(path, taken)
     try:
         inferred = inferred_of(reference)
@@ -77,7 +84,9 @@ def path_of(reference: Mapping[str, Any]) -> Path:
 
 
 def inferred_of(reference: Mapping[str, Any]) -> Inferred:
-    """Return the attributes inferred from a file and its options."""
+    """Return the attributes inferred from a file and its options; none for a version of a registered kernel."""
+    if "kernel" in reference:
+        return Inferred({}, ())
     path = path_of(reference)
     given, text = normalised(reference), _text(path)
     python, options = path.suffix in PYTHON, (*given.get("options", ()),)

@@ -40,11 +40,19 @@ _SECONDS = 10.0
 def hints(result: Result) -> Iterator[str]:
     """Yield the guesses behind a wrong product, and options or a change of the source that make it right."""
     file = registry().files.get(result.kernel)
-    if file is None or result.timed_out or result.cell.force:
+    if file is None or "kernel" in file.reference or result.timed_out or result.cell.force:
         return
-    found = [*_readings(result, file)]
-    yield from found
-    if not result.verified and not any(each.startswith("hint") for each in found):
+    # A Python program shows how its arrays are stored, so its function is changed before it is read in another way.
+    attempts = [_repairs, _readings] if file.kernel.build is not None else [_readings, _repairs]
+    for attempt in attempts:
+        found = [*attempt(result, file)]
+        yield from found
+        if any(each.startswith("hint") for each in found):
+            return
+
+
+def _repairs(result: Result, file: FileKernel) -> Iterator[str]:
+    if not result.verified:
         yield from repairs(result, file.kernel)
 
 

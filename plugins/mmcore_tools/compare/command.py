@@ -16,12 +16,9 @@ from mmcore.kernel.configs import parse_config
 from mmcore.messages import say
 from mmcore.registry import registry
 from mmcore_performance.cards import cards
-from mmcore_tools.compare.measuring import compared
+from mmcore_tools.compare.measuring import UNTIMED_SIZE, compared
 from mmcore_tools.compare.operands import two_sides
 from mmcore_tools.compare.report import faults, report, sentence, to_json, view
-
-_UNTIMED_SIZE = 128
-"""The default size where no time is taken."""
 
 
 class _Operand(KernelParam):
@@ -45,6 +42,7 @@ class _Operand(KernelParam):
 @click.option("--seed", type=seed_type, metavar="S", help="Seed of the inputs; fresh by default.")
 @device_option()
 @click.option("--card", type=click.Choice([*cards()]), default="H200", show_default=True, help="For predicted times.")
+@click.option("--reasons/--no-reasons", default=True, show_default=True, help="Also counts and reasons, by emulator.")
 @timeout_option("everything together")
 @click.option("--fail-if-slower", is_flag=True, help="Exit with 1 if B is slower, or without a GPU predicted so.")
 @quiet_option
@@ -54,6 +52,7 @@ def compare(
     settings: tuple[Mapping[str, Any], ...],
     device: str,
     card: str,
+    reasons: bool,
     timeout: float,
     fail_if_slower: bool,
     quiet: bool,
@@ -62,15 +61,15 @@ def compare(
 ) -> int:
     """Verify two kernels, and say which is faster.
 
-    A and B are kernels, files, or FILE@REVISION: tiled.cu@HEAD tiled.cu. FILE::FUNCTION names one kernel of a file. One
-    kernel with two --config, and one file with two kernels, are two sides as well. Without a GPU, counts and predicted
-    times are compared. If the times do not decide, the answer says so.
+    A and B are kernels or files, also of a revision: tiled.cu@HEAD tiled.cu. FILE::FUNCTION names one kernel of a
+    file. One kernel with two --config, and one file with two kernels, are two sides as well. Without a GPU, counts and
+    predicted times are compared. If the times do not decide, the answer says so.
     """
     loaded_registry()
     sides = two_sides(kernels, settings, given_file_facts())
-    usual = USUAL_SIZE if chosen(device)[0].supports_timing else _UNTIMED_SIZE
+    usual = USUAL_SIZE if chosen(device)[0].supports_timing else UNTIMED_SIZE
     with whole(timeout):
-        comparison = compared(sides, device, cards()[card], {**asked, "timeout": timeout}, usual)
+        comparison = compared(sides, device, cards()[card], {**asked, "timeout": timeout}, usual, reasons=reasons)
     if as_json:
         write_json(to_json(comparison))
     else:

@@ -12,9 +12,7 @@ from mmcore.kernel.sizes import size_text
 from mmcore_emulator.adapter.launch_facts import source_line
 from mmcore_performance.cards import Card
 from mmcore_performance.reasons.reason import Reason
-from mmcore_performance.why import Why, explained_time, sentence
-
-_SAME_PERCENT = 10.0
+from mmcore_performance.why import PredictedTime, Why, explained_time, sentence
 
 
 @dataclass(frozen=True)
@@ -46,14 +44,10 @@ class Explained:
         return size_text(self.a.problem)
 
     @property
-    def percent(self) -> float:
-        """The change of the predicted time from A to B in percent."""
-        return 100 * (self.b.seconds / self.a.seconds - 1)
-
-    @property
-    def grew(self) -> bool:
-        """True if B's predicted time is longer by more than 10 %."""
-        return self.percent > _SAME_PERCENT
+    def percent(self) -> float | None:
+        """The change of the predicted time from A to B in percent; None unless there are both."""
+        a, b = self.a.predicted, self.b.predicted
+        return None if a is None or b is None else 100 * (b.seconds / a.seconds - 1)
 
     def lines(self) -> list[str]:
         """Return a line for each reason."""
@@ -61,18 +55,20 @@ class Explained:
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON-ready values, times in ms."""
-        times = {name: _times(why) for name, why in (("a", self.a), ("b", self.b))}
+        times = {name: _times(why.predicted) for name, why in (("a", self.a), ("b", self.b))}
         return {"card": self.a.card, "problem": self.problem, **times, "gone": [*self.gone], "new": [*self.new]}
 
 
 def explained(cells: Sequence[Cell], kernels: Sequence[Kernel], card: Card) -> Explained:
-    """Return the predicted times of the cells of A and B on a card. Raises MmcoreError if one cannot be predicted."""
+    """Return the predicted times and the reasons of the cells of A and B on a card. Raises MmcoreError."""
     a, b = (explained_time(cell, card) for cell in cells)
     return Explained.of(a, b, *kernels)
 
 
-def _times(why: Why) -> dict[str, Any]:
-    return {"ms": why.seconds * 1e3, "low_ms": why.low * 1e3, "high_ms": why.high * 1e3, "limiter": why.limiter}
+def _times(time: PredictedTime | None) -> dict[str, Any] | None:
+    if time is None:
+        return None
+    return {"ms": time.seconds * 1e3, "low_ms": time.low * 1e3, "high_ms": time.high * 1e3, "limiter": time.limiter}
 
 
 def _by_line(why: Why, kernel: Kernel) -> dict[tuple[str, str | None], Reason]:

@@ -9,24 +9,29 @@ from typing import Any
 
 from mmcore.cell import Cell, Timing
 from mmcore.cli.options import requested_cell, requested_config, requested_sizes, sized
+from mmcore.deadline import whole
 from mmcore.errors import InvalidProblem, MmcoreError
 from mmcore.executor import measure_cell
 from mmcore.kernel.sizes import Sizes
 from mmcore.result import Result
+from mmcore.time_ratio import Ratio
 from mmcore.verdict import judged
 from mmcore.verify.inputs import fresh_seed
 from mmcore_emulator.adapter.api import profiled
-from mmcore_performance.cards import Card
+from mmcore_performance.cards import Card, card_of, emulator_of
 from mmcore_pytest.counts import Change
 from mmcore_tools.compare.counts import changes, work
 from mmcore_tools.compare.explained import Explained, explained
 from mmcore_tools.compare.operands import Side
-from mmcore_tools.compare.ratio import Ratio
 
 #: Enough rounds for an interval at 95 % confidence, which takes six.
 IN_TURNS = Timing(max_seconds=0.6, min_rounds=9, min_round_seconds=5e-3, max_rounds=50)
 PREDICTED_SIZE = 1024
 """The default size of predicted times; a small product says little about a card."""
+UNTIMED_SIZE = 128
+"""The default size where no time is taken."""
+_EMULATOR_SECONDS = 30.0  # for counts and reasons beside measured times
+_SAME_PERCENT = 10.0  # a predicted time that is longer by less counts as the same
 _ATTEMPTS = 64  # to find a size that both kernels allow
 
 
@@ -39,13 +44,15 @@ class Comparison:
         results: the result of each, with the verdict.
         ratio: their times; None unless both are right and were timed.
         changes: the counts of A and of B; none unless both are right.
-        explained: their predicted times with reasons; None with measured ones, or if there are none.
+        counted: the product whose counts these are, if it is not the measured one, or why there are none.
+        explained: their reasons, with predicted times; None if there are none.
     """
 
     sides: tuple[Side, Side]
     results: tuple[Result, Result]
     ratio: Ratio | None = None
     changes: Sequence[Change] = ()
+    counted: str = ""
     explained: Explained | None = None
 
     @property
@@ -62,13 +69,17 @@ class Comparison:
         if self.ratio is not None:
             return self.ratio.answer == "slower"
         grown = [change.grew(0) for change in work(self.changes)]
-        return any(grown) and (all(grown) or self.explained is None or self.explained.grew)
+        longer = self.explained.percent if self.explained else None
+        return any(grown) and (all(grown) or longer is None or longer > _SAME_PERCENT)
 
 
-def compared(sides: tuple[Side, Side], device: str, card: Card, asked: Mapping[str, Any], usual: int) -> Comparison:
+def compared(
+    sides: tuple[Side, Side], device: str, card: Card, asked: Mapping[str, Any], usual: int, *, reasons: bool
+) -> Comparison:
     """Measure both sides on a device in one product of the ``usual`` size, unless the options name another.
 
-    Where the device has no times, those on a ``card`` are predicted.
+    Where the device has no times, those on a ``card`` are predicted. With ``reasons``, these are compared, and on a GPU
+    the emulator's counts.
 
     Raises MmcoreError if a side cannot be run, or if the device has times and they cannot be taken in turns.
     """
@@ -81,14 +92,33 @@ def compared(sides: tuple[Side, Side], device: str, card: Card, asked: Mapping[s
     b = judged(measure_cell(cell_b), sides[1].kernel, extent)
     if not (a.verified and b.verified):
         return Comparison(sides, (a, b))
+    kernels = [side.kernel for side in sides]
     if a.supports_timing:
-        return Comparison(sides, (a, b), ratio(a, b), changes((a, b), ()))
+        comparison = Comparison(sides, (a, b), ratio(a, b), changes((a, b), ()))
+        return _with_counts(comparison, (cell_a, cell_b), card_of(a) or card, options) if reasons else comparison
     profiles = [profiled(cell.on(a.device)) for cell in (cell_a, cell_b)]
     comparison = Comparison(sides, (a, b), None, changes((a, b), profiles))
-    with contextlib.suppress(MmcoreError):  # the card cannot launch them, or no small product of them can be counted
-        large = _cells(sides, a.device, options, PREDICTED_SIZE)
-        comparison = replace(comparison, explained=explained(large, [side.kernel for side in sides], card))
+    if reasons:
+        with contextlib.suppress(MmcoreError):  # the card cannot launch them, or a small product of them is refused
+            large = _cells(sides, a.device, options, PREDICTED_SIZE)
+            comparison = replace(comparison, explained=explained(large, kernels, card))
     return comparison
+
+
+def _with_counts(comparison: Comparison, cells: Sequence[Cell], card: Card, options: Mapping[str, Any]) -> Comparison:
+    """Return a comparison of times with the emulator's counts of a small product, and the reasons of the timed one."""
+    unsized = {name: value for name, value in options.items() if name not in (*"mnk", "size", "lda", "ldb", "ldc")}
+    try:
+        with whole(_EMULATOR_SECONDS):
+            small = _cells(comparison.sides, emulator_of(card), unsized, UNTIMED_SIZE)
+            profiles = [profiled(cell) for cell in small]
+            counted = f"of {small[0].m}×{small[0].n}×{small[0].k} on the emulator"
+            comparison = replace(comparison, changes=changes(comparison.results, profiles), counted=counted)
+            untimed = [replace(cell, timings=(), rival={}, baseline="") for cell in cells]
+            found = explained(untimed, [side.kernel for side in comparison.sides], card)
+            return replace(comparison, explained=found)
+    except MmcoreError as error:
+        return comparison if comparison.counted else replace(comparison, counted=f"none: {error}")
 
 
 def _cells(sides: tuple[Side, Side], device: str, asked: Mapping[str, Any], usual: int) -> Sequence[Cell]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from mmcore.errors import MmcoreError, SeveralKernels
+from mmcore.errors import SeveralKernels
 from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference, is_file
@@ -40,9 +40,10 @@ class Side:
 
 @dataclass(frozen=True)
 class _Word:
-    """A word of the command line: KERNEL, or FILE[@REVISION][::FUNCTION]."""
+    """A word of the command line: KERNEL[@REVISION], or FILE[@REVISION][::FUNCTION]."""
 
     text: str
+    kernel: str = ""
     file: str = ""
     revision: str = ""
     function: str = ""
@@ -50,21 +51,22 @@ class _Word:
     @classmethod
     def of(cls, text: str) -> _Word:
         if text in registry().kernels:
-            return cls(text)
+            return cls(text, text)
         rest, _, function = text.partition("::")
         path, at, revision = rest.partition("@")
         if at and path in registry().kernels:
-            raise MmcoreError(
-                f"revisions are of files; mmcore run {path} --against {revision} times a package's kernel"
-            )
+            return cls(text, path, revision=revision)
         if not at or os.path.exists(rest) or not is_file(path):
-            return cls(text, rest if is_file(rest) else "", "", function)
-        return cls(text, path, revision, function)
+            return cls(text, "" if is_file(rest) else text, rest if is_file(rest) else "", "", function)
+        return cls(text, "", path, revision, function)
 
     def reference(self, side: str, facts: Mapping[str, Any]) -> KernelReference:
         """Return the reference of the kernel; a file's has a name that differs between the sides "a" and "b"."""
-        if not self.file:
-            return self.text
+        if self.kernel and self.revision:
+            source = registry().source_revision(registry().kernel(self.kernel), self.revision)
+            return {"file": source, "kernel": self.kernel, "name": f"{side}.{self.kernel}"}
+        if self.kernel:
+            return self.kernel
         stem = re.sub("[^a-z0-9]", "_", Path(self.file).stem.lower())
         path = self.file
         if self.revision:
@@ -104,7 +106,7 @@ def _sides(word: _Word, letter: str, config: Mapping[str, Any], facts: Mapping[s
     """Return a side for each kernel that a word names."""
     reference = word.reference(letter, facts)
     launch: dict[str, Any] = {}
-    if isinstance(reference, Mapping):
+    if isinstance(reference, Mapping) and not word.kernel:
         # A file's launch and templates are inferred from its config.
         others = {name: value for name, value in config.items() if name != BLOCK}
         launch = {"configs": (others,)} if others else {}

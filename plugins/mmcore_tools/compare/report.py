@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from mmcore.result import Result
 from mmcore.result_view import facts, verdict
+from mmcore.time_ratio import Answer
 from mmcore.view import View
 from mmcore_tools.compare.counts import in_words, percent
 from mmcore_tools.compare.measuring import Comparison
-from mmcore_tools.compare.ratio import Answer
 from mmcore_tools.run import details
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ def sentence(comparison: Comparison) -> str:
     if comparison.ratio is None:
         words = in_words(comparison.changes)
         times = comparison.explained
-        time = f"; predicted time {percent(times.percent)} on {times.a.card}" if words and times else ""
+        longer = times.percent if times else None
+        time = f"; predicted time {percent(longer)} on {times.a.card}" if words and times and longer is not None else ""
         return f"B has {words}{time}" if words else "B does the same work as A"
     return f"{_ANSWERS[comparison.ratio.answer]}: {comparison.ratio}"
 
@@ -74,11 +75,11 @@ def notes(comparison: Comparison) -> list[tuple[str, str]]:
         cycles = "" if ratio.cycles is None else f"; A takes {ratio.cycles:.3g} times as many cycles as B"
         moved = f"moved from {ratio.clocks[0]:.0f} MHz for A alone to {ratio.clocks[1]:.0f} MHz in turns{cycles}"
     times, predicted = comparison.explained, ""
-    if times is not None:
-        factor = times.a.high / times.a.seconds
-        limits = f"A is limited by {times.a.limiter}\nB is limited by {times.b.limiter}"
+    if times is not None and (a := times.a.predicted) and (b := times.b.predicted) and ratio is None:
+        factor = a.high / a.seconds
+        limits = f"A is limited by {a.limiter}\nB is limited by {b.limiter}"
         predicted = f"for {times.problem}; eight of ten are right within a factor of {factor:.2g}\n{limits}"
-    return [("clock", moved), ("held back by", held), ("predicted", predicted)]
+    return [("clock", moved), ("held back by", held), ("predicted", predicted), ("counts", comparison.counted)]
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
@@ -95,6 +96,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
         "cycles": ratio and ratio.cycles,
         "slower": comparison.slower,
         "predicted": comparison.explained and comparison.explained.to_json(),
+        "counted": comparison.counted,
         "counts": counts,
         **{letter.lower(): _side(comparison, number) for number, letter in enumerate(_LETTERS)},
     }
@@ -148,9 +150,10 @@ def _rows(comparison: Comparison) -> list[tuple[str, str, str, str]]:
         ("GFLOP/s", _number(a.kernel_gflops), _number(b.kernel_gflops), _change(a.kernel_gflops, b.kernel_gflops)),
         ("speed of light", _share(a.speed_of_light), _share(b.speed_of_light), ""),
     ]
-    if times := comparison.explained:
-        texts = (f"{each.seconds * 1e6:.3g} µs" for each in (times.a, times.b))
-        rows.append((f"predicted, {times.a.card}", next(texts), next(texts), percent(times.percent)))
+    times = comparison.explained
+    if times and (before := times.a.predicted) and (now := times.b.predicted) and comparison.ratio is None:
+        texts = [f"{each.seconds * 1e6:.3g} µs" for each in (before, now)]
+        rows.append((f"predicted, {times.a.card}", texts[0], texts[1], _change(before.seconds, now.seconds)))
     counts = [
         (each.count, f"{each.before:,}", f"{each.now:,}", _change(each.before, each.now)) for each in comparison.changes
     ]

@@ -223,11 +223,13 @@ class _Search:
 
     @cached_property
     def _tiles(self) -> list[tuple[int, int]]:
-        """The rows and columns of a tile of each launch."""
+        """The rows and columns that are whole tiles of every launch, unless they are too many; those of each launch."""
         several = [0]
         with contextlib.suppress(InvalidKernel):
             several = [*range(len(self.kernel.launches(self._base, self.config, self.device)))]
-        return [(self._tile("m", number), self._tile("n", number)) for number in several]
+        tiles = [(self._tile("m", number), self._tile("n", number)) for number in several]
+        rows, columns = (math.lcm(*extents) for extents in zip(*tiles, strict=True))
+        return [*([(rows, columns)] if max(rows, columns) <= _LARGEST else []), *tiles]
 
     def _tile(self, axis: str, number: int) -> int:
         """Return an allowed multiple of the rows (m) or columns (n) that a block computes, found from the grid."""

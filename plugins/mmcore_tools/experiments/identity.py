@@ -33,5 +33,6 @@ def cell_key(device: Device, phases: Phases, values: Mapping[str, Any]) -> str:
             *([launch, planned.arguments(launch)] for launch in planned.launches),
             *(dict(device.facts), mmcore.__version__, [asdict(timing) for timing in cell.timings]),
             cell.baseline,
+            *([cell.figures] if cell.figures else []),
         ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()

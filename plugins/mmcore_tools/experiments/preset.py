@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from mmcore.cell import FIGURES
+from mmcore.deadline import USUAL_SECONDS
 from mmcore.errors import MmcoreError, UnknownName
 from mmcore.hookspecs import hookspec
 from mmcore.kernel.configs import BLOCK
@@ -51,7 +53,10 @@ class Preset:
         configs: parameters by name. Without blocks and configs, each kernel is measured in its usual configs.
         measures: names in :data:`MEASURES`.
         quick_sizes, quick_blocks: those of the reduced form, which an emulator runs in less than a minute.
-        baseline: the name or pattern of a library's kernel, such as "cublas.best", that takes turns with each kernel.
+        baseline: the name of a library's kernel, such as "cublas.best", that takes turns with each kernel. Names and
+            patterns of other kernels, which do so too, follow after commas.
+        figures: further figures of each kernel and its baselines, of :data:`mmcore.cell.FIGURES`.
+        timeout: the seconds of a cell at most.
         max_time, min_rounds: the device seconds of a cell's rounds, and their smallest number.
 
     Raises InvalidPreset for a contradictory declaration. Unknown kernels are reported when the preset is run.
@@ -69,6 +74,8 @@ class Preset:
     quick_sizes: tuple[Size, ...] = ()
     quick_blocks: tuple[Block, ...] = ()
     baseline: str = ""
+    figures: tuple[str, ...] = ()
+    timeout: float = USUAL_SECONDS
     max_time: float = 0.2
     min_rounds: int = 5
 
@@ -81,11 +88,20 @@ class Preset:
     def _check(self) -> None:
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
             raise InvalidPreset(f"{self.name!r} is not a preset's name: lower-case words joined by hyphens")
-        for attribute in ("kernels", "sizes", "quick_sizes", "blocks", "quick_blocks", "configs", "measures"):
+        for attribute in (
+            "kernels",
+            "sizes",
+            "quick_sizes",
+            "blocks",
+            "quick_blocks",
+            "configs",
+            "measures",
+            "figures",
+        ):
             values = getattr(self, attribute)
             if isinstance(values, str) or not isinstance(values, Sequence):
                 raise InvalidPreset(f"its {attribute} are several, such as {attribute}=(…,), not {values!r}")
-            if not values and attribute not in ("blocks", "quick_blocks", "configs"):
+            if not values and attribute not in ("blocks", "quick_blocks", "configs", "figures"):
                 raise InvalidPreset(f"it declares no {attribute}")
             object.__setattr__(self, attribute, tuple(values))
         if not isinstance(self.baseline, str):
@@ -98,6 +114,8 @@ class Preset:
             Problem(*_extents(size))
         for block in (*self.blocks, *self.quick_blocks):
             dim3(block)
+        if unknown := set(self.figures) - set(FIGURES):
+            raise InvalidPreset(f"{min(unknown)!r} is no further figure; there are {', '.join(FIGURES)}")
         for measure in set(self.measures) - set(MEASURES):
             raise InvalidPreset(f"{measure!r} is no way of measuring; there are {', '.join(MEASURES)}")
 

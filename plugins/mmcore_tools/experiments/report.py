@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from mmcore_tools.experiments.preset import Preset
 
 _SERIES = ("kernel", "config_id")
 _VARYING = ("config", "measured", "cells", "at")  # columns of a report that are left out if all rows agree
+_FIGURES = {"error": "error", "gflops_per_watt": "GFLOP/s\nper W"}  # further figures of times
 _MOST_NAMES = 4  # kernels in a row of the list
 _PLAIN: Mapping[str, Any] = {"box": None, "pad_edge": False, "padding": (0, 2, 0, 0)}
 
@@ -76,6 +79,7 @@ def report(document: Mapping[str, Any], results: Path, before: int) -> list[Rend
         fields(facts),
         "",
         _table(rows),
+        *_beside(infos),
         *_reasons("not compared", [*_not_compared(infos, section["baseline"])] if timed else [], "reason"),
         *_reasons("refused", section["refused"], *_SERIES),
         *_reasons("failed", section["failed"], *_SERIES),
@@ -87,19 +91,60 @@ def _rows(infos: Sequence[Mapping[str, Any]], *, timed: bool) -> list[dict[str, 
     columns = {name: name.replace("_", "\n") for info in infos for name in info["figures"]}
     if timed:
         compared = any(info["baseline"] for info in infos)
-        columns = {"gflops": "best GFLOP/s", **({"percent_of_baseline": "% of baseline"} if compared else {})}
+        further = {name: heading for name, heading in _FIGURES.items() if name in columns}
+        columns = {
+            "gflops": "best GFLOP/s",
+            **({"percent_of_baseline": "% of baseline"} if compared else {}),
+            **further,
+        }
     rows = []
     for (kernel, config, *how), members in _series(infos, *_SERIES, "measure", "caches", "memory").items():
         best = max(members, key=lambda info: info["gflops"] or info["problem"]["n"])
         words = {"measured": ", ".join(filter(None, how)), "cells": str(len(members)), "at": _problem(best)}
-        known = best if timed else best["figures"]
+        known = {**best, **best["figures"]} if timed else best["figures"]
         numbers = {column: _number(known.get(name)) for name, column in columns.items()}
         rows.append({"kernel": kernel, "config": config, **words, **numbers})
     return rows
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return (
+        "" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}" if value > 1e-3 else f"{value:.1e}"
+    )
+
+
+def beside(infos: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, float, Mapping[str, float | None]]]:
+    """Yield product, kernel, TFLOP/s and figures of the kernels with further figures, and of their baselines."""
+    for (problem, dtype), members in _series(
+        [{**each, "size": _problem(each)} for each in infos], "size", "dtype"
+    ).items():
+        known: dict[str, tuple[float, Mapping[str, float | None]]] = {}
+        for info in members:
+            flops = 2.0 * math.prod(info["problem"].values())
+            if info["gflops"] and any(info["figures"].get(name) is not None for name in _FIGURES):
+                known[info["kernel"]] = info["gflops"] / 1e3, info["figures"]
+            for other in info["compared"]:
+                if other["time"] and other.get("figures"):
+                    seconds = statistics.median(other["time"]["rounds"])
+                    known.setdefault(
+                        other["kernel"].replace(".best", f".{dtype}"), (flops / seconds / 1e12, other["figures"])
+                    )
+        for kernel, (rate, figures) in known.items():
+            yield problem, kernel, rate, figures
+
+
+def _beside(infos: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
+    """Yield a table of kernels and baselines with their errors and their work for each joule, if there are any."""
+    rows = [*beside(infos)]
+    if not rows:
+        return
+    table = Table(Column("product", no_wrap=True), Column("kernel", no_wrap=True), **_PLAIN)
+    for heading in ("TFLOP/s", *_FIGURES.values()):
+        table.add_column(heading, justify="right")
+    for problem, kernel, rate, figures in rows:
+        table.add_row(problem, kernel, f"{rate:.3g}", *(_number(figures.get(name)) for name in _FIGURES))
+    yield "\nbeside the libraries; errors are root mean squares of |C - A·B| over |A|·|B|:\n"
+    yield table
 
 
 def _common(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:

@@ -16,7 +16,6 @@ from rich.progress import Progress, TextColumn
 
 from mmcore.cell import Cell, Timing
 from mmcore.cli.output import console
-from mmcore.deadline import USUAL_SECONDS
 from mmcore.errors import MmcoreError
 from mmcore.executor import measure_cell, run
 from mmcore.executor.choose_device import chosen, device_name
@@ -113,7 +112,8 @@ def _planned(preset: Preset, device: str, properties: DeviceProperties, *, timed
     cells: _Cells = {}
     missing: _Missing = {"refused": [], "failed": []}
     for benchmark in _benchmarks(preset, properties):
-        cell = benchmark.cell(device, benchmark.timing, timeout=USUAL_SECONDS, baseline=preset.baseline)
+        compared = {"baseline": preset.baseline, "figures": preset.figures}
+        cell = benchmark.cell(device, benchmark.timing, timeout=preset.timeout, **compared)
         cell = cell if timed else replace(cell, timings=())
         try:
             cells[run(device, "mmcore_tools.experiments.identity:cell_key", cell.to_json())] = benchmark, cell

@@ -53,6 +53,7 @@ from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
 
 _MOST_SHARED = 48 << 10  # bytes that a block may have without further ado
 _DYNAMIC = re.compile(r'\bextern\b[^;{"]*\b__shared__\b')
+_OF_BLOCKS = re.compile(r'\b(blockIdx|ctaid|cooperative_groups)\b|#\s*include\s*"')  # or of a header, perhaps
 _COOPERATIVE = re.compile("Launch(Attribute)?Cooperative")
 
 
@@ -257,6 +258,8 @@ def _geometry(
     if not text and grid is None:
         usual = parse_expressions("ceil(n/bx), ceil(m/by)", "the grid")
         grid = Geometry(usual, "the source does not give it", guessed=True)
+        if body.thread_axes and not _OF_BLOCKS.search(source.text):
+            grid = Geometry(parse_expressions("1", "the grid"), "the source does not use blockIdx")
     if grid is not launched_grid and launch is not None:
         grid = geometry.along_x(grid, Reader.of(source, launch, names), launch)
     if not text and grid is not None:
