@@ -83,6 +83,7 @@ class Kernel:
             float32 products on tensor cores; ``dtype`` by default.
         algorithm: "strassen" for Strassen's or Winograd's product, whose errors have a norm-wise bound of their own.
         constraints: what problem and config must satisfy.
+        program_sizes: what its own program's sizes satisfy, too, such as whole tiles; faults at others are warnings.
         defines, options: preprocessor macros besides the parameters; further options of the compiler.
         include: folders that the source's headers are looked for in, relative to the source.
         min_compute_capability: least compute capability it runs on, (major, minor).
@@ -115,6 +116,7 @@ class Kernel:
     unit: str = ""
     algorithm: str = ""
     constraints: tuple[Constraint, ...] = ()
+    program_sizes: tuple[Constraint, ...] = ()
     defines: dict[str, str] = field(default_factory=dict)
     include: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
@@ -137,10 +139,11 @@ class Kernel:
         for name in ("title", "reference", "entry", "variant_of"):
             text = getattr(self, name)
             _require(isinstance(text, str) and "\n" not in text, f"its {name} must be a text of one line, not {text!r}")
-        for name in ("arguments", "constraints", "include", "options", "known_bugs"):
+        for name in ("arguments", "constraints", "program_sizes", "include", "options", "known_bugs"):
             value = getattr(self, name)
             _require(isinstance(value, tuple | list), f"its {name} are several: ({value!r},) instead of {value!r}")
-            texts = name in ("arguments", "constraints") or all(isinstance(text, str) for text in value)
+            objects = name in ("arguments", "constraints", "program_sizes")
+            texts = objects or all(isinstance(text, str) for text in value)
             _require(texts, f"its {name} are texts, unlike {value!r}")
             object.__setattr__(self, name, tuple(value))
         pair = self.min_compute_capability
@@ -167,7 +170,7 @@ class Kernel:
             object.__setattr__(self, name, value)
         for argument in self.arguments:
             check_argument(argument)
-        for each in self.constraints:
+        for each in (*self.constraints, *self.program_sizes):
             valid = isinstance(each, Constraint) and not isinstance(each, type) and callable(each.violation)
             words = valid and isinstance(each.description, str) and each.description.strip()
             _require(words, f"{each!r} is not a constraint: it has no description or no violation")
@@ -363,8 +366,15 @@ class Kernel:
 
     def violations(self, problem: Problem, config: Config) -> list[str]:
         """Return the reasons why its constraints forbid ``problem`` in a config, a clause each."""
+        return self._violations(self.constraints, problem, config)
+
+    def in_program(self, problem: Problem, config: Config) -> bool:
+        """Return whether the kernel's own program uses a size of the kind of ``problem``."""
+        return not self._violations(self.program_sizes, problem, config)
+
+    def _violations(self, constraints: Sequence[Constraint], problem: Problem, config: Config) -> list[str]:
         with asking(f"{self.name}: a constraint", f"{problem} with {config}"):
-            reasons = [constraint.violation(problem, config) for constraint in self.constraints]
+            reasons = [constraint.violation(problem, config) for constraint in constraints]
             for reason in reasons:
                 words = reason is None or (isinstance(reason, str) and reason.strip() and "\n" not in reason)
                 _require(words, f"it answers {reason!r} instead of a reason of one line or None")
@@ -376,10 +386,14 @@ class Kernel:
         return next((config for config in usual if not self.violations(problem, config)), usual[0])
 
     def square_problem(self, least: int, *configs: Config) -> Problem:
-        """Return the first m = n = k from ``least`` up, else below, that one of ``configs`` (or the usual) allows."""
+        """Return the first m = n = k from ``least`` up, else below, that one of ``configs`` (or the usual) allows.
+
+        The kernel's own program uses such sizes.
+        """
+        constraints = (*self.constraints, *self.program_sizes)
         for size in (*range(least, least + 4097), *range(least - 1, 0, -1)):
             problem = self.problem(size, size, size)
-            if not all(self.violations(problem, config) for config in configs or self.usual_configs):
+            if not all(self._violations(constraints, problem, each) for each in configs or self.usual_configs):
                 return problem
         return self.problem(least, least, least)
 
