@@ -50,7 +50,9 @@ def hints(result: Result) -> Iterator[str]:
         found = [*attempt(result, file)]
         yield from found
         if any(each.startswith("hint") for each in found):
-            return
+            break
+    if result.verification is not None and result.verification.verified and not result.verified:
+        yield from _of_whole_tiles(result, file)
 
 
 def _repairs(result: Result, file: FileKernel) -> Iterator[str]:
@@ -60,6 +62,9 @@ def _repairs(result: Result, file: FileKernel) -> Iterator[str]:
 
 def _readings(result: Result, file: FileKernel) -> Iterator[str]:
     """Yield the guesses, and the options."""
+    guessed = [note for note in inferred_of(file.reference).notes if note.guessed]
+    if guessed and not result.verified:
+        yield f"guessed: {'; '.join(f'{note.what} {note.value} ({note.option})' for note in guessed)}"
     if result.verification is not None and result.verification.verified:
         failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(_WHOLE)), None)
         if failed is not None:
@@ -67,9 +72,6 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
             if not _is_right(cell):  # a race alone leaves the product right
                 yield from _tried((cell,), file, (*_exchanged(file.kernel), *blocks_of_tiles(file.kernel)))
         return
-    guessed = [note for note in inferred_of(file.reference).notes if note.guessed]
-    if guessed:
-        yield f"guessed: {'; '.join(f'{note.what} {note.value} ({note.option})' for note in guessed)}"
     small = small_cell(result.cell, file.kernel)
     tiles = _whole_tiles(small, file.kernel)
     if tiles is not None and (of_tiles := measured(tiles)) is not None:
@@ -79,6 +81,27 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
         yield from _tried((tiles, small), file, _others(file.kernel))
     elif (usual := measured(small)) is not None and not usual.verified:
         yield from _tried((small,), file, _others(file.kernel))
+
+
+def _of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
+    """Yield the size of whole tiles at which a product is right that has faults with remainders.
+
+    An unusual reading that nothing in the file supports is given as an option, which says that it is meant.
+    """
+    inferred = inferred_of(file.reference)
+    options = [next(iter(each.given)) for each in inferred.unusual if not each.evidence]
+    meant = {name: inferred.attributes[name] for name in options if name != "args"}
+    result = replace(result, cell=replace(result.cell, kernel={**file.reference, **meant}))
+    if not result.sizes:
+        tiles = _whole_tiles(small_cell(result.cell, file.kernel), file.kernel)
+        if tiles is not None and _is_right(tiles):
+            yield _hint(f"without a remainder, at {_size(tiles)}, the product is right", tiles)
+    right = next((each for each in result.sizes if each["right"] and each["why"].startswith(_WHOLE)), None)
+    if right is not None and not all(each["right"] for each in result.sizes):
+        cell = replace(result.cell, **{name: right[name] for name in "mnk"}, lda=0, ldb=0, ldc=0)
+        yield _hint(f"without a remainder, at {_size(cell)}, the product is right", cell)
+    elif meant.keys() - file.reference.keys():
+        yield _hint("this says that the unusual reading is meant", result.cell)
 
 
 def _tried(
