@@ -5,17 +5,21 @@ from __future__ import annotations
 import fnmatch
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmcore.cell import LIBRARY, Cell
 from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
-from mmcore.median import interval_of_median
+from mmcore.median import LEAST, interval_of_median
 from mmcore.plugins import instance_of
 from mmcore.registry import referenced_kernel, registry
+from mmcore.time_ratio import Answer, Ratio
 from mmcore.timing import Time
+
+BEFORE = "before"
+"""The title of another version of the measured kernel."""
 
 # A kernel differs by as much from a copy of itself: docs/measuring.md has the measurements.
 _RESOLUTION = 1e-3
@@ -56,7 +60,19 @@ class BaselineComparison:
         if self.faster is None or self.interval is None:
             return f"not compared with {self.label}: {self.reason}"
         low, high = (100 * each for each in self.interval)
-        return f"{100 * self.faster:.1f} % of {self.label} ({low:.1f}–{high:.1f} %)"
+        answer = f": {self.answer}" if self.title == BEFORE else ""
+        return f"{100 * self.faster:.1f} % of {self.label} ({low:.1f}–{high:.1f} %){answer}"
+
+    @property
+    def answer(self) -> Answer | None:
+        """The answer about the measured kernel; None without a time, and undecided by fewer than six rounds."""
+        if self.faster is None or self.interval is None or self.time is None:
+            return None
+        return Ratio(self.faster, self.interval).answer if len(self.time.rounds) >= LEAST else "cannot tell"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison as JSON-ready values, with the answer."""
+        return {**asdict(self), "answer": self.answer}
 
     @property
     def label(self) -> str:
@@ -66,7 +82,8 @@ class BaselineComparison:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> BaselineComparison:
         time, interval = values["time"], values["interval"]
-        return cls(**{**values, "time": time and Time.from_json(time), "interval": interval and tuple(interval)})
+        fields = {name: value for name, value in values.items() if name != "answer"}
+        return cls(**{**fields, "time": time and Time.from_json(time), "interval": interval and tuple(interval)})
 
 
 class Rival(NamedTuple):
@@ -92,7 +109,7 @@ def rivals(cell: Cell, kernel: Kernel, config: Config) -> Sequence[Rival]:
         kernels += [each for each in matching if each.computes(kernel.problem(1, 1, 1))]
     several = [*map(Rival, kernels)]
     if cell.against:
-        several.append(Rival(replace(kernel, title="before", source=Path(cell.against)), config))
+        several.append(Rival(replace(kernel, title=BEFORE, source=Path(cell.against)), config))
     if cell.rival:
         other, values = referenced_kernel(cell.rival["kernel"]), cell.rival["config"]
         several.append(Rival(other, other.config(**values) if values else None))

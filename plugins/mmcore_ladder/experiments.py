@@ -23,6 +23,9 @@ _TOPS = (
     *("f32.09_any", "f32.10_f16x3", "f32.11_bf16x6", "f64.03_ring", "f64.04_int8"),
     *("tf32.02_any_nt", "f16.02_any_nt", "bf16.12_any_nt", "e4m3.01_any_nt"),
 )
+RIVALS = f"{BEST},cublas.float??_emulated,gemmul8.*"
+"""Baselines: the library's product, of which shares are taken, and emulated ones of float32 and float64."""
+
 _REFERENCE = "mmcore's ladder of kernels, docs/ladder.md"
 
 
@@ -54,7 +57,7 @@ def mmcore_presets() -> list[Preset]:
                 *((4096, 14336, 4096), (8192, 1024, 8192), (128, 4096, 14336), (16, 4096, 4096)),
             ),
             quick_sizes=(32, 48),
-            baseline=f"{BEST},cublas.float??_emulated,gemmul8.*",
+            baseline=RIVALS,
             figures=("error", "energy"),
             timeout=300,
             max_time=0.5,

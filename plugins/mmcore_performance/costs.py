@@ -17,7 +17,7 @@ from mmcore_performance.sites import Site
 _DOUBLES = {(6, 0): 32, (7, 0): 32, (8, 0): 32, (9, 0): 64}
 _FEW_DOUBLES = 2
 _CONVERSIONS = {(6, 0): 16, (7, 0): 16, (8, 0): 16, (9, 0): 16}
-_SCHEDULERS = 4
+SCHEDULERS = 4
 # Instructions of machine code for one of PTX.
 _EXPANSION = {"divide32": 20, "divide64": 70}
 _SECTOR_CYCLES = 0.75  # of the L1 cache
@@ -90,7 +90,7 @@ def instructions(mix: Mapping[str, int], card: Card) -> Costs:
     issued = sum(count * _EXPANSION.get(name, 1) for name, count in mix.items())
     doubles = mix.get("fp64", 0) * WARP / _DOUBLES.get(card.capability, _FEW_DOUBLES)
     conversions = mix.get("convert64", 0) * WARP / _CONVERSIONS.get(card.capability, _FEW_DOUBLES)
-    return Costs(issue=issued / _SCHEDULERS, double=doubles + conversions)
+    return Costs(issue=issued / SCHEDULERS, double=doubles + conversions)
 
 
 def _fma_rate(card: Card) -> float:

@@ -28,7 +28,10 @@ from mmcore_emulator.adapter.device import emulated_runs
 from mmcore_emulator.adapter.small_product import small_product
 from mmcore_emulator.executor.translation.translate import Translation
 from mmcore_emulator.profiler.counters import Counters, Line
+from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_performance.cards import Card
+from mmcore_performance.divergence import Divergence
+from mmcore_performance.overlap import Overlaps
 from mmcore_performance.sites import Site, SiteRecorder
 
 _EDGES = (64, 128, 256)
@@ -44,6 +47,9 @@ class ObservedLaunch:
         function: the compiled function.
         lines, sites, mix: counters, accesses and classes of instructions of the small product's launch.
         executions: how often its warps execute each line.
+        overlaps: the copies that are under way while it multiplies.
+        divergence: the instructions that its warps execute with few of their lanes; None if there are none.
+        plain_order: where a block's index is read, if blocks take tiles in the order of their numbers.
     """
 
     grid: Dim3
@@ -54,6 +60,9 @@ class ObservedLaunch:
     sites: tuple[Site, ...]
     mix: Mapping[Line, Mapping[str, int]]
     executions: Mapping[Line, float]
+    overlaps: Overlaps
+    divergence: Divergence | None
+    plain_order: Instruction | None
 
 
 @dataclass(frozen=True)
@@ -112,6 +121,9 @@ def observe(cell: Cell, device: Device, kernel: Kernel | None, phases: Phases, c
             recorder.sites,
             recorder.mix,
             recorder.executions,
+            recorder.overlaps,
+            recorder.divergence,
+            recorder.plain_order,
         )
         for record, occupancy, function, recorder in zip(records, occupancies, functions, recorders, strict=False)
     )

@@ -10,7 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.asynchronous.events import Event
+from mmcore_emulator.machine.lanes import Batch, Mask
+from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.observer import Access
 from mmcore_emulator.profiler.by_line import OTHERS, Counting, line_of
 from mmcore_emulator.profiler.coalescing import (
@@ -25,6 +27,10 @@ from mmcore_emulator.profiler.coalescing import (
 )
 from mmcore_emulator.profiler.counters import SECTOR_BYTES, Line
 from mmcore_emulator.ptx.instructions import Block, Instruction
+from mmcore_performance.block_order import plain_order
+from mmcore_performance.divergence import Divergence, DivergenceRecorder
+from mmcore_performance.neighbours import narrow_loads
+from mmcore_performance.overlap import OverlapRecorder, Overlaps, Steps
 
 _NOWHERE = np.uint64(2**64 - 1)
 _INTEGERS = ("s16", "u16", "s32", "u32", "s64", "u64", "b32", "b64")
@@ -53,6 +59,7 @@ class Site:
         least_sectors: sectors that would do if the elements that a warp touches were neighbours.
         wavefronts: passes over the banks of shared memory.
         conflicts: how many of these bank conflicts cost.
+        narrow: requests of a thread's loads of neighbours, or of elements that could be, each by itself.
         stride: bytes from a thread's element to the next thread's along x; None if no warp has two such threads.
     """
 
@@ -63,11 +70,19 @@ class Site:
     least_sectors: int
     wavefronts: int
     conflicts: int
+    narrow: int
     stride: int | None
 
 
 class SiteRecorder(Counting):
-    """An observer that counts one launch, its accesses by place and its instructions by class."""
+    """An observer that counts one launch, its accesses by place and its instructions by class.
+
+    Attributes:
+        overlaps: the copies that are under way while the launch multiplies.
+        plain_order: where a block's index is read, if blocks take tiles in the order of their numbers.
+    """
+
+    _copies: OverlapRecorder
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         super().__init__(blocks)
@@ -77,6 +92,11 @@ class SiteRecorder(Counting):
         self._site_costs = Patterns(_cost)
         self._classes = {id(block): _classes(block) for block in blocks}
         self._mix: dict[Line, Counter[str]] = defaultdict(Counter)
+        self.plain_order = plain_order(blocks)
+        self._narrow = {id(at) for at in narrow_loads(blocks)}
+        self._lanes = DivergenceRecorder(blocks)
+        self._steps = Steps(blocks)
+        self.overlaps = Overlaps()
 
     @property
     def sites(self) -> tuple[Site, ...]:
@@ -90,6 +110,7 @@ class SiteRecorder(Counting):
                 least_sectors=counts["least"],
                 wavefronts=counts["wavefronts"],
                 conflicts=counts["conflicts"],
+                narrow=counts["narrow"],
                 stride=self._strides.get(place),
             )
             for place, counts in sorted(self._sites.items())
@@ -101,6 +122,11 @@ class SiteRecorder(Counting):
         return {line: dict(counts) for line, counts in sorted(self._mix.items())}
 
     @property
+    def divergence(self) -> Divergence | None:
+        """The instructions that warps execute with few of their lanes; None if there are none."""
+        return self._lanes.divergence
+
+    @property
     def executions(self) -> Mapping[Line, float]:
         """The average number of times that a warp executes each line."""
         static: Counter[Line] = Counter()
@@ -108,9 +134,17 @@ class SiteRecorder(Counting):
             static.update({line: counts.total() for line, counts in classes.items()})
         return {line: sum(counts.values()) / static[line] for line, counts in sorted(self._mix.items())}
 
+    def begin(self, batch: Batch) -> SiteRecorder:
+        observer = super().begin(batch)
+        observer._copies = OverlapRecorder(self._steps, self.overlaps, batch.extent.size)
+        return observer
+
     def enter(self, block: Block, mask: Mask | None) -> None:
         super().enter(block, mask)
-        warps = self._patterns.extent(self._batch, mask).warps
+        extent, threads = self._patterns.extent(self._batch, mask), self._batch.block.size
+        warps = extent.warps
+        self._lanes.enter(block, extent, threads / -(-threads // WARP))
+        self._copies.enter(block, warps)
         for line, classes in self._classes[id(block)].items():
             for name, count in classes.items():
                 self._mix[line][name] += warps * count
@@ -130,11 +164,18 @@ class SiteRecorder(Counting):
         self._record(read)
         self._record(written)
 
+    def event(self, event: Event) -> None:
+        super().event(event)
+        self._copies.event(event)
+
     def _record(self, access: Access) -> None:
         place = self._place(access)
         if place is None:
             return
-        self._sites[place].update(self._site_costs.cost(self._batch, access))
+        cost = self._site_costs.cost(self._batch, access)
+        self._sites[place].update(cost)
+        if id(access.at) in self._narrow:
+            self._sites[place]["narrow"] += cost["requests"]
         if self._strides.get(place) is None:
             self._strides[place] = self._stride(access)
 
@@ -188,11 +229,11 @@ def _classes(block: Block) -> Mapping[Line, Counter[str]]:
     """Return the classes of a basic block's instructions by line."""
     lines: dict[Line, Counter[str]] = defaultdict(Counter)
     for at in block.instructions:
-        lines[line_of(at)][_class(at)] += 1
+        lines[line_of(at)][class_of(at)] += 1
     return lines
 
 
-def _class(at: Instruction) -> str:
+def class_of(at: Instruction) -> str:
     """Return the class of an instruction: "fp64", "convert64", "divide32", "divide64", "integer" or "other"."""
     name, kind = at.opcode[0], effect(at).kind
     if name == "cvt" and "f64" in at.opcode:

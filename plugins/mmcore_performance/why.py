@@ -130,7 +130,7 @@ def _largest_first(observation: Observation, share: float) -> tuple[Reason, ...]
     """Return the reasons in the launches and in their number, each with its part of the time.
 
     The starts of launches take a ``share`` of it. Their number comes first in a product that is too small for the
-    card, whatever the kernel.
+    card.
     """
     several = [replace(reason, gain=reason.gain * (1 - share)) for reason in reasons(observation)]
     if share <= _SMALL:

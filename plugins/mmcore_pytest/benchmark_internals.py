@@ -138,11 +138,10 @@ def save(config: pytest.Config) -> None:
     benchmarks.handle_saving()
 
 
-def saved_benchmarks(config: pytest.Config) -> tuple[str, dict[str, Any]]:
-    """Return the name of the compared results' last file, and its benchmarks by test; nothing without a comparison."""
+def saved_runs(config: pytest.Config) -> dict[str, dict[str, Any]]:
+    """Return the compared runs, the oldest first: the benchmarks of each by test, by the name of its file."""
     compared = getattr(session_of(config), "compared_mapping", None) or {}
-    path, benchmarks = next(reversed(compared.items()), ("", {}))
-    return Path(path).name, dict(benchmarks)
+    return {Path(path).name: dict(benchmarks) for path, benchmarks in compared.items()}
 
 
 def without_counterpart(config: pytest.Config, tests: Iterable[str]) -> list[str]:

@@ -12,6 +12,7 @@ from mmcore.kernel.configs import Config
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
+from mmcore.median import interval_of_median
 from mmcore.planning.plan import DEFAULT, usual_config
 from mmcore.registry import Registry, registry
 from mmcore.result import Result
@@ -67,7 +68,8 @@ class Benchmark:
         """Return a result's JSON for pytest-benchmark's files, which already contain the rounds."""
         # The cell names its config, so the result does not know that the config is a tuned one.
         origin = {"config_origin": self.origin} if self.origin else {}
-        return {**result.to_json(), **origin, "times": None}
+        interval = [1e3 * each for each in interval_of_median(result.times[0].rounds)] if result.times else None
+        return {**result.to_json(), **origin, "times": None, "median_interval_ms": interval}
 
 
 @dataclass(frozen=True)

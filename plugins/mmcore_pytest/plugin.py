@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -210,10 +211,13 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
     from mmcore_pytest.report import percent_of_best, write_csv
 
     results = list(ours.results.values())
-    ours.compare_counts()
+    ours.compare_saved()
     percents = percent_of_best(results)
     for test, (benchmark, _) in ours.results.items():
-        ours.benchmarks[test].fixture.extra_info["percent_of_best"] = percents[benchmark.id]
+        info = ours.benchmarks[test].fixture.extra_info
+        info["percent_of_best"] = percents[benchmark.id]
+        if ratio := ours.times.ratios.get(test):
+            info["beside_saved"] = {"runs": ours.times.source, "answer": ratio.answer, **asdict(ratio)}
     if (path := config.getoption("mm_csv")) and results:
         try:
             write_csv(path, results)

@@ -7,7 +7,7 @@ import io
 import shutil
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,6 +16,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from mmcore.baseline_comparison import BEFORE
 from mmcore.cli.output import on_terminal, rendered
 from mmcore.files import write
 from mmcore.messages import visible
@@ -82,6 +83,10 @@ def print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
     if alone := without_counterpart(session.config, session.results):
         count = f"{len(alone)} of {len(session.results)} cells"
         terminal.write_line(f"mmcore: {count} have no counterpart in the compared results", yellow=True)
+    for text in session.times.lines() if session.times.ratios else ():
+        terminal.write_line(visible(text))
+    for text in before_and_now([result for _, result in session.results.values()]):
+        terminal.write_line(visible(text))
     if session.counts.compared:
         for text in session.counts.lines():
             terminal.write_line(visible(text), red=session.counts.regressed)
@@ -89,6 +94,17 @@ def print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
         terminal.write_line("mmcore: not saved, because it is slower than --benchmark-compare-fail allows:", red=True)
         for name, reason in slower:
             terminal.write_line(visible(f"  {name}: {reason}"), red=True)
+
+
+def before_and_now(results: Sequence[Result]) -> Iterator[str]:
+    """Yield how many results are faster, slower and the same beside another version, with those that changed."""
+    pairs = [(result, each) for result in results for each in result.compared if each.title == BEFORE]
+    counts = Counter(each.answer or "not compared" for _, each in pairs)
+    if pairs:
+        yield f"mmcore: beside the other version: {', '.join(f'{count} {answer}' for answer, count in counts.items())}"
+    for result, each in pairs:
+        if each.answer != "same":
+            yield f"  {result.kernel} {result.cell.m}×{result.cell.n}×{result.cell.k} {result.config_id}: {each}"
 
 
 def by_group(results: Iterable[Measured]) -> dict[str, list[Measured]]:

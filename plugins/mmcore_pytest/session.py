@@ -22,11 +22,12 @@ from mmcore.messages import visible
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore_engines.file_locks import Lock, LockFailed
-from mmcore_pytest.benchmark_internals import measures, saved_benchmarks
+from mmcore_pytest.benchmark_internals import measures, saved_runs
 from mmcore_pytest.collection import Benchmark, Collection, find_benchmarks
 from mmcore_pytest.counts import CountComparison, compared_counts
 from mmcore_pytest.fixture import CellBenchmark, DeviceClock, options_of
 from mmcore_pytest.options import Selection
+from mmcore_pytest.run_comparison import RunComparison, compared_runs
 from mmcore_pytest.verdicts import Ahead, Verdicts, with_hazards
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Session:
     interrupted: bool = False  # by Ctrl-C
     regressed: bool = False  # a cell is slower than --benchmark-compare-fail allows
     counts: CountComparison = field(default_factory=CountComparison)  # with the results of --benchmark-compare
+    times: RunComparison = field(default_factory=RunComparison)  # with the results of --benchmark-compare
     problems: list[str] = field(default_factory=list)  # warnings for the summary
     unsaved: list[str] = field(default_factory=list)  # reasons why results could not be written
     lock: Lock | None = None  # on the device, taken before the first measurement
@@ -73,10 +75,12 @@ class Session:
         used = self.benchmarks.items()
         return {test: (each.benchmark, each.result) for test, each in used if each.recorded and each.result}
 
-    def compare_counts(self) -> None:
-        """Compare the results' counts with those of the run that ``--benchmark-compare`` selects."""
-        source, benchmarks = saved_benchmarks(self.config)
+    def compare_saved(self) -> None:
+        """Compare the results with the runs that ``--benchmark-compare`` selects: counts with the last of them."""
+        saved = saved_runs(self.config)
+        source, benchmarks = next(reversed(saved.items()), ("", {}))
         results = {test: result for test, (_, result) in self.results.items()}
+        self.times = compared_runs(results, saved)
         self.counts = compared_counts(results, benchmarks, source, self.config.getoption("mm_allow_growth"))
         self.regressed |= self.counts.regressed
 

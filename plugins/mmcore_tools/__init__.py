@@ -23,6 +23,7 @@ def mmcore_commands() -> Mapping[str, str]:
         "list-kernels": "mmcore_tools.list_kernels:list_kernels",
         "new-plugin": "mmcore_tools.new_plugin.command:new_plugin",
         "plot": "mmcore_tools.plots.command:plot",
+        "report": "mmcore_tools.report.command:report",
         "run": "mmcore_tools.run:run",
         "show": "mmcore_tools.show:show",
         "tune": "mmcore_tools.tune.command:tune",

@@ -270,7 +270,7 @@ def test_three_registers_of_one_bank_conflict_unless_one_is_kept() -> None:
 
 
 def test_without_a_disassembler_there_is_no_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmcore_cuda.machine_code.nvdisasm._programs", lambda: iter(["/no/such/program"]))
+    monkeypatch.setattr("mmcore_cuda.machine_code.nvdisasm.programs", lambda: iter(["/no/such/program"]))
     disassembly.cache_clear()
     machine_code.cache_clear()
     assert machine_code(compiled(TILED).cubin) is None

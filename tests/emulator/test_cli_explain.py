@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -35,23 +36,48 @@ def test_without_a_line_all_lines_with_pictures_are_listed() -> None:
     result = mmcore("explain", "upc.kernel10", "--size", "64", "--block", "32")
     assert result.exit_code == 0
     source = api.kernels()["upc.kernel10"].source_text().splitlines()
-    rows = [line.split(maxsplit=3) for line in result.stdout.splitlines()[5:]]
+    rows = [line.split(maxsplit=4) for line in result.stdout.splitlines()[5:]]
     # Two stores of 32 warps for each of two steps in each of four blocks, and 64 loads of two words for each warp.
-    assert [(conflicts, wavefronts) for conflicts, wavefronts, *_ in rows] == [
-        ("0", "256"),
-        ("0", "256"),
-        ("0", "16,384"),
+    assert [counts for *counts, _, _ in rows] == [
+        ["1,024", "0", "256"],
+        ["1,024", "0", "256"],
+        ["0", "0", "16,384"],
+        ["512", "0", "0"],
     ]
-    for _, _, number, shown in rows:
+    for *_, number, shown in rows:
         assert source[int(number) - 1].strip() == shown
-        assert "tile_" in shown
+        assert "tile_" in shown or "C[" in shown
 
 
-def test_a_kernel_without_shared_memory_has_nothing_to_draw() -> None:
-    assert "No line accesses shared memory" in mmcore("explain", "upc.kernel01").stdout
+def test_a_line_without_accesses_has_nothing_to_draw() -> None:
     result = mmcore("explain", "upc.kernel01", "--line", "9")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "there is nothing to draw of line '9'; lines with something are none" in result.stderr
+    assert "there is nothing to draw of line '9'; lines with something are 18, 19" in result.stderr
+
+
+ROWS = """
+__global__ void rows(const double *A, const double *B, double *C, int n)
+{
+    int row = blockIdx.x * 16 + threadIdx.x, col = blockIdx.y * 16 + threadIdx.y;
+    double sum = 0;
+    for (int k = 0; k < n; k++)
+        sum += A[row * n + k] * B[k * n + col];
+    C[row * n + col] = sum;
+}
+"""
+
+
+def test_the_sectors_of_a_global_access_are_drawn(tmp_path: Path) -> None:
+    """Lanes 0 and 16 load the first element of row 0, lanes 1 and 17 that of row 1."""
+    file = tmp_path / "rows.cu"
+    file.write_text(ROWS)
+    options = ("--grid", "n/16, n/16", "--block", "16", "--size", "32", "-q")
+    text = mmcore("explain", str(file), *options, "--line", "7").stdout
+    drawn = [line.rstrip() for line in text.splitlines() if line.startswith("byte ")]
+    assert drawn == [f"byte {f'{256 * row:,}':5} {f'{row}×2':>4}" for row in range(16)]
+    assert "sectors of A that each lane of warp 0 in block (0, 0) touches" in text
+    assert text.endswith("16 sectors of 32 bytes, where 4 would do.\n")
+    assert re.search(r"^ +[\d,]+ +0 +0 +7  sum", mmcore("explain", str(file), *options).stdout, re.MULTILINE)
 
 
 def test_a_line_is_drawn_with_its_counts() -> None:

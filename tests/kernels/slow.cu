@@ -413,3 +413,328 @@ __global__ void __launch_bounds__(256, 1) mm(const float *A, const float *B, flo
         for (int j = 0; j < 8; j++) C[(row + i) * n + col + j] = sum[i][j];
 }
 void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 128, n / 128), dim3(16, 16)>>>(A, B, C, n); }
+//// divergence: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    if (threadIdx.x % 2 == 0) // here
+        for (int k = 0; k < n; k++) sum += A[row * n + k] * B[k * n + col];
+    else
+        for (int k = n - 1; k >= 0; k--) sum += A[row * n + k] * B[k * n + col];
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 8), dim3(32, 8)>>>(A, B, C, n); }
+//// divergence: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    float sum = 0;
+    if (threadIdx.y % 2 == 0)
+        for (int k = 0; k < n; k++) sum += A[row * n + k] * B[k * n + col];
+    else
+        for (int k = n - 1; k >= 0; k--) sum += A[row * n + k] * B[k * n + col];
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 8), dim3(32, 8)>>>(A, B, C, n); }
+//// index arithmetic: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    __shared__ float a[32 * 64], b[32 * 32];
+    int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * 64, col = blockIdx.x * 32, w = blockDim.x;
+    float sum[4][2] = {};
+    for (int t = 0; t < n; t += 32) {
+        for (int i = ty * 16 + tx; i < 32 * 64; i += 256)
+            a[i % 32 * 4 * w + ((i / 32 ^ i % 32) & (4 * w - 1))] = A[(row + i / 32) * n + t + i % 32];
+        for (int i = ty * 16 + tx; i < 32 * 32; i += 256)
+            b[i / 32 * 2 * w + ((i % 32 ^ i / 32) & (2 * w - 1))] = B[(t + i / 32) * n + col + i % 32];
+        __syncthreads();
+#pragma unroll 1
+        for (int k = 0; k < 32; k++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+#pragma unroll
+                for (int j = 0; j < 2; j++)
+                    sum[i][j] += a[k * 4 * w + ((ty + w * i ^ k) & (4 * w - 1))] * // here
+                                 b[k * 2 * w + ((tx + w * j ^ k) & (2 * w - 1))];
+        __syncthreads();
+    }
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 2; j++) C[(row + ty + 16 * i) * n + col + tx + 16 * j] = sum[i][j];
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 64), dim3(16, 16)>>>(A, B, C, n); }
+//// index arithmetic: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    __shared__ float a[32 * 64], b[32 * 32];
+    int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * 64, col = blockIdx.x * 32, w = 16;
+    float sum[4][2] = {};
+    for (int t = 0; t < n; t += 32) {
+        for (int i = ty * 16 + tx; i < 32 * 64; i += 256)
+            a[i % 32 * 4 * w + ((i / 32 ^ i % 32) & (4 * w - 1))] = A[(row + i / 32) * n + t + i % 32];
+        for (int i = ty * 16 + tx; i < 32 * 32; i += 256)
+            b[i / 32 * 2 * w + ((i % 32 ^ i / 32) & (2 * w - 1))] = B[(t + i / 32) * n + col + i % 32];
+        __syncthreads();
+#pragma unroll 32
+        for (int k = 0; k < 32; k++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+#pragma unroll
+                for (int j = 0; j < 2; j++)
+                    sum[i][j] += a[k * 4 * w + ((ty + w * i ^ k) & (4 * w - 1))] *
+                                 b[k * 2 * w + ((tx + w * j ^ k) & (2 * w - 1))];
+        __syncthreads();
+    }
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 2; j++) C[(row + ty + 16 * i) * n + col + tx + 16 * j] = sum[i][j];
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 64), dim3(16, 16)>>>(A, B, C, n); }
+//// no overlap: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    __shared__ float4 a[8][32], b[8][32];
+    int x = threadIdx.x, tx = x % 16, ty = x / 16, row = blockIdx.y * 128, col = blockIdx.x * 128;
+    float sum[8][8] = {};
+    for (int t = 0; t < n; t += 8) {
+        float4 four = *(const float4 *)(A + (row + x / 2) * n + t + x % 2 * 4); // here
+        for (int i = 0; i < 4; i++) ((float *)a[x % 2 * 4 + i])[x / 2] = (&four.x)[i];
+        b[x / 32][x % 32] = *(const float4 *)(B + (t + x / 32) * n + col + x % 32 * 4);
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < 8; k++) {
+            float4 p[2] = {a[k][ty], a[k][ty + 16]}, q[2] = {b[k][tx], b[k][tx + 16]};
+#pragma unroll
+            for (int i = 0; i < 8; i++)
+#pragma unroll
+                for (int j = 0; j < 8; j++) sum[i][j] += (&p[i / 4].x)[i % 4] * (&q[j / 4].x)[j % 4];
+        }
+        __syncthreads();
+    }
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+#pragma unroll
+        for (int j = 0; j < 8; j += 4)
+            *(float4 *)(C + (row + i / 4 * 64 + ty * 4 + i % 4) * n + col + j * 16 + tx * 4) = *(float4 *)&sum[i][j];
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 128, n / 128), 256>>>(A, B, C, n); }
+//// no overlap: better
+__global__ void __launch_bounds__(256, 2) mm(const float *A, const float *B, float *C, int n)
+{
+    __shared__ float4 a[2][8][32], b[2][8][32];
+    int x = threadIdx.x, tx = x % 16, ty = x / 16, row = blockIdx.y * 128, col = blockIdx.x * 128;
+    const float *from_a = A + (row + x / 2) * n + x % 2 * 4, *from_b = B + x / 32 * n + col + x % 32 * 4;
+    float sum[8][8] = {};
+    float4 next_a = *(const float4 *)from_a, next_b = *(const float4 *)from_b;
+    for (int t = 0, now = 0; t < n; t += 8, now ^= 1) {
+        for (int i = 0; i < 4; i++) ((float *)a[now][x % 2 * 4 + i])[x / 2] = (&next_a.x)[i];
+        b[now][x / 32][x % 32] = next_b;
+        __syncthreads();
+        if (t + 8 < n) {
+            next_a = *(const float4 *)(from_a + t + 8);
+            next_b = *(const float4 *)(from_b + (t + 8) * n);
+        }
+#pragma unroll
+        for (int k = 0; k < 8; k++) {
+            float4 p[2] = {a[now][k][ty], a[now][k][ty + 16]}, q[2] = {b[now][k][tx], b[now][k][tx + 16]};
+#pragma unroll
+            for (int i = 0; i < 8; i++)
+#pragma unroll
+                for (int j = 0; j < 8; j++) sum[i][j] += (&p[i / 4].x)[i % 4] * (&q[j / 4].x)[j % 4];
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+#pragma unroll
+        for (int j = 0; j < 8; j += 4)
+            *(float4 *)(C + (row + i / 4 * 64 + ty * 4 + i % 4) * n + col + j * 16 + tx * 4) = *(float4 *)&sum[i][j];
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 128, n / 128), 256>>>(A, B, C, n); }
+//// narrow loads: slow
+#include <mma.h>
+using namespace nvcuda;
+__global__ void mm(const half *A, const half *B, float *C, int n)
+{
+    __shared__ __align__(16) half a[64][72], b[64][72];
+    int x = threadIdx.x, warp = x / 32 * 16, row = blockIdx.y * 64, col = blockIdx.x * 64;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> c[4];
+    for (int j = 0; j < 4; j++) wmma::fill_fragment(c[j], 0.0f);
+    for (int t = 0; t < n; t += 64) {
+        for (int i = x; i < 64 * 64; i += 128) {
+            a[i / 64][i % 64] = A[(row + i / 64) * n + t + i % 64]; // here
+            b[i / 64][i % 64] = B[(t + i / 64) * n + col + i % 64];
+        }
+        __syncthreads();
+        for (int k = 0; k < 64; k += 16) {
+            wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> p;
+            wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> q;
+            wmma::load_matrix_sync(p, &a[warp][k], 72);
+            for (int j = 0; j < 4; j++) {
+                wmma::load_matrix_sync(q, &b[k][16 * j], 72);
+                wmma::mma_sync(c[j], p, q, c[j]);
+            }
+        }
+        __syncthreads();
+    }
+    for (int j = 0; j < 4; j++)
+        wmma::store_matrix_sync(C + (row + warp) * n + col + 16 * j, c[j], n, wmma::mem_row_major);
+}
+void run(const half *A, const half *B, float *C, int n) { mm<<<dim3(n / 64, n / 64), 128>>>(A, B, C, n); }
+//// narrow loads: better
+#include <mma.h>
+using namespace nvcuda;
+__global__ void mm(const half *A, const half *B, float *C, int n)
+{
+    __shared__ __align__(16) half a[64][72], b[64][72];
+    int x = threadIdx.x, warp = x / 32 * 16, row = blockIdx.y * 64, col = blockIdx.x * 64;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> c[4];
+    for (int j = 0; j < 4; j++) wmma::fill_fragment(c[j], 0.0f);
+    for (int t = 0; t < n; t += 64) {
+        for (int i = 8 * x; i < 64 * 64; i += 8 * 128) {
+            *(uint4 *)&a[i / 64][i % 64] = *(const uint4 *)&A[(row + i / 64) * n + t + i % 64];
+            *(uint4 *)&b[i / 64][i % 64] = *(const uint4 *)&B[(t + i / 64) * n + col + i % 64];
+        }
+        __syncthreads();
+        for (int k = 0; k < 64; k += 16) {
+            wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> p;
+            wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> q;
+            wmma::load_matrix_sync(p, &a[warp][k], 72);
+            for (int j = 0; j < 4; j++) {
+                wmma::load_matrix_sync(q, &b[k][16 * j], 72);
+                wmma::mma_sync(c[j], p, q, c[j]);
+            }
+        }
+        __syncthreads();
+    }
+    for (int j = 0; j < 4; j++)
+        wmma::store_matrix_sync(C + (row + warp) * n + col + 16 * j, c[j], n, wmma::mem_row_major);
+}
+void run(const half *A, const half *B, float *C, int n) { mm<<<dim3(n / 64, n / 64), 128>>>(A, B, C, n); }
+//// L2 order: slow
+#include <mma.h>
+using namespace nvcuda;
+__global__ void mm(const half *A, const half *B, float *C, int n)
+{
+    __shared__ __align__(16) half a[64][72], b[64][72];
+    int x = threadIdx.x, warp = x / 32 * 16, row = blockIdx.y * 64, col = blockIdx.x * 64; // here
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> c[4];
+    for (int j = 0; j < 4; j++) wmma::fill_fragment(c[j], 0.0f);
+    for (int t = 0; t < n; t += 64) {
+        for (int i = 8 * x; i < 64 * 64; i += 8 * 128) {
+            *(uint4 *)&a[i / 64][i % 64] = *(const uint4 *)&A[(row + i / 64) * n + t + i % 64];
+            *(uint4 *)&b[i / 64][i % 64] = *(const uint4 *)&B[(t + i / 64) * n + col + i % 64];
+        }
+        __syncthreads();
+        for (int k = 0; k < 64; k += 16) {
+            wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> p;
+            wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> q;
+            wmma::load_matrix_sync(p, &a[warp][k], 72);
+            for (int j = 0; j < 4; j++) {
+                wmma::load_matrix_sync(q, &b[k][16 * j], 72);
+                wmma::mma_sync(c[j], p, q, c[j]);
+            }
+        }
+        __syncthreads();
+    }
+    for (int j = 0; j < 4; j++)
+        wmma::store_matrix_sync(C + (row + warp) * n + col + 16 * j, c[j], n, wmma::mem_row_major);
+}
+void run(const half *A, const half *B, float *C, int n) { mm<<<dim3(n / 64, n / 64), 128>>>(A, B, C, n); }
+//// L2 order: better
+#include <mma.h>
+using namespace nvcuda;
+__global__ void mm(const half *A, const half *B, float *C, int n)
+{
+    __shared__ __align__(16) half a[64][72], b[64][72];
+    int x = threadIdx.x, warp = x / 32 * 16, number = blockIdx.y * gridDim.x + blockIdx.x;
+    int rows = min(8, gridDim.y), group = rows * gridDim.x; // of tiles, which blocks take column by column
+    int row = (number / group * rows + number % rows) * 64, col = number % group / rows * 64;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> c[4];
+    for (int j = 0; j < 4; j++) wmma::fill_fragment(c[j], 0.0f);
+    for (int t = 0; t < n; t += 64) {
+        for (int i = 8 * x; i < 64 * 64; i += 8 * 128) {
+            *(uint4 *)&a[i / 64][i % 64] = *(const uint4 *)&A[(row + i / 64) * n + t + i % 64];
+            *(uint4 *)&b[i / 64][i % 64] = *(const uint4 *)&B[(t + i / 64) * n + col + i % 64];
+        }
+        __syncthreads();
+        for (int k = 0; k < 64; k += 16) {
+            wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> p;
+            wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> q;
+            wmma::load_matrix_sync(p, &a[warp][k], 72);
+            for (int j = 0; j < 4; j++) {
+                wmma::load_matrix_sync(q, &b[k][16 * j], 72);
+                wmma::mma_sync(c[j], p, q, c[j]);
+            }
+        }
+        __syncthreads();
+    }
+    for (int j = 0; j < 4; j++)
+        wmma::store_matrix_sync(C + (row + warp) * n + col + 16 * j, c[j], n, wmma::mem_row_major);
+}
+void run(const half *A, const half *B, float *C, int n) { mm<<<dim3(n / 64, n / 64), 128>>>(A, B, C, n); }
+//// register banks: slow
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    __shared__ float4 a[2][8][32], b[2][8][32];
+    int x = threadIdx.x, tx = x % 16, ty = x / 16, row = blockIdx.y * 128, col = blockIdx.x * 128;
+    const float *from_a = A + (row + x / 2) * n + x % 2 * 4, *from_b = B + x / 32 * n + col + x % 32 * 4;
+    float sum[8][8] = {};
+    float4 next_a = *(const float4 *)from_a, next_b = *(const float4 *)from_b;
+    for (int t = 0, now = 0; t < n; t += 8, now ^= 1) {
+        for (int i = 0; i < 4; i++) ((float *)a[now][x % 2 * 4 + i])[x / 2] = (&next_a.x)[i];
+        b[now][x / 32][x % 32] = next_b;
+        __syncthreads();
+        if (t + 8 < n) {
+            next_a = *(const float4 *)(from_a + t + 8);
+            next_b = *(const float4 *)(from_b + (t + 8) * n);
+        }
+#pragma unroll
+        for (int k = 0; k < 8; k++) {
+            float4 p[2] = {a[now][k][ty], a[now][k][ty + 16]}, q[2] = {b[now][k][tx], b[now][k][tx + 16]};
+#pragma unroll
+            for (int i = 0; i < 8; i++)
+#pragma unroll
+                for (int j = 0; j < 8; j++) sum[i][j] += (&p[i / 4].x)[i % 4] * (&q[j / 4].x)[j % 4]; // here
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+#pragma unroll
+        for (int j = 0; j < 8; j += 4)
+            *(float4 *)(C + (row + i / 4 * 64 + ty * 4 + i % 4) * n + col + j * 16 + tx * 4) = *(float4 *)&sum[i][j];
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 128, n / 128), 256>>>(A, B, C, n); }
+//// register banks: better
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    __shared__ float4 a[2][8][32], b[2][8][32];
+    int x = threadIdx.x, tx = x % 16, ty = x / 16, row = blockIdx.y * 128, col = blockIdx.x * 128;
+    const float *from_a = A + (row + x / 2) * n + x % 2 * 4, *from_b = B + x / 32 * n + col + x % 32 * 4;
+    float sum[8][8] = {};
+    float4 next_a = *(const float4 *)from_a, next_b = *(const float4 *)from_b;
+    for (int t = 0, now = 0; t < n; t += 8, now ^= 1) {
+        for (int i = 0; i < 4; i++) ((float *)a[now][x % 2 * 4 + i])[x / 2] = (&next_a.x)[i];
+        b[now][x / 32][x % 32] = next_b;
+        __syncthreads();
+        if (t + 8 < n) {
+            next_a = *(const float4 *)(from_a + t + 8);
+            next_b = *(const float4 *)(from_b + (t + 8) * n);
+        }
+#pragma unroll
+        for (int k = 0; k < 8; k++) {
+            float4 p[2] = {a[now][k][ty], a[now][k][ty + 16]}, q[2] = {b[now][k][tx], b[now][k][tx + 16]};
+#pragma unroll
+            for (int i = 0; i < 8; i++)
+#pragma unroll
+                for (int l = 0; l < 8; l++) {
+                    int j = i % 2 ? 7 - l : l; // there and back: neighbours share an operand
+                    sum[i][j] += (&p[i / 4].x)[i % 4] * (&q[j / 4].x)[j % 4];
+                }
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+#pragma unroll
+        for (int j = 0; j < 8; j++)
+            C[(row + i / 4 * 64 + ty * 4 + i % 4) * n + col + j / 4 * 64 + tx * 4 + j % 4] = sum[i][j];
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 128, n / 128), 256>>>(A, B, C, n); }

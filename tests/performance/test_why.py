@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mmcore.cell import Cell
+from mmcore.registry import referenced_kernel
+from mmcore_cuda.machine_code.nvdisasm import programs
+from mmcore_performance.cards import cards
 from mmcore_performance.prediction import parameters
-from mmcore_performance.why import UNITS
+from mmcore_performance.why import UNITS, explained_time
 from tests.command_line import mmcore
 from tests.kernel_sources import kernel_sources
 from tests.sources.test_source_file import STRIDED
@@ -18,16 +24,25 @@ from tests.sources.test_source_file import STRIDED
 SOURCES = kernel_sources("slow")
 KINDS = tuple(title.removesuffix(": slow") for title in SOURCES if title.endswith(": slow"))
 # The sizes of some kinds; others are at 1024. An H200 has 132 multiprocessors.
-SIZES = {"last wave": 384, "few blocks": 256, "small product: slow": 64, "small product: better": 1024}
+SIZES = {
+    "last wave": 384,
+    "few blocks": 256,
+    "small product: slow": 64,
+    "no overlap": 2048,
+    "register banks": 2048,
+    "L2 order": 8192,
+}
+CARDS = {"L2 order": "T4"}  # whose L2 cache is small; others are on an H200
 
 
 def why(path: Path, title: str, *options: str) -> dict[str, Any]:
     """Return the answer about a source as JSON."""
-    file = path / "mm.cu"
+    file, kind = path / "mm.cu", title.partition(":")[0]
+    if kind == "register banks" and not [*programs()]:
+        pytest.skip("nvdisasm is not installed; python -m pip install 'mmcore-cuda[sass]' brings it")
     file.write_text(SOURCES[title])
-    result = mmcore(
-        "why", str(file), "--size", str(SIZES.get(title, SIZES.get(title.partition(":")[0], 1024))), "--json", *options
-    )
+    size, card = SIZES.get(title, SIZES.get(kind, 1024)), CARDS.get(kind, "H200")
+    result = mmcore("why", str(file), "--size", str(size), "--card", card, "--json", *options)
     assert result.exit_code == 0, result.stderr
     document: dict[str, Any] = json.loads(result.stdout)
     return document
@@ -44,6 +59,24 @@ def test_the_first_reason_is_the_mistake_at_its_line(kind: str, tmp_path: Path) 
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_the_mistake_it_is_no_reason(kind: str, tmp_path: Path) -> None:
     assert kind not in [reason["kind"] for reason in why(tmp_path, f"{kind}: better")["reasons"]]
+
+
+@pytest.mark.parametrize(("waits", "found"), [(True, ["serialised wgmma"]), (False, [])])
+def test_waits_after_each_wgmma_are_a_reason(waits: bool, found: list[str], tmp_path: Path) -> None:
+    ring = referenced_kernel("ladder.bf16.09_ring")
+    text = ring.source.read_text(encoding="utf-8")
+    product = re.search(r"stages\[stage\]\.b \+ p\)\), 1\);\n", text)
+    assert product is not None
+    each = "stages[stage].b + p)), 1), commit_products(),\n wait_for_products<0>(); // here\n"
+    file = tmp_path / "ring.cu"
+    file.write_text(text.replace(product[0], each) if waits else text)
+    for header in ring.source.parent.glob("*.cuh"):
+        shutil.copy(header, tmp_path)
+    answer = explained_time(Cell(ring.name, 4096, 4096, 4096), cards()["H200"], replace(ring, source=file))
+    assert answer.right
+    assert [reason.kind for reason in answer.reasons] == found
+    lines = [number for number, row in enumerate(file.read_text().splitlines(), 1) if "// here" in row]
+    assert [reason.line.number for reason in answer.reasons] == lines
 
 
 def test_a_wrong_kernel_gets_its_verdict_first(tmp_path: Path) -> None:
@@ -78,8 +111,8 @@ def test_the_card_decides() -> None:
 
 def test_the_page_has_every_kind() -> None:
     page = (Path(__file__).parents[2] / "docs" / "slow-kernels.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `([a-z ]+)` \|", page, re.MULTILINE)
-    assert sorted(rows) == sorted({*KINDS, "not optimised"})
+    rows = re.findall(r"^\| `([\w ]+)` \|", page, re.MULTILINE)
+    assert sorted(rows) == sorted({*KINDS, "not optimised", "serialised wgmma"})
 
 
 def test_code_without_optimisation_is_named_first(tmp_path: Path) -> None:

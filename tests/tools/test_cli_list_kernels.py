@@ -62,7 +62,10 @@ def test_json_says_what_the_plugin_declares() -> None:
         (("--reference", "upc"), ("upc.",)),
         (("--reference", "BARCELONA"), ("upc.",)),
         (("--reference", "aceleradores"), ("upc.",)),
-        (("--dtype", "f64"), ("ladder.f64.", "lezione9.", "mmcore.", "cublas.float64", "torch.float64")),
+        (
+            ("--dtype", "f64"),
+            ("ladder.f64.", "lezione9.", "mmcore.", "cublas.float64", "gemmul8.float64", "torch.float64"),
+        ),
         (("lezione9", "unsa", "--dtype", "float64"), ("lezione9.",)),
     ],
     ids=lambda value: " ".join(value),
@@ -153,7 +156,7 @@ def test_on_a_terminal_families_are_folded_unless_one_is_named(monkeypatch: pyte
     folded = mmcore("list-kernels").stdout.splitlines()
     assert "upc         5 in f32: UPC Barcelona, Tarjetas Gráficas y Aceleradores, CUDA – …" in folded
     assert max(map(len, folded)) <= 80
-    assert [line.split()[0] for line in folded[:3]] == ["cublas", "cutedsl", "hpsee"]
+    assert [line.split()[0] for line in folded[:3]] == ["cublas", "cutedsl", "gemmul8"]
     assert mmcore("list-kernels", "upc").stdout.startswith("upc.kernel00 ")
     assert mmcore("list-kernels", "--dtype", "f64").stdout.startswith("cublas.float64 ")
 

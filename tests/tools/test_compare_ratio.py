@@ -9,8 +9,8 @@ import pytest
 from mmcore import kernels
 from mmcore.baseline_comparison import BaselineComparison
 from mmcore.cell import Timing
+from mmcore.time_ratio import Ratio
 from mmcore.timing import Time
-from mmcore_tools.compare.ratio import Ratio
 
 DRAWS = 200
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
-import shutil
-import subprocess
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,11 +15,8 @@ from mmcore_tools.plots.figures import figures
 from mmcore_tools.plots.page import page
 from mmcore_tools.plots.reading import read
 from mmcore_tools.plots.results import Results, number
+from tests.browser import CHROMIUM, COLOURS, DARK, DESK, LIGHT, PHONE, read_back
 from tests.made_up_results import DEVICE, EMULATED, EXPERIMENTS, TITLE, benchmark, document, refusal, write
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-PHONE, DESK = 390, 1100
-DARK, LIGHT = 0, 1
 
 
 def tables(text: str) -> dict[str, list[list[str]]]:
@@ -154,32 +148,13 @@ def test_text_of_a_file_cannot_become_markup(tmp_path: Path) -> None:
 def test_a_browser_reads_the_page(
     width: int, scheme: int, everything: tuple[str, list[Results]], tmp_path: Path
 ) -> None:
-    assert CHROMIUM is not None
     text, found = everything
-    (tmp_path / "page.html").write_text(text, encoding="utf-8")
-    reader = (Path(__file__).parents[1] / "data" / "read_back.html").read_text(encoding="utf-8")
-    (tmp_path / "reader.html").write_text(reader.replace("PAGE", "page.html").replace("WIDTH", str(width)))
-    dumped = subprocess.run(
-        [
-            *(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"),
-            *(f"--user-data-dir={tmp_path / 'profile'}", f"--blink-settings=preferredColorScheme={scheme}"),
-            *("--virtual-time-budget=20000", "--window-size=1200,1000", "--dump-dom"),
-            (tmp_path / "reader.html").as_uri(),
-        ],
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=True,
-    ).stdout
-    pre = re.search(r'<pre id="found">(.*?)</pre>', dumped, re.DOTALL)
-    assert pre is not None
-    read_back = json.loads(unescape(pre[1]))
-    titles = [title for title in read_back["tables"] if title.startswith("What was measured")]
+    shown = read_back(text, width, scheme, tmp_path)
+    titles = [title for title in shown["tables"] if title.startswith("What was measured")]
     for results, title in zip(found, titles, strict=True):
-        agree(read_back["tables"][title], EXPERIMENTS[results.experiment]["benchmarks"])
-    assert read_back["overflow"] <= 0, "the page itself is never scrolled sideways"
-    assert read_back["figures"] == 9, "each figure once: seven experiments, one of them at three sizes"
-    assert 0.8 * min(width, 730) < read_back["widest"] <= width, "no wider than the page"
-    assert read_back["height"] > 50, "pixels"
-    dark, light = ("rgb(20, 24, 29)", "rgb(230, 230, 230)"), ("rgb(255, 255, 255)", "rgb(34, 34, 34)")
-    assert (read_back["paper"], read_back["ink"]) == (dark if scheme == DARK else light)
+        agree(shown["tables"][title], EXPERIMENTS[results.experiment]["benchmarks"])
+    assert shown["overflow"] <= 0, "the page itself is never scrolled sideways"
+    assert shown["figures"] == 9, "each figure once: seven experiments, one of them at three sizes"
+    assert 0.8 * min(width, 730) < shown["widest"] <= width, "no wider than the page"
+    assert shown["height"] > 50, "pixels"
+    assert (shown["paper"], shown["ink"]) == COLOURS[scheme]

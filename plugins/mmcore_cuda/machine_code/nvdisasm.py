@@ -23,7 +23,7 @@ def disassembly(cubin: bytes) -> str | None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "code.cubin"
         path.write_bytes(cubin)
-        for program in _programs():
+        for program in programs():
             command = [program, "--print-code", "--print-line-info-inline", "--print-instruction-encoding", str(path)]
             try:
                 answer = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
@@ -34,7 +34,7 @@ def disassembly(cubin: bytes) -> str | None:
     return None
 
 
-def _programs() -> Iterator[str]:
+def programs() -> Iterator[str]:
     """Yield the disassemblers of this machine; one may be too old for an architecture that the next one knows."""
     if on_path := shutil.which("nvdisasm"):
         yield on_path

@@ -1,4 +1,4 @@
-"""``mmcore explain``: pictures of the threads that hold matrices, and of the banks that lanes access."""
+"""``mmcore explain``: pictures of the threads that hold matrices, and of the sectors and banks that lanes access."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ USUAL_SIZE = 64
 def explain(
     kernel: KernelReference, line: str | None, svg: Path | None, quiet: bool, as_json: bool, **options: object
 ) -> int:
-    """Draw who holds which element, and which banks are touched."""
+    """Draw who holds which element, which sectors and banks."""
     declaration = loaded_registry().kernel(kernel)
     explanation = explained(requested_cell(declaration, "emulator", options, USUAL_SIZE))
     lines = list(explanation.sights) if line is None else [explanation.line_named(line)]
@@ -72,12 +72,13 @@ def _list(explanation: Explanation, kernel: Kernel) -> list[RenderableType]:
     profile = explanation.profile
     violations = ["", *map(str, profile.violations)] if profile.violations else []
     if not explanation.sights:
-        return ["No line accesses shared memory, or multiplies on tensor cores.", *violations]
-    table = table_of_counts("conflicts", "wavefronts", "line")
+        return ["No line accesses global or shared memory, or multiplies on tensor cores.", *violations]
+    table = table_of_counts("sectors", "conflicts", "wavefronts", "line")
     table.add_column("", overflow="fold")
     for line in explanation.sights:
         counters = profile.lines[line]
-        counts = (f"{counters.shared_bank_conflicts:,}", f"{counters.shared_wavefronts:,}")
+        of_line = counters.global_sectors, counters.shared_bank_conflicts, counters.shared_wavefronts
+        counts = [f"{count:,}" for count in of_line]
         name = str(line.number) if line.source == kernel.source.name else f"{line.source}:{line.number}"
         table.add_row(*counts, name, source_line(kernel, *line) or "")
     return [table, *violations]
@@ -87,6 +88,7 @@ def _heading(explanation: Explanation, kernel: Kernel, line: Line) -> list[Rende
     """Return the line, and its counts."""
     counters = explanation.profile.lines[line]
     counts = {product.name: count for product, count in sorted(counters.products.items())}
-    counts |= {"wavefronts": counters.shared_wavefronts, "bank conflicts": counters.shared_bank_conflicts}
+    counts |= {"sectors": counters.global_sectors, "wavefronts": counters.shared_wavefronts}
+    counts |= {"bank conflicts": counters.shared_bank_conflicts}
     text = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
     return [f"{line.source}:{line.number}  {source_line(kernel, *line) or ''}", *filter(None, [text])]

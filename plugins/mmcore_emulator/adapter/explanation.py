@@ -17,10 +17,17 @@ from mmcore_emulator.explain.access_recorder import AccessRecorder, Sight
 from mmcore_emulator.explain.banks import Box, Operand, WarpAccess
 from mmcore_emulator.explain.fragments import Held
 from mmcore_emulator.explain.picture import Picture
+from mmcore_emulator.explain.sectors import GlobalAccess
 from mmcore_emulator.profiler.counters import Line
 from mmcore_emulator.ptx.instructions import Block
 
-_SIGHTS: Mapping[str, type[Sight]] = {"held": Held, "access": WarpAccess, "box": Box, "operand": Operand}
+_SIGHTS: Mapping[str, type[Sight]] = {
+    "held": Held,
+    "access": WarpAccess,
+    "sectors": GlobalAccess,
+    "box": Box,
+    "operand": Operand,
+}
 _KINDS = {sight: kind for kind, sight in _SIGHTS.items()}
 
 

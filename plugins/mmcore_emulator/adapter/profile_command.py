@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 from rich.console import RenderableType
@@ -132,14 +132,14 @@ def counts(profile: Profile, coalescing: str) -> list[RenderableType]:
     return [
         _counter_table(profile, coalescing),
         "",
-        fields([*_ratios(profile, coalescing), *_rates(profile)]),
+        fields(ratio_rows(profile, coalescing)),
         *(["", *map(str, profile.violations)] if profile.violations else []),
     ]
 
 
 def profile_view(profile: Profile, coalescing: str = "sectors") -> View:
     """Return the view of a profile, with the counts of each line of source below it."""
-    ratios = [*_ratios(profile, coalescing), *_rates(profile)]
+    ratios = ratio_rows(profile, coalescing)
     work = [f"{line.source}:{line.number}: {_work(counts, coalescing)}" for line, counts in profile.lines.items()]
     right = False if profile.violations else None
     return launched_view(profile.launched, "PROFILE", right, [*map(str, profile.violations), *work], ratios)
@@ -153,19 +153,34 @@ def table_of_counts(*headings: str, first: Sequence[str] = ()) -> Table:
     return table
 
 
-def _counter_table(profile: Profile, coalescing: str) -> Table:
-    table = table_of_counts("in all", "per block", "per thread", first=[""])
+COUNTER_COLUMNS = ("", "in all", "per block", "per thread")
+
+
+def counter_rows(profile: Profile, coalescing: str = "sectors") -> Iterator[tuple[str, str, str, str]]:
+    """Yield the name of each counter, and its count in all, per block and per thread."""
     counts = profile.counts(profile.counters)
     for name in NAMES:
         if name in _HIDDEN[coalescing]:
             continue
         total, title = counts[name], _TITLES.get(name, name.replace("_", " "))
         if total is None:
-            table.add_row(title, "not counted", "", "")
+            yield title, "not counted", "", ""
         rows = {title: total} if total else {}
         rows |= {f"  {part}": count for part, count in _parts(profile.counters, name).items()}
         for row, count in rows.items():
-            table.add_row(row, f"{count:,}", _number(count / profile.blocks), _number(count / profile.threads))
+            yield row, f"{count:,}", _number(count / profile.blocks), _number(count / profile.threads)
+
+
+def ratio_rows(profile: Profile, coalescing: str = "sectors") -> list[tuple[str, str]]:
+    """Return the ratios and rates that follow from the counters, by name."""
+    return [*_ratios(profile, coalescing), *_rates(profile)]
+
+
+def _counter_table(profile: Profile, coalescing: str) -> Table:
+    name, *headings = COUNTER_COLUMNS
+    table = table_of_counts(*headings, first=[name])
+    for row in counter_rows(profile, coalescing):
+        table.add_row(*row)
     return table
 
 

@@ -10,12 +10,14 @@ import numpy as np
 
 from mmcore_emulator.explain.banks import Box, Operand, WarpAccess
 from mmcore_emulator.explain.fragments import Held, has_pictures
+from mmcore_emulator.explain.sectors import GlobalAccess
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, Event, Issued, Transfer
 from mmcore_emulator.machine.lanes import Mask
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.machine.memory.arrays import CopiedMemory
 from mmcore_emulator.machine.observer import Access, BulkTransfer
+from mmcore_emulator.numerics.types import Flags, Values
 from mmcore_emulator.profiler.by_line import OTHERS, Counting, line_of
 from mmcore_emulator.profiler.coalescing import by_warp
 from mmcore_emulator.profiler.counters import Line
@@ -25,8 +27,8 @@ _ROWS = 8  # of an operand, which are read together
 # The bits of an address inside a block; the emulator keeps the array's number in the other bits.
 _IN_BLOCK = (1 << CopiedMemory.range_bits - 1) - 1
 
-Sight: TypeAlias = Held | WarpAccess | Box | Operand
-_ORDER = (Held, WarpAccess, Box, Operand)
+Sight: TypeAlias = Held | WarpAccess | GlobalAccess | Box | Operand
+_ORDER = (Held, WarpAccess, GlobalAccess, Box, Operand)
 
 
 class AccessRecorder(Counting):
@@ -42,7 +44,7 @@ class AccessRecorder(Counting):
 
     @property
     def sights(self) -> dict[Line, list[Sight]]:
-        """Per line its matrices, each opcode's access with the most wavefronts, its boxes and its operands."""
+        """Per line its matrices, each opcode's access with the highest cost, its boxes and its operands."""
         recorded = self._recorded.items()
         return {line: sorted(sights.values(), key=lambda sight: _ORDER.index(type(sight))) for line, sights in recorded}
 
@@ -58,12 +60,14 @@ class AccessRecorder(Counting):
 
     def access(self, access: Access) -> None:
         super().access(access)
-        if access.space == "shared" and access.kind != "atomic" and effect(access.at).kind not in OTHERS:
+        drawn = access.space == "global" or (access.space == "shared" and access.kind != "atomic")
+        if drawn and effect(access.at).kind not in OTHERS:
             self._record(access)
 
     def copy(self, read: Access, written: Access) -> None:
         super().copy(read, written)
-        self._record(written)
+        for access in (read, written):
+            self._record(access)
 
     def bulk_copy(self, transfer: BulkTransfer) -> None:
         super().bulk_copy(transfer)
@@ -95,13 +99,14 @@ class AccessRecorder(Counting):
 
     def _record(self, access: Access) -> None:
         at = access.at
-        warp_access = self._of_first_warp(access) if self._is_first_visit(id(at)) else None
-        if warp_access is not None:
-            worst = self._recorded[line_of(at)].setdefault((WarpAccess, at.mnemonic), warp_access)
-            if isinstance(worst, WarpAccess) and warp_access.wavefronts > worst.wavefronts:
-                self._recorded[line_of(at)][WarpAccess, at.mnemonic] = warp_access
+        of_warp = self._of_first_warp(access) if self._is_first_visit((id(at), access.space)) else None
+        if of_warp is not None:
+            key = type(of_warp), at.mnemonic
+            worst = self._recorded[line_of(at)].setdefault(key, of_warp)
+            if isinstance(worst, WarpAccess | GlobalAccess) and of_warp.cost > worst.cost:
+                self._recorded[line_of(at)][key] = of_warp
 
-    def _of_first_warp(self, access: Access) -> WarpAccess | None:
+    def _of_first_warp(self, access: Access) -> WarpAccess | GlobalAccess | None:
         """Return the access of the first warp with an active lane."""
         batch, lanes = self._batch, (1,) * 6 if access.mask is None else access.mask.lanes.shape
         address, active, _ = by_warp(batch, access.address, access.mask)
@@ -111,6 +116,16 @@ class AccessRecorder(Counting):
         block, warp = divmod(int(rows[0]), -(-batch.block.size // WARP))
         z, y, x = np.unravel_index(block, np.broadcast_shapes(access.address.shape, lanes)[::2])
         index = batch.first.x + int(x), batch.first.y + int(y), batch.first.z + int(z)
-        addresses = zip((address[rows[0]] & np.uint64(_IN_BLOCK)).tolist(), active[rows[0]], strict=True)
-        places = tuple(place if takes_part else None for place, takes_part in addresses)
-        return WarpAccess(access.at.mnemonic, access.nbytes, index, warp, places)
+        row, takes_part, opcode = address[rows[0]], active[rows[0]], access.at.mnemonic
+        if access.space == "global":
+            array = access.memory.at(int(row[takes_part].min()))
+            if array is None:
+                return None
+            offsets = _places(row.astype(np.int64) - array.base, takes_part)
+            return GlobalAccess(opcode, access.nbytes, index, warp, array.name or array.label, offsets)
+        return WarpAccess(opcode, access.nbytes, index, warp, _places(row & np.uint64(_IN_BLOCK), takes_part))
+
+
+def _places(row: Values, takes_part: Flags) -> tuple[int | None, ...]:
+    """Return the place of each lane, None for a lane that takes no part."""
+    return tuple(place if taken else None for place, taken in zip(row.tolist(), takes_part, strict=True))

@@ -43,8 +43,8 @@ class WarpAccess:
         return max(1, self.nbytes // _WORD)
 
     @property
-    def wavefronts(self) -> int:
-        """Passes that it takes."""
+    def cost(self) -> int:
+        """The passes that it takes."""
         return sum(passes(touches(self)).values())
 
     def pictures(self) -> Iterator[Picture]:

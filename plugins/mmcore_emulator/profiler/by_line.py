@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from copy import copy
+from typing import Self
 
 from mmcore_emulator.isa.matrix.products import Product, product_of
 from mmcore_emulator.isa.table import effect
@@ -38,7 +39,7 @@ class Counting(Observer):
         tallies, products = self._tallies, self._products
         return {line: Counters(**tallies[line], products=products.get(line, {})) for line in sorted(tallies)}
 
-    def begin(self, batch: Batch) -> Observer:
+    def begin(self, batch: Batch) -> Self:
         observer = copy(self)
         observer._batch = batch
         return observer

@@ -15,7 +15,7 @@ from mmcore_cuda import in_gpu_memory
 if TYPE_CHECKING:
     from mmcore.devices.base import Operand
 
-# The fewest moduli whose error is at most twice that of the type's own arithmetic.
+# The fewest moduli whose error is at most twice the error of the type's own arithmetic.
 MODULI = {"float64": 14, "float32": 7}
 
 

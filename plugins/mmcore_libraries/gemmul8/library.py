@@ -70,7 +70,7 @@ def library_path() -> Path:
 def build(checkout: Path, architecture: str = "") -> Path:
     """Build the library from a checkout for an architecture, such as "90", and return its path.
 
-    The architecture is that of the first GPU by default. Raises MmcoreError if it cannot be built.
+    Without an architecture, it is built for the first GPU. Raises MmcoreError if it cannot be built.
     """
     root = next((each for each in (checkout, checkout / "GEMMul8") if (each / "src/gemmul8_real.hpp").is_file()), None)
     if root is None:

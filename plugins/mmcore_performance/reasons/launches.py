@@ -9,6 +9,7 @@ from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.profiler.counters import total
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.reasons.reason import Reason, counted, on
+from mmcore_performance.reasons.waits import waits_together
 
 _ENOUGH_WARPS = 16  # of a multiprocessor, to hide the latency of loads
 _LEAST_TILE = 256  # elements of C of a block that is worth its launch
@@ -55,10 +56,14 @@ def _few_blocks(observation: Observation, launch: ObservedLaunch) -> Reason:
 
 
 def _few_warps(launch: ObservedLaunch) -> Iterable[Reason]:
-    """Yield the reason of too few active warps; tensor cores need no more."""
-    occupancy = launch.occupancy
+    """Yield the reason of too few active warps, unless latency matters little or is hidden otherwise.
+
+    Tensor cores need no more warps, nor do blocks that copy tiles into shared memory.
+    """
+    occupancy, counters = launch.occupancy, total(launch.lines.values())
     warps = occupancy.active_warps
-    if warps < _ENOUGH_WARPS and warps and not total(launch.lines.values()).tensor_instructions:
+    tiles = launch.overlaps.phases and waits_together(launch)
+    if 0 < warps < _ENOUGH_WARPS and not counters.tensor_instructions and not tiles:
         fit = f"{counted(occupancy.active_blocks, 'block')} of {counted(occupancy.warps_per_block, 'warp')}"
         yield Reason(
             "few warps",

@@ -7,12 +7,26 @@ from dataclasses import replace
 
 from mmcore_performance.costs import Costs, costs
 from mmcore_performance.observation import Observation, ObservedLaunch
-from mmcore_performance.reasons import arithmetic, compiled, global_memory, launches, local_memory, reuse, shared_memory
+from mmcore_performance.reasons import (
+    arithmetic,
+    compiled,
+    divergence,
+    global_memory,
+    indices,
+    l2_order,
+    launches,
+    local_memory,
+    reuse,
+    shared_memory,
+    waits,
+    widths,
+)
 from mmcore_performance.reasons.reason import Reason
 
 LEAST_GAIN = 0.05
 """The fraction of the time below which a reason is not said: estimates are no better."""
-_MISTAKES = (global_memory, shared_memory, local_memory, arithmetic, launches, compiled)
+_MISTAKES = (global_memory, shared_memory, local_memory, arithmetic, divergence, launches, compiled)
+_REFINEMENTS = (indices, widths, waits, l2_order)
 
 
 def reasons(observation: Observation) -> list[Reason]:
@@ -31,12 +45,11 @@ def reasons(observation: Observation) -> list[Reason]:
 def _of_launch(observation: Observation, launch: ObservedLaunch, cost: Costs) -> Iterator[tuple[Reason, float]]:
     """Yield a launch's reasons with the cycles that each saves, after those before it are removed.
 
-    Mistakes come before redesigns, which save part of the remaining time.
+    Mistakes come before redesigns, and these before refinements, which each save part of the remaining time.
     """
-    mistakes = [reason for module in _MISTAKES for reason in module.find(observation, launch)]
     factor = 1.0
-    for several in (mistakes, [*reuse.find(observation, launch)]):
-        rest = [*several]
+    for modules in (_MISTAKES, (reuse,), _REFINEMENTS):
+        rest = [reason for module in modules for reason in module.find(observation, launch)]
         while rest:
             best = min(rest, key=lambda reason: reason.left(cost))
             left = best.left(cost)

@@ -11,23 +11,30 @@ from mmcore_performance.reasons.reason import Reason
 from mmcore_performance.sites import Site
 
 _TILE = 4  # edge of a thread's tile that is advised
+_NEEDED = 2 / _TILE  # cycles of loads for a multiply-add
 _WARP = 32
 
 
 def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     """Yield the reason, for the accesses that are left when mistakes have been removed."""
     fmas = total(launch.lines.values()).fmas / _WARP
-    if not fmas:
-        return
-    loads = [site for site in launch.sites if site.place.kind == "load" and site.place.array != "C"]
-    needed = fmas * 2 / _TILE
     for space in ("global", "shared"):
-        several = [site for site in loads if site.place.space == space]
-        cycles = sum(map(_least, several))
-        if several and cycles > needed:
+        several = _loads(launch, space)
+        if lacks_reuse(launch, space):
             site = max(several, key=_least)
-            saved = Costs(memory=cycles - needed)
+            saved = Costs(memory=sum(map(_least, several)) - fmas * _NEEDED)
             yield (_global if space == "global" else _shared)(observation, site, several, fmas, saved)
+
+
+def lacks_reuse(launch: ObservedLaunch, space: str) -> bool:
+    """Return whether multiply-adds load more from a memory than those of a tile of a thread would."""
+    fmas = total(launch.lines.values()).fmas / _WARP
+    return 0 < fmas * _NEEDED < sum(map(_least, _loads(launch, space)))
+
+
+def _loads(launch: ObservedLaunch, space: str) -> list[Site]:
+    loads = [site for site in launch.sites if site.place.kind == "load" and site.place.array != "C"]
+    return [site for site in loads if site.place.space == space]
 
 
 def _least(site: Site) -> float:

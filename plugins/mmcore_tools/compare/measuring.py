@@ -14,6 +14,7 @@ from mmcore.errors import InvalidProblem, MmcoreError
 from mmcore.executor import measure_cell
 from mmcore.kernel.sizes import Sizes
 from mmcore.result import Result
+from mmcore.time_ratio import Ratio
 from mmcore.verdict import judged
 from mmcore.verify.inputs import fresh_seed
 from mmcore_emulator.adapter.api import profiled
@@ -22,7 +23,6 @@ from mmcore_pytest.counts import Change
 from mmcore_tools.compare.counts import changes, work
 from mmcore_tools.compare.explained import Explained, explained
 from mmcore_tools.compare.operands import Side
-from mmcore_tools.compare.ratio import Ratio
 
 #: Enough rounds for an interval at 95 % confidence, which takes six.
 IN_TURNS = Timing(max_seconds=0.6, min_rounds=9, min_round_seconds=5e-3, max_rounds=50)
@@ -31,7 +31,7 @@ PREDICTED_SIZE = 1024
 UNTIMED_SIZE = 128
 """The default size where no time is taken."""
 _EMULATOR_SECONDS = 30.0  # for counts and reasons beside measured times
-_SAME_PERCENT = 10.0  # by which a predicted time must be longer
+_SAME_PERCENT = 10.0  # a predicted time that is longer by less counts as the same
 _ATTEMPTS = 64  # to find a size that both kernels allow
 
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from mmcore.result import Result
 from mmcore.result_view import facts, verdict
+from mmcore.time_ratio import Answer
 from mmcore.view import View
 from mmcore_tools.compare.counts import in_words, percent
 from mmcore_tools.compare.measuring import Comparison
-from mmcore_tools.compare.ratio import Answer
 from mmcore_tools.run import details
 
 if TYPE_CHECKING:

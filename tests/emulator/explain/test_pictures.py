@@ -105,7 +105,7 @@ def test_a_picture_has_the_passes_that_the_profiler_counts(how: tuple[str, int],
     rows, taking = address[np.newaxis].astype(np.uint64), active[np.newaxis]
     counted, conflicts = matrix_wavefronts(rows, taking) if opcode == LDMATRIX else wavefronts(rows, taking, nbytes)
     found = banks.touches(seen)
-    assert seen.wavefronts == sum(banks.passes(found).values()) == counted
+    assert seen.cost == sum(banks.passes(found).values()) == counted
     assert sorted(lane for touch in found for lane in touch.lanes) == np.flatnonzero(active).tolist()
     picture = next(seen.pictures())
     assert len(picture.columns) == counted

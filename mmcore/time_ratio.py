@@ -7,7 +7,6 @@ from typing import Literal, TypeAlias
 
 Answer: TypeAlias = Literal["faster", "slower", "same", "cannot tell"]
 
-_SAME = 0.01
 _CLOCK_MOVED = 0.01
 
 
@@ -17,15 +16,17 @@ class Ratio:
 
     Attributes:
         faster: how many times as fast B is.
-        interval: its 95 % confidence interval, from rounds that took turns.
+        interval: its 95 % confidence interval.
         clocks: the median clock in MHz of A's own measurement and of the rounds in turns; None if unknown.
         cycles: how many times as many clock cycles A takes, each timed at one of these clocks; None if unknown.
+        same: the largest difference, as a part of the time, that is called the same.
     """
 
     faster: float
     interval: tuple[float, float]
     clocks: tuple[float, float] | None = None
     cycles: float | None = None
+    same: float = 0.01
 
     @property
     def clock_moved(self) -> bool:
@@ -36,11 +37,11 @@ class Ratio:
     def answer(self) -> Answer:
         """The answer about B.
 
-        It is "same" if the interval is within 1 % of 1, and undecided if it is wider and contains 1. If the clock
+        It is "same" if the interval is near enough to 1, and undecided if it is wider and contains 1. If the clock
         moved, B is faster or slower only if it takes fewer or more clock cycles, too.
         """
         low, high = self.interval
-        if low >= 1 - _SAME and high <= 1 + _SAME:
+        if low >= 1 - self.same and high <= 1 + self.same:
             return "same"
         if low <= 1 <= high:
             return "cannot tell"

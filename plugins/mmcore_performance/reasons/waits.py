@@ -1,0 +1,96 @@
+"""Reasons in waits that nothing hides: copies that do not overlap with arithmetic, waits after each ``wgmma``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from mmcore_emulator.profiler.by_line import line_of
+from mmcore_emulator.profiler.counters import Line, total
+from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_performance.costs import costs
+from mmcore_performance.observation import Observation, ObservedLaunch
+from mmcore_performance.reasons.reason import Reason
+
+_COPY_CYCLES = 1000.0  # from the request of a tile until all threads of a block have it in shared memory, about
+_PRODUCT_CYCLES = 100.0  # from the last operation of wgmma until its sums are in registers, about
+_WARPS_OF_GROUP = 4
+_ENOUGH_PRODUCTS = 4  # instructions of wgmma between two waits
+
+
+def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
+    """Yield the reasons."""
+    work = replace(costs(launch, observation.card), barrier=0.0).cycles
+    yield from _no_overlap(observation, launch, work)
+    yield from _serialised_products(launch, work)
+
+
+def _no_overlap(observation: Observation, launch: ObservedLaunch, work: float) -> Iterable[Reason]:
+    """Yield the copy that begins most of the phases in which a block copies, waits and multiplies in turn."""
+    overlaps, blocks = launch.overlaps, max(1, launch.occupancy.active_blocks)
+    if not overlaps.copies_alone or not waits_together(launch):
+        return
+    at, _ = overlaps.phases.most_common(1)[0]
+    hide = "nothing hides the wait" if blocks == 1 else f"{blocks} blocks on a multiprocessor hide part of the wait"
+    yield Reason(
+        "no overlap",
+        f"a block copies tiles into shared memory, waits for them and multiplies them in turn; {hide}",
+        _advice(observation.card.capability, at.opcode[0] == "cp"),
+        *_place(at),
+        factor=busy(work / overlaps.phases.total(), _COPY_CYCLES, blocks),
+    )
+
+
+def _advice(capability: tuple[int, int], asynchronous: bool) -> str:
+    if asynchronous:
+        return "take two or more buffers, and wait for the oldest tile while the next ones are copied"
+    if capability < (8, 0):
+        return "load the next tiles into registers before these are multiplied, and store them in a second buffer then"
+    tma = ", or a ring of stages filled by TMA" if capability >= (9, 0) else ""
+    return f"copy the next tiles into a second buffer by cp.async while these are multiplied{tma}"
+
+
+def _serialised_products(launch: ObservedLaunch, work: float) -> Iterable[Reason]:
+    """Yield the wait for ``wgmma`` that ends the most groups of few instructions."""
+    waits = launch.overlaps.waits
+    if not waits:
+        return
+    (at, number), _ = waits.most_common(1)[0]
+    if number >= _ENOUGH_PRODUCTS:
+        return
+    groups = max(1, round(launch.overlaps.waiting * launch.occupancy.active_blocks / _WARPS_OF_GROUP))
+    each = "each wgmma" if number == 1 else f"every {number} wgmma"
+    yield Reason(
+        "serialised wgmma",
+        f"a warpgroup waits for all its products after {each}, so that the tensor cores have nothing to do meanwhile",
+        "issue the products of a whole tile before one wgmma.commit_group, or leave one group under way "
+        "(wgmma.wait_group 1)",
+        *_place(at),
+        factor=busy(work / (waits.total() / _WARPS_OF_GROUP), _PRODUCT_CYCLES, groups),
+    )
+
+
+def _place(at: Instruction) -> tuple[Line, int]:
+    """Return the line and column of an instruction, or the line of the kernel that calls the function which has it."""
+    if at.callers:
+        return Line(*at.callers[-1]), 0
+    return line_of(at), at.column
+
+
+def waits_together(launch: ObservedLaunch) -> bool:
+    """Return whether the threads of a block wait for what others have copied."""
+    counters = total(launch.lines.values())
+    return bool(counters.barriers or counters.bulk_loads)
+
+
+def busy(work: float, wait: float, several: int) -> float:
+    """Return the part of the time in which a unit works for ``several`` that each need it and then wait, in turn.
+
+    The unit serves one at a time; the others queue. This is mean value analysis of a closed queue.
+    """
+    queue, rate = 0.0, 0.0
+    for number in range(1, several + 1):
+        response = work * (1 + queue)
+        rate = number / (wait + response)
+        queue = rate * response
+    return min(1.0, rate * work)

@@ -1,0 +1,82 @@
+"""The reason of loads and copies of few bytes where 16 would be possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from mmcore_emulator.profiler.counters import Counters
+from mmcore_performance.costs import NOTHING, Costs, instructions, memory
+from mmcore_performance.neighbours import WIDEST
+from mmcore_performance.observation import Observation, ObservedLaunch
+from mmcore_performance.reasons.reason import Reason
+from mmcore_performance.reasons.reuse import lacks_reuse
+from mmcore_performance.sites import Site
+
+_PASS_BYTES = 128  # of shared memory
+_SEVERAL = 4  # elements that a thread copies, from which it could copy wider ones
+_PASSES = 0.5  # of wide loads over those of narrow ones, where threads share elements
+
+
+def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
+    """Yield the narrow loads of each kind that cost most."""
+    by_thread = [site for site in launch.sites if site.narrow and not lacks_reuse(launch, site.place.space)]
+    if by_thread:
+        site = max(by_thread, key=lambda each: each.narrow)
+        saved = sum((_saved_loads(each, observation) for each in by_thread), NOTHING)
+        yield _reason(site, f"a thread loads neighbours of {site.place.array} one by one", _layout(site), saved)
+    copies = [site for site in launch.sites if _copies(launch, site)]
+    if copies and not lacks_reuse(launch, "global"):
+        site = max(copies, key=lambda each: (each.place.space == "global", each.requests))
+        saved = sum((Costs(memory=memory(each) - memory(_wide(each))) for each in copies), NOTHING)
+        for line in {each.place.line for each in copies}:
+            if not launch.lines.get(line, Counters()).fmas:
+                saved += instructions(launch.mix.get(line, {}), observation.card) * (1 - _share(site))
+        yield _reason(site, f"neighbouring threads copy {site.place.array} element by element", _cast(site), saved)
+
+
+def _reason(site: Site, what: str, advice: str, saved: Costs) -> Reason:
+    place = site.place
+    sentence = f"{what}, {place.nbytes} bytes at a time where {WIDEST} would be possible"
+    return Reason("narrow loads", sentence, advice, place.line, place.column, saved)
+
+
+def _saved_loads(site: Site, observation: Observation) -> Costs:
+    """Return the cycles that loads of 16 bytes save."""
+    fewer = round(site.narrow * (1 - _share(site)))
+    cycles = memory(site) * site.narrow / site.requests
+    wide = _PASSES if site.place.space == "shared" else _share(site)
+    return instructions({"other": fewer}, observation.card) + Costs(memory=cycles * (1 - wide))
+
+
+def _copies(launch: ObservedLaunch, site: Site) -> bool:
+    """Return whether neighbouring threads copy neighbouring elements, several for each thread."""
+    place = site.place
+    from_global = place.space == "global" and place.kind in ("load", "copy") and place.array != "C"
+    if not (from_global or (place.space == "shared" and place.kind == "store")):
+        return False
+    several = site.threads >= _SEVERAL * launch.overlaps.blocks * launch.block.size
+    return several and place.nbytes < WIDEST and abs(site.stride or 0) == place.nbytes and not site.narrow
+
+
+def _wide(site: Site) -> Site:
+    """Return the accesses of 16 bytes that move the same bytes."""
+    passes = min(site.wavefronts, -(-site.threads * site.place.nbytes // _PASS_BYTES))
+    return replace(site, requests=round(site.requests * _share(site)), wavefronts=passes)
+
+
+def _share(site: Site) -> float:
+    """Return the number of wide accesses for each narrow one."""
+    return site.place.nbytes / WIDEST
+
+
+def _layout(site: Site) -> str:
+    if site.place.space == "shared":
+        return "place the elements that a thread multiplies side by side, and load them as float4 (or the like)"
+    return "load them as float4 (or the like), where rows begin at multiples of 16 bytes"
+
+
+def _cast(site: Site) -> str:
+    if site.place.kind == "copy":
+        return "copy 16 bytes by cp.async.cg, where rows begin at multiples of 16 bytes"
+    return "copy 16 bytes with each load and store (float4, uint4), where rows begin at multiples of 16 bytes"
