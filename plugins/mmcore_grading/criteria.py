@@ -8,13 +8,16 @@ from typing import Any, TypeAlias
 
 from mmcore.devices.violations import Violation
 from mmcore.kernel.sizes import Sizes, size_text
-from mmcore.verify.outcome import Mismatch
+from mmcore.verify.outcome import Verification
 from mmcore_emulator.adapter.proof import PROVED, Proof
 from mmcore_grading.task import Criterion, Task
 
-_WRONG_NUMBERS = ("wrong-product", "unrepeatable")  # kinds of violations that are no hazards
+_UNUSUAL_READING = "unusual-reading"  # a kind of violation: right if read as another product than the task's
+_WRONG_NUMBERS = ("wrong-product", "unrepeatable", _UNUSUAL_READING)  # kinds of violations that are no hazards
 _UNCOALESCED = ("uncoalesced", "misaligned")  # kinds of reasons
 _MOST_FAULTS = 3
+_COMPILE, _RUN = "compile", "run"  # names of commands
+_PRODUCTS = ("shown-sizes", "hidden-sizes", "any-size")
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,9 @@ class Answer:
         if self.document.get("verified"):
             return []
         lines = [str(Violation.from_json(each)) for each in self.document["violations"]]
-        if mismatch := self.document["first_mismatch"]:
-            lines.append(f"wrong-product: {Mismatch(**mismatch)}")
+        verification = Verification.from_json(self.document)
+        if verification is not None and verification.mismatch is not None:
+            lines.append(f"wrong-product: {verification.mismatch}")
         return lines
 
 
@@ -72,34 +76,36 @@ _Judgement: TypeAlias = tuple[float, str, str]  # the part of the points, and th
 
 
 def commands(task: Task, file: str) -> Mapping[str, Sequence[str]]:
-    """Return the commands whose answers the rubric needs, by name; the first one decides whether the file can be run."""
-    limit = ["--timeout", f"{task.limits.seconds:g}", *task.options, "--json"]
-    seeded = ["--seed", str(task.seed), *limit]
+    """Return the commands whose answers the rubric needs, by name; the first compiles the file."""
+    options = [*task.options, "--json"]
+    seeded = ["--timeout", f"{task.limits.wall_seconds:g}", *options, "--seed", str(task.seed)]
     size, on_emulator = ["--size", _words(task.shown[0])], ["--device", "emulator"]
     several = dict.fromkeys([*task.shown, *(task.hidden if task.asks("hidden-sizes") else ())])
     plain = ["--no-hazards", "--baseline", "none", "--device", task.device, *seeded]
-    asked: dict[str, Sequence[str]] = {_run(each): ["run", file, "--size", _words(each), *plain] for each in several}
-    if task.asks("any-size", "no-hazards"):
-        asked["run"] = ["run", file, *on_emulator, *seeded]
+    asked: dict[str, Sequence[str]] = {_COMPILE: ["occupancy", file, *on_emulator, *options]}
+    asked |= {_run(each): ["run", file, "--size", _words(each), *plain] for each in several}
+    asked[_RUN] = ["run", file, *on_emulator, *seeded]
     if task.asks("proved"):
         asked["prove"] = ["prove", file, *on_emulator, *seeded]
     if task.asks("counts"):
         asked["profile"] = ["profile", file, *size, *on_emulator, *seeded]
     if task.asks("coalesced"):
-        asked["why"] = ["why", file, *size, *limit]
+        asked["why"] = ["why", file, *size, *seeded]
     return asked
 
 
 def outcomes(task: Task, answers: Answers, reference: Answers) -> Sequence[Outcome]:
     """Return the outcome of each criterion; ``reference`` has the answers on the teacher's solution."""
-    found = []
-    first = answers.get(_run(task.shown[0]), Answer(2, None))
+    compiled, found = answers.get(_COMPILE, _NONE), []
+    misread = [fault for fault in answers.get(_RUN, _NONE).faults if fault.startswith(_UNUSUAL_READING)]
     for criterion in task.rubric:
-        part, message, hidden = 0.0, "it could not be run", ""
-        if first.document is not None:
+        part, message, hidden = 0.0, "it does not compile", ""
+        if criterion.name == "compiles":
+            part, message = (0.0, compiled.reason) if compiled.status else (1.0, "")
+        elif compiled.status == 0 and misread and criterion.name in _PRODUCTS:
+            message = misread[0]
+        elif compiled.status == 0:
             part, message, hidden = _JUDGES[criterion.name](task, criterion, answers, reference)
-        elif criterion.name == "compiles":
-            message = first.reason
         points = round(part * criterion.points, 2)
         found.append(Outcome(criterion.name, points, criterion.points, message, hidden))
     return found
@@ -111,10 +117,6 @@ def _run(size: Sizes) -> str:
 
 def _words(size: Sizes) -> str:
     return "x".join(map(str, size))
-
-
-def _compiles(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
-    return 1, "", ""
 
 
 def _shown(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
@@ -137,19 +139,23 @@ def _right_at(sizes: Sequence[Sizes], answers: Answers) -> tuple[float, Sequence
 
 
 def _any_size(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
-    answer = answers.get("run", _NONE)
+    answer = answers.get(_RUN, _NONE)
+    if answer.document is None:
+        return 0, answer.reason, ""
     wrong = [fault for fault in answer.faults if not _is_hazard(fault)]
-    wrong_sizes = [each for each in (answer.document or {}).get("sizes", ()) if not each["right"]]
+    wrong_sizes = [each for each in answer.document["sizes"] if not each["right"]]
     if not wrong and wrong_sizes:
         wrong = [f"it is wrong at {size_text(wrong_sizes[0])} ({wrong_sizes[0]['why']})"]
     return _all_or_nothing(wrong)
 
 
 def _no_hazards(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
-    answer = answers.get("run", _NONE)
-    if answer.document is not None and "not looked for" in answer.document["hazards"]:
+    answer = answers.get(_RUN, _NONE)
+    if answer.document is None:
+        return 0, answer.reason, ""
+    if "not looked for" in answer.document["hazards"]:
         return 0, answer.document["hazards"], ""
-    return _all_or_nothing([fault for fault in answer.faults if answer.document is None or _is_hazard(fault)])
+    return _all_or_nothing([fault for fault in answer.faults if _is_hazard(fault)])
 
 
 def _is_hazard(fault: str) -> bool:
@@ -174,7 +180,7 @@ def _coalesced(task: Task, criterion: Criterion, answers: Answers, reference: An
 
 def _counts(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
     what = criterion.counter.replace("_", " ")
-    return _compared(criterion, *(_count(each, criterion.counter) for each in (answers, reference)), what)
+    return _compared(criterion, what, _count(answers, criterion.counter), _count(reference, criterion.counter))
 
 
 def _count(answers: Answers, counter: str) -> float | None:
@@ -184,11 +190,11 @@ def _count(answers: Answers, counter: str) -> float | None:
 
 
 def _time(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
-    documents = (each.get(_run(task.shown[-1]), _NONE).document or {} for each in (answers, reference))
-    return _compared(criterion, *(document.get("kernel_ms") for document in documents), "ms")
+    own, other = (each.get(_run(task.shown[-1]), _NONE).document or {} for each in (answers, reference))
+    return _compared(criterion, "ms", own.get("kernel_ms"), other.get("kernel_ms"))
 
 
-def _compared(criterion: Criterion, value: float | None, reference: float | None, what: str) -> _Judgement:
+def _compared(criterion: Criterion, what: str, value: float | None, reference: float | None) -> _Judgement:
     """Return whether a value is at most the criterion's multiple of the reference's."""
     if value is None or not reference:
         return 0, f"its {what} are not known", ""
@@ -203,7 +209,6 @@ def _all_or_nothing(faults: Sequence[str]) -> _Judgement:
 
 
 _JUDGES: Mapping[str, Callable[[Task, Criterion, Answers, Answers], _Judgement]] = {
-    "compiles": _compiles,
     "shown-sizes": _shown,
     "hidden-sizes": _hidden,
     "any-size": _any_size,

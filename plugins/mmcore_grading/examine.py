@@ -33,11 +33,12 @@ def main() -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     print(json.dumps({"confined": confined}), file=answers, flush=True)
-    for words in request["commands"]:
+    for count, words in enumerate(request["commands"]):
         answer = _answer(words, request["message_bytes"])
         print(json.dumps(answer), file=answers, flush=True)
-        if answer["status"] == 2 and answer["document"] is None and words is request["commands"][0]:
-            break  # the file cannot be run, and no other command can
+        if count == 0 and answer["status"] == 2:
+            break  # what cannot be run, or reaches the time limit, does so in each command
+    print(json.dumps("end"), file=answers, flush=True)
 
 
 def _readable() -> Iterable[str]:

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 
 import mmcore
 from mmcore.errors import InvalidProblem
-from mmcore.files import read_bytes
+from mmcore.files import read_bytes, read_text
 from mmcore.files import replace as replace_file
 from mmcore.messages import visible
 from mmcore_grading import keeper
@@ -23,7 +23,18 @@ from mmcore_grading.criteria import Answer, Answers, Outcome, commands, outcomes
 from mmcore_grading.submissions import Submission
 from mmcore_grading.task import Task
 
-_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "PYTHONPATH")
+_KEPT = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LD_LIBRARY_PATH",
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "CUDA_VISIBLE_DEVICES",
+    "PYTHONPATH",
+)
+_MOST_LINES = 4  # of a first failure
 _FILE_BYTES = 256 << 20  # the largest file that a submission's processes may write
 
 
@@ -54,7 +65,8 @@ class Grade:
     @property
     def first_failure(self) -> str:
         """The explanation of the first criterion that was not met; empty if all were."""
-        return next((f"{each.criterion}: {each.message}" for each in self.outcomes if each.message), self.ended)
+        failure = next((f"{each.criterion}: {each.message}" for each in self.outcomes if each.message), self.ended)
+        return "\n".join(failure.splitlines()[:_MOST_LINES])
 
     def to_json(self) -> dict[str, Any]:
         """Return the grade as JSON-ready values."""
@@ -76,9 +88,8 @@ class Gradebook:
     def __init__(self, folder: Path, task: Task) -> None:
         self._folder, self._task = folder, task
         self._reference: Answers = {}
-        self._salt = (mmcore.__version__, task.content)
-        if task.reference is not None:
-            self._salt = (*self._salt, read_bytes(task.reference).decode(errors="replace"))
+        reference = "" if task.reference is None else read_text(task.reference, "replace")
+        self._salt = (mmcore.__version__, task.content, reference)
 
     def known(self, submission: Submission) -> Grade | None:
         """Return the grade of a submission that was graded before; else None."""
@@ -97,7 +108,9 @@ class Gradebook:
         for outcome in outcomes(self._task, self._reference, self._reference):
             if outcome.message:
                 reason = ended or outcome.hidden or outcome.message
-                raise InvalidProblem(f"the reference {path.name} does not meet its own rubric: {outcome.criterion}: {reason}")
+                raise InvalidProblem(
+                    f"the reference {path.name} does not meet its own rubric: {outcome.criterion}: {reason}"
+                )
 
     def grade(self, submission: Submission) -> Grade:
         """Return the grade of a submission, and save it."""
@@ -108,7 +121,9 @@ class Gradebook:
         found = outcomes(self._task, answers, self._reference)
         if ended:
             found = [replace(each, message=ended) if each.message and not each.points else each for each in found]
-        grade = Grade(submission.student, submission.file, tuple(found), ended, confined, submission.digest(*self._salt))
+        grade = Grade(
+            submission.student, submission.file, tuple(found), ended, confined, submission.digest(*self._salt)
+        )
         replace_file(self._path(submission), json.dumps(grade.to_json(), indent=1).encode())
         return grade
 
@@ -168,16 +183,20 @@ def examined(task: Task, submission: Submission) -> tuple[Answers, str, bool]:
             "message_bytes": int(task.limits.output_kb * 1024),
         }
         lines, ended = _kept(task, workspace, json.dumps(request).encode())
-    answers, confined = _read(lines, asked)
-    if not ended and len(answers) < len(asked) and all(each.document is not None for each in answers.values()):
-        ended = "its process ended before it answered"
-    return answers, ended, confined
+    for text, short in ((f"{workspace}/submission/", ""), (f"{workspace}/submission", ".")):
+        lines = lines.replace(text.encode(), short.encode())
+    documents = [*_documents(lines)]
+    if not documents or documents[-1] != "end":
+        ended = ended or "its process ended before it answered"
+    several = [_answer(each) for each in documents[1:] if each != "end"]
+    return dict(zip(asked, several, strict=False)), ended, bool(documents and documents[0]["confined"])
 
 
 def _kept(task: Task, workspace: Path, request: bytes) -> tuple[bytes, str]:
     """Run :mod:`mmcore_grading.examine` under the keeper; return its output, and why it was ended."""
     limits = {
         "seconds": task.limits.seconds,
+        "wall_seconds": task.limits.wall_seconds,
         "memory_bytes": int(task.limits.memory_mb) << 20,
         "processes": int(task.limits.processes),
         "file_bytes": _FILE_BYTES,
@@ -202,20 +221,17 @@ def _kept(task: Task, workspace: Path, request: bytes) -> tuple[bytes, str]:
         return output.read(_FILE_BYTES), done.stdout.decode().strip()
 
 
-def _read(lines: bytes, asked: Mapping[str, Sequence[str]]) -> tuple[Answers, bool]:
-    """Return the answers by command, and whether files were confined."""
-    documents = []
+def _documents(lines: bytes) -> Iterator[Any]:
+    """Yield the documents of complete lines; the process may have been ended while it wrote."""
     for line in lines.splitlines():
         try:
-            documents.append(json.loads(line))
-        except ValueError:  # the process was ended while it wrote
-            break
-    confined = bool(documents and documents[0]["confined"])
-    several = [Answer(each["status"], _single(each["document"]), visible(each["message"])) for each in documents[1:]]
-    return dict(zip(asked, several, strict=False)), confined
+            yield json.loads(line)
+        except ValueError:
+            return
 
 
-def _single(document: Any) -> Mapping[str, Any] | None:
-    """Return the document of a command about one kernel; of several kernels, the first with a verdict."""
-    several = document if isinstance(document, list) else [document]
-    return next((each for each in several if isinstance(each, dict) and "error" not in each), None)
+def _answer(values: Mapping[str, Any]) -> Answer:
+    """Return the answer of a command; of one about several kernels, the first with a verdict."""
+    several = values["document"] if isinstance(values["document"], list) else [values["document"]]
+    verdicts = (each for each in several if isinstance(each, dict) and "error" not in each)
+    return Answer(values["status"], next(verdicts, None), visible(values["message"]))

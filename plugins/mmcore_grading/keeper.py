@@ -21,7 +21,7 @@ from typing import Any
 
 _SET_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36  # of prctl(2)
 _INTERVAL = 0.05  # seconds between two looks at the processes
-_PAGE = resource.getpagesize()
+_PAGE, _TICKS = resource.getpagesize(), os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:
@@ -29,9 +29,12 @@ def main() -> None:
     limits, command = json.loads(sys.argv[1])
     output = int(sys.argv[2])
     _prctl(_SET_CHILD_SUBREAPER, 1)  # a process whose parent has ended becomes a child of this one
-    signal.signal(signal.SIGTERM, lambda *_: _stop())
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: _stop())
     _prctl(_SET_DEATH_SIGNAL, signal.SIGTERM)
-    process = subprocess.Popen(command, stdin=0, stdout=output, stderr=subprocess.DEVNULL, preexec_fn=lambda: _limit(limits))
+    process = subprocess.Popen(
+        command, stdin=0, stdout=output, stderr=subprocess.DEVNULL, preexec_fn=lambda: _limit(limits)
+    )
     os.close(output)
     reason = _watched(process, limits)
     _end_all()
@@ -60,17 +63,19 @@ def _limit(limits: Mapping[str, Any]) -> None:
 
 def _watched(process: subprocess.Popen[bytes], limits: Mapping[str, Any]) -> str:
     """Wait for the command; return why it was ended, or ""."""
-    end = time.monotonic() + limits["seconds"]
+    end = time.monotonic() + limits["wall_seconds"]
     while process.poll() is None:
         processes = _descendants()
         if len(processes) > limits["processes"]:
             return f"it started more than {limits['processes']} processes"
         if sum(map(_memory, processes)) > limits["memory_bytes"]:
             return f"it used more than {limits['memory_bytes'] >> 20} MB of memory"
+        if sum(map(_seconds, processes)) > limits["seconds"]:
+            return f"it took more than {limits['seconds']:g} seconds of processor time"
         if time.monotonic() > end:
-            return f"it took more than {limits['seconds']:g} seconds"
+            return f"it took more than {limits['wall_seconds']:g} seconds"
         time.sleep(_INTERVAL)
-    return "it used up its processor time" if process.returncode == -signal.SIGXCPU else ""
+    return ""
 
 
 def _end_all() -> None:
@@ -115,6 +120,12 @@ def _stat(process: int) -> Sequence[str]:
             return file.read().rpartition(")")[2].split()
     except OSError:
         return ()
+
+
+def _seconds(process: int) -> float:
+    """Return the processor time of a process and of its children that have ended."""
+    fields = _stat(process)
+    return sum(map(int, fields[11:15])) / _TICKS if fields else 0.0
 
 
 def _memory(process: int) -> int:

@@ -48,12 +48,17 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of one submission: seconds in all, processes at once, and sizes in MB and kB."""
+    """The limits of one submission: processor seconds in all, processes at once, and sizes in MB and kB."""
 
-    seconds: float = 60
+    seconds: float = 30
     memory_mb: float = 4096
     processes: float = 32
     output_kb: float = 64
+
+    @property
+    def wall_seconds(self) -> float:
+        """The seconds by the clock, a last resort: a busy machine must not change a grade."""
+        return 20 * self.seconds
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,7 @@ class Task:
         seed: the seed of all inputs, so that a grade is the same each time.
         shown, hidden: sizes that submissions know, and sizes that they do not.
         reference: the teacher's solution, with which counts and times are compared; None without one.
+        given: a file that all students were given, whose code does not make submissions similar; None without one.
         limits, rubric: the limits of a submission, and the criteria.
         content: the text of the file, which with the submission decides a grade.
     """
@@ -80,6 +86,7 @@ class Task:
     seed: int = 1
     hidden: tuple[Sizes, ...] = ()
     reference: Path | None = None
+    given: Path | None = None
     limits: Limits = field(default_factory=Limits)
     content: str = ""
 
@@ -124,7 +131,7 @@ class _Table:
             raise InvalidProblem(f"{self._name}{key} is missing")
         if kind is float and type(value) is int:
             value = float(value)
-        if not isinstance(value, kind) or (kind is float and not 0 <= value <= _LARGEST):
+        if not isinstance(value, kind) or (isinstance(value, float) and not 0 <= value <= _LARGEST):
             raise InvalidProblem(f"{self._name}{key} must be {words[kind]}, not {quoted(str(value))}")
         return value
 
@@ -138,7 +145,7 @@ def _task(table: _Table, folder: Path, content: str) -> Task:
     sizes = _Table(table.take("sizes", dict), "sizes.")
     limits = _Table(table.take("limits", dict, {}), "limits.")
     shown, hidden = (_sizes(sizes.take(key, list, usual), key) for key, usual in (("shown", None), ("hidden", [])))
-    reference = table.take("reference", str, "")
+    reference, given = (table.take(key, str, "") for key in ("reference", "given"))
     task = Task(
         table.take("title", str),
         shown,
@@ -149,6 +156,7 @@ def _task(table: _Table, folder: Path, content: str) -> Task:
         int(table.take("seed", float, Task.seed)),
         hidden,
         folder / reference if reference else None,
+        folder / given if given else None,
         Limits(**{name: limits.take(name, float, getattr(Limits, name)) for name in vars(Limits())}),
         content,
     )
@@ -171,7 +179,9 @@ def _criterion(values: Any, number: int) -> Criterion:
     if name not in CRITERIA:
         raise InvalidProblem(f"rubric {number}: {quoted(name)} is not one of {', '.join(CRITERIA)}")
     kinds = {"counter": str, "most": float}
-    criterion = Criterion(name, table.take("points", float), **{key: table.take(key, kinds[key]) for key in CRITERIA[name]})
+    criterion = Criterion(
+        name, table.take("points", float), **{key: table.take(key, kinds[key]) for key in CRITERIA[name]}
+    )
     table.end()
     return criterion
 
@@ -186,5 +196,6 @@ def _check(task: Task) -> None:
         raise InvalidProblem('the rubric has "hidden-sizes", but sizes.hidden has none')
     if task.asks("counts", "time") and task.reference is None:
         raise InvalidProblem('the rubric compares with a reference; reference = "FILE" names it')
-    if task.reference is not None and not task.reference.is_file():
-        raise InvalidProblem(f"reference: {task.reference} is no file")
+    for path in filter(None, (task.reference, task.given)):
+        if not path.is_file():
+            raise InvalidProblem(f"{path} is no file")
