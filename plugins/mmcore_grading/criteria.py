@@ -60,7 +60,7 @@ class Outcome:
 
     Attributes:
         criterion: its name.
-        points, most: the points that were earned, and those that can be.
+        points, most: the points earned, and the points possible.
         message: what is missing, for the student; "" if all points were earned.
         hidden: further facts for the teacher alone, such as the hidden size.
     """

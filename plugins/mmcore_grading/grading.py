@@ -1,4 +1,4 @@
-"""The grading of a class: each submission in processes of its own, several at once, resumed where it stopped."""
+"""The grading of a class: each submission in separate processes, several at once, resumed after an interruption.
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def graded(
     Args:
         task: the task.
         submissions: the submissions.
-        folder: the folder of the grades; those that it has are kept.
+        folder: the folder of the grades; grades that it has are kept.
         jobs: the number of submissions that run at once.
         report: is called with the number of submissions that are graded.
 

@@ -1,7 +1,7 @@
 """A process that runs one command under limits, and ends it together with everything that it started.
 
 It is started as a script, with the limits and the command as JSON, and the descriptor of the command's stdout, on its
-command line. It imports nothing but the
+command line. It imports only the
 standard library, so that it starts in a few milliseconds. When the command has ended, it writes the reason for which
 it ended the command, or nothing, to stdout.
 """

@@ -66,7 +66,7 @@ class Task:
     """A task for a class.
 
     Attributes:
-        title, text: what is to be computed, for the pages.
+        title, text: the product to compute, for the pages.
         options: words of ``mmcore run FILE`` that hold for every submission, such as ``--block 16x16``.
         device: the device on which submissions run.
         seed: the seed of all inputs, so that a grade is the same each time.
