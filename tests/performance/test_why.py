@@ -120,6 +120,13 @@ def test_code_without_optimisation_is_named_first(tmp_path: Path) -> None:
         assert why(tmp_path, "little reuse: slow", *options)["reasons"][0]["kind"] == first
 
 
+def test_products_and_sums_that_are_not_fused_lack_reuse_too(tmp_path: Path) -> None:
+    file = tmp_path / "mm.cu"
+    file.write_text(SOURCES["little reuse: slow"])
+    separate = json.loads(mmcore("why", str(file), "--option", "-fmad=false", "--json").stdout)
+    assert [reason["kind"] for reason in separate["reasons"]][0] == "little reuse"
+
+
 def test_run_ends_with_the_first_reason_unless_it_is_quiet(tmp_path: Path) -> None:
     file = tmp_path / "mm.cu"
     file.write_text(SOURCES["bank conflicts: slow"])
