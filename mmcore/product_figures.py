@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import threading
+import time
 from contextlib import closing
 from typing import Any
 
@@ -18,7 +20,8 @@ from mmcore.verify.verify_launches import rows_of
 _ELEMENTS = 64
 _SPLITTER = 2.0**27 + 1
 # A smaller product does not keep a card busy. The counter of energy moves some ten times a second.
-_LEAST_FLOPS, _CHUNK_SECONDS, _WARM_SECONDS, _SECONDS, _LEAST_CHUNKS = 1e11, 0.04, 0.2, 1.2, 12
+_LEAST_FLOPS, _SECONDS, _WARM_SECONDS, _PERIOD_SECONDS = 1e11, 1.2, 0.2, 0.005
+_LEAST_MOVES = 3
 
 
 def product_figures(
@@ -81,26 +84,36 @@ def _halves(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[
 def _joules(loaded: LoadedKernel, seconds: float) -> float | None:
     """Return the energy of one product in a run of a second or more; None if the device does not count energy.
 
-    The counter moves seldom: energy and products are counted from one of its moves to another.
+    The launches follow each other without a pause, while a thread reads the counter. It moves seldom: the power is
+    that from one of its moves to another.
     """
-    device = loaded.device
-    last = device.joules()
+    joules, moves, ended = loaded.device.joules, list[tuple[float, float]](), threading.Event()
+    last = joules()
     if last is None:
         return None
+    count = max(1, math.ceil(_SECONDS / seconds))
     timer = loaded.module.timer(loaded.calls)
     assert timer is not None, "the device supports timing"
-    count = max(1, math.ceil(_CHUNK_SECONDS / seconds))
-    moves: list[tuple[float, int]] = []
-    chunks, spent = 0, 0.0
+
+    def watch(last: float) -> None:
+        warm = time.perf_counter() + _WARM_SECONDS
+        while not ended.wait(_PERIOD_SECONDS):
+            now = joules()
+            if now is not None and now != last:
+                moves.append((time.perf_counter(), now))
+                last = now
+        moves[:] = [move for move in moves if move[0] >= warm]
+
     with closing(timer):
-        while spent < _SECONDS or chunks < _LEAST_CHUNKS:
-            spent += timer.seconds(count)
-            chunks += 1
-            now = device.joules()
-            if now is not None and now != last and spent >= _WARM_SECONDS:
-                moves.append((now, chunks * count))
-            last = now
-    if len(moves) < 2:
+        timer.seconds(count)  # makes the graph, and warms the device up
+        thread = threading.Thread(target=watch, args=(last,), daemon=True)
+        thread.start()
+        try:
+            spent = timer.seconds(count)
+        finally:
+            ended.set()
+            thread.join()
+    if len(moves) < _LEAST_MOVES:
         return None
-    (first, before), *_, (final, after) = moves
-    return (final - first) / (after - before)
+    (begin, first), *_, (end, final) = moves
+    return (final - first) / (end - begin) * spent / count

@@ -22,7 +22,7 @@ def result_view(result: Result, hints: Sequence[str] = (), kernel: Kernel | None
     cell, (file, text) = result.cell, source_of(result.kernel)
     warnings = [f"warning: {each}" for each in result.warnings]
     return View(
-        verdict=verdict(result),
+        verdict=verdict(result, kernel),
         right=True if result.verified else None if result.timed_out else False,
         title=f"{result.kernel} {cell.m}×{cell.n}×{cell.k} on {result.device}",
         facts=facts(result, kernel),
@@ -32,16 +32,22 @@ def result_view(result: Result, hints: Sequence[str] = (), kernel: Kernel | None
     )
 
 
-def verdict(result: Result) -> str:
-    """Return the answer in two words, with the limit that was reached."""
+def verdict(result: Result, kernel: Kernel | None = None) -> str:
+    """Return the answer in two words, with the limit that was reached.
+
+    For a kernel that is right only at its program's sizes, the answer says which sizes these are.
+    """
     if result.timed_out:
         return "NOT FINISHED: --timeout sets the limit"
     if not result.verified:
         return "TEST FAIL"
+    limited = kernel is not None and not all(tried["right"] for tried in result.sizes)
+    sizes = [each.description for each in kernel.program_sizes] if kernel is not None and limited else []
+    answer = f"TEST PASS if {' and '.join(sizes)}" if sizes else "TEST PASS"
     if not result.not_tried:
-        return "TEST PASS"
+        return answer
     more = f" and {len(result.sizes)} more size{'s' * (len(result.sizes) > 1)}" if result.sizes else ""
-    return f"TEST PASS at {size_text(vars(result.cell))}{more}; not tried at other sizes: {result.not_tried}"
+    return f"{answer} at {size_text(vars(result.cell))}{more}; not tried at other sizes: {result.not_tried}"
 
 
 def facts(result: Result, kernel: Kernel | None = None, *, auto: bool = False) -> list[tuple[str, str]]:

@@ -22,6 +22,7 @@ from mmcore.cli.output import Views
 from mmcore.view import View, escaped
 
 _PYTHON = re.compile(r"^(?:import \w|from \w[\w.]* import|def \w+\()", re.MULTILINE)
+_INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _INTERRUPTED = 130
 
 
@@ -94,7 +95,9 @@ def answer(words: Sequence[str], file: Path | None = None) -> Answer:
     Raises KeyboardInterrupt if the command was interrupted.
     """
     if file is not None:
-        words = [*words[:1], str(file), *words[1:]]
+        headers = _INCLUDED.findall(file.read_text(encoding="utf-8"))
+        here = ["--option=-I."] if any(Path(header).is_file() for header in headers) else []
+        words = [*words[:1], str(file), *words[1:], *here]
     output, errors, views = io.StringIO(), io.StringIO(), Views()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
         status = _status(words, views)

@@ -21,6 +21,7 @@ from mmcore.kernel.launch import Launch, asking, covering_grid, tiles_over_read
 from mmcore.kernel.problem import FLOAT22, Problem, accumulator_named, dtype_named
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.kernel.signature import Signature, signatures
+from mmcore.kernel.tiling import TilingRule
 
 CallRule: TypeAlias = Callable[[Problem, Config, Mapping[str, Any]], Callable[[int], object]]
 BuildRule: TypeAlias = Callable[[Problem, Config, str], Any]
@@ -79,10 +80,13 @@ class Kernel:
             bits) when neither is.
         column_major, alpha, beta, initial_c: as in :class:`Problem`; "zeros" is for kernels that add to C, or multiply
             it by 0.
+        tiling: the tiles of a config, ``(problem, config, device) -> Tiling``. A model chooses a config by them where
+            nothing is tuned. It is :func:`~mmcore.named_tiling` if the parameters have usual names.
         unit: the type that the hardware unit multiplies, whose peak rate the kernel is compared with: "tf32" for
             float32 products on tensor cores; ``dtype`` by default.
         algorithm: "strassen" for Strassen's or Winograd's product, whose errors have a norm-wise bound of their own.
         constraints: what problem and config must satisfy.
+        program_sizes: what its own program's sizes satisfy, too, such as whole tiles; faults at others are warnings.
         defines, options: preprocessor macros besides the parameters; further options of the compiler.
         include: folders that the source's headers are looked for in, relative to the source.
         min_compute_capability: least compute capability it runs on, (major, minor).
@@ -112,9 +116,11 @@ class Kernel:
     alpha: float = 1.0
     beta: float = 0.0
     initial_c: str = "poison"
+    tiling: TilingRule | None = None
     unit: str = ""
     algorithm: str = ""
     constraints: tuple[Constraint, ...] = ()
+    program_sizes: tuple[Constraint, ...] = ()
     defines: dict[str, str] = field(default_factory=dict)
     include: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
@@ -137,10 +143,11 @@ class Kernel:
         for name in ("title", "reference", "entry", "variant_of"):
             text = getattr(self, name)
             _require(isinstance(text, str) and "\n" not in text, f"its {name} must be a text of one line, not {text!r}")
-        for name in ("arguments", "constraints", "include", "options", "known_bugs"):
+        for name in ("arguments", "constraints", "program_sizes", "include", "options", "known_bugs"):
             value = getattr(self, name)
             _require(isinstance(value, tuple | list), f"its {name} are several: ({value!r},) instead of {value!r}")
-            texts = name in ("arguments", "constraints") or all(isinstance(text, str) for text in value)
+            objects = name in ("arguments", "constraints", "program_sizes")
+            texts = objects or all(isinstance(text, str) for text in value)
             _require(texts, f"its {name} are texts, unlike {value!r}")
             object.__setattr__(self, name, tuple(value))
         pair = self.min_compute_capability
@@ -167,7 +174,7 @@ class Kernel:
             object.__setattr__(self, name, value)
         for argument in self.arguments:
             check_argument(argument)
-        for each in self.constraints:
+        for each in (*self.constraints, *self.program_sizes):
             valid = isinstance(each, Constraint) and not isinstance(each, type) and callable(each.violation)
             words = valid and isinstance(each.description, str) and each.description.strip()
             _require(words, f"{each!r} is not a constraint: it has no description or no violation")
@@ -175,7 +182,7 @@ class Kernel:
         if self.call is not None and not self.configs:
             object.__setattr__(self, "configs", ({},))
         ways = [name for name in ("launch", "grid", "build", "call") if getattr(self, name) is not None]
-        for name in ways:
+        for name in (*ways, *["tiling"] * (self.tiling is not None)):
             _require(callable(getattr(self, name)), f"its {name} rule is not callable")
         _require("call" not in ways or ways == ["call"], f"a library is called or kernels are launched: {ways}")
         has_arguments = not self.is_code or self.arguments
@@ -363,8 +370,15 @@ class Kernel:
 
     def violations(self, problem: Problem, config: Config) -> list[str]:
         """Return the reasons why its constraints forbid ``problem`` in a config, a clause each."""
+        return self._violations(self.constraints, problem, config)
+
+    def in_program(self, problem: Problem, config: Config) -> bool:
+        """Return whether the kernel's own program uses a size of the kind of ``problem``."""
+        return not self._violations(self.program_sizes, problem, config)
+
+    def _violations(self, constraints: Sequence[Constraint], problem: Problem, config: Config) -> list[str]:
         with asking(f"{self.name}: a constraint", f"{problem} with {config}"):
-            reasons = [constraint.violation(problem, config) for constraint in self.constraints]
+            reasons = [constraint.violation(problem, config) for constraint in constraints]
             for reason in reasons:
                 words = reason is None or (isinstance(reason, str) and reason.strip() and "\n" not in reason)
                 _require(words, f"it answers {reason!r} instead of a reason of one line or None")
@@ -376,10 +390,14 @@ class Kernel:
         return next((config for config in usual if not self.violations(problem, config)), usual[0])
 
     def square_problem(self, least: int, *configs: Config) -> Problem:
-        """Return the first m = n = k from ``least`` up, else below, that one of ``configs`` (or the usual) allows."""
+        """Return the first m = n = k from ``least`` up, else below, that one of ``configs`` (or the usual) allows.
+
+        The kernel's own program uses such sizes.
+        """
+        constraints = (*self.constraints, *self.program_sizes)
         for size in (*range(least, least + 4097), *range(least - 1, 0, -1)):
             problem = self.problem(size, size, size)
-            if not all(self.violations(problem, config) for config in configs or self.usual_configs):
+            if not all(self._violations(constraints, problem, each) for each in configs or self.usual_configs):
                 return problem
         return self.problem(least, least, least)
 

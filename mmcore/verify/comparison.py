@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -208,12 +209,19 @@ class _Comparer:
         """Return the error from a quantum of each factor that the kernel's code may lose."""
         if not self.quantum:
             return 0.0
-        a, b = self.matrices.a[panel.rows], self.matrices.b
-        rows, columns = (
-            np.abs(np.nan_to_num(widen(numbers, self.problem.dtype), posinf=0, neginf=0)).sum(axis=axis)
-            for numbers, axis in ((a, 1), (b, 0))
+        rows = self._magnitudes(self.matrices.a[panel.rows])
+        return np.asarray(self.quantum * abs(self.problem.alpha) * (rows[:, np.newaxis] + self._of_columns))
+
+    @cached_property
+    def _of_columns(self) -> NDArray[np.float64]:
+        """The sum of magnitudes of each column of B; computed once for all panels, as B may be large."""
+        return self._magnitudes(self.matrices.b.T)
+
+    def _magnitudes(self, lines: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the sum of the finite magnitudes of each line."""
+        return np.asarray(
+            np.abs(np.nan_to_num(widen(lines, self.problem.dtype), posinf=0, neginf=0)).sum(axis=1), np.float64
         )
-        return np.asarray(self.quantum * abs(self.problem.alpha) * (rows[:, np.newaxis] + columns))
 
     def _negative_zeros(self, panel: Panel, got: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which elements are -0 where all products are +0, whose sum is +0 in any order and any rounding."""

@@ -8,7 +8,8 @@ from mmcore_tools.experiments import Preset
 # cuBLAS requires it for 8-bit numbers, and wgmma for 32-bit numbers.
 _TYPES = {
     "f32": "01_naive 02_coalesced 03_tiles 04_column_of_registers 05_register_tile 06_vectors 07_warp_tiles 08_async "
-    "09_any 10_f16x3 11_bf16x6",
+    "09_any 10_f16x3 11_bf16x6 12_int8",
+    "i8": "01_wgmma 02_slices 03_residues",
     "f64": "01_tiles 02_dmma 03_ring 04_int8",
     "tf32": "01_mma_sync 02_any_nt",
     "f16": "01_any 02_any_nt",
@@ -17,10 +18,11 @@ _TYPES = {
     "e4m3": "01_any_nt",
 }
 _RUNGS = tuple(f"ladder.{dtype}.{rung}" for dtype, rungs in _TYPES.items() for rung in rungs.split())
-# float32 has three: one on CUDA cores, and two on tensor cores that split the numbers into float16 or bfloat16 parts.
+# float32 has four: one on CUDA cores, two on tensor cores that split the numbers into float16 or bfloat16 parts, and
+# one on residues of 8 bits.
 # float64 has two: one in its own type, and one on residues of 8 bits.
 _TOPS = (
-    *("f32.09_any", "f32.10_f16x3", "f32.11_bf16x6", "f64.03_ring", "f64.04_int8"),
+    *("f32.09_any", "f32.10_f16x3", "f32.11_bf16x6", "f32.12_int8", "f64.03_ring", "f64.04_int8"),
     *("tf32.02_any_nt", "f16.02_any_nt", "bf16.12_any_nt", "e4m3.01_any_nt"),
 )
 RIVALS = f"{BEST},cublas.float??_emulated,gemmul8.*"

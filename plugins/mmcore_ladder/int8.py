@@ -1,15 +1,17 @@
-"""ladder.f64.04_int8: float64 by residues modulo small numbers, on tensor cores that multiply bytes."""
+"""The rungs on tensor cores that multiply bytes: exact products, and float64 and float32 made of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mmcore import (
     Config,
     DeviceProperties,
     Kernel,
     Launch,
+    Multiple,
     Problem,
     Scalar,
     Space,
@@ -21,83 +23,164 @@ from mmcore import (
 from mmcore.kernel.arguments import Argument
 from mmcore_ladder.layouts import LAYOUTS
 from mmcore_ladder.shares import SHARED_BYTES, following
-from mmcore_ladder.wgmma_any import by_columns, wide
+from mmcore_ladder.wgmma_any import LaunchRule, by_columns, wide
 
 _DEPTH = 128
 """Bytes of a tile along k."""
 _BOX_BYTES = 64 * 128
-_SUMMED, _SLICES = 32, 8
-"""Lines whose squares a block sums up, in so many slices of k."""
-_LINES, _ALONG = 64, 64
-"""Lines, and elements along k, whose residues a block makes."""
-_LEAST_K = {14: 1024, 15: 8}
-"""By the number of moduli, the least k whose tolerance covers the rounding to integers; docs/ladder.md derives it."""
+_LINES, _PARTS = 32, 8
+"""Lines that a block sums up or rounds, and the parts of k in which it sums them up."""
+_LEAST_K = 64
+"""The least k whose tolerance covers the rounding to integers; docs/ladder.md derives it."""
 _MOST_K = (1 << 17) - 1
 """The largest k whose products of bytes have a sum of 31 bits."""
-
-
-@dataclass(frozen=True)
-class Precision:
-    """A constraint: the number of moduli exists, and is enough for k."""
-
-    description: str = "14 or 15 moduli, and 14 from k = 1024 on"
-
-    def violation(self, problem: Problem, config: Config) -> str | None:
-        """Return a sentence that names the number of moduli, or None."""
-        if config.MODULI not in _LEAST_K:
-            return f"there are 14 or 15 moduli, not {config.MODULI}"
-        if max(_LEAST_K) == config.MODULI or problem.k >= _LEAST_K[config.MODULI]:
-            return None
-        return f"k = {problem.k} needs {max(_LEAST_K)} moduli, not {config.MODULI}"
+_SLICES, _LEVELS = 7, 9
+"""Slices of a number, and sums of products of slices of one weight; at most 7 products have the same."""
+_CONFIG = {"BM": 128, "BN": 256, "CONSUMERS": 2, "CLUSTER": 2, "GROUP": 8}
+_OOTOMO = "Hiroyuki Ootomo, Katsuhisa Ozaki and Rio Yokota, DGEMM on Integer Matrix Multiplication Unit, 2024"
+_OZAKI = "Katsuhisa Ozaki, Yuki Uchino and Toshiyuki Imamura, Ozaki Scheme II, 2025"
 
 
 def _padded(length: int) -> int:
     return 16 * ceil_div(length, 16)
 
 
-def _launches(problem: Problem, config: Config, device: DeviceProperties) -> Iterator[Launch]:
-    m, n, k = problem.m, problem.n, problem.k
-    lines, moduli = m + n, config.MODULI
-    packed, packed_c = _padded(k), _padded(n)
-    sums = Workspace("sums of squares", 8 * _SLICES * lines)
-    scales, near = Workspace("scales", 4 * lines), Workspace("near", 4 * lines)
-    of_a, of_b = Workspace("residues of A", moduli * m * packed), Workspace("residues of B", moduli * n * packed)
-    of_c = Workspace("residues of C", moduli * m * packed_c)
+def _sizes(problem: Problem) -> list[Scalar]:
+    return [Scalar(size) for size in (problem.m, problem.n, problem.k)]
+
+
+def _matrices(problem: Problem) -> list[Scalar]:
     stored = [Scalar(int(by_columns(problem, matrix))) for matrix in "AB"]
-    matrices: tuple[Argument, ...] = (*map(Scalar, (m, n, k)), *stored, *wide(problem.lda, problem.ldb))
-    blocks = ceil_div(m, _SUMMED) + ceil_div(n, _SUMMED)
-    yield Launch((blocks, _SLICES), (256,), entry="squares", arguments=("A", "B", sums, near, *matrices))
-    grid = ceil_div(m, _LINES) + ceil_div(n, _LINES), ceil_div(packed, _ALONG)
-    made = ("A", "B", sums, Scalar(_SLICES), scales, near, of_a, of_b)
-    yield Launch(grid, (256,), entry="residues", arguments=(*made, *matrices, *wide(packed)))
+    return [*_sizes(problem), *stored, *wide(problem.lda, problem.ldb)]
 
-    def map_of(workspace: Workspace, rows: int, length: int, leading: int, box: int) -> TensorMap:
-        extents, strides = (moduli, rows, length), (rows * leading, leading, 1)
-        return TensorMap(workspace.name, (1, box, _DEPTH), 128, extents, strides, "int8")
 
+def _map(matrix: str, box: int, planes: int, rows: int, length: int, leading: int) -> TensorMap:
+    strides = (rows * leading, leading, 1)
+    return TensorMap(matrix, (1, box, _DEPTH), 128, (planes, rows, length), strides, "int8")
+
+
+@dataclass(frozen=True)
+class _Planes:
+    """Matrices of bytes that a product is made of.
+
+    Attributes:
+        problem: the problem.
+        config: the config.
+        device: the device.
+        count: the number of planes of A and of B.
+        of_c: the number of planes of C.
+        itemsize: the bytes of an element of a plane of C.
+        most_k: the largest k whose sums have 31 bits.
+    """
+
+    problem: Problem
+    config: Config
+    device: DeviceProperties
+    count: int
+    of_c: int
+    itemsize: int
+    most_k: int
+
+    @property
+    def scales(self) -> Workspace:
+        return Workspace("scales", 4 * (self.problem.m + self.problem.n))
+
+    @property
+    def sums(self) -> Workspace:
+        """Return the planes of C."""
+        return Workspace("planes of C", self.itemsize * self.of_c * self.problem.m * _padded(self.problem.n))
+
+    def operand(self, matrix: str) -> Workspace:
+        """Return the planes of A or B."""
+        lines = self.problem.m if matrix == "A" else self.problem.n
+        return Workspace(f"planes of {matrix}", self.count * lines * _padded(self.problem.k))
+
+    @property
+    def certain(self) -> tuple[Argument, ...]:
+        """Return the arguments about lines that may not be rounded."""
+        lines = self.problem.m + self.problem.n
+        return self.scales, Scalar(lines if _LEAST_K <= self.problem.k <= self.most_k else 0)
+
+    def multiply(self, count: int, *arguments: Argument) -> Launch:
+        """Return the launch that makes so many planes of C, with the arguments after the tensor maps of A and B."""
+        packed = _padded(self.problem.k)
+        operands = [(self.operand(matrix).name, packed) for matrix in "AB"]
+        return _products(self.problem, self.config, self.device, operands, self.count, count, arguments)
+
+
+def _products(
+    problem: Problem,
+    config: Config,
+    device: DeviceProperties,
+    operands: Sequence[tuple[str, int]],
+    planes: int,
+    of_c: int,
+    arguments: Sequence[Argument],
+) -> Launch:
+    """Return the launch of products of planes of A and B, which have names and leading dimensions."""
     size = config.CLUSTER
-    tiles = ceil_div(m, config.BM * size) * ceil_div(n, config.BN) * moduli
-    certain = Scalar(lines if _LEAST_K[moduli] <= k <= _MOST_K else 0)
-    maps = (
-        map_of(of_a, m, k, packed, config.BM),
-        map_of(of_b, n, k, packed, config.BN // size),
-        map_of(of_c, m, n, packed_c, 64),
-    )
-    yield Launch(
+    boxes = (problem.m, config.BM), (problem.n, config.BN // size)
+    maps = [
+        _map(matrix, box, planes, rows, problem.k, leading)
+        for (matrix, leading), (rows, box) in zip(operands, boxes, strict=True)
+    ]
+    tiles = ceil_div(problem.m, config.BM * size) * ceil_div(problem.n, config.BN) * of_c
+    return Launch(
         (min(tiles, device.multiprocessors // size) * size,),
         config.block,
         shared_bytes=_shared_bytes(config),
         cluster=(size,) if size > 1 else None,
         entry="products",
-        arguments=(*maps, near, certain, *map(Scalar, (m, n, k))),
+        arguments=(*maps, *arguments),
     )
-    combined = (of_c, scales, near, certain, "A", "B", "C", *matrices, *wide(*problem.strides("C"), packed_c))
-    grid_c = (min(ceil_div(m * packed_c, 1024), 8 * device.multiprocessors),)
-    yield Launch(grid_c, (256,), entry="combine", arguments=combined)
 
 
-def _launch(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
-    return following(_launches(problem, config, device), device)
+def _exact(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
+    """Return the launch of a product of matrices of bytes."""
+    operands = (("A", problem.lda), ("B", problem.ldb))
+    return [_products(problem, config, device, operands, 1, 1, ("C", *_sizes(problem), *wide(problem.ldc)))]
+
+
+def _by_slices(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
+    """Return the launches of products of digits, which are added up for each power of 256."""
+    planes = _Planes(problem, config, device, _SLICES, _LEVELS, 4, _MOST_K // _SLICES)
+    levels = planes.multiply(_LEVELS, planes.sums, *planes.certain, *_sizes(problem), *wide(_padded(problem.n)))
+    return _around(planes, "slices", [levels])
+
+
+def _by_residues(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
+    """Return the launches of products of residues, whose residues are stored."""
+    count = config.MODULI
+    planes = _Planes(problem, config, device, count, count, 1, _MOST_K)
+    boxes = _map(planes.sums.name, 64, count, problem.m, problem.n, _padded(problem.n))
+    return _around(planes, "residues", [planes.multiply(count, boxes, *planes.certain, *_sizes(problem))])
+
+
+def _one_by_one(problem: Problem, config: Config, device: DeviceProperties) -> list[Launch]:
+    """Return the launches of products of residues, one for each modulus, whose sums of 32 bits are stored."""
+    count = config.MODULI
+    planes = _Planes(problem, config, device, count, count, 4, _MOST_K)
+    of_all = (planes.sums, *planes.certain, *_sizes(problem))
+    products = [planes.multiply(1, *of_all, Scalar(plane), *wide(_padded(problem.n))) for plane in range(count)]
+    return _around(planes, "residues", products)
+
+
+def _around(planes: _Planes, entry: str, products: list[Launch]) -> list[Launch]:
+    """Return the launches that make planes of A and B, the products, and the launch that makes C of its planes."""
+    problem = planes.problem
+    m, n, lines = problem.m, problem.n, problem.m + problem.n
+    packed, matrices = _padded(problem.k), _matrices(problem)
+    sums, blocks = Workspace("sums of lines", 16 * _PARTS * lines), ceil_div(m, _LINES) + ceil_div(n, _LINES)
+    made = ("A", "B", sums, Scalar(_PARTS), planes.scales, planes.operand("A"), planes.operand("B"))
+    combined = (planes.sums, *planes.certain, "A", "B", "C", *matrices, *wide(problem.ldc, _padded(n)))
+    grid_c = min(m * ceil_div(n, 512), 8 * planes.device.multiprocessors)
+    launches = [
+        Launch((blocks, _PARTS), (256,), entry="sums", arguments=("A", "B", sums, *matrices)),
+        Launch((blocks, ceil_div(packed, _DEPTH)), (256,), entry=entry, arguments=(*made, *matrices, *wide(packed))),
+        *products,
+        Launch((grid_c,), (256,), entry="combine", arguments=combined),
+    ]
+    return following(launches, planes.device)
 
 
 def _stage_bytes(config: Config) -> int:
@@ -120,44 +203,94 @@ def _fits(config: Config) -> bool:
     return bool(whole and config.STAGES >= 2 and sums <= 128)
 
 
-_SPACE = Space(
-    {
-        "MODULI": (14, 15),
-        "BM": (64, 128, 256),
-        "BN": (64, 128, 256),
-        "CONSUMERS": (1, 2),
-        "CLUSTER": (1, 2),
-        "GROUP": (8, 16),
-        "STAGES": lambda config: min(8, (SHARED_BYTES - _box_bytes(config)) // _stage_bytes(config)),
-        "block": lambda config: (128 * (1 + config.CONSUMERS),),
-    },
-    where=_fits,
-    default=[{"MODULI": 15, "BM": 128, "BN": 256, "CONSUMERS": 2, "CLUSTER": 2, "GROUP": 8}],
-)
+def _space(*moduli: int) -> Space:
+    """Return the configs of a kernel, with the numbers of moduli that it has, the default first."""
+    return Space(
+        {
+            **({"MODULI": moduli} if moduli else {}),
+            "BM": (64, 128, 256),
+            "BN": (64, 128, 256),
+            "CONSUMERS": (1, 2),
+            "CLUSTER": (1, 2),
+            "GROUP": (8, 16),
+            "STAGES": lambda config: min(8, (SHARED_BYTES - _box_bytes(config)) // _stage_bytes(config)),
+            "block": lambda config: (128 * (1 + config.CONSUMERS),),
+        },
+        where=_fits,
+        default=[{**_CONFIG, "MODULI": moduli[0]} if moduli else _CONFIG],
+    )
 
 
-def _int8(layout: str, column_major: str) -> Kernel:
-    """Return the rung for one layout; "_tn", for example, stores A by columns."""
+def _rung(name: str, title: str, source: str, launch: LaunchRule, configs: Space, **declared: Any) -> Kernel:
     return Kernel(
-        name=f"ladder.f64.04_int8{layout}",
-        title="float64 from products of bytes modulo small numbers; any size",
-        reference="Katsuhisa Ozaki, Yuki Uchino and Toshiyuki Imamura, Ozaki Scheme II, 2025",
-        source="f64_04_int8.cu",  # type: ignore[arg-type]
-        dtype="float64",
-        unit="int8",
-        configs=_SPACE,
+        name=f"ladder.{name}",
+        title=title,
+        source=source,  # type: ignore[arg-type]
+        configs=configs,
         arguments=("A", "B", "C", "m", "n", "k", "lda", "ldb", "ldc"),
-        launch=_launch,
-        column_major=column_major,
-        variant_of="ladder.f64.04_int8" if layout else "",
-        constraints=(Precision(),),
-        options=("--device-int128",),
+        launch=launch,
         architecture="90a",
         min_compute_capability=(9, 0),
+        **declared,
+    )
+
+
+def _residues(
+    name: str, title: str, dtype: str, moduli: tuple[int, ...], layout: str, *, unfused: bool = False
+) -> Kernel:
+    """Return a rung with residues for one layout; "_tn", for example, stores A by columns."""
+    return _rung(
+        name + layout,
+        title,
+        "residues_any.cu",
+        _one_by_one if unfused else _by_residues,
+        _space(*moduli),
+        reference=_OZAKI,
+        dtype=dtype,
+        unit="int8",
+        column_major=LAYOUTS[layout],
+        variant_of=f"ladder.{name}" if layout else "",
+        defines={"NUMBER": {"float64": "double", "float32": "float"}[dtype], "SUMS_IN_MEMORY": str(int(unfused))},
+        options=("--device-int128",),
     )
 
 
 @hookimpl
 def mmcore_kernels() -> list[Kernel]:
-    """Return the rung in all layouts."""
-    return [_int8(layout, column_major) for layout, column_major in LAYOUTS.items()]
+    """Return the rungs, and the highest ones in all layouts."""
+    return [
+        _rung(
+            "i8.01_wgmma",
+            "Exact products of bytes by wgmma, tiles in a ring by TMA; m and n of any size",
+            "i8_01_wgmma.cu",
+            _exact,
+            _space(),
+            dtype="int8",
+            output="int32",
+            column_major="B",
+            constraints=(Multiple("k", of=16),),
+        ),
+        _rung(
+            "i8.02_slices",
+            "float64 from products of bytes that are digits of the numbers; any size",
+            "i8_02_slices.cu",
+            _by_slices,
+            _space(),
+            reference=_OOTOMO,
+            dtype="float64",
+            unit="int8",
+        ),
+        _residues(
+            "i8.03_residues",
+            "float64 from products of bytes modulo small numbers, a launch for each modulus; any size",
+            "float64",
+            (14, 15),
+            "",
+            unfused=True,
+        ),
+        *(
+            _residues(name, f"{dtype} from products of bytes modulo small numbers; any size", dtype, moduli, layout)
+            for name, dtype, moduli in (("f64.04_int8", "float64", (14, 15)), ("f32.12_int8", "float32", (7,)))
+            for layout in LAYOUTS
+        ),
+    ]

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from mmcore_emulator.isa.table import destinations, reads
-from mmcore_emulator.ptx.instructions import Block, Instruction, names
+from mmcore_emulator.ptx.instructions import Block, Instruction, Register, names
 
 _DIVIDES = frozenset(("div", "rem", "shr", "and", "bfe", "lop3"))
 
 
 def plain_order(blocks: Sequence[Block]) -> Instruction | None:
     """Return where a kernel first reads a block's index, if it divides no index: tiles are taken by their numbers."""
-    instructions = [at for block in blocks for at in block.instructions]
-    first = next((at for at in instructions if _reads_index(at)), None)
-    numbers = {register for at in instructions if _reads_index(at) for register in destinations(at)}
-    while True:
-        using = [at for at in instructions if numbers & {*reads(at)}]
-        if any(at.opcode[0] in _DIVIDES or "hi" in at.opcode for at in using):
-            return None
-        grown = {to for at in using if at.opcode[0] != "ld" for to in destinations(at)}
-        if grown <= numbers:
-            return first
-        numbers |= grown
-
-
-def _reads_index(at: Instruction) -> bool:
-    return any(name.startswith("%ctaid") for name in names(at))
+    readers = defaultdict[Register, list[Instruction]](list)
+    origins: list[Instruction] = []
+    for at in (at for block in blocks for at in block.instructions):
+        for register in reads(at):
+            readers[register].append(at)
+        if any(name.startswith("%ctaid") for name in names(at)):
+            origins.append(at)
+    numbers = dict.fromkeys(register for at in origins for register in destinations(at))
+    ahead = [*numbers]
+    for number in ahead:
+        for at in readers[number]:
+            if at.opcode[0] in _DIVIDES or "hi" in at.opcode:
+                return None
+            if at.opcode[0] != "ld":
+                fresh = [register for register in destinations(at) if register not in numbers]
+                numbers |= dict.fromkeys(fresh)
+                ahead += fresh
+    return origins[0] if origins else None

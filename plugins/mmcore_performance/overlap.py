@@ -35,7 +35,7 @@ class Overlaps:
         alone: those while there are none.
         phases: how often blocks wait for their copies after they have multiplied, by the instruction that copies.
         waits: how often warps wait for all of their ``wgmma``, by the wait and the number of products before it.
-        waiting: the warps of a block that wait so.
+        multiplying: the warps of a block that multiply by ``wgmma``.
     """
 
     blocks: int = 0
@@ -43,7 +43,7 @@ class Overlaps:
     alone: int = 0
     phases: Counter[Instruction] = field(default_factory=Counter)
     waits: Counter[Products] = field(default_factory=Counter)
-    waiting: float = 0.0
+    multiplying: float = 0.0
 
     @property
     def copies_alone(self) -> bool:
@@ -150,7 +150,9 @@ class OverlapRecorder:
             self._queued += work
         else:
             self._totals.alone += work
-        self._products += step.at.opcode[0] == "wgmma"
+        if step.at.opcode[0] == "wgmma":
+            self._products += 1
+            self._totals.multiplying = max(self._totals.multiplying, warps / self._blocks)
 
     def _finish(self, step: _Step, warps: int) -> None:
         """Note a wait for all products of wgmma but ``number`` groups."""
@@ -159,7 +161,6 @@ class OverlapRecorder:
             self._queued = 0
             if self._products:
                 self._totals.waits[Products(step.at, self._products)] += warps
-                self._totals.waiting = max(self._totals.waiting, warps / self._blocks)
         self._products = 0
 
     def _copied(self, at: Instruction) -> None:

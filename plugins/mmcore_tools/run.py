@@ -72,13 +72,14 @@ def run(
         hints = [] if as_json else _sentences("mmcore_hints", result)
         wanted = hazards and result.verified and not (quiet or as_json)
         remarks = [*(_sentences("mmcore_remarks", result) if wanted else ()), *hints]
+        shown = details(result, remarks, declaration)
         return Answer(
             0 if result.verified else 2 if result.timed_out else 1,
-            verdict(result),
+            verdict(result, declaration),
             result.to_json(),
             heading(result, declaration, auto=device == "auto"),
-            details(result, remarks, declaration),
-            details(result, hints),
+            shown,
+            [*details(result, hints)[:-1], shown[-1]],
             result_view(result, remarks, declaration),
         )
 
@@ -100,7 +101,7 @@ def details(result: Result, hints: Sequence[str], kernel: Kernel | None = None) 
     from rich.text import Text
 
     colour = "green" if result.verified else "yellow" if result.timed_out else "red"
-    answer = Text(verdict(result), f"bold {colour}")
+    answer = Text(verdict(result, kernel), f"bold {colour}")
     quotes = [[] if kernel is None or violation.fatal else quoted(kernel, violation) for violation in result.violations]
     wrong = result.failures()
     lines = [line for text, quote in zip(wrong, quotes, strict=False) for line in (text, *quote)]

@@ -155,6 +155,14 @@ def test_a_cell_that_does_not_compile(magic: Magic) -> None:
     assert Page(answer._repr_html_()).marked[:2] == [" 1", '  #include "no.cuh"']
 
 
+def test_a_cell_includes_headers_beside_the_notebook(
+    magic: Magic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("zero.cuh").write_text("#define ZERO 0\n")
+    assert magic(RUN, '#include "zero.cuh"\n' + RIGHT.replace("sum = 0", "sum = ZERO")).status == 0
+
+
 def test_a_python_cell_is_judged_at_its_lines(magic: Magic) -> None:
     page = Page(magic(RUN, PYTHON)._repr_html_())
     assert re.fullmatch(r"TEST FAIL file\.(\w+\.)?cell3 33×33×33 on emulator", page.first)

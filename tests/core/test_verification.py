@@ -737,3 +737,21 @@ def test_cs_old_value_may_be_cut_off_in_each_step_of_a_tensor_core(k: int) -> No
         bits = 2.0 ** (np.floor(np.log2(np.abs(c))) - 23)
         c = np.trunc(c / bits) * bits
     assert verify_product(problem, "float32", matrices, c.astype(np.float32)).verified
+
+
+def test_numbers_that_may_be_lost_are_added_up_once_for_all_panels(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = Problem(600, 500, 8, "float32")
+    matrices = draw(problem, 1)
+    a, b = (each.astype(np.float64) for each in (matrices.a, matrices.b))
+    products = a @ b, np.abs(a) @ np.abs(b)
+    widened: list[tuple[int, ...]] = []
+
+    def noting(numbers: Array, dtype: str) -> NDArray[np.float64]:
+        widened.append(numbers.shape)
+        return widen(numbers, dtype)
+
+    monkeypatch.setattr(comparison, "widen", noting)
+    c = products[0].astype(np.float32)
+    assert verify_product(problem, "float32", matrices, c, products=products, quantum=2.0**-133).verified
+    assert widened.count((500, 8)) == 1
+    assert len(widened) > 4

@@ -22,6 +22,7 @@ from tests.kernel_sources import kernel_sources
 from tests.sources.test_source_file import STRIDED
 
 SOURCES = kernel_sources("slow")
+POSTED = kernel_sources("posted")
 KINDS = tuple(title.removesuffix(": slow") for title in SOURCES if title.endswith(": slow"))
 # The sizes of some kinds; others are at 1024. An H200 has 132 multiprocessors.
 SIZES = {
@@ -35,11 +36,17 @@ SIZES = {
 CARDS = {"L2 order": "T4"}  # whose L2 cache is small; others are on an H200
 
 
+def needs_disassembler() -> None:
+    """Skip a test of machine code where no disassembler is installed."""
+    if not [*programs()]:
+        pytest.skip("nvdisasm is not installed; python -m pip install 'mmcore-cuda[sass]' brings it")
+
+
 def why(path: Path, title: str, *options: str) -> dict[str, Any]:
     """Return the answer about a source as JSON."""
     file, kind = path / "mm.cu", title.partition(":")[0]
-    if kind == "register banks" and not [*programs()]:
-        pytest.skip("nvdisasm is not installed; python -m pip install 'mmcore-cuda[sass]' brings it")
+    if kind == "register banks":
+        needs_disassembler()
     file.write_text(SOURCES[title])
     size, card = SIZES.get(title, SIZES.get(kind, 1024)), CARDS.get(kind, "H200")
     result = mmcore("why", str(file), "--size", str(size), "--card", card, "--json", *options)
@@ -61,22 +68,43 @@ def test_without_the_mistake_it_is_no_reason(kind: str, tmp_path: Path) -> None:
     assert kind not in [reason["kind"] for reason in why(tmp_path, f"{kind}: better")["reasons"]]
 
 
-@pytest.mark.parametrize(("waits", "found"), [(True, ["serialised wgmma"]), (False, [])])
-def test_waits_after_each_wgmma_are_a_reason(waits: bool, found: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("title", POSTED)
+def test_programs_that_people_ask_about_are_explained_by_the_first_reason(title: str, tmp_path: Path) -> None:
+    file = tmp_path / "program.cu"
+    file.write_text(POSTED[title])
+    result = mmcore("why", str(file), "--size", "4096", "--json")
+    first = json.loads(result.stdout)["reasons"][0]
+    line = POSTED[title][: POSTED[title].index("// here")].count("\n") + 1
+    assert (first["kind"], first["line"]) == (title.partition(":")[0], line)
+
+
+@pytest.mark.parametrize("change", ["none", "waits", "loop"])
+def test_waits_after_each_wgmma_are_a_reason(change: str, tmp_path: Path) -> None:
+    if change == "loop":
+        needs_disassembler()
     ring = referenced_kernel("ladder.bf16.09_ring")
     text = ring.source.read_text(encoding="utf-8")
-    product = re.search(r"stages\[stage\]\.b \+ p\)\), 1\);\n", text)
-    assert product is not None
-    each = "stages[stage].b + p)), 1), commit_products(),\n wait_for_products<0>(); // here\n"
+    product, loop = "stages[stage].b + p)), 1);\n", "        for (int p = 0; p < BK; p += 16)\n"
+    assert product in text
+    assert loop in text
+    if change == "waits":
+        text = text.replace(
+            product, "stages[stage].b + p)), 1), commit_products(),\n wait_for_products<0>(); // here\n"
+        )
+    if change == "loop":  # which ptxas serialises
+        text = text.replace(loop, f"#pragma unroll 1\n{loop}").replace(
+            "multiply<0, 0>(sum,", "multiply<0, 0>(sum, // here\n"
+        )
     file = tmp_path / "ring.cu"
-    file.write_text(text.replace(product[0], each) if waits else text)
+    file.write_text(text)
     for header in ring.source.parent.glob("*.cuh"):
         shutil.copy(header, tmp_path)
     answer = explained_time(Cell(ring.name, 4096, 4096, 4096), cards()["H200"], replace(ring, source=file))
+    lines = [number for number, row in enumerate(text.splitlines(), 1) if "// here" in row]
     assert answer.right
-    assert [reason.kind for reason in answer.reasons] == found
-    lines = [number for number, row in enumerate(file.read_text().splitlines(), 1) if "// here" in row]
-    assert [reason.line.number for reason in answer.reasons] == lines
+    assert [(reason.kind, reason.line.number) for reason in answer.reasons] == [
+        ("serialised wgmma", line) for line in lines
+    ]
 
 
 def test_a_wrong_kernel_gets_its_verdict_first(tmp_path: Path) -> None:

@@ -216,6 +216,7 @@ def test_kernels_are_chosen_by_type() -> None:
     found = select(dtypes=("float64",))
     kernels = {"lezione9.kernel1", "lezione9.kernel2", "mmcore.kernel1_columns", "mmcore.kernel2_columns"}
     kernels |= {"ladder.f64.01_tiles", "ladder.f64.02_dmma", "ladder.f64.03_ring", "ladder.f64.04_int8"}
+    kernels |= {"ladder.i8.02_slices", "ladder.i8.03_residues"}
     libraries = {
         "cublas.float64",
         "cublas.float64_heuristic",

@@ -83,6 +83,25 @@ def test_a_notebook_is_judged_at_the_lines_of_its_cells(case: dict[str, Any]) ->
     assert all(note in " ".join(result.stderr.split()) for note in case["notes"]), result.stderr
 
 
+def test_a_cell_includes_headers_that_other_cells_write() -> None:
+    header = "%%writefile common.cuh\n#define INDEX(row, column, n) ((row) * (n) + (column))\n"
+    appended = "%%file -a common.cuh\ntypedef float real;\n"
+    kernel = """%%cu
+#include "common.cuh"
+__global__ void mul(const real *a, const real *b, real *c, int n) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n || column > n) return;
+    real sum = 0;
+    for (int i = 0; i < n; i++) sum += a[INDEX(row, i, n)] * b[INDEX(i, column, n)];
+    c[INDEX(row, column, n)] = sum;
+}"""
+    path = notebook((header, appended, kernel))
+    wrong = command("run", path, "--size", "33", "--device", "emulator", "-q")
+    assert "my.ipynb[cell 3]:7: thread (1, 0)" in wrong.output
+    notebook((header, appended, kernel.replace("column > n", "column >= n")))
+    assert command("run", path, "--size", "33", "--device", "emulator", "-q").exit_code == 0
+
+
 def test_a_notebook_has_one_name_however_often_it_is_read() -> None:
     path = notebook(section_of(__file__, "notebooks")["a_cell_of_cuda"]["cells"])
     names = [registry().kernel({"file": path}).name for _ in range(2)]

@@ -21,9 +21,9 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry(), "files", {})
 
 
-def run(text: str) -> Any:
+def run(text: str, *words: str) -> Any:
     Path("my.cu").write_text(text.removeprefix("\n"))
-    return command("run", "my.cu", "--device", "emulator", "--seed", "1", "--quiet", "--timeout", "600")
+    return command("run", "my.cu", "--device", "emulator", "--seed", "1", "--quiet", "--timeout", "600", *words)
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,16 @@ def test_a_product_that_no_change_of_a_word_makes_right_gets_no_hint() -> None:
     text = section_of(__file__, "naive")["text"].replace("sum += A[row * k + i]", "sum += A[row * k + i] * A[i]")
     result = run(text)
     assert (result.exit_code, "hint" in result.stdout) == (1, False)
+
+
+@pytest.mark.parametrize(("size", "status"), [((), 1), (("--size", "33x34x35"), 0)])
+def test_a_block_unlike_the_tile_gets_a_hint_also_where_the_product_happens_to_be_right(
+    size: tuple[str, ...], status: int
+) -> None:
+    text = section_of(__file__, "naive")["text"].replace("blockIdx.y * blockDim.y", "blockIdx.y * EDGE")
+    text = text.replace("blockIdx.x * blockDim.x", "blockIdx.x * EDGE").replace("(32, 8)", "(32, 32)")
+    result = run(f"#define EDGE 16\n{text.replace('+ 7) / 8', '+ 31) / 32')}", *size)
+    assert result.exit_code == status
+    assert "hint: with a block and a grid of 16×16 tiles the product is right at " in result.stdout
+    assert "'--grid=ceil(n / 16), ceil(m / 16)' -m 64" in result.stdout
+    assert "--block 16x16" in result.stdout

@@ -64,7 +64,10 @@ def test_json_says_what_the_plugin_declares() -> None:
         (("--reference", "aceleradores"), ("upc.",)),
         (
             ("--dtype", "f64"),
-            ("ladder.f64.", "lezione9.", "mmcore.", "cublas.float64", "gemmul8.float64", "torch.float64"),
+            (
+                *("ladder.f64.", "ladder.i8.02", "ladder.i8.03", "lezione9.", "mmcore."),
+                *("cublas.float64", "gemmul8.float64", "torch.float64"),
+            ),
         ),
         (("lezione9", "unsa", "--dtype", "float64"), ("lezione9.",)),
     ],

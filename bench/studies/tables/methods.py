@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,10 +18,21 @@ _SAME: Mapping[str, tuple[str, ...]] = {
 
 
 def phases(document: Any) -> Iterator[dict[str, Any]]:
-    """Yield the seconds of each phase of ``pytest bench/`` on the H200."""
+    """Yield the seconds of each phase of ``pytest bench/`` on the H200, with empty caches and once more."""
     cells = document["cells"]
-    names = ("compile", "verify", "time")
-    yield {"cells": len(cells)} | {name: sum(cell["phases"].get(name, 0.0) for cell in cells) for name in names}
+    names = ("compile", "verify", "time", "hazards")
+    runs = {"caches empty": cells, "again": [cell["again"] for cell in cells]}
+    for (run, several), seconds in zip(runs.items(), document["seconds"], strict=True):
+        phases = {name: sum(cell["phases"].get(name, 0.0) for cell in several) for name in names}
+        yield {"run": run, "cells": len(cells), "seconds": seconds, **phases}
+
+
+def repeated(document: Any) -> Iterator[dict[str, Any]]:
+    """Yield how much the medians of two runs of ``pytest bench/`` differ."""
+    pairs = [(cell["median_us"], cell["again"]["median_us"]) for cell in document["cells"]]
+    differences = sorted(abs(again / once - 1) for once, again in pairs)
+    over = {f"over_{percent}": sum(each > percent / 100 for each in differences) for percent in (1, 2)}
+    yield {"cells": len(pairs), "median": statistics.median(differences), **over, "largest": differences[-1]}
 
 
 def clock(document: Any) -> Iterator[dict[str, Any]]:

@@ -16,6 +16,10 @@ _TYPEDEF, _ALIAS = re.compile(rf"typedef {_TYPE} ?\b(\w+);"), re.compile(rf"usin
 _POINTERS = ("pointer_declarator", "array_declarator", "reference_declarator")
 # Nodes all of whose children are names, although the grammar has no field for them.
 _MOST_ALIASES = 4
+_NO_DATA = (
+    *("comment", "access_specifier", "function_definition", "template_declaration", "alias_declaration"),
+    *("friend_declaration", "static_assert_declaration", "using_declaration", "type_definition"),
+)  # members of a class that take no memory
 _NAMES_ONLY = (
     *("reference_declarator", "structured_binding_declarator", "variadic_declarator", "preproc_params"),
     *("type_parameter_declaration", "variadic_type_parameter_declaration"),
@@ -73,7 +77,8 @@ class Function:
 class HostLaunch:
     """A launch in the host code: ``name<template><<<grid, block, shared>>>(arguments)``, its line and its function.
 
-    ``call`` is the call of that function which passes the kernel to it, if one does.
+    ``call`` is the call of that function which passes the kernel to it, if one does. ``file`` is the name of another
+    file that contains the launch.
     """
 
     name: str
@@ -83,18 +88,25 @@ class HostLaunch:
     line: int
     scope: Node
     call: Node | None = None
+    file: str = ""
+
+    @property
+    def place(self) -> str:
+        return f"line {self.line} of {self.file}" if self.file else f"line {self.line}"
 
 
 @dataclass(frozen=True)
 class Program:
     """The content of a source."""
 
-    functions: tuple[Function, ...]  # this and the next five: what it defines, by name
+    functions: tuple[Function, ...]  # this and the next seven: what it defines, by name
     launches: tuple[HostLaunch, ...]
     macros: dict[str, Macro]
     constants: dict[str, Node]
     types: dict[str, str]
     structures: dict[str, tuple[Parameter, ...]]
+    generic: dict[str, tuple[str, ...]]  # the type parameters of each structure that is a template
+    instances: dict[str, HostLaunch]  # the explicit instantiations of ``__global__`` templates, without launch
     error_line: int  # the first line that is not C++; 0 if there is none
     cooperative: bool  # True if it synchronises the whole grid
     declared: frozenset[str]  # all names that it declares
@@ -110,8 +122,15 @@ class Program:
             constants=header.constants | self.constants,
             types=header.types | self.types,
             structures=header.structures | self.structures,
+            generic=header.generic | self.generic,
             declared=header.declared | self.declared,
         )
+
+    def with_launches(self, name: str, text: str) -> Program:
+        """Return the program with the launches in another file, and the names of that file where its own lack them."""
+        other = self.with_header(name, text)
+        launches = (replace(each, file=name) for each in read_program(text).launches)
+        return replace(other, launches=(*self.launches, *launches), declared=self.declared)
 
     def with_members(self) -> Program:
         """Return the program with its types' names replaced, and the members of each structure passed by value."""
@@ -119,8 +138,20 @@ class Program:
 
     def _with_members(self, function: Function) -> Function:
         parameters = map(self._resolved, function.parameters)
-        members = ((each, () if each.pointer else self.structures.get(each.type, ())) for each in parameters)
+        members = ((each, () if each.pointer else self._members(each.type)) for each in parameters)
         return replace(function, parameters=tuple(replace(each, members=found) for each, found in members))
+
+    def _members(self, type_: str) -> tuple[Parameter, ...]:
+        """Return the members of a structure, which may be an instance of a template; none of another type."""
+        name, _, listed = type_.partition("<")
+        word = name.rpartition("::")[2].strip()
+        types = [each.strip() for each in listed.rpartition(">")[0].split(",")]
+        meant = dict(zip(self.generic.get(word, ()), types, strict=False))
+        members = ((each, meant.get(each.type, each.type)) for each in self.structures.get(word, ()))
+        return tuple(
+            replace(each, type=of_type.removeprefix("const "), const=each.const or of_type.startswith("const "))
+            for each, of_type in members
+        )
 
     def _resolved(self, parameter: Parameter) -> Parameter:
         """Return a parameter with the type or pointer that its alias names."""
@@ -144,6 +175,8 @@ def read_program(text: str) -> Program:
     constants: dict[str, Node] = {}
     types: dict[str, str] = {}
     structures: dict[str, tuple[Parameter, ...]] = {}
+    generic: dict[str, tuple[str, ...]] = {}
+    instances: dict[str, HostLaunch] = {}
     error_line, cooperative = 0, False
     declared = set[str]()
     for node in walk(parse(without_accessors(text.encode()))):
@@ -154,6 +187,8 @@ def read_program(text: str) -> Program:
             case "function_definition" if any(child.type == "__global__" for child in node.children):
                 if (function := _function(node)) is not None:
                     functions.setdefault(function.name, function)
+            case "template_instantiation" if any(child.type == "__global__" for child in node.children):
+                instances |= {each.name: each for each in [_launch(node)] if each.name not in instances}
             case "call_expression" if any(child.type == "kernel_call_syntax" for child in node.children):
                 launches.append(_launch(node))
             case "call_expression":
@@ -167,13 +202,14 @@ def read_program(text: str) -> Program:
                 constants.setdefault(text_of(node.children_by_field_name("declarator")[0]), value)
             case "enumerator" if (value := node.child_by_field_name("value")) is not None:
                 constants.setdefault(text_of(node.children[0]), value)
-            case "struct_specifier" if members := _members(node):
+            case "struct_specifier" | "class_specifier" if members := _members(node):
                 structures |= dict.fromkeys(_names_of_structure(node), members)
+                generic |= dict.fromkeys(_names_of_structure(node), _type_parameters(node))
             case "type_definition" if match := _TYPEDEF.fullmatch(text_of(node)):
                 types[match[2]] = _type(match[1])
             case "alias_declaration" if match := _ALIAS.fullmatch(text_of(node)):
                 types[match[1]] = _type(match[2])
-    content = tuple(functions.values()), tuple(launches), macros, constants, types, structures
+    content = tuple(functions.values()), tuple(launches), macros, constants, types, structures, generic, instances
     return Program(*content, error_line, cooperative, frozenset(declared), without_comments(text.encode()).decode())
 
 
@@ -252,10 +288,16 @@ def _parameter(node: Node) -> Parameter:
 
 
 def _members(node: Node) -> tuple[Parameter, ...]:
-    """Return the numbers and pointers in a structure; none if it has other members."""
+    """Return the numbers and pointers in a structure, which may have functions; none if it has other members."""
     body, members = node.child_by_field_name("body"), list[Parameter]()
+    if any(each.type in ("base_class_clause", "virtual") for each in walk(node)):
+        return ()
     for field in body.named_children if body is not None else ():
-        if field.type == "comment":
+        declares = field.child_by_field_name("declarator")
+        while declares is not None and declares.type in ("reference_declarator", "pointer_declarator"):
+            declares = declares.child_by_field_name("declarator") or next(iter(declares.named_children), None)
+        function = declares is not None and declares.type == "function_declarator"
+        if field.type in _NO_DATA or function or any(text_of(each) == "static" for each in field.children):
             continue
         written, declarators = field.child_by_field_name("type"), field.children_by_field_name("declarator")
         known = all(each.type in ("field_identifier", "pointer_declarator") for each in declarators)
@@ -266,6 +308,13 @@ def _members(node: Node) -> tuple[Parameter, ...]:
             for each in declarators
         ]
     return tuple(members)
+
+
+def _type_parameters(node: Node) -> tuple[str, ...]:
+    """Return the names of a class template's parameters; none of another class."""
+    above = node.parent
+    listed = above.child_by_field_name("parameters") if above is not None else None
+    return tuple(_parameter(each).name or _parameter(each).type for each in _without_comments(listed)) if listed else ()
 
 
 def _names_of_structure(node: Node) -> list[str]:
@@ -289,15 +338,18 @@ def _declarators(node: Node) -> list[Node]:
 
 
 def _launch(node: Node) -> HostLaunch:
+    """Return a launch, or the name and the template's arguments of an explicit instantiation."""
     called, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+    if called is None and (declarator := node.child_by_field_name("declarator")) is not None:
+        called = declarator.child_by_field_name("declarator")
     template: tuple[str, ...] = ()
     name = "" if called is None else text_of(called)
     if called is not None and (listed := called.child_by_field_name("arguments")) is not None:
         template = tuple(map(text_of, _without_comments(listed)))
         name = name.partition("<")[0].strip()
-    geometry = next(child for child in node.children if child.type == "kernel_call_syntax")
+    geometry = [child for child in node.children if child.type == "kernel_call_syntax"]
     passed = () if arguments is None else tuple(_without_comments(arguments))
-    extents = tuple(_without_comments(geometry))
+    extents = tuple(_without_comments(geometry[0])) if geometry else ()
     return HostLaunch(name, template, extents, passed, node.start_point.row + 1, _scope(node))
 
 

@@ -186,7 +186,10 @@ class DeviceHalfSearch:
             kernel = entity.of_kernel or not any(each.of_kernel for each in namesakes)
             needed = kernel and (entity.name in self._entries or (entity.of_kernel and not self._entries))
             return not needed and not self._is_used(entity, others)
-        by_macro = not words(entity.text).isdisjoint(self._project.macros_with(lambda text: b"{" in text))
+        of_excluded = not _names([error]).isdisjoint(each.name for each in self._excluded)
+        by_macro = not of_excluded and not words(entity.text).isdisjoint(
+            self._project.macros_with(lambda text: b"{" in text)
+        )
         # Without these, another overload or the primary template would be used silently.
         replaceable = entity.specialised or namesakes
         return not entity.of_device and not by_macro and not (replaceable and self._is_used(entity, others))

@@ -147,9 +147,8 @@ class CodeSizes:
         yield from (usual := list(self._tiles()))
         if all(each.problem.m == each.problem.n == each.problem.k for each in usual):
             tile, known = max(self.tile), {each.problem.n for each in usual}
-            sizes = [
-                self.kernel.square_problem(least, self.config).n for least in (2 * tile, 2 * tile + tile // 2 + 3, 1)
-            ]
+            kernel = replace(self.kernel, program_sizes=())
+            sizes = [kernel.square_problem(least, self.config).n for least in (2 * tile, 2 * tile + tile // 2 + 3, 1)]
             for size in dict.fromkeys(sizes):
                 yield from self._first("a square", [(size, size, size)] if size not in known else [])
 

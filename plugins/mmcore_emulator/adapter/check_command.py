@@ -74,7 +74,9 @@ def _answer_about(
     examination = _NONE
     if usual and not sized(options) and not result.violations and not cell.force:
         examination = examined(cell)
-        result = replace(result, violations=examination.faults or _unusual(reference, declaration, examination))
+        violations = examination.faults or _unusual(reference, declaration, examination)
+        reminders = [examination.reminder] if examination.reminder else []
+        result = replace(result, violations=violations, warnings=(*result.warnings, *reminders))
     not_executed = list(examination.not_executed)
     further = {"sizes": examination.sizes, "not_executed": not_executed, "not_tried": examination.limit}
     details = answer(result, declaration, examination)

@@ -36,6 +36,13 @@ class Tried:
         """True if the product is right, without any hazard."""
         return not self.violations and not self.mismatch
 
+    @property
+    def faults(self) -> tuple[Violation, ...]:
+        """The violations, which say at what size they are."""
+        mismatch = [Violation("wrong-product", f"at {self} ({self.why}): {self.mismatch}", "C")]
+        others = [replace(each, message=f"at {self}, {each.message}") for each in self.violations]
+        return (*(mismatch if self.mismatch else ()), *others)
+
     def __str__(self) -> str:
         return size_text(vars(self.cell))
 
@@ -61,6 +68,7 @@ class Examination:
     # Lines and branches that no size executed, as mmcore.verdict.Findings lists them; none of a wrong product.
     not_executed: tuple[Mapping[str, Any], ...] = ()
     refused: str = ""  # the least size whose launch a GPU refuses, in a clause; "" if there is none
+    outside: Tried | None = None  # a wrong product of a size that the kernel's own program does not use
 
     @property
     def wrong(self) -> Tried | None:
@@ -69,18 +77,21 @@ class Examination:
 
     @property
     def faults(self) -> tuple[Violation, ...]:
-        """The violations of the wrong product, which say at what size they are."""
-        if (wrong := self.wrong) is None:
-            return ()
-        mismatch = [Violation("wrong-product", f"at {wrong} ({wrong.why}): {wrong.mismatch}", "C")]
-        others = [replace(each, message=f"at {wrong}, {each.message}") for each in wrong.violations]
-        return (*(mismatch if wrong.mismatch else ()), *others)
+        """The violations of the wrong product."""
+        return () if self.wrong is None else self.wrong.faults
+
+    @property
+    def reminder(self) -> Violation | None:
+        """The fault at a size that the kernel's own program does not use, with its line if one is known."""
+        faults = self.outside.faults if self.outside else ()
+        return next((each for each in faults if each.line), faults[0] if faults else None)
 
     @property
     def sizes(self) -> list[dict[str, Any]]:
         """The sizes as JSON-ready values: "m", "n", "k", "lda", "ldb", "ldc", "why" and "right"."""
-        rows = ({name: getattr(each.cell, name) for name in SIZES} for each in self.tried)
-        return [row | {"why": each.why, "right": each.is_right} for row, each in zip(rows, self.tried, strict=True)]
+        several = [*self.tried, *([self.outside] if self.outside else [])]
+        rows = ({name: getattr(each.cell, name) for name in SIZES} for each in several)
+        return [row | {"why": each.why, "right": each.is_right} for row, each in zip(rows, several, strict=True)]
 
     @property
     def text(self) -> str:
@@ -92,11 +103,14 @@ class Examination:
     def to_json(self) -> dict[str, Any]:
         """Return JSON-ready values."""
         tried = [each.to_json() for each in self.tried]
+        outside = self.outside and self.outside.to_json()
         values = {name: getattr(self, name) for name in ("left_out", "limit", "refused")}
-        return {"tried": tried, "not_executed": list(self.not_executed), **values}
+        return {"tried": tried, "outside": outside, "not_executed": list(self.not_executed), **values}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Examination:
         """Return what :meth:`to_json` wrote."""
         tried = tuple(map(Tried.from_json, values["tried"]))
-        return cls(**{**values, "tried": tried, "not_executed": tuple(values["not_executed"])})
+        outside = values["outside"] and Tried.from_json(values["outside"])
+        not_executed = tuple(values["not_executed"])
+        return cls(**{**values, "tried": tried, "outside": outside, "not_executed": not_executed})

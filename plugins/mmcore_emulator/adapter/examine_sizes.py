@@ -69,17 +69,25 @@ def examine(
         planned = plan_cell(cell, device.properties, kernel)
         cell = replace(cell, seed=fresh_seed() if cell.seed is None else cell.seed)
     tried: list[Tried] = []
+    outside: Tried | None = None
     left_out = reached = ""
     with phases("check"), _Runs(cell, planned, device, work) as runs:
         for size in itertools.chain(runs.sizes(), runs.grown()):
+            in_program = planned.kernel.in_program(size.problem, planned.config)
+            if not in_program and outside is not None:
+                continue  # one fault is enough for a warning
             try:
-                tried.append(runs.tried(size))
+                found = runs.tried(size)
             except ConstraintViolation:
                 continue
             except TimeLimit as limit:
                 left_out, reached = f"{size.problem} and further sizes: {limit}", limit_name(limit)
                 break
-            if not tried[-1].is_right:
+            if in_program or found.is_right:
+                tried.append(found)
+            else:
+                outside = found
+            if in_program and not found.is_right:
                 break
     right = all(each.is_right for each in tried)
     refused = ""
@@ -88,7 +96,7 @@ def examine(
             base = tried[0].cell.problem(planned.kernel)
             refused = refused_size(planned.kernel, planned.config, device.properties, base)
     missing = tuple(runs.not_executed()) if right else ()
-    return Examination(tuple(tried), left_out or runs.left_out, reached, missing, refused)
+    return Examination(tuple(tried), left_out or runs.left_out, reached, missing, refused, outside)
 
 
 def sizes_of_code(cell: Cell, device: Device, work: float = WORK) -> list[Size]:

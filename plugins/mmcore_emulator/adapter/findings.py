@@ -100,6 +100,9 @@ def _combined(hazards: Findings, examination: Examination, result: Result, *, si
             looked.append(f"found at {wrong} on the emulator\n{command}")
     elif not sized:
         looked.append("none on the emulator")
+    if (outside := examination.outside) is not None:
+        command = launch_command("run", replace(outside.cell, seed=None, config=result.cell.config))
+        warnings.append(f"wrong at sizes that its program does not use: {examination.reminder}\n  {command}")
     if examination.left_out:
         looked.append(f"not tried: {examination.left_out}")
     if not sized:

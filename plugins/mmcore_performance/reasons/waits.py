@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from mmcore_cuda.machine_code import machine_code
 from mmcore_emulator.profiler.by_line import line_of
 from mmcore_emulator.profiler.counters import Line, total
 from mmcore_emulator.ptx.instructions import Instruction
@@ -15,6 +16,7 @@ from mmcore_performance.reasons.reason import Reason
 _COPY_CYCLES = 1000.0  # from the request of a tile until all threads of a block have it in shared memory, about
 _PRODUCT_CYCLES = 100.0  # from the last operation of wgmma until its sums are in registers, about
 _WARPS_OF_GROUP = 4
+_WAIT = "WARPGROUP.DEPBAR"  # of machine code
 _ENOUGH_PRODUCTS = 4  # instructions of wgmma between two waits
 
 
@@ -22,7 +24,7 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     """Yield the reasons."""
     work = replace(costs(launch, observation.card), barrier=0.0).cycles
     yield from _no_overlap(observation, launch, work)
-    yield from _serialised_products(launch, work)
+    yield from _serialised_products(observation, launch, work)
 
 
 def _no_overlap(observation: Observation, launch: ObservedLaunch, work: float) -> Iterable[Reason]:
@@ -50,24 +52,41 @@ def _advice(capability: tuple[int, int], asynchronous: bool) -> str:
     return f"copy the next tiles into a second buffer by cp.async while these are multiplied{tma}"
 
 
-def _serialised_products(launch: ObservedLaunch, work: float) -> Iterable[Reason]:
-    """Yield the wait for ``wgmma`` that ends the most groups of few instructions."""
-    waits = launch.overlaps.waits
-    if not waits:
-        return
-    (at, number), _ = waits.most_common(1)[0]
-    if number >= _ENOUGH_PRODUCTS:
-        return
-    groups = max(1, round(launch.overlaps.waiting * launch.occupancy.active_blocks / _WARPS_OF_GROUP))
-    each = "each wgmma" if number == 1 else f"every {number} wgmma"
-    yield Reason(
-        "serialised wgmma",
-        f"a warpgroup waits for all its products after {each}, so that the tensor cores have nothing to do meanwhile",
-        "issue the products of a whole tile before one wgmma.commit_group, or leave one group under way "
-        "(wgmma.wait_group 1)",
-        *_place(at),
-        factor=busy(work / (waits.total() / _WARPS_OF_GROUP), _PRODUCT_CYCLES, groups),
-    )
+def _serialised_products(observation: Observation, launch: ObservedLaunch, work: float) -> Iterable[Reason]:
+    """Yield the wait for ``wgmma`` that ends the most groups of few instructions, in the source or by ptxas."""
+    waits, products = launch.overlaps.waits, total(launch.lines.values()).tensor_instructions / _WARPS_OF_GROUP
+    (at, number), _ = waits.most_common(1)[0] if waits else ((None, _ENOUGH_PRODUCTS), 0)
+    groups = max(1, round(launch.overlaps.multiplying * launch.occupancy.active_blocks / _WARPS_OF_GROUP))
+    if at is not None and number < _ENOUGH_PRODUCTS:
+        each = "each wgmma" if number == 1 else f"every {number} wgmma"
+        yield Reason(
+            "serialised wgmma",
+            f"a warpgroup waits for all its products after {each}, and the tensor cores are idle until then",
+            "issue the products of a whole tile before one wgmma.commit_group, or leave one group under way "
+            "(wgmma.wait_group 1)",
+            *_place(at),
+            factor=busy(work / (waits.total() / _WARPS_OF_GROUP), _PRODUCT_CYCLES, groups),
+        )
+    elif (line := _serialised_by_ptxas(observation, launch)) is not None:
+        yield Reason(
+            "serialised wgmma",
+            "ptxas lets a warpgroup wait after each wgmma, since it cannot keep several under way here",
+            "unroll the loop of wgmma, with one wgmma.fence before it, and use the sums after the wait alone; ptxas "
+            "notes the cause (C7510 to C7519)",
+            line,
+            factor=busy(work / products, _PRODUCT_CYCLES, groups),
+        )
+
+
+def _serialised_by_ptxas(observation: Observation, launch: ObservedLaunch) -> Line | None:
+    """Return the line of the innermost loop whose machine code waits for each product; None without a disassembler."""
+    code = (machine_code(observation.code.cubin) or {}).get(launch.function.symbol)
+    for loop in code.loops if code and launch.overlaps.multiplying else ():
+        products = [at for at in loop.instructions if at.name.endswith("GMMA")]
+        waits = [at for at in loop.instructions if at.opcode.startswith(_WAIT) and at.operands[-1] == "0x0"]
+        if products and len(waits) >= len(products):
+            return products[0].line
+    return None
 
 
 def _place(at: Instruction) -> tuple[Line, int]:

@@ -18,15 +18,18 @@ from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
 from mmcore.registry import registry
 from mmcore_cuda.nvrtc.dependencies import dependencies
+from mmcore_sources.cuda_file.device_functions import with_device_functions
 from mmcore_sources.cuda_file.header_folders import header_folders
 from mmcore_sources.cuda_file.host_bugs.find import bugs_of_refused, host_bugs
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import Note, notes_table
 from mmcore_sources.cuda_file.missing_headers import without_missing_headers
 from mmcore_sources.cuda_file.options import normalised, words_of
+from mmcore_sources.cuda_file.project_sources import launching_sources
 from mmcore_sources.cuda_file.syntax import host_syntax_errors, refuse_errors, refuse_syntax_errors
 
 _FOLDER = "--option=-I…"
+_UNKNOWN = "\ufffd"  # replaces a byte of another encoding than UTF-8, as in a comment
 PYTHON = (".py", ".ipynb")
 """The suffixes of files in which kernels are parts of a Python program."""
 
@@ -94,11 +97,28 @@ def inferred_of(reference: Mapping[str, Any]) -> Inferred:
     options = (*options, *(f"-I{folder}" for folder in folders))
     source, absent = (text, ()) if python else without_missing_headers(path, text, options, given)
     headers = {} if python else headers_of(path, source, options)
+    borrowed: dict[str, str] = {}
+    if not python:
+        source, borrowed = _with_device_functions(path, source, tuple(headers.values()))
     inferred = _inferred(path, source, tuple(headers.items()), json.dumps(given, sort_keys=True), options)
     notes = [Note("headers in", os.path.relpath(each, path.parent), "of the same project", "none") for each in folders]
     notes += [Note("without", each, "which is not found; the kernel compiles without it", _FOLDER) for each in absent]
-    own = {"include": folders, **({"text": source} if absent else {})}
+    notes += [Note("function", each, f"of {file} in the same project", "none") for each, file in borrowed.items()]
+    own = {"include": folders, **({"text": source} if absent or borrowed or _UNKNOWN in source else {})}
     return replace(inferred, notes=(*inferred.notes, *notes), attributes={**own, **inferred.attributes})
+
+
+@functools.lru_cache(maxsize=64)
+def _with_device_functions(path: Path, text: str, headers: tuple[str, ...]) -> tuple[str, dict[str, str]]:
+    """Return a source with the device functions that other sources define, and their files by name.
+
+    Raises InvalidKernel for one that no source defines.
+    """
+    text, found, missing = with_device_functions(path, text, headers)
+    if missing:
+        calls = f"{path.name} calls the device function {missing[0]}"
+        raise InvalidKernel(f"{calls}, which is declared, but which no source of its project defines")
+    return text, found
 
 
 @functools.lru_cache(maxsize=64)
@@ -115,7 +135,8 @@ def _inferred(
             raise InvalidKernel(f"{_shown(path)} cannot be read: its expressions are nested too deeply") from None
     refuse_syntax_errors(path, text, {**options, "options": search})
     try:
-        return infer(path, text, options, [(each.name, content) for each, content in headers])
+        named = [(each.name, content) for each, content in headers]
+        return infer(path, text, options, named, launching_sources(path, text))
     except RecursionError:
         raise InvalidKernel(f"{_shown(path)} cannot be read: its expressions are nested too deeply") from None
     except InvalidKernel as error:
@@ -136,7 +157,8 @@ def _with_further(
         name, entry, further = *option.partition(" ")[::2], ""
         if name == "--entry":
             try:
-                infer(path, text, {**given, "entry": entry}, [(each.name, content) for each, content in headers])
+                named = [(each.name, content) for each, content in headers]
+                infer(path, text, {**given, "entry": entry}, named, launching_sources(path, text))
             except LacksOption as error:
                 further = error.options[0]
             except InvalidKernel:
@@ -157,13 +179,16 @@ def _text(path: Path) -> str:
     if path.is_dir():
         raise InvalidKernel(f"{_shown(path)} is a folder, not a .cu file")
     try:
-        return read_text(path)
+        text = read_text(path, "strict" if path.suffix in PYTHON else "replace")
     except FileNotFoundError:
         raise InvalidKernel(f"there is no file {_shown(path)}") from None
     except OSError as error:
         raise InvalidKernel(f"{_shown(path)} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise InvalidKernel(f"{_shown(path)} cannot be read: it is not UTF-8 text") from None
+    if "\0" in text:
+        raise InvalidKernel(f"{_shown(path)} cannot be read: it is not a text")
+    return text
 
 
 def _shown(path: Path) -> str:

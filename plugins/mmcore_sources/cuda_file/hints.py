@@ -11,6 +11,7 @@ from typing import Any
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError
 from mmcore.executor import measure_cell
+from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.constraints import Square
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
@@ -25,6 +26,7 @@ from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.whole_tiles import whole
 from mmcore_sources.cuda_file.repairs.trial import repairs
+from mmcore_sources.cuda_file.tile_blocks import blocks_of_tiles
 
 _HALF, _BFLOAT = r"(?:__half|half)2?", r"(?:__)?nv_bfloat162?"
 _SIGNS = {
@@ -42,24 +44,34 @@ def hints(result: Result) -> Iterator[str]:
     file = registry().files.get(result.kernel)
     if file is None or "kernel" in file.reference or result.timed_out or result.cell.force:
         return
-    found = [*_readings(result, file)]
-    yield from found
-    if not result.verified and not any(each.startswith("hint") for each in found):
+    # A Python program shows how its arrays are stored, so its function is changed before it is read in another way.
+    attempts = [_repairs, _readings] if file.kernel.build is not None else [_readings, _repairs]
+    for attempt in attempts:
+        found = [*attempt(result, file)]
+        yield from found
+        if any(each.startswith("hint") for each in found):
+            break
+    if result.verification is not None and result.verification.verified and not result.verified:
+        yield from _of_whole_tiles(result, file)
+
+
+def _repairs(result: Result, file: FileKernel) -> Iterator[str]:
+    if not result.verified:
         yield from repairs(result, file.kernel)
 
 
 def _readings(result: Result, file: FileKernel) -> Iterator[str]:
     """Yield the guesses, and the options."""
+    guessed = [note for note in inferred_of(file.reference).notes if note.guessed]
+    if guessed and not result.verified:
+        yield f"guessed: {'; '.join(f'{note.what} {note.value} ({note.option})' for note in guessed)}"
     if result.verification is not None and result.verification.verified:
         failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(_WHOLE)), None)
         if failed is not None:
             cell = _at(small_cell(result.cell, file.kernel), file.kernel, *(failed[name] for name in "mnk"))
             if not _is_right(cell):  # a race alone leaves the product right
-                yield from _tried((cell,), file, _exchanged(file.kernel))
+                yield from _tried((cell,), file, (*_exchanged(file.kernel), *blocks_of_tiles(file.kernel)))
         return
-    guessed = [note for note in inferred_of(file.reference).notes if note.guessed]
-    if guessed:
-        yield f"guessed: {'; '.join(f'{note.what} {note.value} ({note.option})' for note in guessed)}"
     small = small_cell(result.cell, file.kernel)
     tiles = _whole_tiles(small, file.kernel)
     if tiles is not None and (of_tiles := measured(tiles)) is not None:
@@ -71,6 +83,18 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
         yield from _tried((small,), file, _others(file.kernel))
 
 
+def _of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
+    """Yield the size of whole tiles at which a product is right that has faults with remainders."""
+    if not result.sizes:
+        tiles = _whole_tiles(small_cell(result.cell, file.kernel), file.kernel)
+        if tiles is not None and _is_right(tiles):
+            yield _hint(f"without a remainder, at {_size(tiles)}, the product is right", tiles)
+    right = next((each for each in result.sizes if each["right"] and each["why"].startswith(_WHOLE)), None)
+    if right is not None and not all(each["right"] for each in result.sizes):
+        cell = replace(result.cell, **{name: right[name] for name in "mnk"}, lda=0, ldb=0, ldc=0)
+        yield _hint(f"without a remainder, at {_size(cell)}, the product is right", cell)
+
+
 def _tried(
     cells: tuple[Cell, ...], file: FileKernel, readings: Iterable[tuple[str, Mapping[str, Any]]]
 ) -> Iterator[str]:
@@ -79,9 +103,11 @@ def _tried(
     The hint names the last of the products that are right then.
     """
     for option, values in readings:
-        right = list(
-            itertools.takewhile(_is_right, (replace(cell, kernel={**file.reference, **values}) for cell in cells))
+        launch = {BLOCK: values[BLOCK]} if BLOCK in values else {}
+        others = (
+            replace(cell, kernel={**file.reference, **values}, config={**cell.config, **launch}) for cell in cells
         )
+        right = list(itertools.takewhile(_is_right, others))
         if right:
             says = _says(file.kernel.source_text(), values) or _reads(file.kernel, values)
             yield _hint(f"with {option} the product is right at {_size(right[-1])}{says}", right[-1])
@@ -179,6 +205,7 @@ def _others(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield "--dtype tf32", {"dtype": "tf32"}
     layouts = [each for each in ("B", "ABC", "A", "AB", "C", "AC", "BC", "") if each != kernel.column_major]
     yield from _exchanged(kernel)
+    yield from blocks_of_tiles(kernel)
     for layout in layouts:
         yield f"--column-major '{layout}'", {"column_major": layout}
     if not kernel.beta:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmcore_cuda.cuda_source.program import read_program
 from mmcore_sources.cuda_file.header_folders import lacking
 from mmcore_sources.cuda_file.syntax import rejection
 
@@ -17,12 +16,8 @@ def without_missing_headers(
 ) -> tuple[str, tuple[str, ...]]:
     """Return a source without its lines that include headers which are not found, and the headers' names.
 
-    It is returned unchanged, without names, if it does not compile that way, or the kernel is a template, which only an
-    instance would compile.
+    It is returned unchanged, without names, if it does not compile that way.
     """
-    functions = read_program(text).functions
-    if any(each.template for each in functions if each.name == given.get("entry", each.name)):
-        return text, ()
     names, shorter = list[str](), text
     for include in lacking(path, text, options):
         line = rf"^[ \t]*#[ \t]*include[ \t]*[\"<]{re.escape(include.name)}[\">][^\n]*"

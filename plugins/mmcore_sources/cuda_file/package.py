@@ -11,7 +11,7 @@ from mmcore.errors import InvalidKernel
 from mmcore.files import read_text
 from mmcore.kernel.arguments import Scalar, Struct
 from mmcore.kernel.configs import BLOCK
-from mmcore.kernel.constraints import Constraint
+from mmcore.kernel.constraints import Constraint, Multiple
 from mmcore_sources.cuda_file.files import headers_of, inferred_of
 from mmcore_sources.cuda_file.inference.expressions import Derived, LaunchText, parse_expressions, python_text
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
@@ -24,7 +24,7 @@ _OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", 
 _USUAL = {"dtype": "float32", "output": "float32", "alpha": 1.0}
 _WHY = {"beta": "operation", "column_major": "storage", "accumulator": "sums in"}
 
-_EXPORTED = ("Config", "DeviceProperties", "Launch", "Problem", "Scalar", "Square", "Struct", "ceil_div")
+_EXPORTED = ("Config", "DeviceProperties", "Launch", "Multiple", "Problem", "Scalar", "Square", "Struct", "ceil_div")
 
 _FIXED = '''
 class FixedSizes:
@@ -96,7 +96,8 @@ def declaration(inferred: Inferred, kernel: str, source: str) -> str:
     why = {note.what: note.why for note in inferred.notes}
     rule: LaunchText = attributes["launch"]
     grid = _tuple([python_text(each) for each in parse_expressions(rule.grid, "the grid")])
-    constraints: Sequence[Constraint] = [each for each in attributes["constraints"] if not isinstance(each, SomeBlock)]
+    several = (*attributes["constraints"], *attributes["program_sizes"])
+    constraints: Sequence[Constraint] = [each for each in several if not isinstance(each, SomeBlock)]
     before = "".join(_FIXED.format(each.m, each.n, each.k) for each in constraints if isinstance(each, FixedSizes))
     for each in constraints:
         if isinstance(each, OneBlock):
@@ -122,7 +123,7 @@ def declaration(inferred: Inferred, kernel: str, source: str) -> str:
             written = _text(value) if isinstance(value, str) else repr(value)
             rows.append((name, written, why.get(_WHY.get(name, ""), "")))
     if constraints:
-        rows.append(("constraints", _tuple([f"{type(each).__name__}()" for each in constraints]), ""))
+        rows.append(("constraints", _tuple(list(map(_constraint, constraints))), ""))
     comments = [f"        # {reason[0].upper()}{reason[1:]}.\n" if reason else "" for _, _, reason in rows]
     body = "".join(f"{above}        {name}={value},\n" for above, (name, value, _) in zip(comments, rows, strict=True))
     names = [name for name in _EXPORTED if re.search(rf"\b{name}\b", before + body)]
@@ -138,6 +139,12 @@ def _text(value: str) -> str:
 
 def _tuple(parts: Sequence[str]) -> str:
     return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+
+
+def _constraint(constraint: Constraint) -> str:
+    if isinstance(constraint, Multiple):
+        return f"Multiple({_tuple(list(map(_text, constraint.sizes)))}, {constraint.of})"
+    return f"{type(constraint).__name__}()"
 
 
 def _argument(argument: Any) -> str:

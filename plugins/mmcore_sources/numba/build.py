@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,10 +12,13 @@ from mmcore.compile.compiled_module import Binary
 from mmcore.errors import CompileError, CompilerMissing
 from mmcore.kernel.arguments import MATRICES, Argument, Scalar
 from mmcore.kernel.configs import BLOCK, Config
+from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.launch import Launch
 from mmcore.kernel.problem import Problem, dtype_named
 from mmcore.kernel.properties import DeviceProperties
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
+from mmcore_sources.numba.edits import edits
+from mmcore_sources.python_file.changes import changed_functions, syntax_tree
 from mmcore_sources.python_file.extraction import FunctionInFile
 
 
@@ -55,7 +59,32 @@ class NumbaBuild:
         except Exception as error:  # the errors of its compiler's stages have no common class
             named = f"Numba does not compile {self.function.name} of {self.function.path.name} for sm_{architecture}"
             raise CompileError(f"{named}:\n{self._unknown_shape()}{type(error).__name__}: {error}") from None
-        return Binary(ptx=ptx)
+        return Binary(ptx=self._with_names(ptx))
+
+    def _with_names(self, ptx: str) -> str:
+        """Return code in which arrays in shared memory are called as in the source, mangled as CUDA C++ does."""
+        names = [
+            node.targets[0].id
+            for node in ast.walk(syntax_tree(self.function))
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+            if isinstance(node.value, ast.Call) and ast.unparse(node.value.func).endswith("shared.array")
+        ]
+        numbers = sorted({int(each) for each in re.findall(r"\b_cudapy_smem_(\d+)", ptx)})
+        if len(names) != len(numbers):
+            return ptx
+        kernel = self.function.name
+        mangled = {
+            number: f"_ZZ{len(kernel)}{kernel}E{len(name)}{name}" for number, name in zip(numbers, names, strict=True)
+        }
+        return re.sub(r"\b_cudapy_smem_(\d+)", lambda match: mangled[int(match[1])], ptx)
+
+    def changed(self, kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
+        """Yield changed kernels, each with the change of the function's source in words."""
+        tree = syntax_tree(self.function)
+        names = [each.arg for each in tree.args.args]
+        arrays = {str(role): name for name, role in zip(names, self.parameters, strict=False)}
+        for function, what in changed_functions(self.function, edits(tree, arrays)):
+            yield replace(kernel, build=replace(self, function=function)), what
 
     def _unknown_shape(self) -> str:
         """Return a line on an array in shared or local memory whose shape a compiler cannot know; empty if none has."""

@@ -12,8 +12,8 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, read_program
 from mmcore_sources.cuda_file.files import headers_of
+from mmcore_sources.cuda_file.inference.choice import is_product
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
-from mmcore_sources.cuda_file.inference.roles import is_product
 from mmcore_sources.cuda_file.syntax import refuse_syntax_errors
 from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.host_text import HostWriter, PythonLaunch, Unknown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,17 +12,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mmcore import files
 from mmcore.cli.notebook import is_python
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_sources.cuda_file.files import headers_of
+from mmcore_sources.cuda_file.inference.choice import is_product
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
-from mmcore_sources.cuda_file.inference.roles import is_product
 from mmcore_sources.cuda_file.syntax import refuse_syntax_errors
 from mmcore_sources.python_file.found import FoundKernel
 from mmcore_sources.python_file.program import Cell, PythonProgram
 
 _OF_CUDA = re.compile(r"%%(?:cu|cuda\w*|nvcc\w*)\b|%%(?:writefile|file)\s+(?:-a\s+)?\S+\.cuh?\b")
+_WRITTEN = re.compile(r"%%(?:writefile|file)[ \t]+(-a[ \t]+)?([\w.-]+\.(?:cuh|h|hpp|cu))[ \t]*\n")
 _MAGIC = re.compile(r"^(\s*)[%!?].*$", re.MULTILINE)
 
 
@@ -83,8 +86,28 @@ def kernels_in_cells(program: PythonProgram) -> Iterable[FoundKernel]:
 def _declared(program: PythonProgram, cell: Cell, text: str, name: str, given: Mapping[str, Any]) -> Inferred:
     path = program.placed(cell.first_line)
     options = {**given, "entry": given.get("entry") or name}
-    alone = program.shifted(text, cell.first_line)
-    refuse_syntax_errors(path, alone, options)
-    headers = [(each.name, content) for each, content in headers_of(path, alone).items()]
+    alone, folders = program.shifted(text, cell.first_line), _header_folders(program)
+    search = (*given.get("options", ()), *(f"-I{folder}" for folder in folders))
+    refuse_syntax_errors(path, alone, {**options, "options": search})
+    headers = [(each.name, content) for each, content in headers_of(path, alone, search).items()]
     inferred = infer(path, text, options, headers)
-    return replace(inferred, attributes={**inferred.attributes, "text": alone, "source": path})
+    attributes = {**inferred.attributes, "text": alone, "source": path, "include": folders}
+    return replace(inferred, attributes=attributes)
+
+
+def _header_folders(program: PythonProgram) -> tuple[str, ...]:
+    """Return the folder in the cache with the headers that cells write; none if no cell writes one."""
+    headers: dict[str, str] = {}
+    for cell in program.cells:
+        if written := _WRITTEN.match(cell.text.lstrip()):
+            text = cell.text.lstrip()[written.end() :]
+            headers[written[2]] = headers.get(written[2], "") + text if written[1] else text
+    if not headers:
+        return ()
+    digest = hashlib.sha256(json.dumps(headers).encode()).hexdigest()[:16]
+    folder = files.cache_directory() / "notebooks" / digest
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in headers.items():
+        if not (folder / name).exists():
+            files.replace(folder / name, text.encode())
+    return (str(folder),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,10 @@ from mmcore.kernel.arguments import MATRICES, Argument, Scalar, Workspace, scala
 from mmcore.kernel.configs import BLOCK, Config, Space
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.problem import Problem
+from mmcore_sources.python_file.changes import changed_functions, syntax_tree
+from mmcore_sources.python_file.extraction import FunctionInFile
 from mmcore_sources.python_function import imported, source_of
+from mmcore_sources.triton.edits import TritonEdits
 
 _ELEMENTS = {
     "float16": "fp16",
@@ -75,6 +79,16 @@ class TritonBuild:
         except triton.TritonError as error:
             raise CompileError(f"Triton does not compile {function.__name__} for sm_{architecture}:\n{error}") from None
         return self._binary(compiled)
+
+    def changed(self, kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
+        """Yield changed kernels, each with the change of the function's source in words."""
+        if not isinstance(self.function, FunctionInFile):
+            return
+        tree = syntax_tree(self.function)
+        names = [each.arg for each in tree.args.args if "constexpr" not in ast.unparse(each.annotation or each)]
+        roles = {name: str(role) for name, role in zip(names, self.arguments, strict=False)}
+        for function, what in changed_functions(self.function, TritonEdits(tree, roles)):
+            yield replace(kernel, build=replace(self, function=function)), what
 
     def _with_heuristics(self, function: Any, problem: Problem, config: Config) -> Mapping[str, Any]:
         """Return a config with the values that ``@triton.heuristics`` computes from it and the sizes."""

@@ -11,7 +11,8 @@ from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, read_program
 from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, walk
 from mmcore_sources.cuda_file.inference.host_calls import calls_of, passed
-from mmcore_sources.cuda_file.inference.host_code import Reader, constant
+from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.quotients import constant
 
 _CASTS = ("reinterpret_cast", "static_cast", "const_cast")
 _READS = re.compile(r"\b(?:cin|scanf|stoi|atoi)\b")

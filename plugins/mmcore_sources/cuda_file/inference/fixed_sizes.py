@@ -12,8 +12,9 @@ from mmcore.kernel.problem import Problem
 from mmcore_cuda.cuda_source.program import Program
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.expressions import LaunchText, evaluate, launch_values, parse_expressions
-from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, constant, parse_expression
+from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.storage import strides_of
 
 _LEAST = 64  # of the sizes of a smaller product

@@ -12,18 +12,18 @@ from typing import Any
 
 from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.kernel.arguments import SIZES
-from mmcore.messages import quoted
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import identifiers, initializers, text_of, walk
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body, Layout
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, evaluate, names_in
 from mmcore_sources.cuda_file.inference.host_calls import parameter_names
-from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, constant, parse_expression
+from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
+from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.roles import Roles
 
 _MOST_THREADS = 1024
 _INSTANCE = re.compile(r"\b[A-Za-z_]\w*<(\d+)> ?\(")
-_LAUNCHED = "as launched in line "
+_LAUNCHED = "as launched in "
 _AXIS = {axis: name for name, axis in EXTENTS.items()}
 _BY_BLOCK = "the source goes by blockDim, whatever it is"
 
@@ -43,14 +43,13 @@ class Geometry:
 
 def launched(
     reader: Reader, launch: HostLaunch, roles: Roles, body: Body, layout: Layout | None
-) -> tuple[Geometry | None, Geometry | None, ast.expr | None]:
-    """Return block, grid and dynamic shared memory of a launch in the file, each None if it cannot be read.
+) -> tuple[Geometry | None, Geometry | None]:
+    """Return block and grid of a launch, each None if it cannot be read.
 
     The ``reader`` of the launch knows the config's parameters. The layout distinguishes m from n if both have one name.
-    Raises InvalidKernel if the dynamic shared memory cannot be read.
     """
     order = [each.name for each in body.function.parameters]
-    where = f"{_LAUNCHED}{launch.line}"
+    where = f"{_LAUNCHED}{launch.place}"
     block = grid = None
     with contextlib.suppress(Unreadable, IndexError):
         block = Geometry(_trimmed(reader.extents(launch.geometry[1])), where)
@@ -70,14 +69,7 @@ def launched(
         grid = Geometry(_trimmed(extents), where + taken)
         if roles.sizes and not any(names_in(each) & {*roles.sizes.values(), "m"} for each in grid.extents):
             grid = None  # a grid of numbers fits only one size
-    shared = None
-    with contextlib.suppress(IndexError):
-        try:
-            shared = reader.number(launch.geometry[2])
-        except Unreadable:
-            unknown = f"the shared memory {quoted(text_of(launch.geometry[2]))} of the launch in line {launch.line}"
-            raise LacksOption(f"{unknown} is unknown; --shared gives it in bytes", "--shared 49152") from None
-    return block, grid, None if shared is not None and constant(shared) == 0 else shared
+    return block, grid
 
 
 def _extent(reader: Reader, launch: HostLaunch, position: int) -> ast.expr:
@@ -132,7 +124,7 @@ def along_x(grid: Geometry | None, reader: Reader, launch: HostLaunch) -> Geomet
     with contextlib.suppress(Unreadable):
         blocks, threads = (reader.extents(each) for each in launch.geometry[:2])
         if len(blocks) == len(threads) == 1 and (constant(blocks[0]) or 0) > 1:
-            return Geometry(grid.extents[:1], f"{grid.why}; line {launch.line} launches one axis")
+            return Geometry(grid.extents[:1], f"{grid.why}; {launch.place} launches one axis")
     return grid
 
 
@@ -145,7 +137,7 @@ def unused_axes(reader: Reader, launch: HostLaunch, body: Body) -> Iterator[str]
             always = " and ".join(f"blockIdx.{axis} and threadIdx.{axis}" for axis in missing)
             few = "along x alone" if given == 1 else "along x and y alone"
             wanted = f"a grid and a block of {'two' if missing == ['y'] else 'three'} numbers use {missing[-1]}"
-            yield f"line {launch.line} launches blocks and threads {few}, so that {always} are always 0; {wanted}"
+            yield f"{launch.place} launches blocks and threads {few}, so that {always} are always 0; {wanted}"
 
 
 def _trimmed(extents: Sequence[ast.expr]) -> tuple[ast.expr, ...]:
@@ -299,5 +291,5 @@ def check_threads(block: Geometry, extents: Sequence[int]) -> None:
     what = f"a thread for each element of a tile would make blocks of {threads} threads"
     if block.why.startswith(_LAUNCHED):
         line, shape = block.why.removeprefix(_LAUNCHED), "×".join(map(str, extents))
-        what = f"line {line} launches {shape} = {threads} threads; a GPU allows {_MOST_THREADS}"
+        what = f"{line} launches {shape} = {threads} threads; a GPU allows {_MOST_THREADS}"
     raise LacksOption(f"{what}; give another with --block", "--block 16x16")

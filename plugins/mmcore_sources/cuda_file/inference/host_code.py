@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, walk
-from mmcore_sources.cuda_file.inference.expressions import evaluate
 from mmcore_sources.cuda_file.inference.host_calls import Passed, passed, returned
+from mmcore_sources.cuda_file.inference.quotients import ceiling, constant, rounded_up, truncated
 
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9']*\.?[0-9]*(?:[eE][-+]?\d+)?)([uUlLfF]*)")
 _SIZEOF = {"char": 1, "half": 2, "__half": 2, "__nv_bfloat16": 2, "short": 2, "int": 4, "float": 4, "double": 8}
@@ -100,6 +100,17 @@ class Reader:
                 return self.number(node.children[2], depth + 1)
         return usual
 
+    def _is_read(self, name: str) -> bool:
+        """Return whether a call gets a variable's address before the expressions, or a stream sets it."""
+        for node in walk(self.scope) if self.scope is not None else ():
+            above = node.parent
+            if above is not None and (not self.line or node.start_point.row < self.line):
+                passed_on = above.type == "argument_list" and text_of(node) == f"&{name}"
+                streamed = above.type == "binary_expression" and text_of(above.children[1]) == ">>"
+                if passed_on or (streamed and node == above.children[2] and text_of(node) == name):
+                    return True
+        return False
+
     def _assignments(self) -> list[Node]:
         nodes = walk(self.scope) if self.scope is not None else ()
         assignments = [
@@ -130,7 +141,7 @@ class Reader:
                 return self._typed(parts[-1], depth + 1)
             case "cast_expression":
                 number, real = self._typed(parts[1], depth + 1)
-                return (number, True) if text_of(parts[0]) in _FLOATS else _truncated(number, real)
+                return (number, True) if text_of(parts[0]) in _FLOATS else truncated(number, real)
             case "sizeof_expression":
                 word = text_of(parts[0]).strip("() ")
                 if (size := _SIZEOF.get(self.source.types.get(word, word))) is not None:
@@ -189,13 +200,13 @@ class Reader:
         typed = [self._typed(each, depth + 1) for each in arguments]
         if name in ("static_cast", "int", "float", "double", "size_t") and len(typed) == 1:
             cast = template.rstrip("> ") or name
-            return (typed[0][0], True) if cast in _FLOATS else _truncated(*typed[0])
+            return (typed[0][0], True) if cast in _FLOATS else truncated(*typed[0])
         if name in _FUNCTIONS:
             # C rounds a quotient of whole numbers down before it calls ceil.
             return ast.Call(ast.Name(_FUNCTIONS[name]), [number for number, _ in typed], []), any(r for _, r in typed)
         helper = _CEILING.search(name)
         if helper and len(typed) == 2:
-            return _ceil(typed[0][0], typed[1][0]), False
+            return ceiling(typed[0][0], typed[1][0]), False
         function = returned(self.scope, name) if self.scope is not None else None
         if function is not None and len(function[0]) == len(typed):
             names = dict(zip(function[0], (number for number, _ in typed), strict=True))
@@ -212,6 +223,8 @@ class Reader:
     def _named(self, name: str, depth: int) -> tuple[ast.expr, bool]:
         if name in self.names:
             return self.names[name], False
+        if self._is_read(name):
+            raise Unreadable(name)
         for node in reversed(self._assignments()):
             if text_of(node.children[0]) == name:
                 return self._typed(node.children[2], depth + 1)
@@ -255,14 +268,6 @@ def parse_expression(text: str) -> Node:
     raise Unreadable(text)
 
 
-def constant(expression: ast.expr) -> int | None:
-    """Return the value of an expression without names; None for others."""
-    try:
-        return int(evaluate(expression, {}))
-    except InvalidKernel:
-        return None
-
-
 def _literal(text: str) -> tuple[ast.expr, bool]:
     match = _NUMBER.fullmatch(text)
     if not match or not match[1] or len(text) > _LONGEST:
@@ -276,27 +281,3 @@ def _literal(text: str) -> tuple[ast.expr, bool]:
     if not math.isfinite(value):
         raise Unreadable(text)
     return ast.Constant(int(value) if value.is_integer() else value), True
-
-
-def _truncated(number: ast.expr, real: bool) -> tuple[ast.expr, bool]:
-    integral = (
-        isinstance(number, ast.Call) and isinstance(number.func, ast.Name) and number.func.id in ("ceil", "floor")
-    )
-    return (ast.Call(ast.Name("floor"), [number], []) if real and not integral else number), False
-
-
-def _ceil(number: ast.expr, step: ast.expr) -> ast.expr:
-    return ast.Call(ast.Name("ceil"), [ast.BinOp(number, ast.Div(), step)], [])
-
-
-def rounded_up(number: ast.expr, step: ast.expr) -> ast.expr:
-    """Return a quotient of whole numbers, as ``ceil(n / 16)`` if it is ``(n + 16 - 1) // 16`` or the like."""
-    plain, unit = ast.unparse(number), ast.unparse(step)
-    for node in ast.walk(number):
-        if isinstance(node, ast.Name | ast.BinOp) and node is not number:
-            text, size = ast.unparse(node), constant(step)
-            added = [f"{text} + {unit} - 1", f"{text} + ({unit} - 1)", f"{unit} + {text} - 1", f"{text} - 1 + {unit}"]
-            added += [f"{text} + {size - 1}"] if size is not None else []
-            if plain in added:
-                return _ceil(node, step)
-    return ast.BinOp(number, ast.FloorDiv(), step)

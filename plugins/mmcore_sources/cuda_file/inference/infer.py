@@ -20,9 +20,10 @@ from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Pro
 from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference import geometry
-from mmcore_sources.cuda_file.inference.arithmetic import narrow_sums, uses_tf32
 from mmcore_sources.cuda_file.inference.batches import wrong_steps
 from mmcore_sources.cuda_file.inference.body import Body, layout_of
+from mmcore_sources.cuda_file.inference.choice import chosen_function
+from mmcore_sources.cuda_file.inference.element_types import element_types
 from mmcore_sources.cuda_file.inference.expressions import (
     EXTENTS,
     Derived,
@@ -33,21 +34,17 @@ from mmcore_sources.cuda_file.inference.expressions import (
 )
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes, fixed_sizes, with_free_sizes
 from mmcore_sources.cuda_file.inference.geometry import Geometry
-from mmcore_sources.cuda_file.inference.host_code import Reader, constant
+from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.one_block import one_block
 from mmcore_sources.cuda_file.inference.parameters import Open, launched_numbers, open_parameters, parameter_names
-from mmcore_sources.cuda_file.inference.roles import (
-    ELEMENTS,
-    Roles,
-    adds_to_c,
-    chosen_function,
-    given_arguments,
-    roles_of,
-    with_arguments,
-)
+from mmcore_sources.cuda_file.inference.program_sizes import program_sizes
+from mmcore_sources.cuda_file.inference.quotients import constant
+from mmcore_sources.cuda_file.inference.roles import Roles, adds_to_c, given_arguments, roles_of, with_arguments
+from mmcore_sources.cuda_file.inference.shared_memory import launched_bytes
 from mmcore_sources.cuda_file.inference.storage import reads_b_by_columns
 from mmcore_sources.cuda_file.inference.unusual import Unusual, unusual_readings
+from mmcore_sources.cuda_file.inference.vectors import vectors_of
 from mmcore_sources.cuda_file.inference.warps import block_of_warps
 from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
 
@@ -67,16 +64,26 @@ class Inferred:
     warnings: tuple[str, ...] = ()  # signs of a mistake in the host code, a sentence each
 
 
-def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tuple[str, str]] = ()) -> Inferred:
+def infer(
+    path: Path,
+    text: str,
+    given: Mapping[str, Any],
+    headers: Iterable[tuple[str, str]] = (),
+    launching: Iterable[tuple[str, str]] = (),
+) -> Inferred:
     """Return the declaration of a file's kernel.
 
     The user's values may be given: ``entry``, ``args``, ``grid``, ``block``, ``parameters``, ``shared``, and attributes
-    of :class:`mmcore.Kernel`. ``headers`` are the names and texts of the headers that it includes. Raises InvalidKernel
-    if it has no kernel, or several, or lacks something; the message names the option that gives it.
+    of :class:`mmcore.Kernel`. ``headers`` are the names and texts of the headers that it includes, ``launching`` those
+    of other files that launch its kernels. Raises InvalidKernel if it has no kernel, or several, or lacks something;
+    the message names the option that gives it.
     """
     source = functools.reduce(lambda found, header: found.with_header(*header), headers, read_program(text))
-    source = source.with_members()
+    source = functools.reduce(lambda found, other: found.with_launches(*other), launching, source).with_members()
     function, launch, notes = chosen_function(path.name, source, str(given.get("entry", "")))
+    if "args" not in given and (vectors := vectors_of(function)):
+        what = f"{function.name} is not a matrix product: it indexes {' and '.join(vectors)} as vectors"
+        raise InvalidKernel(f"{what}; --args gives the role of each parameter if it is one")
     parameters, defines = dict(given.get("parameters", {})), dict(given.get("defines", {}))
     for name in parameters:
         if name not in words(text.encode()) and not has_quoted_includes(text.encode()):
@@ -92,7 +99,7 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     function = function.with_types({**chosen.types, **source.types})
     body = Body(function)
     roles, role_notes, constraints = _roles(source, body, launch, given)
-    types, type_notes = _types(source, function, roles, chosen, given)
+    types, type_notes = element_types(source, function, roles, chosen, given)
     beta = float(given.get("beta", adds_to_c(body, roles)))
     adds = bool(beta) and "beta" not in given
     if adds:
@@ -115,11 +122,15 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
     # Blocks that wait for each other must all be resident, which <<<>>> does not ask for.
     ordinary = launch if source.cooperative and not _COOPERATIVE.search(text) else None
     if ordinary is not None:
-        why = f"<<<>>> in line {ordinary.line}; this_grid().sync() needs cudaLaunchCooperativeKernel"
+        why = f"<<<>>> in {ordinary.place}; this_grid().sync() needs cudaLaunchCooperativeKernel"
         launch_notes.append(Note("launch", "ordinary", why, ""))
     rule = LaunchText(grid, str(shared), cooperative=source.cooperative and ordinary is None)
     if "//" in grid and "gridDim" not in text_of(function.body):
         constraints += (SomeBlock(rule, roles.square),)
+    shape = block(Config({"block": (1, 1, 1), **chosen.values})) if callable(block) else block
+    extents = dict(zip(EXTENTS, dim3(shape), strict=True))
+    passed = launched_numbers(source, function, launch)
+    whole = program_sizes(body, launch, roles, passed, rule, {**chosen.values, **extents})
     fixing = next((each for each in constraints if isinstance(each, FixedSizes)), None)
     free = with_free_sizes(text, roles.sizes) if fixing else None
     if fixing is not None:
@@ -134,6 +145,7 @@ def infer(path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tup
         "configs": [{"block": block, **values}],
         "launch": rule,
         "constraints": constraints,
+        "program_sizes": whole,
         "beta": beta,
         "column_major": columns,
         **types,
@@ -188,40 +200,6 @@ def _shown(argument: Any, parameter: Parameter) -> str:
     return text if text == parameter.name else f"{parameter.name}={text}"
 
 
-def _types(
-    source: Program, function: Function, roles: Roles, chosen: Open, given: Mapping[str, Any]
-) -> tuple[dict[str, Any], list[Note]]:
-    """Return the element types, from the types of the pointers."""
-    types = {each.name: each.type for each in function.parameters}
-    types |= {each.name: pointer.type for each in function.parameters for pointer in each.members if pointer.pointer}
-    notes, types_by_name = [], {}
-    for name, matrix, option in (("dtype", "A", "--dtype"), ("output", "C", "--output")):
-        word = types[roles.pointers[matrix]]
-        for _ in range(3):
-            macro = source.macros[word].text if word in source.macros else word
-            word = source.types.get(word) or macro
-        if name in given:
-            continue
-        if word not in ELEMENTS:
-            known = f"none of {', '.join(dict.fromkeys(ELEMENTS.values()))}; give one with {option}"
-            raise LacksOption(
-                f"the elements of {matrix} are of type {word}, which is {known}", "--dtype float32 --output float32"
-            )
-        types_by_name[name] = ELEMENTS[word]
-    if types_by_name.get("dtype") == "float32" and uses_tf32(source, function):
-        types_by_name["dtype"] = "tf32"
-        notes.append(Note("products of", "tf32", "the source's tensor cores multiply that", "--dtype float32"))
-    dtype = types_by_name.get("dtype", given.get("dtype"))
-    if dtype in ("float16", "bfloat16") and "accumulator" not in given:
-        narrow = narrow_sums(source, function, dtype)
-        types_by_name["accumulator"] = dtype if narrow else "float32"
-        ends = "have 11 bits and end at 65504" if dtype == "float16" else "have 8 bits"
-        why = f"{narrow}; such sums {ends}" if narrow else "sums of 16-bit products are taken to be that"
-        notes.append(Note("sums in", types_by_name["accumulator"], why, "--accumulator", guessed=not narrow))
-    why = "the type of the template's elements"
-    return types_by_name, [*notes, *(Note(name, word, why, "--entry") for name, word in chosen.types.items())]
-
-
 def _geometry(
     source: Program, body: Body, roles: Roles, launch: HostLaunch | None, chosen: Open, given: Mapping[str, Any]
 ) -> tuple[Any, str, str, list[Note]]:
@@ -235,7 +213,9 @@ def _geometry(
     block = grid = None
     shared: ast.expr | None = None
     if launch is not None:
-        block, grid, shared = geometry.launched(Reader.of(source, launch, names), launch, roles, body, layout)
+        reader = Reader.of(source, launch, names)
+        block, grid = geometry.launched(reader, launch, roles, body, layout)
+        shared = None if "shared" in given else launched_bytes(reader, launch)
     sizes: dict[str, ast.expr] = {name: ast.Name(role) for name, role in roles.sizes.items()}
     launched, launched_grid = block, grid
     if layout is not None and (block is None or grid is None):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
-from mmcore_cuda.cuda_source.tree import text_of
+from mmcore_cuda.cuda_source.tree import initializers, text_of, walk
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, calls_of, parameter_names
 from mmcore_sources.cuda_file.inference.host_code import Reader
 
@@ -30,16 +30,30 @@ def _is_readable(source: Program, launch: HostLaunch) -> bool:
 
 
 def launches_of(source: Program, function: Function) -> Iterator[HostLaunch]:
-    """Yield the launches of a kernel, also those in host functions that take the kernel as an argument."""
+    """Yield the launches of a kernel, also by another name: of a variable, or of a host function's parameter."""
     names = (function.name, function.word)
     for launch in source.launches:
         if launch.name in names:
             yield launch
+        elif (value := _variable(launch)) and value.partition("<")[0].strip() in names:
+            yield _instance(launch, value)
         elif launch.scope.type == "function_definition" and launch.name in parameter_names(launch.scope):
             position = parameter_names(launch.scope).index(launch.name)
             for call in calls_of(launch.scope):
                 given = [text_of(each).lstrip("&") for each in arguments_of(call)[position : position + 1]]
-                name, _, instance = "".join(given).partition("<")
-                if name.strip() in names:
-                    template = tuple(each.strip() for each in instance.rpartition(">")[0].split(",") if each.strip())
-                    yield replace(launch, name=name.strip(), template=template, call=call)
+                if "".join(given).partition("<")[0].strip() in names:
+                    yield replace(_instance(launch, "".join(given)), call=call)
+
+
+def _variable(launch: HostLaunch) -> str:
+    """Return the value of the variable that a launch names, such as ``kernel<64>``; empty without one."""
+    before = (each for each in walk(launch.scope) if each.type == "declaration" and each.start_point.row < launch.line)
+    values = [text_of(value) for each in before for name, value in initializers(each) if name == launch.name]
+    return values[-1].lstrip("&") if values else ""
+
+
+def _instance(launch: HostLaunch, value: str) -> HostLaunch:
+    """Return a launch of an instance of a kernel, such as ``kernel<64>``."""
+    name, _, instance = value.partition("<")
+    template = tuple(each.strip() for each in instance.rpartition(">")[0].split(",") if each.strip())
+    return replace(launch, name=name.strip(), template=template)

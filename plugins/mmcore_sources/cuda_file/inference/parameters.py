@@ -12,8 +12,9 @@ from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
 from mmcore_cuda.cuda_source.tree import text_of, walk
 from mmcore_sources.cuda_file.inference.host_calls import passed
-from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, constant, parse_expression
+from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS
 
 _CAPITALS = re.compile(r"[A-Z][A-Z0-9_]*[A-Z0-9]|[A-Z]")
@@ -51,13 +52,13 @@ def open_parameters(
     notes: list[Note] = []
     arguments: list[str] = []
     instance = [each.strip() for each in entry.partition("<")[2].rpartition(">")[0].split(",") if each.strip()]
-    launched = instance or (launch.template if launch else ())
+    shown = launch or source.instances.get(function.word)
+    launched = instance or (shown.template if shown else ())
     by_threads = any(map(_OF_THREAD.search, (each.name for each in function.template)))
     for position, each in enumerate(function.template):
         text = launched[position] if position < len(launched) else each.default
-        where = (
-            f"as launched in line {launch.line}" if launch and position < len(launched) else "the template's default"
-        )
+        how = "launched" if launch else "instantiated"
+        where = f"as {how} in {shown.place}" if shown and position < len(launched) else "the template's default"
         if each.type in ("typename", "class"):
             types[each.name] = _type(text, source, launch) or _NAMES.get(element, "float")
             arguments.append(types[each.name])
@@ -82,6 +83,11 @@ def open_parameters(
                 values[name] = number
                 notes.append(Note(name, str(number), f"its default in {macro.place}", f"--config {name}=…"))
     undefined = sorted(filter(_CAPITALS.fullmatch, used - source.declared - set(given)))
+    for name in filter(source.macros.keys().__contains__, undefined):
+        if (number := _value(name, source, launch)) is not None:
+            values[name] = number
+            notes.append(Note(name, str(number), f"as defined in {source.macros[name].place}", f"--config {name}=…"))
+    undefined = [name for name in undefined if name not in values]
     for name in filter(_OF_BLOCK.fullmatch, undefined):
         values[name] = _USUAL_EDGE
         notes.append(Note(name, str(_USUAL_EDGE), "the source does not define it", f"--config {name}=…", guessed=True))

@@ -1,4 +1,4 @@
-"""The choice among a file's functions, and the roles of its parameters, from its body or else from their names."""
+"""The roles of a kernel's parameters, from its body or else from their names."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mmcore.errors import InvalidKernel, LacksOption, SeveralKernels
+from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.kernel.arguments import FACTORS, MATRICES, SIZES, Argument, Scalar, Struct
 from mmcore.kernel.signature import Parameter as Typed
-from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
+from mmcore_cuda.cuda_source.program import Function, Parameter
 from mmcore_sources.cuda_file.inference.batches import of_batch
 from mmcore_sources.cuda_file.inference.body import Body
-from mmcore_sources.cuda_file.inference.launches import first_launch
-from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.size_names import sure_role, usual_role
 from mmcore_sources.cuda_file.inference.storage import stored_by_columns, strides_of
 from mmcore_sources.cuda_file.inference.structures import structure_of
-from mmcore_sources.cuda_file.inference.sums import sums_products
 
 ELEMENTS = {
     **dict.fromkeys(("int", "int4", "int32_t", "signed int"), "int32"),
@@ -31,6 +28,8 @@ ELEMENTS = {
 _MATRIX = re.compile(r"(?:d|dev|device|g|gpu|h|mat|matrix|global|in|out|ptr)?_?([abc])_?(?:d|dev|device|mat|ptr|gpu)?")
 _MATRIX_OR_D = re.compile(_MATRIX.pattern.replace("abc", "abcd"))
 _COUNT = re.compile(r"split|slice|stage|step|tile|chunk|batch|block", re.IGNORECASE)  # no size of a matrix
+_EDGE = re.compile(r"b[mnk]|(?:tile|block)_?(?:size|dim|width|edge)?|ts|bs", re.IGNORECASE)  # a tile's, in elements
+_USUAL_EDGE = 16
 _OFFSET = re.compile(r"off(?:set)?(?![a-z])|start|first|begin", re.IGNORECASE)
 _FACTOR = re.compile(r"alpha|beta", re.IGNORECASE)
 _NAMES = (*MATRICES, *SIZES, *FACTORS)
@@ -58,15 +57,6 @@ class Roles:
 def scalar_type(word: str) -> str:
     """Return numpy's name of a numeric type of C; empty for others."""
     return {"uint": "uint32", "bool": "int8"}.get(word) or ELEMENTS.get(word) or Typed("", word).scalar
-
-
-def is_product(function: Function, source: Program) -> bool:
-    """Return whether a function may be a matrix product: it takes three pointers or more, and sums products.
-
-    Assembly, and functions of the file that it calls, may do that.
-    """
-    arrays = (each.pointer or bool(each.members) or "TensorMap" in each.type for each in function.parameters)
-    return sum(arrays) >= 3 and sums_products(function.body, source.declared)
 
 
 def matrices_of(function: Function, body: Body) -> dict[str, str]:
@@ -116,6 +106,10 @@ def sizes_of(
             by_stride, why = {of_a: "m", of_b: "k"}, "by the lengths of the columns that the source steps by"
         elif not by_columns and c <= b:
             by_stride, why = {of_a: "k", of_b: "n"}, "by the lengths of the rows that the source steps by"
+    rows = not by_columns and by_stride == sure and not (a | c) & set(sure)
+    if rows and len(a) == len(c) == 1 and a == b and c != a:  # B is stored by columns, or its index is wrong
+        (of_a,), (of_c,) = a, c
+        by_stride, why = {of_a: "k", of_c: "n"}, "by the lengths of the rows that the source steps by"
     usual = {name: role for name in names if (role := usual_role(name)) in SIZES}
     summed = {role for name in body.loop_bounds(set(names)) if (role := by_stride.get(name, "m"))}
     if usual.keys() == set(names) and "k" not in summed and summed:
@@ -150,9 +144,11 @@ def roles_of(function: Function, body: Body, launched: Mapping[str, int], *, by_
     integers = [each.name for each in numbers if "int" in scalar_type(each.type) and each.name not in factors]
     batch = of_batch(integers, body)
     offsets = {name: 0 for name in integers if _OFFSET.search(name)} | batch
+    edges = {name: launched.get(name, _USUAL_EDGE) for name in integers if _EDGE.fullmatch(name)}
+    offsets |= edges if len(edges) + len(offsets) < len(integers) else {}
     integers = [name for name in integers if name not in offsets]
     sizes, why, by_columns = sizes_of(integers, body, matrices, by_rows=by_rows)
-    guessed = len(offsets) > len(batch)
+    guessed = bool(offsets.keys() - batch.keys() - (edges.keys() & launched.keys()))
     unknown = [name for name in integers if name not in sizes]
     free = [role for role in ("m", "n", "k") if role not in sizes.values()]
     fixed = {name: launched[name] for name in unknown if name in launched and (not free or _COUNT.search(name))}
@@ -251,33 +247,3 @@ def with_arguments(arguments: tuple[Argument, ...], function: Function) -> Roles
     if missing := {"A", "B", "C"} - pointers.keys():
         raise InvalidKernel(f"--args leaves out {', '.join(sorted(missing))}")
     return Roles(arguments, sizes, pointers, "as given by --args")
-
-
-def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, HostLaunch | None, tuple[Note, ...]]:
-    """Return the chosen function, its first launch in the file, and notes about the choice.
-
-    Raises InvalidKernel if there is no such function, none at all, or if the choice is ambiguous.
-    """
-    functions = {function.name: function for function in source.functions}
-    if not functions:
-        where = f"; line {source.error_line} is not CUDA C++" if source.error_line else ""
-        raise InvalidKernel(f"{file} has no __global__ function with a body{where}")
-    word = entry.partition("<")[0].strip()
-    if word:
-        matching = [function for name, function in functions.items() if word in (name, function.word)]
-        if not matching:
-            raise InvalidKernel(f"{file} has no __global__ function {word}; it has {', '.join(functions)}")
-        return matching[0], first_launch(source, matching[0]), ()
-    likely, why = list(functions.values()), "the file's only __global__ function"
-    products = [each for each in likely if is_product(each, source)]
-    for which, those in (
-        ("takes three pointers and sums products", products),
-        ("is launched in the file", [each for each in likely if first_launch(source, each) is not None]),
-    ):
-        fitting = [each for each in likely if each in those]
-        if len(likely) > 1 and fitting:
-            likely, why = fitting, f"of {len(functions)} __global__ functions the one that {which}"
-    if len(likely) > 1:
-        names = [function.name for function in likely]
-        raise SeveralKernels(file, names, [name for name in functions if name not in names])
-    return likely[0], first_launch(source, likely[0]), (Note("function", likely[0].name, why, "--entry"),)

@@ -8,6 +8,7 @@ from mmcore.errors import InvalidKernel
 from mmcore.kernel.arguments import Scalar, Struct
 from mmcore_cuda.cuda_source.program import Parameter
 
+_ON_DEVICE = re.compile(r"dev|gpu|^d_|_d$", re.IGNORECASE)  # of two pointers, the name of the one that a kernel uses
 _SIDES = {"A": ("m", "k"), "B": ("k", "n"), "C": ("m", "n")}  # the sizes of rows and columns
 _ROWS = re.compile(r"(?:num|n)?(?:rows?|heights?|h|m)")
 _COLUMNS = re.compile(r"(?:num|n)?(?:cols?|columns?|widths?|w|n)")
@@ -21,9 +22,11 @@ def structure_of(parameter: Parameter, matrix: str, scalars: dict[str, str]) -> 
     """
     members: list[str | Scalar] = []
     sizes: dict[str, str] = {}
+    pointers = [each for each in parameter.members if each.pointer]
+    elements = next((each for each in pointers if _ON_DEVICE.search(each.name)), next(iter(pointers), None))
     for member in parameter.members:
-        if member.pointer and matrix not in members:
-            members.append(matrix)
+        if member.pointer:
+            members.append(matrix if member is elements else Scalar(0, "int64"))
             continue
         word, dtype = member.name.casefold().replace("_", ""), scalars.get(member.type, "")
         rows, columns = _SIDES[matrix]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mmcore.kernel.arguments import Scalar
@@ -64,7 +64,7 @@ def unusual_readings(
         evidence = filled or (f'the comment "{match[0]}"' if match else "")
         if not evidence and body.adds_atomically:
             evidence = "its atomic additions"
-        lacks = f"nothing zeroes C before the launch in line {launch.line}" if launch and not filled else ""
+        lacks = f"nothing zeroes C before the launch in {launch.place}" if launch and not filled else ""
         yield Unusual("C = C + A·B", "C = A·B", {"beta": 0.0}, "--beta 1", evidence, lacks)
     if columns == "B":
         match = _TRANSPOSED.search(text) or _BY_COLUMNS.search(text)
@@ -90,7 +90,8 @@ def _fill_of_c(launch: HostLaunch, body: Body, roles: Roles) -> str:
     for node in nodes:
         names |= _passed_as(node, launch.scope, names) if node.type == "call_expression" else set()
     filling = (node for node in nodes if names & _filled(node) and not _of_device(node))
-    return next((f"line {node.start_point.row + 1}, which fills {roles.pointers['C']}" for node in filling), "")
+    places = (replace(launch, line=node.start_point.row + 1).place for node in filling)
+    return next((f"{place}, which fills {roles.pointers['C']}" for place in places), "")
 
 
 def _filled(node: Node) -> set[str]:

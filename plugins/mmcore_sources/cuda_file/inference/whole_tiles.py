@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import Config
@@ -22,8 +24,12 @@ _STEP = 128  # along k, which a grid does not divide; few kernels go along it in
 
 def tiles(rule: LaunchText, problem: Problem, config: Config) -> dict[str, int]:
     """Return the rows and columns of the tiles that a grid divides C into, by the sizes "m" and "n"."""
+    return tiles_of(rule, launch_values(problem, config))
+
+
+def tiles_of(rule: LaunchText, values: Mapping[str, Any]) -> dict[str, int]:
+    """Return the rows and columns of the tiles, from the values of the names in a grid."""
     found: dict[str, int] = {}
-    values = launch_values(problem, config)
     for part in parse_expressions(rule.grid, "the grid"):
         for name in names_in(part) & {"m", "n"}:
             try:

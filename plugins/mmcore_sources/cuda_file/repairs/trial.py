@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError
@@ -29,7 +30,7 @@ _ROUNDED_DOWN = re.compile(r"(\w+) // (\w+)")
 
 def repairs(result: Result, kernel: Kernel) -> Iterator[str]:
     """Yield a hint with the first change of the source that makes a wrong product right, at two sizes if possible."""
-    if kernel.build is not None or not kernel.entry or not kernel.source_text():
+    if not is_changeable(kernel):
         return
     cells = _cells(result, kernel)
     if not cells or _is_right(cells[0], kernel):
@@ -41,8 +42,25 @@ def repairs(result: Result, kernel: Kernel) -> Iterator[str]:
             return
 
 
+@runtime_checkable
+class ChangeableBuild(Protocol):
+    """A build rule of a source that can be changed."""
+
+    def changed(self, kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
+        """Yield changed kernels, each with the change in words."""
+
+
+def is_changeable(kernel: Kernel) -> bool:
+    """Return whether changes of a kernel's source can be tried."""
+    of_text = kernel.build is None and bool(kernel.entry and kernel.source_text())
+    return of_text or isinstance(kernel.build, ChangeableBuild)
+
+
 def _changed(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
     """Yield changed kernels, each with the change in words."""
+    if isinstance(kernel.build, ChangeableBuild):
+        yield from kernel.build.changed(kernel)
+        return
     text, name, sizes = kernel.source_text(), kernel.entry.partition("<")[0], _sizes(kernel)
     rule = kernel.launch
     if isinstance(rule, LaunchText) and "//" in rule.grid:
@@ -78,7 +96,8 @@ def _cells(result: Result, kernel: Kernel) -> list[Cell]:
         small = replace(cell, **{name: failed[name] for name in "mnk"}, lda=0, ldb=0, ldc=0)
     if small is None:
         return []
-    unequal = replace(small, n=2 * small.n, k=3 * small.k // 2 if small.k % 2 == 0 else 2 * small.k)
+    m, n = (2 * small.n, small.n) if small.m < small.n else (small.m, 2 * small.n)  # not of the same order again
+    unequal = replace(small, m=m, n=n, k=3 * small.k // 2 if small.k % 2 == 0 else 2 * small.k)
     with contextlib.suppress(MmcoreError):
         if not kernel.violations(unequal.problem(kernel), kernel.config(**result.config)):
             return [small, unequal]

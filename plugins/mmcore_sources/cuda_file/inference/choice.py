@@ -1,0 +1,60 @@
+"""The choice among a file's functions: its matrix products."""
+
+from __future__ import annotations
+
+import re
+
+from mmcore.errors import InvalidKernel, SeveralKernels
+from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
+from mmcore_sources.cuda_file.inference.launches import first_launch
+from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.sums import sums_products
+from mmcore_sources.cuda_file.inference.vectors import vectors_of
+
+_OTHER = re.compile(r"conv(?!ert)|pool|softmax|attention|transpose|norm(?!al_)|gemv|mat_?vec|vec_?mat", re.IGNORECASE)
+"""The names of kernels that sum products and are no matrix products."""
+
+
+def is_product(function: Function, source: Program) -> bool:
+    """Return whether a function may be a matrix product: it takes three pointers or more, and sums products.
+
+    Assembly, and functions of the file that it calls, may sum them.
+    """
+    arrays = (each.pointer or bool(each.members) or "TensorMap" in each.type for each in function.parameters)
+    return sum(arrays) >= 3 and sums_products(function.body, source.declared)
+
+
+def _without_others(products: list[Function]) -> list[Function]:
+    """Return the matrix products among sums of products: none of a vector, nor of another name, if one is left."""
+    matrices = [each for each in products if not vectors_of(each)] or products
+    return [each for each in matrices if not _OTHER.search(each.word)] or matrices
+
+
+def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, HostLaunch | None, tuple[Note, ...]]:
+    """Return the chosen function, its first launch in the file, and notes about the choice.
+
+    Raises InvalidKernel if there is no such function, none at all, or if the choice is ambiguous.
+    """
+    functions = {function.name: function for function in source.functions}
+    if not functions:
+        where = f"; line {source.error_line} is not CUDA C++" if source.error_line else ""
+        raise InvalidKernel(f"{file} has no __global__ function with a body{where}")
+    word = entry.partition("<")[0].strip()
+    if word:
+        matching = [function for name, function in functions.items() if word in (name, function.word)]
+        if not matching:
+            raise InvalidKernel(f"{file} has no __global__ function {word}; it has {', '.join(functions)}")
+        return matching[0], first_launch(source, matching[0]), ()
+    likely, why = list(functions.values()), "the file's only __global__ function"
+    products = _without_others([each for each in likely if is_product(each, source)])
+    for which, those in (
+        ("takes three pointers and sums products", products),
+        ("is launched in the file", [each for each in likely if first_launch(source, each) is not None]),
+    ):
+        fitting = [each for each in likely if each in those]
+        if len(likely) > 1 and fitting:
+            likely, why = fitting, f"of {len(functions)} __global__ functions the one that {which}"
+    if len(likely) > 1:
+        names = [function.name for function in likely]
+        raise SeveralKernels(file, names, [name for name in functions if name not in names])
+    return likely[0], first_launch(source, likely[0]), (Note("function", likely[0].name, why, "--entry"),)

@@ -1,0 +1,47 @@
+"""The element types of a kernel, from the types of its pointers and what it sums in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mmcore.errors import LacksOption
+from mmcore_cuda.cuda_source.program import Function, Program
+from mmcore_sources.cuda_file.inference.arithmetic import narrow_sums, uses_tf32
+from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.parameters import Open
+from mmcore_sources.cuda_file.inference.roles import ELEMENTS, Roles
+
+
+def element_types(
+    source: Program, function: Function, roles: Roles, chosen: Open, given: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[Note]]:
+    """Return the element types, from the types of the pointers."""
+    types = {each.name: each.type for each in function.parameters}
+    types |= {each.name: pointer.type for each in function.parameters for pointer in each.members if pointer.pointer}
+    notes, types_by_name = [], {}
+    for name, matrix, option in (("dtype", "A", "--dtype"), ("output", "C", "--output")):
+        word = types[roles.pointers[matrix]]
+        for _ in range(3):
+            macro = source.macros[word].text if word in source.macros else word
+            word = source.types.get(word) or macro
+        if name in given:
+            continue
+        if word not in ELEMENTS:
+            known = f"none of {', '.join(dict.fromkeys(ELEMENTS.values()))}; give one with {option}"
+            raise LacksOption(
+                f"the elements of {matrix} are of type {word}, which is {known}", "--dtype float32 --output float32"
+            )
+        types_by_name[name] = ELEMENTS[word]
+    if types_by_name.get("dtype") == "float32" and uses_tf32(source, function):
+        types_by_name["dtype"] = "tf32"
+        notes.append(Note("products of", "tf32", "the source's tensor cores multiply that", "--dtype float32"))
+    dtype = types_by_name.get("dtype", given.get("dtype"))
+    if dtype in ("float16", "bfloat16") and "accumulator" not in given:
+        narrow = narrow_sums(source, function, dtype)
+        types_by_name["accumulator"] = dtype if narrow else "float32"
+        ends = "have 11 bits and end at 65504" if dtype == "float16" else "have 8 bits"
+        why = f"{narrow}; such sums {ends}" if narrow else "sums of 16-bit products are taken to be that"
+        notes.append(Note("sums in", types_by_name["accumulator"], why, "--accumulator", guessed=not narrow))
+    why = "the type of the template's elements"
+    return types_by_name, [*notes, *(Note(name, word, why, "--entry") for name, word in chosen.types.items())]

@@ -1,0 +1,94 @@
+"""The kind of sizes that a file's program launches a kernel with: whole tiles, if nothing guards remainders."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mmcore.kernel.constraints import Multiple
+from mmcore_cuda.cuda_source.program import HostLaunch
+from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of, walk
+from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
+from mmcore_sources.cuda_file.inference.expressions import LaunchText
+from mmcore_sources.cuda_file.inference.roles import Roles
+from mmcore_sources.cuda_file.inference.whole_tiles import tiles_of
+
+_STEP = 128  # along k, which a grid does not divide
+_BRANCHES = ("if_statement", "conditional_expression", "while_statement", "for_statement")
+_LEAST = re.compile(r"(?:\w+::)?f?(?:min|max)[fl]?|clamp")
+_COMPARES = re.compile(r"[<>]")
+
+
+def program_sizes(
+    body: Body, launch: HostLaunch | None, roles: Roles, numbers: Mapping[str, int], rule: LaunchText, values: Any
+) -> tuple[Multiple, ...]:
+    """Return the multiples that the sizes of a kernel's own program are, if nothing in the kernel guards remainders.
+
+    ``numbers`` contains the launch's numbers by parameter, and ``values`` the extents of the block and the config. The
+    result is empty if the program has remainders, or sizes that are not known.
+    """
+    sizes = {role: numbers[name] for name, role in roles.sizes.items() if name in numbers and role in ("m", "n", "k")}
+    if roles.square and sizes:
+        sizes = dict.fromkeys("mnk", max(sizes.values()))
+    if launch is None or sizes.keys() < set("mnk") or _changes(launch) or guards(body, set(roles.sizes)):
+        return ()
+    found = tiles_of(rule, {**values, **sizes})
+    steps = {role: found.get(role, 1) for role in "mn"}
+    steps["k"] = math.gcd(sizes["k"], min(max(found.values(), default=1), _STEP))
+    if roles.square:
+        steps = dict.fromkeys("mnk", math.lcm(*steps.values()))
+    if any(sizes[role] % step for role, step in steps.items()):
+        return ()
+    several = dict.fromkeys(step for step in steps.values() if step > 1)
+    return tuple(Multiple(tuple(role for role in "mnk" if steps[role] == step), step) for step in several)
+
+
+def _changes(launch: HostLaunch) -> bool:
+    """Return whether the host counts a size up, as in a loop over sizes."""
+    names = {name for each in launch.arguments for name in identifiers(each)}
+    for node in walk(launch.scope):
+        step = node.type == "update_expression"
+        step |= node.type == "assignment_expression" and text_of(node.children[1]) in ("+=", "-=")
+        if step and names & {*identifiers(node)}:
+            return True
+    return False
+
+
+def guards(body: Body, sizes: set[str]) -> bool:
+    """Return whether a kernel compares the place of a thread with a size, itself or in a function that it calls."""
+    return any(_compares_places(body, each, sizes) for each in _conditions(body.function.body)) or any(
+        _COMPARES.search(text_of(each)) for function in _called(body, sizes) for each in _conditions(function)
+    )
+
+
+def _compares_places(body: Body, condition: Node, sizes: set[str]) -> bool:
+    words = {word.strip("()") for term in body.terms(condition) for factor in term for word in factor.split()}
+    return bool(words & sizes) and any(map(BUILT_IN.search, words))
+
+
+def _conditions(node: Node) -> Iterator[Node]:
+    """Yield the conditions of branches and loops, and the calls that limit a number."""
+    for each in walk(node):
+        condition = each.child_by_field_name("condition") if each.type in _BRANCHES else None
+        if condition is not None:
+            yield condition
+        elif each.type == "call_expression" and _LEAST.fullmatch(text_of(each.children[0])):
+            yield each
+
+
+def _called(body: Body, sizes: set[str]) -> Iterator[Node]:
+    """Yield the file's functions that a kernel passes a size to."""
+    passed = {
+        text_of(each.children[0]).partition("<")[0]
+        for each in walk(body.function.body)
+        if each.type == "call_expression" and sizes & {*identifiers(each.children[1])}
+    }
+    root = body.function.body
+    while root.parent is not None:
+        root = root.parent
+    for node in walk(root):
+        declarator = node.child_by_field_name("declarator") if node.type == "function_definition" else None
+        if declarator is not None and text_of(declarator).partition("(")[0].strip("*& ") in passed:
+            yield node

@@ -1,0 +1,24 @@
+"""The dynamic shared memory of a launch."""
+
+from __future__ import annotations
+
+import ast
+
+from mmcore.errors import LacksOption
+from mmcore.messages import quoted
+from mmcore_cuda.cuda_source.program import HostLaunch
+from mmcore_cuda.cuda_source.tree import text_of
+from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable
+from mmcore_sources.cuda_file.inference.quotients import constant
+
+
+def launched_bytes(reader: Reader, launch: HostLaunch) -> ast.expr | None:
+    """Return the dynamic shared memory of a launch; None without any. Raises InvalidKernel if it cannot be read."""
+    if len(launch.geometry) < 3:
+        return None
+    try:
+        shared = reader.number(launch.geometry[2])
+    except Unreadable:
+        unknown = f"the shared memory {quoted(text_of(launch.geometry[2]))} of the launch in {launch.place}"
+        raise LacksOption(f"{unknown} is unknown; --shared gives it in bytes", "--shared 49152") from None
+    return None if constant(shared) == 0 else shared

@@ -1,0 +1,48 @@
+"""Other sources of a file's project."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from mmcore.files import read_text
+from mmcore_cuda.cuda_source.program import read_program
+from mmcore_cuda.cuda_source.project_folders import folders_of_project
+
+_SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".h", ".hpp")
+_MOST_FILES, _MOST_BYTES = 300, 1 << 18
+
+
+def launching_sources(path: Path, text: str) -> tuple[tuple[str, str], ...]:
+    """Return the names and texts of the project's sources with a launch that a file lacks, at most one for each kernel.
+
+    A source that defines a kernel of the same name launches its own.
+    """
+    program = read_program(text)
+    launched = {each.name.rpartition("::")[2] for each in program.launches}
+    names = {each.word for each in program.functions} - launched
+    if "<<<" in text and not launched - {each.word for each in program.functions}:
+        return ()  # its host code launches what it wants to
+    found: dict[str, str] = {}
+    for other, content in sources_of_project(path) if names else ():
+        mentioned = {name for name in names if re.search(rf"\b{re.escape(name)}\b", content)}
+        if "<<<" in content and mentioned and not mentioned & {each.word for each in read_program(content).functions}:
+            found[other.name] = content
+            names -= mentioned
+        if not names:
+            break
+    return tuple(found.items())
+
+
+def sources_of_project(path: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the other sources of a file's project, the nearest ones first."""
+    folders = dict.fromkeys(folders_of_project(path))
+    files = (each for folder in folders for each in sorted(folder.iterdir()) if each.suffix in _SUFFIXES)
+    for other in itertools.islice((each for each in files if each != path), _MOST_FILES):
+        try:
+            if other.stat().st_size <= _MOST_BYTES:
+                yield other, read_text(other, "replace")
+        except OSError:
+            continue

@@ -1,0 +1,198 @@
+"""A file's whole program: launches in other files of the project, and the kind of sizes that the program uses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from mmcore.registry import registry
+from tests.command_line import mmcore as command
+
+KERNEL = """
+__global__ void mul(const float *A, const float *B, float *C, int N)
+{
+    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    float sum = 0;
+    GUARD
+    for (int k = 0; k < N; k++)
+        sum += A[row * N + k] * B[k * N + col];
+    C[row * N + col] = sum;
+}
+"""
+MAIN = """
+int main(int argc, char **argv)
+{
+    SIZE;
+    float *a, *b, *c;
+    dim3 block(16, 16), grid((N + 15) / 16, (N + 15) / 16);
+    mul<<<grid, block>>>(a, b, c, N);
+}
+"""
+WRONG_GUARD = "if (row > N || col > N) return;"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry(), "files", {})
+    return tmp_path
+
+
+def run(options: str = "") -> Result:
+    return command("run", "my.cu", "--device", "emulator", *options.split())
+
+
+@pytest.mark.parametrize(
+    ("size", "guard", "options", "answer"),
+    [
+        ("int N = 640", "", "", "TEST PASS if m, n and k are multiples of 16"),
+        ("int N = 640", "", "-q", "TEST PASS if m, n and k are multiples of 16"),
+        ("int N = 640", "", "--size 65", "TEST FAIL"),
+        ("int N = 650", "", "", "TEST FAIL"),
+        ("int N = 640", WRONG_GUARD, "", "TEST FAIL"),
+        ("int N = atoi(argv[1])", "", "", "TEST FAIL"),
+        ("int N; scanf(\"%d\", &N)", "", "", "TEST FAIL"),
+        ("for (int N = 16; N < 99; N++)", "", "", "TEST FAIL"),
+    ],
+)  # fmt: skip
+def test_an_unguarded_kernel_is_judged_at_the_sizes_of_its_program(
+    size: str, guard: str, options: str, answer: str, folder: Path
+) -> None:
+    text = (KERNEL + MAIN).replace("SIZE", size).replace("GUARD", guard)
+    (folder / "my.cu").write_text(text.replace(";;", ";"))
+    result = run(options)
+    assert result.stdout.splitlines()[-1] == answer
+    passed = answer.startswith("TEST PASS")
+    assert ("warning: wrong at sizes that its program does not use: out-of-bounds" in result.stdout) == passed
+    assert ("hint: " in result.stdout) != passed
+
+
+def test_a_fault_of_remainders_ends_with_a_command_for_whole_tiles(folder: Path) -> None:
+    (folder / "my.cu").write_text(KERNEL.replace("GUARD", ""))
+    assert run().stdout.splitlines()[-2].startswith("  mmcore run my.cu -m 32 -n 32 -k 32")
+    assert run("-m 32 -n 32 -k 32").exit_code == 0
+
+
+def test_a_launch_is_found_in_another_file_of_the_project(folder: Path) -> None:
+    (folder / "my.cu").write_text(KERNEL.replace("GUARD", "").replace("16", "EDGE"))
+    (folder / "main.cu").write_text(
+        '#include "my.cu"\n#define EDGE 8\n' + MAIN.replace("16", "EDGE").replace("SIZE", "int N = 64")
+    )
+    result = run()
+    assert "block            8×8 (64 threads)" in result.stdout, result.output
+    assert "EDGE 8 (as defined in line 2 of main.cu)" in result.stderr
+    assert "as launched in line 9 of main.cu" in " ".join(result.stderr.split())
+
+
+def test_another_file_launches_a_kernel_of_its_own_with_the_same_name(folder: Path) -> None:
+    (folder / "my.cu").write_text(KERNEL.replace("GUARD", ""))
+    (folder / "main.cu").write_text((KERNEL + MAIN).replace("16", "8").replace("SIZE", "int N = 64"))
+    assert "main.cu" not in run().stderr
+
+
+def test_an_instance_in_the_file_gives_the_values_of_a_template(folder: Path) -> None:
+    template = "template <int EDGE>" + KERNEL.replace("GUARD", "").replace("16", "EDGE")
+    instance = "template __global__ void mul<8>(const float *, const float *, float *, int);"
+    (folder / "my.cu").write_text(f"{template}{instance}\n")
+    assert "EDGE 8 (as instantiated in line 11)" in run().stderr
+
+
+def test_a_comment_may_be_in_any_encoding(folder: Path) -> None:
+    (folder / "my.cu").write_bytes(b"// \xb0\xa1\n" + KERNEL.replace("GUARD", "").encode())
+    assert run("--size 32").exit_code == 0
+
+
+def test_shared_memory_that_is_given_need_not_be_read(folder: Path) -> None:
+    text = KERNEL + MAIN.replace("block>>>", "block, bytes>>>").replace("SIZE", "int N = 64")
+    (folder / "my.cu").write_text(text.replace("GUARD", ""))
+    assert "--shared 49152" in run().stderr
+    assert run("--shared 0").exit_code == 0
+
+
+def test_a_device_function_is_found_in_another_file_of_the_project(folder: Path) -> None:
+    (folder / "place.cuh").write_text("__device__ int place(int row, int column, int length);\n")
+    text = '#include "place.cuh"\n' + KERNEL.replace("row * N + col", "place(row, col, N)")
+    (folder / "my.cu").write_text(text.replace("GUARD", ""))
+    refused = "calls the device function place, which is declared, but which no source of its project defines"
+    assert refused in run().stderr
+    (folder / "place.cu").write_text("__device__ int place(int r, int c, int length) { return r * length + c; }\n")
+    assert run("--size 32").exit_code == 0
+
+
+VIEW = """
+template <typename T> class View {
+public:
+    T *host_data, *device_data;
+    size_t rows, cols, stride;
+    static const int most = 4;
+    __device__ T &operator()(int row, int col) const { return device_data[row * stride + col]; }
+};
+__global__ void mul(View<const float> A, const View<const float> B, View<float> C)
+{
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < A.cols; k++)
+        sum += A(row, k) * B(k, col);
+    if (row < C.rows && col < C.cols)
+        C(row, col) = sum;
+}
+"""
+
+
+def test_matrices_may_be_instances_of_a_class_template(folder: Path) -> None:
+    (folder / "my.cu").write_text(VIEW.replace("row < C.rows && col < C.cols", "true"))
+    assert run("--size 32 --block 16x16").exit_code == 0
+
+
+PRODUCT_OF_A_VECTOR = """
+__global__ void other(const float *A, const float *x, float *y, int M, int N)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int j = 0; j < N; j++)
+        sum += A[row * N + j] * x[j];
+    if (row < M) y[row] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        (PRODUCT_OF_A_VECTOR, "other is not a matrix product: it indexes y and x as vectors"),
+        (PRODUCT_OF_A_VECTOR + KERNEL, "function mul"),
+        (KERNEL.replace("mul(", "conv2d(") + KERNEL, "function mul"),
+        (KERNEL.replace("mul(", "conv2d("), "function conv2d"),
+    ],
+)
+def test_only_matrix_products_are_judged(text: str, answer: str, folder: Path) -> None:
+    (folder / "my.cu").write_text(text.replace("GUARD", ""))
+    assert answer in run("--size 32 --no-hazards").stderr
+
+
+def test_a_variable_may_name_the_kernel_of_a_launch(folder: Path) -> None:
+    template = "template <int EDGE>" + KERNEL.replace("GUARD", "").replace("16", "EDGE")
+    program = MAIN.replace("SIZE", "int N = 64; auto f = mul<8>").replace("mul<<<", "f<<<").replace("16", "8")
+    (folder / "my.cu").write_text(template + program)
+    assert "EDGE 8 (as launched in line 17)" in run("--size 32 --no-hazards").stderr
+
+
+def test_the_stores_decide_which_size_is_which(folder: Path) -> None:
+    text = KERNEL.replace("int N", "int N, int M, int K").replace("k < N", "k < K").replace("GUARD", "")
+    text = (
+        text.replace("row * N + k", "row * K + k").replace("k * N", "k * K").replace("row * N + col", "row * M + col")
+    )
+    (folder / "my.cu").write_text(text)
+    result = run()
+    assert "N=m, M=n, K=k" in " ".join(result.stderr.split())
+    assert "with M instead of K in line 8" in result.stdout
+
+
+@pytest.mark.parametrize(("passed", "value"), [("8", 8), ("atoi(argv[1])", 16)])
+def test_a_tile_may_be_a_parameter(passed: str, value: int, folder: Path) -> None:
+    text = KERNEL.replace("int N", "int N, int tile").replace("16", "tile").replace("GUARD", "")
+    program = MAIN.replace("SIZE", f"int N = 64, tile = {passed}").replace("c, N", "c, N, tile").replace("16", "8")
+    (folder / "my.cu").write_text(text + program)
+    assert f"N=n, tile={value}" in " ".join(run("--size 32 --no-hazards").stderr.split())
