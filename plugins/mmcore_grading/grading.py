@@ -1,4 +1,4 @@
-"""The grading of a class: each submission in separate processes, several at once, resumed after an interruption.
+"""The grading of a class: each submission in separate processes, several at once, resumed after an interruption."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """A process that runs one command under limits, and ends it together with everything that it started.
 
 It is started as a script, with the limits and the command as JSON, and the descriptor of the command's stdout, on its
-command line. It imports only the
-standard library, so that it starts in a few milliseconds. When the command has ended, it writes the reason for which
-it ended the command, or nothing, to stdout.
+command line. It imports only the standard library, so that it starts in a few milliseconds. When the command has ended,
+it writes the reason for which it ended the command, or nothing, to stdout.
 """
 
 from __future__ import annotations
