@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from mmcore.kernel.launch import Launch
     from mmcore.kernel.problem import Problem
     from mmcore.kernel.properties import DeviceProperties
+    from mmcore.kernel.tiling import Tiling, named_tiling
     from mmcore.result import Result
 
 __all__ = [
@@ -47,8 +48,8 @@ __all__ = [
     "DeviceError", "DeviceLost", "DeviceProperties", "Dim3", "DuplicateName", "FlatBlock", "Int32Index",
     "InvalidBlock", "InvalidConfig", "InvalidKernel", "InvalidProblem", "Kernel", "KernelError", "Launch",
     "MmcoreError", "Multiple", "NoDevice", "Problem", "Result", "Scalar", "Space", "Square", "SquareBlock", "Struct",
-    "TensorMap", "UnknownKernel", "Unsupported", "UnsupportedInstruction", "Workspace",
-    "best_kernel", "ceil_div", "hookimpl", "hookspec", "kernels", "matmul", "run",
+    "TensorMap", "Tiling", "UnknownKernel", "Unsupported", "UnsupportedInstruction", "Workspace",
+    "best_kernel", "ceil_div", "hookimpl", "hookspec", "kernels", "matmul", "named_tiling", "run",
 ]  # fmt: skip
 
 
@@ -62,7 +63,8 @@ def load_ipython_extension(ipython: Any) -> None:
 # Importing mmcore imports none of them, so that the command is there at once; the modules that import numpy come last.
 _MODULES = (
     *("errors", "hookspecs", "kernel.arguments", "kernel.configs", "kernel.constraints", "kernel.declaration"),
-    *("kernel.geometry", "kernel.properties", "compile.compiled_module", "cell", "result", "api", "arrays.matmul"),
+    *("kernel.geometry", "kernel.properties", "kernel.tiling", "compile.compiled_module", "cell", "result", "api"),
+    "arrays.matmul",
 )
 
 

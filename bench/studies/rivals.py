@@ -18,7 +18,7 @@ from mmcore.executor import end_workers, measure_cell
 from mmcore.result import Result
 from mmcore_ladder.experiments import RIVALS
 
-KERNELS = ("ladder.f64.04_int8", "ladder.f32.10_f16x3", "ladder.f32.11_bf16x6")
+KERNELS = ("ladder.f64.04_int8", "ladder.f32.12_int8", "ladder.f32.10_f16x3", "ladder.f32.11_bf16x6")
 SIZES = (4096, 16384, 8192)
 _TIMINGS = (Timing("kernel", "warm", max_seconds=0.5, min_rounds=9),)
 _SECONDS = 120  # of a cell at most
@@ -55,7 +55,13 @@ def _rows(result: Result) -> Iterator[dict[str, Any]]:
     """Yield a row for a kernel and each of its rivals; ``of`` names the kernel whose rounds took turns with it."""
     common = {"n": result.cell.n, "of": result.kernel}
     rate, conditions = result.kernel_gflops, result.conditions
-    own = {"kernel": result.kernel, "verified": result.verified, "tflops": rate and rate / 1e3, "share": 1.0}
+    own = {
+        "kernel": result.kernel,
+        "config": result.config_id,
+        "verified": result.verified,
+        "tflops": rate and rate / 1e3,
+        "share": 1.0,
+    }
     own |= {"clock_mhz": conditions.get("clock_mhz"), "seconds": sum(result.phases.values())}
     yield {**common, **own, **result.figures, "reason": "; ".join(result.failures())}
     for each in result.compared:

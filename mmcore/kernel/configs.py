@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, SupportsIndex, TypeAlias
 
 from mmcore.errors import InvalidConfig
@@ -220,6 +221,11 @@ class Configs:
             if config not in seen:
                 seen.add(config)
                 yield Config({name: config[name] for name in self.usual[0]}, config.derived)
+
+    @cached_property
+    def every(self) -> tuple[Config, ...]:
+        """Every config, including a space's."""
+        return tuple(self)
 
     def own(self, /, **asked: Any) -> Config:
         """Return the config of these values; derived ones are ignored. Raises InvalidConfig if there is none."""

@@ -21,6 +21,7 @@ from mmcore.kernel.launch import Launch, asking, covering_grid, tiles_over_read
 from mmcore.kernel.problem import FLOAT22, Problem, accumulator_named, dtype_named
 from mmcore.kernel.properties import DeviceProperties
 from mmcore.kernel.signature import Signature, signatures
+from mmcore.kernel.tiling import TilingRule
 
 CallRule: TypeAlias = Callable[[Problem, Config, Mapping[str, Any]], Callable[[int], object]]
 BuildRule: TypeAlias = Callable[[Problem, Config, str], Any]
@@ -79,6 +80,8 @@ class Kernel:
             bits) when neither is.
         column_major, alpha, beta, initial_c: as in :class:`Problem`; "zeros" is for kernels that add to C, or multiply
             it by 0.
+        tiling: the tiles of a config, ``(problem, config, device) -> Tiling``. A model chooses a config by them where
+            nothing is tuned. It is :func:`~mmcore.named_tiling` if the parameters have usual names.
         unit: the type that the hardware unit multiplies, whose peak rate the kernel is compared with: "tf32" for
             float32 products on tensor cores; ``dtype`` by default.
         algorithm: "strassen" for Strassen's or Winograd's product, whose errors have a norm-wise bound of their own.
@@ -113,6 +116,7 @@ class Kernel:
     alpha: float = 1.0
     beta: float = 0.0
     initial_c: str = "poison"
+    tiling: TilingRule | None = None
     unit: str = ""
     algorithm: str = ""
     constraints: tuple[Constraint, ...] = ()
@@ -178,7 +182,7 @@ class Kernel:
         if self.call is not None and not self.configs:
             object.__setattr__(self, "configs", ({},))
         ways = [name for name in ("launch", "grid", "build", "call") if getattr(self, name) is not None]
-        for name in ways:
+        for name in (*ways, *["tiling"] * (self.tiling is not None)):
             _require(callable(getattr(self, name)), f"its {name} rule is not callable")
         _require("call" not in ways or ways == ["call"], f"a library is called or kernels are launched: {ways}")
         has_arguments = not self.is_code or self.arguments

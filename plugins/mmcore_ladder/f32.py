@@ -14,6 +14,7 @@ from mmcore import (
     Space,
     ceil_div,
     hookimpl,
+    named_tiling,
 )
 from mmcore.kernel.arguments import Argument
 from mmcore.planning.kernel_choice import Choice
@@ -113,6 +114,7 @@ def _any(layout: str, column_major: str) -> Kernel:
         ),
         entry="any<1, 1>",
         launch=_launch_any,
+        tiling=named_tiling,
         column_major=column_major,
         variant_of="ladder.f32.09_any" if layout else "",
         defines={"A_BY_COLUMNS": str(int("A" in column_major)), "B_BY_COLUMNS": str(int("B" in column_major))},

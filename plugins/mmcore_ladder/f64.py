@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Scalar, Space, hookimpl
+from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Scalar, Space, hookimpl, named_tiling
 from mmcore.kernel.arguments import Argument
 from mmcore_ladder.layouts import StrideInBytes
 from mmcore_ladder.shares import SHARED_BYTES, STATIC_BYTES, equal_shares, stream_k, threads_of_warps, tiles_bytes
@@ -78,7 +78,7 @@ def _dmma(rung: str, default: dict[str, int], *, ring: bool = False, **declared:
         dtype="float64",
         configs=Space(
             {
-                "BM": (32, 64, 128),
+                "BM": (16, 32, 64, 128),
                 "BN": (32, 64, 128),
                 "BK": (16, 32),
                 "WM": (16, 32, 64),
@@ -93,6 +93,7 @@ def _dmma(rung: str, default: dict[str, int], *, ring: bool = False, **declared:
         entry="dmma<1, 1>",
         arguments=("A", "B", "C", "m", "n", "k", "lda", "ldb", "ldc"),
         launch=partial(_launch_dmma, ring=ring),
+        tiling=named_tiling,
         constraints=(StrideInBytes(2**29, "lda and ldb are less than 2²⁹"),),
         min_compute_capability=(9, 0),
         **declared,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from mmcore import Kernel, hookimpl
 from mmcore_ladder.layouts import LAYOUTS
 from mmcore_ladder.parts import in_parts
-from mmcore_ladder.wgmma_any import defines, multiply_in_own_type, space, wgmma_any
+from mmcore_ladder.wgmma_any import defines, multiply_in_own_type, space, tiling, wgmma_any
 
 _WHOLE = space(1, (128, 256, 128, 2, 16))
 _EIGHTS = space(1, (256, 128, 128, 2, 16), promoted=True)
@@ -37,6 +37,7 @@ def _kernels(layout: str) -> Iterator[Kernel]:
             "wgmma of tiles that TMA fetches, of any size; C by TMA while the next tile is multiplied",
             multiply_in_own_type,
             configs,
+            tiling=tiling,
             dtype=dtype,
             accumulator="float22/128" if eight else "float32",
             output=output,

@@ -47,7 +47,8 @@ __device__ uchar2 residues_of_pair(const Sum* of_c, int l)
 {
     const int2 pair = *reinterpret_cast<const int2*>(of_c);
     const Modulus modulus(l);
-    return {static_cast<unsigned char>(modulus.residue(pair.x) ^ 128), static_cast<unsigned char>(modulus.residue(pair.y) ^ 128)};
+    return {static_cast<unsigned char>(modulus.residue(pair.x) ^ 128),
+            static_cast<unsigned char>(modulus.residue(pair.y) ^ 128)};
 }
 #else
 typedef unsigned char Sum;

@@ -6,7 +6,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mmcore import Config, DeviceProperties, Kernel, Launch, Problem, Scalar, Space, TensorMap, Workspace, ceil_div
+from mmcore import (
+    Config,
+    DeviceProperties,
+    Kernel,
+    Launch,
+    Problem,
+    Scalar,
+    Space,
+    TensorMap,
+    Tiling,
+    Workspace,
+    ceil_div,
+)
 from mmcore.kernel.arguments import Argument
 from mmcore_ladder.shares import following, parts_of_k
 
@@ -129,8 +141,7 @@ def products(
         first, second, m, n, down, across = second, first, n, m, across, down
     itemsize = 4 if problem.output == "float32" else 2
     depth = config.DEPTH_BYTES // BYTES[first.dtype]
-    tiles = ceil_div(m, config.BM) * ceil_div(n, config.BN)
-    splits = parts_of_k(tiles, ceil_div(problem.k, depth), device)
+    splits = _splits(m, n, problem.k, depth, config, device)
     aligned = across == 1 and down * itemsize % _ALIGNMENT == 0
     where = _TOGETHER if splits > 1 else _BY_COPIES if aligned and config.BN % 64 == 0 else _DIRECTLY
     sharing = 1 if splits > 1 else config.CLUSTER
@@ -155,6 +166,21 @@ def products(
             *doubts,
         ),
     )
+
+
+def tiling(problem: Problem, config: Config, device: DeviceProperties) -> Tiling:
+    """Return the tiles of operands in the problem's type; wgmma multiplies 64 rows at a time."""
+    turned, depth = _transposed(problem, config), config.DEPTH_BYTES // BYTES[problem.dtype]
+    m, n = (problem.n, problem.m) if turned else (problem.m, problem.n)
+    sharing = 1 if _splits(m, n, problem.k, depth, config, device) > 1 else config.CLUSTER
+    reads = config.BM // 64 * (64 + config.BN)
+    return Tiling(config.BM, config.BN, depth, reads, config.STAGES, sharing, turned)
+
+
+def _splits(m: int, n: int, k: int, depth: int, config: Config, device: DeviceProperties) -> int:
+    """Return the number of parts of k."""
+    tiles = ceil_div(m, config.BM) * ceil_div(n, config.BN)
+    return parts_of_k(tiles, ceil_div(k, depth), device)
 
 
 def _transposed(problem: Problem, config: Config) -> bool:

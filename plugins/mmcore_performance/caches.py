@@ -11,6 +11,8 @@ from mmcore_performance.cards import Card
 from mmcore_performance.counted import Counts
 from mmcore_performance.evidence import Traffic
 
+_THROUGH_L1 = ("load", "store", "atomic")  # asynchronous copies take passes over shared memory alone, by ncu
+
 
 def traffic_of(counts: Counts, blocks: int, occupancy: Occupancy, problem: Problem, card: Card) -> Traffic:
     """Return the traffic of a launch of ``blocks`` blocks.
@@ -25,7 +27,8 @@ def traffic_of(counts: Counts, blocks: int, occupancy: Occupancy, problem: Probl
         l1_bytes=SECTOR_BYTES * counters.global_sectors,
         l2_bytes=l2_bytes,
         dram_bytes=min(l2_bytes, _dram_bytes(problem, blocks, occupancy, card)),
-        l1_passes=sum(counts.passes.values()),
+        l1_passes=sum(counts.passes.get(kind, 0.0) for kind in _THROUGH_L1),
+        joined_passes=counts.passes.get("joined", 0.0),
     )
 
 

@@ -11,17 +11,11 @@ from dataclasses import dataclass, fields, replace
 from mmcore_emulator.machine.limits import WARP
 from mmcore_performance.cards import Card
 from mmcore_performance.observation import ObservedLaunch
+from mmcore_performance.rates import ISSUE, L1_PASS, SHARED_PASS, rates_of
 from mmcore_performance.sites import Site
 
-# Double operations and conversions to and from double per clock, as in the CUDA C++ Programming Guide.
-_DOUBLES = {(6, 0): 32, (7, 0): 32, (8, 0): 32, (9, 0): 64}
-_FEW_DOUBLES = 2
-_CONVERSIONS = {(6, 0): 16, (7, 0): 16, (8, 0): 16, (9, 0): 16}
-SCHEDULERS = 4
 # Instructions of machine code for one of PTX.
 _EXPANSION = {"divide32": 20, "divide64": 70}
-_SECTOR_CYCLES = 0.75  # of the L1 cache
-_REQUEST_CYCLES = 2.0  # of the L1 cache for a request, at least
 _ATOMIC_CYCLES = 4.0  # for a sector
 LOCAL_CYCLES = 4.0  # for a request: four sectors, which often miss the L1 cache
 BARRIER_CYCLES = 250.0  # half of a load's latency, which the other blocks of a multiprocessor hide in part
@@ -69,8 +63,9 @@ def costs(launch: ObservedLaunch, card: Card) -> Costs:
     total = sum((instructions(mix, card) for mix in launch.mix.values()), NOTHING)
     total += sum((Costs(memory=memory(site)) for site in launch.sites), NOTHING)
     matrix = sum(each.ldmatrix_wavefronts + each.stmatrix_wavefronts + each.wgmma_wavefronts for each in counters)
-    fma = sum(each.fmas for each in counters) / _fma_rate(card)
-    tensor = sum(each.tensor_flops for each in counters) / _tensor_rate(launch, card)
+    rates = rates_of(card)
+    fma = sum(each.fmas for each in counters) / WARP * rates.single
+    tensor = sum(rates.tensor_cycles(each.products) for each in counters)
     barrier = sum(each.barriers for each in counters) * BARRIER_CYCLES / max(1, launch.occupancy.active_blocks)
     return total + Costs(fma=fma, tensor=tensor, memory=matrix, barrier=barrier)
 
@@ -80,27 +75,13 @@ def memory(site: Site) -> float:
     if site.place.space == "local":
         return site.requests * LOCAL_CYCLES
     if site.place.space == "shared":
-        return float(site.wavefronts)
-    each = _ATOMIC_CYCLES if site.place.kind == "atomic" else _SECTOR_CYCLES
-    return max(site.requests * _REQUEST_CYCLES, site.sectors * each)
+        return site.wavefronts * SHARED_PASS
+    return site.sectors * _ATOMIC_CYCLES if site.place.kind == "atomic" else site.passes * L1_PASS
 
 
 def instructions(mix: Mapping[str, int], card: Card) -> Costs:
     """Return the cycles of instructions by class."""
     issued = sum(count * _EXPANSION.get(name, 1) for name, count in mix.items())
-    doubles = mix.get("fp64", 0) * WARP / _DOUBLES.get(card.capability, _FEW_DOUBLES)
-    conversions = mix.get("convert64", 0) * WARP / _CONVERSIONS.get(card.capability, _FEW_DOUBLES)
-    return Costs(issue=issued / SCHEDULERS, double=doubles + conversions)
-
-
-def _fma_rate(card: Card) -> float:
-    peaks = card.peaks
-    return peaks.flops["float32"] / (2 * card.multiprocessors * card.clock_hz) if peaks else 64.0
-
-
-def _tensor_rate(launch: ObservedLaunch, card: Card) -> float:
-    """Return the tensor cores' operations per clock, of the fastest type among the launch's."""
-    peaks, types = card.peaks, {"f16": "float16", "bf16": "bfloat16", "tf32": "tf32", "f64": "float64"}
-    named = {types.get(product.types[1], "float8") for each in launch.lines.values() for product in each.products}
-    rates = [rate for name in named if peaks and (rate := peaks.of(name))]
-    return max(rates, default=1e12) / (card.multiprocessors * card.clock_hz)
+    rates = rates_of(card)
+    double = mix.get("fp64", 0) * rates.double + mix.get("convert64", 0) * rates.conversion
+    return Costs(issue=issued * ISSUE, double=double)

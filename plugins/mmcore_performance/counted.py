@@ -27,6 +27,7 @@ _TURNS = 1.25  # times that a block fills its shared memory in the shallower pro
 _DEEPER = 1.5  # least ratio of the two depths of k
 _MOST_ELEMENTS = 1 << 16  # of a block's tile of C, which is kept in the registers of a multiprocessor
 _MOST_WORK = 1 << 25  # m·n·k of a small product
+_MOST_LEAST_WORK = 1 << 31  # of the least product that a kernel allows
 _GROWS = 1.5  # a grid grows with C if its growth differs by no more than this factor
 _SAME_WORK = 1.05  # k does not matter if a deeper product's blocks execute no more than this ratio of instructions
 _EVEN = 1.1  # arithmetic for each element of C and k: ratio of a large product's to a small one's, at most
@@ -41,8 +42,10 @@ class Counts:
         grid: its blocks.
         lines: the profiler's counters by line.
         mix: instructions of warps by class, as of :class:`CacheCounting`.
-        passes: passes of global accesses through the L1 cache, by kind of access.
+        passes: passes of global accesses through the L1 cache by kind of access; "joined" are those over shared memory
+            that joined loads save.
         distinct: sectors of global memory by kind of access, once for each block that touches them.
+        waits: waits of warps by kind, as of :class:`CacheCounting`.
         working: blocks that access global memory, at most those of the grid; 0 if that is not known.
     """
 
@@ -51,10 +54,11 @@ class Counts:
     mix: Mapping[str, float]
     passes: Mapping[str, float]
     distinct: Mapping[str, float]
+    waits: Mapping[str, float]
     working: float = 0
 
 
-NOTHING = Counts(Dim3(1), {}, {}, {}, {})
+NOTHING = Counts(Dim3(1), {}, {}, {}, {}, {})
 """The counts of a launch that the small product has not, such as of the addition of parts: they are neglected."""
 
 Profiler: TypeAlias = Callable[[Cell, Plan], tuple["Counts", ...]]
@@ -71,13 +75,15 @@ def counted(cell: Cell, plan: Plan, profiler: Profiler) -> tuple[Counts, ...]:
     shallow = profiler(first, plan)
     deep = shallow if second == first else profiler(second, plan)
     share = (cell.k - first.k) / (second.k - first.k) if second.k > first.k else 0.0
+    multiplying = any(
+        _multiplies(second, launch) for launch in deep
+    )  # not of integers, whose arithmetic has no counter
     totals = []
     for index in range(len(plan.launches)):
         one, other = (launches[index] if index < len(launches) else NOTHING for launches in (shallow, deep))
         blocks = plan.launches[index].grid_dim.size
-        if first.k < second.k and not _multiplies(other) and _block_work(other) < _SAME_WORK * _block_work(one):
-            # Each block does the same at any k, as in a conversion or a transposition: there are more of them.
-            totals.append(_weighted(one, 0.0, other, blocks / other.grid.size))
+        if first.k < second.k and multiplying and not _multiplies(second, other):
+            totals.append(_weighted(one, 0.0, other, _growth(cell, blocks, second, one, other)))
         else:
             ratios = _ratio(cell, blocks, first, one), _ratio(cell, blocks, second, other)
             totals.append(_weighted(one, (1 - share) * ratios[0], other, share * ratios[1]))
@@ -94,14 +100,25 @@ def _arithmetic(launches: Iterable[Counts]) -> float:
     return sum(each.fmas + each.tensor_flops / 2 for each in counters)
 
 
-def _multiplies(counts: Counts) -> bool:
-    """Return True if a launch multiplies, and so may split k among more blocks at a larger k."""
-    return any(counters.fmas or counters.tensor_flops for counters in counts.lines.values())
+def _multiplies(small: Cell, counts: Counts) -> bool:
+    """Return True if a launch multiplies the matrices of a small product, rather than convert, move or add up."""
+    return sum(each.flops + each.tensor_flops for each in counts.lines.values()) >= small.m * small.n * small.k
 
 
 def _block_work(counts: Counts) -> float:
     """Return the instructions of a block."""
     return sum(counts.mix.values()) / counts.grid.size
+
+
+def _growth(cell: Cell, blocks: int, small: Cell, shallow: Counts, deep: Counts) -> float:
+    """Return how often a launch that multiplies nothing does the work of the deeper small product.
+
+    Where each block does the same at any k, as in most conversions, there are more blocks, or C is larger. Else a grid
+    that does not grow shares A and B.
+    """
+    if _block_work(deep) >= _SAME_WORK * _block_work(shallow):
+        return (cell.m + cell.n) * cell.k / ((small.m + small.n) * small.k)
+    return blocks / deep.grid.size if blocks != deep.grid.size else cell.m * cell.n / (small.m * small.n)
 
 
 def _ratio(cell: Cell, blocks: int, small: Cell, counts: Counts) -> float:
@@ -121,7 +138,15 @@ def profiled(cell: Cell, plan: Plan) -> tuple[Counts, ...]:
 
     profile = profile_cell(cell, open_device(cell.device), plan.kernel, counting=counting)
     return tuple(
-        Counts(launch.grid, observer.lines, observer.mix, observer.passes, observer.distinct, observer.working)
+        Counts(
+            launch.grid,
+            observer.lines,
+            observer.mix,
+            observer.passes,
+            observer.distinct,
+            observer.waits,
+            observer.working,
+        )
         for launch, observer in zip(profile.launched.launches, observers, strict=True)
     )
 
@@ -136,13 +161,15 @@ def small_cells(cell: Cell, plan: Plan) -> tuple[Cell, Cell]:
     usual = replace(usual, ldb=0, ldc=0)
     tiles = {ceil_div(side, blocks) for side, blocks in product((cell.m, cell.n), plan.launches[0].grid_dim)}
     modes = (_whole, ()), (_whole, tiles), (_largest, ())  # depths in whole tiles are for square products
+    most = _MOST_LEAST_WORK if _least_edges(plan) else _MOST_WORK
     least = [depth * (2 if plan.problem.dtype_of("A").itemsize == 1 else 1) for depth in _DEPTHS]  # 128 bytes
     for (choose, depths), deep, alike in product(modes, (_deep(plan), 0), (_all_alike, _first_alike)):
         shallow: Cell | None = None
         for k in _lengths(cell.k, least, depths):
             if k < min(deep, cell.k) or (shallow is not None and k < _DEEPER * shallow.k):
                 continue
-            smalls = (replace(usual, m=m, n=n, k=k) for m, n in _edges(cell, k, tiles) if m * n * k <= _MOST_WORK)
+            pairs = _least_edges(plan) or _edges(cell, k, tiles)
+            smalls = (replace(usual, m=m, n=n, k=k) for m, n in pairs if m * n * k <= most)
             found = choose((small for small in smalls if alike(small, plan)), cell, plan)
             if found is not None and (shallow is not None or k == cell.k):
                 return shallow or found, found
@@ -189,6 +216,12 @@ def _edges(cell: Cell, k: int, tiles: Collection[int]) -> list[tuple[int, int]]:
     return [*sorted(pairs, key=lambda pair: (pair[0] * pair[1], abs(pair[0] - pair[1]))), (k, k)]
 
 
+def _least_edges(plan: Plan) -> list[tuple[int, int]]:
+    """Return m and n of the least square product that a kernel allows, if it is larger than small products are."""
+    least = plan.kernel.square_problem(_EDGES[0])
+    return [(least.m, least.n)] if min(least.m, least.n) > _EDGES[-1] else []
+
+
 def _all_alike(candidate: Cell, plan: Plan) -> bool:
     """Return True if a small product has the launches of the large one."""
     return _kinds(candidate, plan) == [_kind(plan, launch) for launch in plan.launches]
@@ -221,12 +254,17 @@ def _weighted(one: Counts, first: float, other: Counts, second: float) -> Counts
         line: _sum(one.lines.get(line, Counters()), first, other.lines.get(line, Counters()), second)
         for line in sorted({*one.lines, *other.lines})
     }
-    mix, passes, distinct = (
+    mix, passes, distinct, waits = (
         {name: max(0.0, first * a.get(name, 0) + second * b.get(name, 0)) for name in {**a, **b}}
-        for a, b in ((one.mix, other.mix), (one.passes, other.passes), (one.distinct, other.distinct))
+        for a, b in (
+            (one.mix, other.mix),
+            (one.passes, other.passes),
+            (one.distinct, other.distinct),
+            (one.waits, other.waits),
+        )
     )
     working = max(0.0, first * one.working + second * other.working)
-    return Counts(one.grid, lines, mix, passes, distinct, working)
+    return Counts(one.grid, lines, mix, passes, distinct, waits, working)
 
 
 def _sum(one: Counters, first: float, other: Counters, second: float) -> Counters:

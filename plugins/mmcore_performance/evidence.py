@@ -23,12 +23,14 @@ class Traffic:
         l2_bytes: that multiprocessors move to and from the L2 cache: each block's distinct sectors.
         dram_bytes: that the L2 cache moves to and from device memory.
         l1_passes: passes of global accesses through the L1 cache's data pipe, a line of 128 bytes each.
+        joined_passes: passes over shared memory that are saved by loads that the assembler joins.
     """
 
     l1_bytes: float
     l2_bytes: float
     dram_bytes: float
     l1_passes: float = 0.0
+    joined_passes: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class LaunchEvidence:
         lines: counters by line of source, of the whole grid, scaled from small products to the requested one.
         traffic: bytes between the levels of memory.
         mix: instructions of warps by class, as of :class:`~mmcore_performance.traffic.CacheCounting`.
+        waits: waits of warps by kind, as of the same.
         working: blocks of the grid that have something to do; all if 0.
     """
 
@@ -52,6 +55,7 @@ class LaunchEvidence:
     lines: Mapping[Line, Counters]
     traffic: Traffic
     mix: Mapping[str, float] = field(default_factory=dict)
+    waits: Mapping[str, float] = field(default_factory=dict)
     working: int = 0
 
 

@@ -5,75 +5,73 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mmcore.kernel.geometry import ceil_div
-from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.profiler.counters import SECTOR_BYTES, total
 from mmcore_performance.evidence import Evidence, LaunchEvidence
+from mmcore_performance.rates import INTEGER, ISSUE, L1_PASS, L2_BYTE, PASS_SECTORS, SHARED_PASS, rates_of
 
-_ISSUES = 4  # instructions of warps that a multiprocessor issues in a cycle
-_INTEGERS = 2  # of them, on integers
 _FOLDED = 0.6  # integer instructions of machine code over those of PTX, which the assembler folds: about that, by ncu
+_LEAST_SHARED = 1024  # bytes of shared memory that every block has
 
 
 def features(evidence: Evidence, launch: LaunchEvidence) -> dict[str, dict[str, float]]:
     """Return seconds of work by unit and kind.
 
-    Units with a rate take the multiprocessor with the most blocks, at one pass or instruction in a cycle or at the
-    published rate. "latency" counts a cycle for each wait of one block's warps, times the blocks that a multiprocessor
-    runs in turn.
+    Units with a rate take the multiprocessor with the most blocks, at the rates of :mod:`mmcore_performance.rates`.
+    "latency" counts a cycle for each wait of one block's warps, times the blocks that a multiprocessor runs in turn.
     """
-    card, counters, mix = evidence.card, total(launch.lines.values()), launch.mix
+    card, counters, mix, waits = evidence.card, total(launch.lines.values()), launch.mix, launch.waits
+    rates = rates_of(card)
     blocks = launch.working or launch.grid.size
     cycle = ceil_div(blocks, card.multiprocessors) / blocks / card.clock_hz
-    rates = _rates(evidence)
     loaded, mean = counters.global_load_sectors * SECTOR_BYTES, launch.traffic.l2_bytes
     missed = min(1.0, mean / loaded) if loaded else 1.0
-    waves = ceil_div(blocks, card.multiprocessors * max(1, launch.occupancy.active_blocks))
+    turn = ceil_div(blocks, card.multiprocessors * max(1, launch.occupancy.active_blocks)) / card.clock_hz
     warps = blocks * launch.occupancy.warps_per_block
-    turn = waves / card.clock_hz
-    matrix = "wgmma" if counters.wgmma_wavefronts else "mma"
-    others = {name: mix.get(name, 0.0) for name in ("integer", "convert", "control", "half")}
+    rings = blocks * max(launch.occupancy.shared_per_block, _LEAST_SHARED)
+    doubles = any("f64" in product.types for product in counters.products)
+    matrix = "wgmma" if counters.wgmma_wavefronts else "double_mma" if doubles else "mma"
+    wide = _sum(mix, "float", "double", "memory", "tensor", "half")
+    narrow = _sum(mix, "integer", "convert")
+    shared = counters.shared_wavefronts - counters.wgmma_wavefronts - launch.traffic.joined_passes
+    local = counters.local_load_sectors + counters.local_store_sectors
+    written = counters.local_store_sectors * SECTOR_BYTES  # the L1 cache serves the loads
     return {
         "dispatch": {
-            "executed": (_sum(mix, "float", "double", "memory", "tensor") + others["half"]) / _ISSUES * cycle,
-            "folded": _FOLDED * (others["integer"] + others["control"] + others["convert"]) / _ISSUES * cycle,
+            "executed": wide * ISSUE * cycle,
+            "folded": _FOLDED * (narrow + mix.get("control", 0.0)) * ISSUE * cycle,
         },
-        "fma": {"float": mix.get("float", 0.0) * rates["float"] * cycle, "half": others["half"] / _ISSUES * cycle},
-        "fp64": {"double": mix.get("double", 0.0) * rates["double"] * cycle},
-        "alu": {"integer": _FOLDED * (others["integer"] + others["convert"]) / _INTEGERS * cycle},
-        "tensor": {matrix: counters.tensor_flops * rates["tensor"] * card.multiprocessors * cycle * card.clock_hz},
+        "fma": {"float": mix.get("float", 0.0) * rates.single * cycle, "half": mix.get("half", 0.0) * ISSUE * cycle},
+        "fp64": {"double": mix.get("double", 0.0) * rates.double * cycle},
+        "alu": {"integer": _FOLDED * narrow * INTEGER * cycle},
+        "tensor": {matrix: rates.tensor_cycles(counters.products) * cycle},
         "lsu": {
-            "global": launch.traffic.l1_passes * cycle,
-            "shared": (counters.shared_wavefronts - counters.wgmma_wavefronts) * cycle,
-            "operands": counters.wgmma_wavefronts * cycle,
+            "global": launch.traffic.l1_passes * L1_PASS * cycle,
+            "shared": shared * SHARED_PASS * cycle,
+            "operands": counters.wgmma_wavefronts * SHARED_PASS * cycle,
+            "local": local / PASS_SECTORS * L1_PASS * cycle,
         },
-        "l2": {"bytes": mean / 64 * cycle},
+        "l2": {"bytes": (mean + written) * L2_BYTE * cycle},
         "dram": {"bytes": launch.traffic.dram_bytes / card.dram_bytes_per_second},
         "latency": {
-            "cached_load": counters.global_load_requests * (1 - missed) / warps * turn,
-            "load": counters.global_load_requests * missed / warps * turn,
-            "copy": counters.async_copy_requests / warps * turn,
-            "bulk_copy": counters.bulk_loads / blocks * turn,
-            "shared_load": (counters.shared_load_requests + counters.ldmatrix_requests) / warps * turn,
+            "cached_load": waits.get("load", 0.0) * (1 - missed) / warps * turn,
+            "load": waits.get("load", 0.0) * missed / warps * turn,
+            "shared_load": waits.get("shared_load", 0.0) / warps * turn,
+            "arithmetic": waits.get("arithmetic", 0.0) / warps * turn,
+            "product": waits.get("product", 0.0) / warps * turn,
+            "issue": (wide + _FOLDED * narrow) / warps * turn,
             "barrier": counters.barriers / blocks * turn,
-            "arithmetic": (_sum(mix, "float", "double") + others["half"]) / warps * turn,
-            matrix: counters.tensor_instructions / warps * turn,
+            "wgmma": (counters.tensor_instructions if matrix == "wgmma" else 0) / warps * turn,
+            # Copies wait until shared memory has room for them, as often as they fill it.
+            "copy": counters.async_copy_bytes / rings * turn,
+            "bulk_copy": counters.bulk_delivered_bytes / rings * turn,
         },
     }
 
 
-def _rates(evidence: Evidence) -> Mapping[str, float]:
-    """Return cycles of a multiprocessor for an instruction of a warp by its type, and seconds for a tensor flop."""
-    card = evidence.card
-    flops = card.peaks.flops if card.peaks else {}
-    lanes = {name: rate / (2 * card.multiprocessors * card.clock_hz) for name, rate in flops.items()}
-    # Where tensor cores multiply float64, the published rate is theirs, twice that of the other units.
-    double = lanes.get("float64", 2.0) / (2 if card.capability in ((8, 0), (9, 0)) else 1)
-    tensor = flops.get(evidence.kernel.unit) if evidence.kernel.unit != "float32" else None
-    return {
-        "float": WARP / lanes.get("float32", 64.0),
-        "double": WARP / double,
-        "tensor": 1 / (tensor or flops.get("float16", 1e14)),
-    }
+def resident_blocks(evidence: Evidence, launch: LaunchEvidence) -> int:
+    """Return the blocks that the multiprocessor with the most blocks runs at a time."""
+    most = ceil_div(launch.working or launch.grid.size, evidence.card.multiprocessors)
+    return max(1, min(launch.occupancy.active_blocks, most))
 
 
 def _sum(mix: Mapping[str, float], *names: str) -> float:

@@ -59,6 +59,7 @@ def planned_evidence(plan: Plan, card: Card, counts: Sequence[Counts]) -> Eviden
                 lines=launch_counts.lines,
                 traffic=traffic,
                 mix=launch_counts.mix,
+                waits=launch_counts.waits,
                 working=min(round(launch_counts.working), launch.grid_dim.size),
             )
         )

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from mmcore_performance.evidence import Evidence
-from mmcore_performance.features import features
+from mmcore_performance.features import features, resident_blocks
 
-_WAITS = "latency"
+WAITS = "latency"
+"""The unit of waits."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +22,14 @@ class Parameters:
     Attributes:
         weights: by unit and kind of work, what its nominal seconds are multiplied by.
         overlap: the exponent with which units add up: 1 if they wait for each other, infinite if they overlap wholly.
+        alone: part of a block's work that does not overlap with its own waits.
         start: seconds of the first launch besides its work, and of each further one.
-        spread: the tenth and the ninetieth percentile of measured over predicted times, of the kernels fitted to.
+        spread: the tenth and the ninetieth percentile of measured over predicted times, of kernels not fitted to.
     """
 
     weights: Mapping[str, Mapping[str, float]]
     overlap: float
+    alone: float
     start: tuple[float, float]
     spread: tuple[float, float]
 
@@ -37,7 +40,7 @@ class Prediction:
 
     Attributes:
         seconds: the predicted time.
-        low, high: an interval that holds about seven of ten measured times of other kernels.
+        low, high: an interval that is meant to hold eight of ten measured times of other kernels.
         limiter: the entry of ``units`` that takes longest.
         units: seconds that each unit takes, by name; "latency" are waits, "start" the beginning of launches.
         busiest: the unit that is busy longest at its published rate, which waits may hide, as a profiler names it.
@@ -60,7 +63,9 @@ def parameters() -> Parameters:
 def parameters_from(text: str) -> Parameters:
     """Return the parameters of a text in TOML."""
     values = tomllib.loads(text)
-    return Parameters(values["weights"], values["overlap"], tuple(values["start"]), tuple(values["spread"]))
+    return Parameters(
+        values["weights"], values["overlap"], values["alone"], tuple(values["start"]), tuple(values["spread"])
+    )
 
 
 def predict(evidence: Evidence, fitted: Parameters | None = None) -> Prediction:
@@ -68,14 +73,16 @@ def predict(evidence: Evidence, fitted: Parameters | None = None) -> Prediction:
     fitted = fitted or parameters()
     first, further = fitted.start
     units = dict.fromkeys(fitted.weights, 0.0) | {"start": first + further * (len(evidence.launches) - 1)}
-    busy = dict.fromkeys(fitted.weights.keys() - {_WAITS}, 0.0)
+    busy = dict.fromkeys(fitted.weights.keys() - {WAITS}, 0.0)
     seconds = units["start"]
     for launch in evidence.launches:
         work = features(evidence, launch)
         times = {
             unit: sum(fitted.weights[unit][kind] * of for kind, of in kinds.items()) for unit, kinds in work.items()
         }
-        seconds += sum(time**fitted.overlap for time in times.values()) ** (1 / fitted.overlap)
+        work_time = _together([time for unit, time in times.items() if unit != WAITS], fitted.overlap)
+        waits = times[WAITS] + fitted.alone * work_time / resident_blocks(evidence, launch)
+        seconds += _together([work_time, waits], fitted.overlap)
         for unit, time in times.items():
             units[unit] += time
         for unit in busy:
@@ -83,6 +90,11 @@ def predict(evidence: Evidence, fitted: Parameters | None = None) -> Prediction:
     low, high = fitted.spread
     limiter, busiest = _largest(units), _largest(busy)
     return Prediction(seconds, low * seconds, high * seconds, limiter, units, busiest)
+
+
+def _together(times: Sequence[float], overlap: float) -> float:
+    """Return the time of units that overlap."""
+    return float(sum(time**overlap for time in times) ** (1 / overlap))
 
 
 def _largest(times: Mapping[str, float]) -> str:

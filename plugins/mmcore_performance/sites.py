@@ -28,6 +28,7 @@ from mmcore_emulator.profiler.coalescing import (
 from mmcore_emulator.profiler.counters import SECTOR_BYTES, Line
 from mmcore_emulator.ptx.instructions import Block, Instruction
 from mmcore_performance.block_order import plain_order
+from mmcore_performance.cache_passes import cache_passes
 from mmcore_performance.divergence import Divergence, DivergenceRecorder
 from mmcore_performance.neighbours import joined_loads, narrow_loads
 from mmcore_performance.overlap import OverlapRecorder, Overlaps, Steps
@@ -57,6 +58,7 @@ class Site:
         threads: the same once per thread.
         sectors: sectors of global memory that the requests touch.
         least_sectors: sectors that would do if the elements that a warp touches were neighbours.
+        passes: passes through the L1 cache's data pipe.
         wavefronts: passes over the banks of shared memory.
         conflicts: how many of these bank conflicts cost.
         narrow: requests of a thread's loads of neighbours, or of elements that could be, each by itself.
@@ -68,6 +70,7 @@ class Site:
     threads: int
     sectors: int
     least_sectors: int
+    passes: int
     wavefronts: int
     conflicts: int
     narrow: int
@@ -109,6 +112,7 @@ class SiteRecorder(Counting):
                 threads=counts["threads"],
                 sectors=counts["sectors"],
                 least_sectors=counts["least"],
+                passes=counts["passes"],
                 wavefronts=counts["wavefronts"],
                 conflicts=counts["conflicts"],
                 narrow=counts["narrow"],
@@ -225,6 +229,7 @@ def _cost(access: Access, address: Rows, active: Active, times: int) -> dict[str
     counts = {"requests": requests(active), "threads": int(active.sum())}
     if access.space == "global":
         counts |= {"sectors": sectors(address, active), "least": _least_sectors(address, active, access.nbytes)}
+        counts["passes"] = cache_passes(address, active, access.nbytes)
     elif access.kind != "atomic":
         passes, conflicts = shared_wavefronts(access, address, active)
         counts |= {"wavefronts": passes, "conflicts": conflicts}

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from mmcore_emulator.isa.matrix.products import product_of
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.observer import Access
+from mmcore_emulator.machine.observer import Access, BulkTransfer
 from mmcore_emulator.numerics.types import Flags, Integers
 from mmcore_emulator.profiler.by_line import OTHERS, Counting
-from mmcore_emulator.profiler.coalescing import Active, Patterns, Rows
+from mmcore_emulator.profiler.coalescing import Active, Patterns, Rows, requests, wavefronts
 from mmcore_emulator.ptx.instructions import Block, Instruction
+from mmcore_performance.cache_passes import cache_passes
+from mmcore_performance.critical_path import critical_path
+from mmcore_performance.joined_loads import Joined, joined_loads
 
-_SECTOR_BITS, _LINE_BITS = 5, 7
+_SECTOR_BITS = 5
 _NOWHERE = np.uint64(2**64 - 1)
 _FREE = frozenset(("mov", "cvta", "nop"))  # which the assembler folds into other instructions
 _FLOATS = {"f64": "double", "f32": "float", "f16": "half", "f16x2": "half", "bf16": "half", "bf16x2": "half"}
@@ -29,8 +33,10 @@ class CacheCounting(Counting):
 
     Attributes:
         mix: instructions of warps by class: "float", "double", "half", "integer", "convert", "memory", "control",
-            "tensor" and "free".
-        passes: passes of global accesses through the L1 cache's data pipe: a warp's distinct lines of 128 bytes.
+            "tensor" and "free"; loads that the assembler joins are one.
+        passes: passes of global accesses through the L1 cache by kind of access, as of :func:`cache_passes`. "joined"
+            are the passes over shared memory that are saved by loads that the assembler joins.
+        waits: waits of warps by kind, along the longest chain of each basic block (:mod:`critical_path`).
     """
 
     def __init__(self, blocks: Sequence[Block]) -> None:
@@ -38,9 +44,13 @@ class CacheCounting(Counting):
         self.mix: Counter[str] = Counter()
         self.passes: Counter[str] = Counter()
         self._classes = {id(block): Counter(map(instruction_class, block.instructions)) for block in blocks}
-        self._lines = Patterns(_cache_lines)
+        self.waits: Counter[str] = Counter()
+        self._chains = {id(block): critical_path(block) for block in blocks}
+        self._joins = {key: place for block in blocks for key, place in joined_loads(block).items()}
+        self._lines, self._shared = Patterns(_global_passes), Patterns(_shared_passes)
         # By kind of access and array: a flag for each block of the grid and each sector.
         self._touched: dict[tuple[str, int], Flags] = {}
+        self._sending: set[int] = set()  # blocks that issue bulk copies
 
     @property
     def distinct(self) -> dict[str, int]:
@@ -52,24 +62,49 @@ class CacheCounting(Counting):
 
     @property
     def working(self) -> int:
-        """Blocks whose threads access global memory; the others are idle, or use bulk copies alone."""
-        grids = [flags.any(axis=1) for flags in self._touched.values()]
-        return int(np.any(grids, axis=0).sum()) if grids else 0
+        """Blocks that copy or store; the others are idle, though they may look for work."""
+        grids = [flags.any(axis=1) for (kind, _), flags in self._touched.items() if kind != "load"]
+        return len(self._sending.union(*(np.flatnonzero(flags).tolist() for flags in grids)))
 
     def enter(self, block: Block, mask: Mask | None) -> None:
         super().enter(block, mask)
         warps = self._patterns.extent(self._batch, mask).warps
         for name, count in self._classes[id(block)].items():
             self.mix[name] += warps * count
+        for name, count in self._chains[id(block)].items():
+            self.waits[name] += warps * count
 
     def access(self, access: Access) -> None:
         super().access(access)
         if access.space == "global" and effect(access.at).kind not in OTHERS:
             self._touch(access)
+        elif access.space == "shared" and (place := self._joins.get(id(access.at))):
+            self._join(access, place)
 
     def copy(self, read: Access, written: Access) -> None:
         super().copy(read, written)
         self._touch(read)
+
+    def bulk_copy(self, transfer: BulkTransfer) -> None:
+        super().bulk_copy(transfer)
+        z, _, y, _, x, _ = transfer.lanes.T
+        self._sending.update(self._block_numbers()[z, 0, y, 0, x, 0].tolist())
+
+    def _join(self, access: Access, place: Joined) -> None:
+        """Count what a load saves that is part of a wider one: its passes, and the instruction unless it is the first.
+
+        The threads' addresses show if the wider load's address is a multiple of its width.
+        """
+        first = access.address - np.uint64(place.offset)
+        active = True if access.mask is None else access.mask.over(first.shape)
+        if ((first % np.uint64(place.width) != 0) & active).any():
+            return
+        passes, warps = self._shared.cost(self._batch, access)
+        if place.offset:
+            self.mix["memory"] -= warps
+        else:
+            passes -= self._shared.cost(self._batch, replace(access, nbytes=place.width))[0]
+        self.passes["joined"] += passes
 
     def _touch(self, access: Access) -> None:
         self.passes[access.kind] += self._lines.cost(self._batch, access)
@@ -111,10 +146,11 @@ def instruction_class(at: Instruction) -> str:
     return next((_FLOATS[part] for part in at.opcode[:0:-1] if part in _FLOATS), "integer")
 
 
-def _cache_lines(access: Access, address: Rows, active: Active, times: int) -> int:
-    """Return the distinct lines of 128 bytes that the warps of an access touch, summed."""
-    lines = np.where(active, address >> np.uint64(_LINE_BITS), _NOWHERE)
-    lines.sort(axis=1)
-    fresh = np.ones(lines.shape, np.bool_)
-    fresh[:, 1:] = lines[:, 1:] != lines[:, :-1]
-    return times * int((fresh & (lines != _NOWHERE)).sum())
+def _shared_passes(access: Access, address: Rows, active: Active, times: int) -> tuple[int, int]:
+    """Return the passes of an access over shared memory, and its warps."""
+    return times * wavefronts(address, active, access.nbytes)[0], times * requests(active)
+
+
+def _global_passes(access: Access, address: Rows, active: Active, times: int) -> int:
+    """Return the passes of an access through the L1 cache."""
+    return times * cache_passes(address, active, access.nbytes)

@@ -128,7 +128,7 @@ def tuned(
     A tuned config replaces the usual config of a kernel with only one usual config. For other kernels it comes last.
     """
     best: dict[Problem, tuple[Config, str]] = {}
-    for problem in dict.fromkeys(problem for problem, _ in usual) if tuned_of(kernel) else ():
+    for problem in dict.fromkeys(problem for problem, _ in usual) if kernel.tiling or tuned_of(kernel) else ():
         config, origin = usual_config(kernel, problem, device())
         best |= {problem: (config, origin)} if origin != DEFAULT else {}
     single = len(kernel.usual_configs) == 1

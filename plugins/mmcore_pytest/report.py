@@ -24,6 +24,7 @@ from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore.result_view import bound
 from mmcore_cuda.tuned_configs.files import other_card
+from mmcore_cuda.tuned_configs.model import MODELLED
 from mmcore_pytest.benchmark_internals import session_of, without_counterpart
 from mmcore_pytest.collection import Benchmark
 from mmcore_pytest.fixture import CellBenchmark
@@ -56,10 +57,13 @@ def collection_lines(session: Session) -> list[str]:
         hint = "" if shown else "; --mm-show-refused lists them"
         lines.append(f"mmcore: constraints forbid {len(collection.refused)} of the selected combinations{hint}")
         lines += [f"  refused: {refused}" for refused in collection.refused if shown]
-    tuned = [benchmark.origin for benchmark in collection.benchmarks if benchmark.origin]
-    if tuned:
-        elsewhere = "".join(f", {count} on {card}" for card, count in Counter(map(other_card, tuned)).items() if card)
-        lines.append(f"mmcore: {len(tuned)} of the configs are tuned{elsewhere}; --mm-config selects others")
+    chosen = [benchmark.origin for benchmark in collection.benchmarks if benchmark.origin]
+    if chosen:
+        modelled = chosen.count(MODELLED)
+        counts = [f"{len(chosen) - modelled} of the configs are tuned"]
+        counts += [f"{count} on {card}" for card, count in Counter(map(other_card, chosen)).items() if card]
+        counts += [f"{modelled} chosen by the model"] if modelled else []
+        lines.append(f"mmcore: {', '.join(counts)}; --mm-config selects others")
     lines += [f"mmcore: warning: {warning}" for warning in registry().warnings()]
     if collection.buggy and not quiet:
         lines.append(f"mmcore: left out for their known bugs unless named: {', '.join(collection.buggy)}")

@@ -25,6 +25,7 @@ from mmcore.measure import measure, prepared_cell
 from mmcore.planning.plan import DEFAULT, usual_config
 from mmcore.registry import registry
 from mmcore_cuda.tuned_configs.files import PROPERTIES, SCHEMA, all_tuned, best_kernels, file_of, other_card, own_folder
+from mmcore_cuda.tuned_configs.model import MODELLED
 from mmcore_emulator.adapter.device import Emulator
 from mmcore_emulator.adapter.launch_facts import Launched
 from mmcore_pytest.collection import Benchmark, tuned
@@ -185,7 +186,17 @@ def test_the_ladder_on_an_h100_takes_what_was_tuned_on_an_h200() -> None:
             config, origin = usual_config(kernel, problem, h100)
             assert config == usual_config(kernel, problem, replace(h100, card="NVIDIA H200"))[0]
             assert other_card(origin) == "NVIDIA H200"
-            assert usual_config(kernel, problem, replace(h100, compute_capability=(10, 0)))[1] == DEFAULT
+            assert usual_config(kernel, problem, replace(h100, compute_capability=(10, 0)))[1] == MODELLED
+
+
+def test_a_model_chooses_for_products_unlike_the_tuned_ones(write: Write) -> None:
+    kernel, device = mmcore.kernels()["ladder.f64.03_ring"], replace(TESTED, compute_capability=(10, 0))
+    tuned_for_2048 = {"config": kernel.usual_configs[0].to_json()}
+    write({**entry(0, 2048, kernel.name), **tuned_for_2048}, like=device)
+    reasons = {n: usual_config(kernel, kernel.problem(n, n, n), device)[1] for n in (512, 2000, 8192)}
+    assert reasons == {512: MODELLED, 2000: "tuned for 2048×2048×2048 on Test GPU (your own)", 8192: MODELLED}
+    chosen = next(each for each in best_kernels(kernel.problem(512, 512, 512), device) if each.kernel is kernel)
+    assert chosen.why == MODELLED
 
 
 def test_configs_that_a_kernel_has_no_more_or_that_do_not_fit_are_passed_over(write: Write) -> None:

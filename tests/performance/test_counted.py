@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+import mmcore
+from mmcore import Dim3, Multiple
 from mmcore.cell import Cell
-from mmcore_emulator.profiler.counters import total
+from mmcore.planning.plan import Plan
+from mmcore_emulator.profiler.counters import Counters, Line, total
 from mmcore_performance.cards import cards
-from mmcore_performance.counted import counted, profiled
+from mmcore_performance.counted import Counts, counted, profiled, small_cells
 from mmcore_performance.gathering import card_plan
 
 # A kernel of each kind, and a product larger than those that it is counted at.
@@ -32,3 +37,26 @@ def test_scaled_counts_are_those_of_a_direct_profile_within_two_percent(
             assert getattr(total(scaled.lines.values()), name) == pytest.approx(getattr(expected, name), rel=0.02), name
         for kind, sectors in direct.distinct.items():
             assert scaled.distinct[kind] == pytest.approx(sectors, rel=0.02)
+
+
+def test_a_kernel_without_small_products_is_counted_at_its_least_one() -> None:
+    kernel = mmcore.kernels()["ladder.f32.03_tiles"]
+    large = replace(kernel, constraints=(*kernel.constraints, Multiple(("m", "n"), 1024)))
+    cell, plan = card_plan(Cell("ladder.f32.03_tiles", 4096, 4096, 4096), cards()["H200"], large)
+    assert [(small.m, small.n, small.k) for small in small_cells(cell, plan)] == [(1024, 1024, 64), (1024, 1024, 128)]
+
+
+@pytest.mark.parametrize("grows", [True, False])
+def test_a_launch_that_multiplies_nothing_grows_with_its_grid_or_with_a_and_b(grows: bool) -> None:
+    cell, plan = card_plan(Cell("ladder.tf32.02_any", 1024, 1024, 1024), cards()["H200"])
+
+    def conversion(small: Cell, planned: Plan) -> tuple[Counts, ...]:
+        """Count a conversion whose blocks convert 64 elements each, or all of them together, and the product."""
+        elements = (small.m + small.n) * small.k
+        grids = Dim3(elements // 64) if grows else plan.launches[0].grid_dim, plan.launches[1].grid_dim
+        product = {Line("", 0): Counters(tensor_flops=2 * small.m * small.n * small.k)}
+        return Counts(grids[0], {}, {"memory": elements}, {}, {}, {}), Counts(grids[1], product, {}, {}, {}, {})
+
+    counts, _ = counted(cell, plan, conversion)
+    blocks = plan.launches[0].grid_dim.size
+    assert counts.mix["memory"] == pytest.approx(64 * blocks if grows else 2 * cell.m * cell.k)

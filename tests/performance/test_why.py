@@ -160,6 +160,13 @@ def test_code_without_optimisation_is_named_first(tmp_path: Path) -> None:
         assert why(tmp_path, "little reuse: slow", *options)["reasons"][0]["kind"] == first
 
 
+def test_products_and_sums_that_are_not_fused_lack_reuse_too(tmp_path: Path) -> None:
+    file = tmp_path / "mm.cu"
+    file.write_text(SOURCES["little reuse: slow"])
+    separate = json.loads(mmcore("why", str(file), "--option", "-fmad=false", "--json").stdout)
+    assert separate["reasons"][0]["kind"] == "little reuse"
+
+
 def test_run_ends_with_the_first_reason_unless_it_is_quiet(tmp_path: Path) -> None:
     file = tmp_path / "mm.cu"
     file.write_text(SOURCES["bank conflicts: slow"])
@@ -184,7 +191,7 @@ def test_reasons_need_no_predicted_time(tmp_path: Path) -> None:
     result = mmcore(*command, "--json")
     document = json.loads(result.stdout)
     assert (result.exit_code, document["seconds"], document["right"]) == (0, None, True)
-    assert document["reasons"][0]["kind"] == "repeated work"
+    assert [reason["kind"] for reason in document["reasons"]] == ["few blocks", "repeated work"]
     assert re.search("^predicted +none: its arithmetic in small products", mmcore(*command).stdout, re.MULTILINE)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mmcore.registry import registry
+from mmcore_sources.cuda_file.files import file_kernel
 from tests.command_line import mmcore as command
 from tests.sources.test_python_file import check_launch, check_verdict, notebook, written
 from tests.tables import cases, section_of
@@ -83,3 +84,13 @@ def test_a_kernel_of_a_notebook_takes_imports_of_other_cells() -> None:
     result = command("run", notebook((imports, kernel, launch)), "--size", "17", "--device", "emulator")
     assert result.exit_code == 1
     assert "my.ipynb[cell 2]:8" in result.stdout
+
+
+def test_the_types_of_a_launch_for_all_elements_are_read() -> None:
+    Path("my.py").write_text(
+        "import numpy as np\nfrom numba import cuda\n@cuda.jit\ndef mul(A, B, C):\n    at = cuda.grid(1)\n"
+        "    for k in range(A.shape[1]):\n"
+        "        C[at // C.shape[1], at % C.shape[1]] += A[at // C.shape[1], k] * B[k, at % C.shape[1]]\n"
+        "A = np.zeros((9, 9))\nmul.forall(81)(A, A, A)\n"
+    )
+    assert "arrays float64 (as passed in line 9)" in file_kernel({"file": Path("my.py").absolute()}, {}).inferred

@@ -73,6 +73,14 @@ def notebook(cells: tuple[str, ...]) -> str:
     return "my.ipynb"
 
 
+_PRODUCT = """
+extern "C" __global__ void mul(const float *a, const float *b, float *c, int n) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int i = 0; i < n; i++) c[row * n + column] += a[row * n + i] * b[i * n + column];
+}
+"""
+
+
 @cases(__file__, "notebooks", "case")
 def test_a_notebook_is_judged_at_the_lines_of_its_cells(case: dict[str, Any]) -> None:
     result = command("run", notebook(case["cells"]), "--json", "--device", "emulator")
@@ -100,6 +108,21 @@ __global__ void mul(const real *a, const real *b, real *c, int n) {
     assert "my.ipynb[cell 3]:7: thread (1, 0)" in wrong.output
     notebook((header, appended, kernel.replace("column > n", "column >= n")))
     assert command("run", path, "--size", "33", "--device", "emulator", "-q").exit_code == 0
+
+
+def test_a_launch_after_the_magic_that_times_it_is_read() -> None:
+    kernel = 'import cupy\nf = cupy.RawKernel("""' + _PRODUCT + '""", "mul")'
+    for magic in ("%time ", "%timeit -n 10 "):
+        path = notebook((kernel, f"n = 70\n{magic}f((3, 9), (32, 8), (a, b, c, n))"))
+        inferred = file_kernel({"file": Path(path).absolute()}, {}).inferred
+        assert "block 32×8 (as launched in cell 2, line 2)" in inferred
+        registry().files.clear()
+
+
+def test_an_accessor_of_pytorch_gets_the_pointer_to_pass() -> None:
+    kernel = _PRODUCT.replace("const float *a", "torch::PackedTensorAccessor32<float, 2> a")
+    Path("my.py").write_text(f'load_inline("x", cuda_sources="""{kernel}""")\n')
+    assert "take pointers instead, such as a.data_ptr<float>()" in command("run", "my.py").output
 
 
 def test_a_notebook_has_one_name_however_often_it_is_read() -> None:

@@ -63,6 +63,17 @@ def test_a_hint_names_the_change_that_makes_the_product_right(language: str, mis
     assert f" with {change}" in hint
 
 
+def test_another_size_is_tried_as_a_divisor() -> None:
+    lines = [
+        "from numba import cuda", "@cuda.jit", "def mul(A, B, C, m, n, k):", "    at = cuda.grid(1)",
+        "    for p in range(k):", "        C[at] += A[at // m * k + p] * B[p * n + at % n]",
+    ]  # fmt: skip
+    Path("my.py").write_text("\n".join(lines))
+    kernel = file_kernel({"file": Path("my.py").absolute()}, {}).kernel
+    assert isinstance(kernel.build, ChangeableBuild)
+    assert any(what.startswith("n instead of m in line 6:") for _, what in kernel.build.changed(kernel))
+
+
 def test_an_array_in_shared_memory_has_its_name_in_the_source() -> None:
     pytest.importorskip("numba", reason="python -m pip install 'mmcore-cuda[numba]' brings it")
     written("numba", "a = cuda.shared.array((TILE", "a = cuda.shared.array((15")

@@ -196,3 +196,27 @@ def test_a_tile_may_be_a_parameter(passed: str, value: int, folder: Path) -> Non
     program = MAIN.replace("SIZE", f"int N = 64, tile = {passed}").replace("c, N", "c, N, tile").replace("16", "8")
     (folder / "my.cu").write_text(text + program)
     assert f"N=n, tile={value}" in " ".join(run("--size 32 --no-hazards").stderr.split())
+
+
+def test_an_unusual_reading_ends_with_a_command_that_says_it_is_meant(folder: Path) -> None:
+    (folder / "my.cu").write_text(
+        KERNEL.replace("k * N + col", "col * N + k").replace("GUARD", "if (row >= N || col >= N) return;")
+    )
+    result = run()
+    assert (result.exit_code, "unusual-reading" in result.stdout) == (1, True)
+    assert "mmcore run my.cu --column-major=B -m 128" in result.stdout
+    assert run("--column-major B").exit_code == 0
+
+
+def test_an_instruction_in_a_macro_supports_that_b_is_stored_by_columns(folder: Path) -> None:
+    macro = '#define MMA(x) asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 %0;" : "=r"(x))\n'
+    (folder / "mma.h").write_text(macro)
+    text = KERNEL.replace("k * N + col", "col * N + k").replace("GUARD", "if (N < 0) { int x; MMA(x); }")
+    (folder / "my.cu").write_text('#include <mma.h>\n#include "mma.h"\n' + text)
+    assert 'because of the word "row.col"' in run("--size 32 --no-hazards").stdout
+
+
+def test_a_header_in_angle_brackets_may_be_beside_the_file(folder: Path) -> None:
+    (folder / "edge.h").write_text("#define EDGE 16\n")
+    (folder / "my.cu").write_text("#include <edge.h>\n" + KERNEL.replace("16", "EDGE").replace("GUARD", ""))
+    assert run("--size 32").exit_code == 0

@@ -27,7 +27,7 @@ class Errors:
         within_two: fraction of predicted times within a factor of two.
         covered: fraction of measured times within the predicted interval.
         rank: Spearman's correlation of the predicted with the measured times.
-        group_ranks: the same within the kernels of each type and size, in ascending order.
+        group_ranks: the same within the kernels of each card, type and size, in ascending order.
     """
 
     cells: int
@@ -44,9 +44,9 @@ def errors(rows: Sequence[Row]) -> Errors:
     measured = np.array([row["seconds"] for row in rows])
     predicted, low, high = np.array([row["predicted"] for row in rows]).T
     ratio = predicted / measured
-    groups: dict[tuple[str, int], list[int]] = defaultdict(list)
+    groups: dict[tuple[str, str, int], list[int]] = defaultdict(list)
     for index, row in enumerate(rows):
-        groups[row["type"], row["m"]].append(index)
+        groups[row["card"], row["type"], row["m"]].append(index)
     return Errors(
         len(rows),
         len({row["kernel"] for row in rows}),
@@ -76,10 +76,10 @@ def halves(rows: Iterable[Row]) -> tuple[list[Row], list[Row]]:
 
 def rungs(rows: Iterable[Row]) -> tuple[int, int]:
     """Return how many neighbouring rungs of the ladder are predicted in their order, and how many there are."""
-    ladders: dict[tuple[str, int], list[tuple[str, float, float]]] = defaultdict(list)
+    ladders: dict[tuple[str, str, int], list[tuple[str, float, float]]] = defaultdict(list)
     for row in rows:
         if "predicted" in row and (rung := _RUNG.match(row["kernel"])):
-            ladders[rung[1], row["m"]].append((rung[2], row["seconds"], row["predicted"][0]))
+            ladders[row["card"], rung[1], row["m"]].append((rung[2], row["seconds"], row["predicted"][0]))
     right = [
         (measured < faster) == (predicted < quicker)
         for steps in map(sorted, ladders.values())

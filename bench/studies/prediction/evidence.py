@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 import time
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
-from bench.studies.prediction.rows import CARD, COUNTS, Row, counts_row, key, rows_of, write_rows
+from bench.studies.prediction.rows import COUNTS, Row, counts_row, key, rows_of, write_rows
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError
 from mmcore.planning.plan import Plan
@@ -18,21 +19,17 @@ from mmcore_performance.gathering import card_plan, planned_evidence
 _PRIMARY = ("hpsee", "upc", "unsa", "ladder")  # whose kernels are counted first
 
 
-def count(measured: Path, counts: Path = COUNTS) -> None:
+def count(measured: Sequence[Row], counts: Path = COUNTS) -> None:
     """Count each measured cell that has no counts yet; the file is written after each kernel."""
     rows = rows_of(counts)
     done = {key(row) for row in rows}
     pending: dict[tuple[str, str], list[Row]] = {}
-    for row in rows_of(measured):
+    for row in {key(row): row for row in measured}.values():
         if key(row) not in done:
             pending.setdefault((row["kernel"], str(row["config"])), []).append(row)
     for (name, _), cells in sorted(pending.items(), key=lambda item: _turn(item[0][0])):
         begin = time.monotonic()
-        try:
-            rows += _counted(cells)
-        except MmcoreError as error:
-            print(f"{name}: {error}", file=sys.stderr)
-            continue
+        rows += _counted(cells)
         write_rows(counts, rows)
         print(f"{name}: {len(cells)} cells, {time.monotonic() - begin:.0f} s", file=sys.stderr)
 
@@ -55,8 +52,12 @@ def _counted(cells: list[Row]) -> list[Row]:
     rows = []
     for row in cells:
         cell = Cell(row["kernel"], row["m"], row["n"], row["k"], config=row["config"], seed=0)
-        card = cards()[CARD]
-        emulated, plan = card_plan(cell, card)
-        counts = counted(emulated, plan, profiler)
+        card = cards()[row["card"]]
+        try:
+            emulated, plan = card_plan(cell, card)
+            counts = counted(emulated, plan, profiler)
+        except MmcoreError as error:
+            print(f"{cell.kernel} at {cell.m}: {error}", file=sys.stderr)
+            continue
         rows.append(counts_row(row, planned_evidence(plan, card, counts), counts))
     return rows

@@ -13,17 +13,21 @@ from numpy.typing import NDArray
 
 from mmcore_performance import prediction
 from mmcore_performance.evidence import Evidence
-from mmcore_performance.features import features
-from mmcore_performance.prediction import Parameters, parameters_from, predict
+from mmcore_performance.features import features, resident_blocks
+from mmcore_performance.prediction import WAITS, Parameters, parameters_from, predict
 
 Numbers = NDArray[np.float64]
+_TINY = 1e-12  # seconds, of launches without work
 _STEPS, _DELTA = 120, 1e-4  # of the optimiser; the step of its numerical derivatives
+_FOLDS = 5
+COVERED = 0.8
+"""The fraction of measured times of kernels that were not fitted to that an interval is meant to hold."""
 _HUBER, _PRIOR = 0.25, 0.04  # log ratio from which an error counts linearly; weight of the parameters' first values
 
 
 _HEADING = """\
-# Fitted by "python -m bench.studies prediction fit" to the times of one half of the kernels on an H200, which
-# docs/prediction.md describes. Weights multiply the nominal seconds of mmcore_performance/features.py.
+# Fitted by "python -m bench.studies prediction fit" to the times of one half of the kernels on an H200 and an H100,
+# which docs/prediction.md describes. Weights multiply the nominal seconds of mmcore_performance/features.py.
 """
 
 
@@ -34,19 +38,39 @@ def initial() -> Parameters:
 
 def write_parameters(fitted: Parameters) -> None:
     """Write parameters.toml."""
-    lines = [f"overlap = {fitted.overlap}", f"start = {list(fitted.start)}", f"spread = {list(fitted.spread)}"]
+    lines = [
+        f"overlap = {fitted.overlap}",
+        f"alone = {fitted.alone}",
+        f"start = {list(fitted.start)}",
+        f"spread = {list(fitted.spread)}",
+    ]
     lines += ["", "[weights]"]
     for unit, kinds in fitted.weights.items():
         lines.append(f"{unit} = {{ {', '.join(f'{kind} = {weight}' for kind, weight in kinds.items())} }}")
     Path(prediction.__file__).with_name("parameters.toml").write_text(_HEADING + "\n".join(lines) + "\n", "utf-8")
 
 
-def spread(fitted: Parameters, evidences: Sequence[Evidence], seconds: Sequence[float]) -> Parameters:
-    """Return the parameters with the spread of the measured times around the predicted ones."""
-    pairs = zip(evidences, seconds, strict=True)
-    ratios = [measured / predict(evidence, fitted).seconds for evidence, measured in pairs]
-    low, high = (float(f"{quantile:.3g}") for quantile in np.quantile(ratios, (0.1, 0.9)))
-    return replace(fitted, spread=(low, high))
+def fold(kernel: str) -> int:
+    """Return the part of the fitted kernels that a kernel belongs to in the calibration of intervals."""
+    return zlib.crc32(kernel.encode()) // 2 % _FOLDS
+
+
+def spread(known: Sequence[tuple[str, Evidence, float]], initial: Parameters) -> tuple[float, float]:
+    """Return the quantiles of measured over predicted times between which :data:`COVERED` of them are.
+
+    Each fold's times are predicted with the parameters that fit the other folds. Each kernel has the same weight.
+    """
+    ratios, names = list[float](), list[str]()
+    for left_out in range(_FOLDS):
+        fitted = fit([each for each in known if fold(each[0]) != left_out], initial)
+        for name, evidence, seconds in known:
+            if fold(name) == left_out:
+                ratios.append(seconds / predict(evidence, fitted).seconds)
+                names.append(name)
+    cells, order = Counter(names), np.argsort(ratios)
+    below = np.cumsum([1 / cells[names[at]] for at in order]) / len(cells)
+    low, high = (ratios[order[np.searchsorted(below, share)]] for share in ((1 - COVERED) / 2, (1 + COVERED) / 2))
+    return float(f"{low:.3g}"), float(f"{high:.3g}")
 
 
 def fitted_half(kernel: str) -> bool:
@@ -65,6 +89,8 @@ class Model:
         self._work = np.array(work)
         units = list(initial.weights)
         self._units = np.array([[unit == name for name in units] for unit, _ in self._names], np.float64)
+        self._waits = np.array([name == WAITS for name in units])
+        self._resident = np.array([resident_blocks(each, launch) for each in evidences for launch in each.launches])
         self._cells = np.array([index for index, _ in launches])
         self._further = np.bincount(self._cells) - 1.0
 
@@ -73,34 +99,36 @@ class Model:
         """The parameters that the fit begins with, as a vector."""
         initial = self._initial
         weights = [initial.weights[unit][kind] for unit, kind in self._names]
-        vector: Numbers = np.log([*weights, initial.overlap, *initial.start])
+        vector: Numbers = np.log([*weights, initial.overlap, initial.alone, *initial.start])
         return vector
 
     def seconds(self, vector: Numbers) -> Numbers:
         """Return the predicted times."""
-        *weights, overlap, first, further = np.exp(vector)
-        busy = (self._work * np.array(weights)) @ self._units
-        scale = busy.max(axis=1)
-        launches = scale * ((busy / scale[:, np.newaxis]) ** overlap).sum(axis=1) ** (1 / overlap)
+        *weights, overlap, alone, first, further = np.exp(vector)
+        times = (self._work * np.array(weights)) @ self._units
+        busy = _together(times[:, ~self._waits], overlap)
+        waits = times[:, self._waits].sum(axis=1) + alone * busy / self._resident
+        launches = _together(np.stack([busy, waits], axis=1), overlap)
         seconds: Numbers = np.bincount(self._cells, launches) + first + further * self._further
         return seconds
 
     def parameters(self, vector: Numbers) -> Parameters:
         """Return the parameters of a vector, rounded to three digits."""
-        *values, overlap, first, further = (float(f"{value:.3g}") for value in np.exp(vector))
+        *values, overlap, alone, first, further = (float(f"{value:.3g}") for value in np.exp(vector))
         weights: dict[str, dict[str, float]] = {unit: {} for unit in self._initial.weights}
         for (unit, kind), value in zip(self._names, values, strict=True):
             weights[unit][kind] = value
-        return replace(self._initial, weights=weights, overlap=overlap, start=(first, further))
+        return replace(self._initial, weights=weights, overlap=overlap, alone=alone, start=(first, further))
 
 
-def fit(
-    evidences: Sequence[Evidence], seconds: Sequence[float], names: Sequence[str], initial: Parameters
-) -> Parameters:
-    """Return the parameters that fit measured times best; each name of a kernel has the same weight.
+def fit(known: Sequence[tuple[str, Evidence, float]], initial: Parameters) -> Parameters:
+    """Return the parameters that fit measured times best, given as (kernel, evidence, seconds).
+
+    Each kernel has the same weight, however many times it has.
 
     Gauss and Newton's method with Levenberg's damping, on the logarithms of times and parameters.
     """
+    names, evidences, seconds = zip(*known, strict=True)
     model, measured = Model(evidences, initial), np.log(np.array(seconds))
     cells = Counter(names)
     share = np.array([1 / cells[name] for name in names])
@@ -127,6 +155,13 @@ def fit(
                 break
             damping *= 4
     return model.parameters(vector)
+
+
+def _together(times: Numbers, overlap: float) -> Numbers:
+    """Return the time of each row's units, which overlap."""
+    scale = np.maximum(times.max(axis=1), _TINY)
+    together: Numbers = scale * ((times / scale[:, np.newaxis]) ** overlap).sum(axis=1) ** (1 / overlap)
+    return together
 
 
 def _loss(model: Model, vector: Numbers, first: Numbers, measured: Numbers, share: Numbers) -> float:

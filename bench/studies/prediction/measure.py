@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import mmcore
-from bench.studies.prediction.rows import Row, key, rows_of, write_rows
+from bench.studies.prediction.rows import Row, card_named, key, rows_of, write_rows
+from bench.studies.study import facts_of
 from mmcore.cell import Cell, Timing
 from mmcore.errors import MmcoreError
 from mmcore.executor import measure_cell
@@ -21,6 +22,7 @@ _SECONDS = 30.0  # that a cell may take
 
 def measure(results: Path, public: bool) -> None:
     """Measure each cell that has no time yet; the file is written after each. Only verified times are kept."""
+    card = card_named(str(facts_of("cuda")["name"]))
     rows = rows_of(results)
     done = {key(row) for row in rows}
     for cell in sorted(_cells(public), key=lambda cell: cell.m * cell.n * cell.k):
@@ -31,7 +33,7 @@ def measure(results: Path, public: bool) -> None:
             continue
         row = {"kernel": cell.kernel, "m": cell.m, "n": cell.n, "k": cell.k, "config": dict(result.config)}
         if result.verified and result.kernel_seconds and key(row) not in done:
-            rows.append({**row, "seconds": float(f"{result.kernel_seconds:.6g}")})
+            rows.append({"card": card, **row, "seconds": float(f"{result.kernel_seconds:.6g}")})
             write_rows(results, rows)
 
 

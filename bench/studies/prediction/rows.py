@@ -22,7 +22,6 @@ from mmcore_performance.evidence import Evidence, LaunchEvidence
 Row: TypeAlias = dict[str, Any]
 COUNTS = RESULTS / "emulator" / "prediction.json"
 """The file of the counts."""
-CARD = "H200"
 
 
 def key(row: Mapping[str, Any]) -> str:
@@ -59,7 +58,7 @@ def counts_row(row: Row, evidence: Evidence, counts: Sequence[Counts]) -> Row:
                 "products": {product.name: count for product, count in sorted(counters.products.items())},
                 **{
                     name: {kind: round(number) for kind, number in getattr(launch_counts, name).items() if number}
-                    for name in ("mix", "passes", "distinct")
+                    for name in ("mix", "passes", "distinct", "waits")
                 },
             }
         )
@@ -71,8 +70,14 @@ def _kernel(name: str) -> Any:
     return referenced_kernel(name)
 
 
-def evidence_from(row: Row, card: str = CARD) -> Evidence:
-    """Return the evidence of a row of counts; all counts belong to one line."""
+def card_named(device: str) -> str:
+    """Return the card of a device's name, "NVIDIA H100 80GB HBM3". Raises KeyError for a card without figures."""
+    name = next((name for name in cards() if name in device), device)
+    return cards()[name].name
+
+
+def evidence_from(row: Row, card: str) -> Evidence:
+    """Return the evidence of a row of counts on a card; all counts belong to one line."""
     kernel = _kernel(row["kernel"])
     problem = kernel.problem(row["m"], row["n"], row["k"])
     on = cards()[card]
@@ -84,9 +89,11 @@ def evidence_from(row: Row, card: str = CARD) -> Evidence:
         resources = occupancy(
             on.capability, threads=block.size, registers=launch["registers"], shared_bytes=launch["shared"]
         )
-        counts = Counts(grid, lines, launch["mix"], launch["passes"], launch["distinct"])
+        counts = Counts(grid, lines, launch["mix"], launch["passes"], launch["distinct"], launch["waits"])
         traffic = traffic_of(counts, grid.size, resources, problem, on)
         launches.append(
-            LaunchEvidence("", grid, block, resources, lines, traffic, launch["mix"], launch.get("working", 0))
+            LaunchEvidence(
+                "", grid, block, resources, lines, traffic, launch["mix"], launch["waits"], launch["working"]
+            )
         )
     return Evidence(kernel, kernel.config(**row["config"]), problem, on, tuple(launches))

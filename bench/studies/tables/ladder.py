@@ -66,6 +66,16 @@ def rows_of_any_length(document: Any) -> Iterator[list[str]]:
         yield [f"`{kernel.removeprefix('ladder.')}`", *rates]
 
 
+def rivals(document: Any) -> Iterator[list[str]]:
+    """Yield rates and errors of emulated products and libraries, of those that the GPU has."""
+    yield ["kernel", "n", "TFLOP/s", "of the ladder's rate", "error"]
+    for row in document["rows"]:
+        if row["tflops"] is not None:
+            name = row["kernel"].replace(".best", f" for `{row['of'].removeprefix('ladder.')}`")
+            share = "" if row["kernel"] == row["of"] else f"{100 / row['share']:.0f} %"
+            yield [name, str(row["n"]), _teraflops(1e3 * row["tflops"]), share, f"{row['error']:.1e}"]
+
+
 def busy(document: Any) -> Iterator[list[str]]:
     """Yield how busy ncu found the units of multiprocessors at 4096, for the top kernels and cuBLAS."""
     for kernel, pair in grouped(document["functions"], "kernel").items():

@@ -9,9 +9,12 @@ import statistics
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from bench.studies import config_model as config_model_study
 from bench.studies.scale.stand_in import durations
 from bench.studies.tables.table import Row, grouped, percent
 from bench.studies.tuning import NEAR
+from mmcore.kernel.properties import DeviceProperties
+from mmcore_cuda.tuned_configs.model import Constants
 
 _ENGINES = {
     "processes": "`processes`, nothing to do",
@@ -139,6 +142,18 @@ def similar_card(document: Any) -> Iterator[list[str]]:
     for kernel, rows in grouped(document["rows"], "kernel").items():
         pairs = grouped(rows, "size").values()
         yield [f"`{kernel}`", *(f"{default['shown']} → {chosen['shown']}" for chosen, default in pairs)]
+
+
+def config_model(document: Any) -> Iterator[list[str]]:
+    """Yield each shape's fastest config's time by that of the model's choice, for each kernel, and their means."""
+    times = config_model_study.times_of(document)
+    found = config_model_study.ratios(times, times, config_model_study.works(times, DeviceProperties()), Constants())
+    kernels, shapes = config_model_study.KERNELS, config_model_study.SHAPES
+    yield ["m×n×k", *(f"`{kernel.removeprefix('ladder.')}`" for kernel in kernels)]
+    for shape in shapes:
+        yield ["×".join(map(str, shape)), *(f"{found[kernel, *shape]:.2f}" for kernel in kernels)]
+    means = (config_model_study.mean({shape: found[kernel, *shape] for shape in shapes}) for kernel in kernels)
+    yield ["geometric mean", *(f"{mean:.2f}" for mean in means)]
 
 
 def searches(document: Any) -> Iterator[list[str]]:

@@ -27,6 +27,7 @@ from mmcore.kernel.properties import DeviceProperties
 from mmcore.messages import say
 from mmcore.planning.kernel_choice import Choice
 from mmcore.registry import registry
+from mmcore_cuda.tuned_configs.model import MODELLED, modelled
 
 SCHEMA = 1
 """The version of a tuning file."""
@@ -165,9 +166,18 @@ def tuned_of(kernel: Kernel) -> list[Tuned]:
 
 
 def tuned_configs(kernel: Kernel, problem: Problem, device: DeviceProperties) -> Iterator[Choice]:
-    """Yield a kernel's configs tuned on cards of the device's compute capability, the best first."""
+    """Yield a kernel's configs, the best first.
+
+    Configs for such a product, tuned on cards of the device's compute capability, come first. Then a model ranks all
+    configs. Without a model, configs for other products follow.
+    """
     similar = [tuned for tuned in tuned_of(kernel) if tuned.unlike(device) != STRANGE]
-    return (Choice(kernel, config, tuned.on(device)) for config, tuned in _allowed(kernel, problem, device, similar))
+    near, far = ([each for each in similar if bool(each.far(problem)) == is_far] for is_far in (False, True))
+    yield from (Choice(kernel, config, tuned.on(device)) for config, tuned in _allowed(kernel, problem, device, near))
+    others = [*_allowed(kernel, problem, device, far)]
+    proven = {config for config, _ in others}
+    yield from (Choice(kernel, config, MODELLED) for config in modelled(kernel, problem, device, proven))
+    yield from (Choice(kernel, config, tuned.on(device)) for config, tuned in others)
 
 
 def best_kernels(problem: Problem, device: DeviceProperties) -> Iterator[Choice]:
@@ -183,7 +193,9 @@ def best_kernels(problem: Problem, device: DeviceProperties) -> Iterator[Choice]
             ranked += [(first[1], kernel, itertools.chain([first], allowed)) for first in itertools.islice(allowed, 1)]
     ranked.sort(key=lambda each: (each[0].unlike(device) == STRANGE, each[0].far(problem), -each[0].rate(device)))
     for _, kernel, allowed in ranked:
-        yield from (Choice(kernel, config, tuned.on(device)) for config, tuned in allowed)
+        yield from tuned_configs(kernel, problem, device)
+        elsewhere = ((config, tuned) for config, tuned in allowed if tuned.unlike(device) == STRANGE)
+        yield from (Choice(kernel, config, tuned.on(device)) for config, tuned in elsewhere)
 
 
 def _by_family() -> dict[str, list[Tuned]]:

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from mmcore_cuda.machine_code import bank_conflicts, machine_code, unoptimised
 from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.profiler.counters import Line
-from mmcore_performance.costs import LOCAL_CYCLES, SCHEDULERS, Costs
+from mmcore_performance.costs import LOCAL_CYCLES, Costs
 from mmcore_performance.observation import Observation, ObservedLaunch
+from mmcore_performance.rates import ISSUE
 from mmcore_performance.reasons.reason import Reason
 
 _UNOPTIMISED = 0.2  # the time of optimised code over the time of code without optimisation, roughly
@@ -27,14 +28,25 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     yield from _register_banks(observation, launch)
 
 
+def spill_costs(observation: Observation, launch: ObservedLaunch) -> Costs:
+    """Return the cycles of a launch's spills, which the emulator does not run."""
+    return Costs(memory=sum(_spill_requests(observation, launch).values()) * LOCAL_CYCLES)
+
+
+def _spill_requests(observation: Observation, launch: ObservedLaunch) -> dict[Line, float]:
+    """Return the accesses of warps that spill or reload registers, by line, as an estimate."""
+    function = launch.function
+    if not (function.spill_store_bytes or function.spill_load_bytes) or not launch.executions:
+        return {}
+    lines = _spilled_lines(observation, launch)
+    return {line: nbytes / _WORD * launch.executions.get(line, 0.0) for line, nbytes in lines.items()}
+
+
 def _spills(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     """Yield the line that spills most, or the busiest one if there is no disassembler."""
-    function = launch.function
-    spilled = (function.spill_store_bytes or 0) + (function.spill_load_bytes or 0)
-    if not spilled or not launch.executions:
+    function, requests = launch.function, _spill_requests(observation, launch)
+    if not requests:
         return
-    lines = _spilled_lines(observation, launch)
-    requests = {line: nbytes / _WORD * launch.executions.get(line, 0.0) for line, nbytes in lines.items()}
     line = max(requests, key=lambda each: requests[each])
     yield Reason(
         "spills",
@@ -43,7 +55,7 @@ def _spills(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason
         "let a thread compute fewer elements, or allow it more registers (__launch_bounds__, --maxrregcount)",
         line,
         0,
-        Costs(memory=sum(requests.values()) * LOCAL_CYCLES),
+        spill_costs(observation, launch),
     )
 
 
@@ -69,7 +81,7 @@ def _register_banks(observation: Observation, launch: ObservedLaunch) -> Iterabl
     waits = {line: warps * conflicts[line] / multiply_adds[line] for line, warps in executed.items()}
     if not waits:
         return
-    line, cycles = max(waits, key=waits.__getitem__), sum(waits.values()) / SCHEDULERS
+    line, cycles = max(waits, key=waits.__getitem__), sum(waits.values()) * ISSUE
     yield Reason(
         "register banks",
         f"{conflicts[line]} of {multiply_adds[line]} multiply-adds of the loop's machine code read three registers of "

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from mmcore_performance.costs import Costs, memory
 from mmcore_performance.observation import Observation, ObservedLaunch
+from mmcore_performance.rates import PASS_SECTORS
 from mmcore_performance.reasons.reason import Reason
 from mmcore_performance.sites import Site
 
@@ -31,7 +32,7 @@ def _uncoalesced(site: Site, observation: Observation) -> Reason | None:
     if place.kind == "atomic" or stride <= place.nbytes or touched < _LEAST_RATIO * least:
         return None
     distance = _requested(site, observation)
-    better = memory(replace(site, sectors=site.least_sectors))
+    better = memory(replace(site, passes=max(site.requests, site.least_sectors // PASS_SECTORS)))
     return Reason(
         "uncoalesced",
         f"a warp's {place.kind} of {place.array} touches {touched:.0f} sectors where {least:.0f} would do, since "

@@ -31,12 +31,14 @@ _REFINEMENTS = (indices, widths, waits, l2_order)
 
 def reasons(observation: Observation) -> list[Reason]:
     """Return the reasons of all launches, the largest gain first."""
-    card = observation.card
-    total = sum(costs(launch, card).cycles for launch in observation.launches) or 1.0
+    each = [
+        costs(launch, observation.card) + compiled.spill_costs(observation, launch) for launch in observation.launches
+    ]
+    total = sum(cost.cycles for cost in each) or 1.0
     ranked = [
         replace(reason, gain=gain / total)
-        for launch in observation.launches
-        for reason, gain in _of_launch(observation, launch, costs(launch, card))
+        for launch, cost in zip(observation.launches, each, strict=True)
+        for reason, gain in _of_launch(observation, launch, cost)
     ]
     several = sorted(ranked, key=lambda reason: -reason.gain)
     return [reason for reason in several if reason.gain >= LEAST_GAIN]

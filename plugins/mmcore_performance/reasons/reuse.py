@@ -17,7 +17,7 @@ _WARP = 32
 
 def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     """Yield the reason, for the accesses that are left when mistakes have been removed."""
-    fmas = total(launch.lines.values()).fmas / _WARP
+    fmas = _multiply_adds(launch)
     for space in ("global", "shared"):
         several = _loads(launch, space)
         if lacks_reuse(launch, space):
@@ -28,8 +28,13 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
 
 def lacks_reuse(launch: ObservedLaunch, space: str) -> bool:
     """Return whether multiply-adds load more from a memory than those of a tile of a thread would."""
-    fmas = total(launch.lines.values()).fmas / _WARP
+    fmas = _multiply_adds(launch)
     return 0 < fmas * _NEEDED < sum(map(_least, _loads(launch, space)))
+
+
+def _multiply_adds(launch: ObservedLaunch) -> float:
+    """Return the multiply-adds of warps; a multiplication and an addition that are not fused count as one."""
+    return total(launch.lines.values()).flops / 2 / _WARP
 
 
 def _loads(launch: ObservedLaunch, space: str) -> list[Site]:

@@ -61,8 +61,9 @@ def _copies(launch: ObservedLaunch, site: Site) -> bool:
 
 def _wide(site: Site) -> Site:
     """Return the accesses of 16 bytes that move the same bytes."""
-    passes = min(site.wavefronts, -(-site.threads * site.place.nbytes // _PASS_BYTES))
-    return replace(site, requests=round(site.requests * _share(site)), wavefronts=passes)
+    least = -(-site.threads * site.place.nbytes // _PASS_BYTES)
+    passes, wavefronts = min(site.passes, least), min(site.wavefronts, least)
+    return replace(site, requests=round(site.requests * _share(site)), passes=passes, wavefronts=wavefronts)
 
 
 def _share(site: Site) -> float:

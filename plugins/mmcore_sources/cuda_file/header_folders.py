@@ -42,5 +42,7 @@ def lacking(path: Path, text: str, options: Sequence[str]) -> Iterator[Include]:
     for folder, content in texts:
         for include in includes(content.encode(errors="replace")).names:
             known = stand_in(include.name) is not None or include.name.startswith(FAMILIES)
-            if not known and not any(map(os.path.isfile, candidates(include, str(folder), searched))):
+            own = candidates(include, str(folder), searched) if include.quoted else ()
+            places = own or [os.path.join(each, include.name) for each in searched]
+            if not known and not any(map(os.path.isfile, places)):
                 yield include

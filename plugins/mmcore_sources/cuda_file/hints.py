@@ -84,7 +84,14 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
 
 
 def _of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
-    """Yield the size of whole tiles at which a product is right that has faults with remainders."""
+    """Yield the size of whole tiles at which a product is right that has faults with remainders.
+
+    An unusual reading that nothing in the file supports is given as an option, which says that it is meant.
+    """
+    inferred = inferred_of(file.reference)
+    options = [next(iter(each.given)) for each in inferred.unusual if not each.evidence]
+    meant = {name: inferred.attributes[name] for name in options if name != "args"}
+    result = replace(result, cell=replace(result.cell, kernel={**file.reference, **meant}))
     if not result.sizes:
         tiles = _whole_tiles(small_cell(result.cell, file.kernel), file.kernel)
         if tiles is not None and _is_right(tiles):
@@ -93,6 +100,8 @@ def _of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
     if right is not None and not all(each["right"] for each in result.sizes):
         cell = replace(result.cell, **{name: right[name] for name in "mnk"}, lda=0, ldb=0, ldc=0)
         yield _hint(f"without a remainder, at {_size(cell)}, the product is right", cell)
+    elif meant.keys() - file.reference.keys():
+        yield _hint("this says that the unusual reading is meant", result.cell)
 
 
 def _tried(

@@ -81,9 +81,10 @@ class NumbaBuild:
     def changed(self, kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
         """Yield changed kernels, each with the change of the function's source in words."""
         tree = syntax_tree(self.function)
-        names = [each.arg for each in tree.args.args]
-        arrays = {str(role): name for name, role in zip(names, self.parameters, strict=False)}
-        for function, what in changed_functions(self.function, edits(tree, arrays)):
+        parameters = [each.arg for each in tree.args.args]
+        roles = [getattr(each, "value", each) for each in self.parameters]
+        names = {str(role): name for name, role in zip(parameters, roles, strict=False)}
+        for function, what in changed_functions(self.function, edits(tree, names)):
             yield replace(kernel, build=replace(self, function=function)), what
 
     def _unknown_shape(self) -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from mmcore.kernel.arguments import SIZES
 from mmcore_sources.python_file.changes import Change, added, comparisons
 
 
-def edits(function: ast.FunctionDef, arrays: Mapping[str, str]) -> Iterator[Change]:
-    """Yield changes of a function, likely ones first. ``arrays`` are its parameters by the matrix that they get."""
+def edits(function: ast.FunctionDef, names: Mapping[str, str]) -> Iterator[Change]:
+    """Yield changes of a function, likely ones first. ``names`` are its parameters by the matrix or size they get."""
     yield from _axes(function)
-    yield from _loops(function, arrays)
+    yield from _loops(function, names)
     yield from _shapes(function)
+    yield from _sizes(function, [names[role] for role in SIZES if role in names])
     yield from added(function, (ast.BinOp,))
     yield from comparisons(function)
     yield from _exchanged(function)
@@ -55,6 +57,14 @@ def _shapes(function: ast.FunctionDef) -> Iterator[Change]:
         if len({new for _, new in changes}) == 2:
             yield Change(changes, "the axes of the shape exchanged")
         yield from (Change((each,)) for each in changes)
+
+
+def _sizes(function: ast.FunctionDef, sizes: Sequence[str]) -> Iterator[Change]:
+    """Yield another size as a factor or divisor, such as ``i // n`` for ``i // m``."""
+    for node in ast.walk(function):
+        match node:
+            case ast.BinOp(_, ast.Mult() | ast.FloorDiv() | ast.Mod(), ast.Name(name) as right) if name in sizes:
+                yield from (Change(((right, other),)) for other in sizes if other != name)
 
 
 def _other_axis(node: ast.Subscript) -> str:

@@ -57,7 +57,7 @@ def _axes(program: PythonProgram, function: ast.FunctionDef) -> dict[str, int]:
 
 
 def _launches(program: PythonProgram, functions: Mapping[str, ast.FunctionDef]) -> list[PythonLaunch]:
-    """Return the launches ``f[grid, block](…)`` in the order of their lines."""
+    """Return the launches ``f[grid, block](…)`` and ``f.forall(n)(…)`` in the order of their lines."""
     found = []
     for call, scope in program.calls:
         configured: ast.expr = call.func
@@ -69,6 +69,8 @@ def _launches(program: PythonProgram, functions: Mapping[str, ast.FunctionDef]) 
                 shared = further[1] if len(further) > 1 else None
                 if name := word if word in functions else _made_by(program, word, functions):
                     found.append(PythonLaunch(name, call.lineno, scope, grid, block, tuple(call.args), shared))
+            case ast.Call(ast.Attribute(ast.Name(word), "forall")) if word in functions:
+                found.append(PythonLaunch(word, call.lineno, scope, None, None, tuple(call.args)))
     return sorted(found, key=lambda each: each.line)
 
 

@@ -25,6 +25,7 @@ from mmcore_sources.python_file.program import Cell, PythonProgram
 
 _OF_CUDA = re.compile(r"%%(?:cu|cuda\w*|nvcc\w*)\b|%%(?:writefile|file)\s+(?:-a\s+)?\S+\.cuh?\b")
 _WRITTEN = re.compile(r"%%(?:writefile|file)[ \t]+(-a[ \t]+)?([\w.-]+\.(?:cuh|h|hpp|cu))[ \t]*\n")
+_TIMED = re.compile(r"^(\s*)%time(?:it)?[ \t]+(?:-\w+[ \t]*\d*[ \t]+)*(?=\S)", re.MULTILINE)
 _MAGIC = re.compile(r"^(\s*)[%!?].*$", re.MULTILINE)
 
 
@@ -58,8 +59,11 @@ def _is_cuda(code: str) -> bool:
 
 
 def _python(cell: Cell) -> str:
-    """Return the Python of a cell, without magics and commands of the shell; empty lines if it is not Python."""
-    text = _MAGIC.sub(r"\1pass", cell.text)
+    """Return the Python of a cell, without magics and commands of the shell; empty lines if it is not Python.
+
+    A statement after ``%time`` or ``%timeit`` stays.
+    """
+    text = _MAGIC.sub(r"\1pass", _TIMED.sub(r"\1", cell.text))
     try:
         ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

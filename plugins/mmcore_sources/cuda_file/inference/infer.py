@@ -18,7 +18,7 @@ from mmcore.kernel.geometry import dim3, parse_shape
 from mmcore_cuda.cuda_source.includes import has_quoted_includes
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program, read_program
 from mmcore_cuda.cuda_source.tokens import words
-from mmcore_cuda.cuda_source.tree import text_of
+from mmcore_cuda.cuda_source.tree import identifiers, text_of
 from mmcore_sources.cuda_file.inference import geometry
 from mmcore_sources.cuda_file.inference.batches import wrong_steps
 from mmcore_sources.cuda_file.inference.body import Body, layout_of
@@ -111,7 +111,9 @@ def infer(
     if "column_major" not in given and reads_b_by_columns(body, roles.pointers, set(roles.sizes)):
         columns = "B"
         role_notes.append(Note("storage of B", "by columns", "as the source steps over B", "--column-major ''"))
-    unusual = tuple(unusual_readings(text, launch, body, roles, adds=adds, columns=columns))
+    named = {*identifiers(function.body)}
+    macros = (each.text for each in source.macros.values() if each.name in named)
+    unusual = tuple(unusual_readings("\n".join([text, *macros]), launch, body, roles, adds=adds, columns=columns))
     lone = one_block(source, body, roles, launch, given)
     if lone is not None:
         constraint, shape, note = lone

@@ -133,7 +133,9 @@ def roles_of(function: Function, body: Body, launched: Mapping[str, int], *, by_
     """
     for parameter in function.parameters:
         if not parameter.pointer and not parameter.members and not scalar_type(parameter.type):
-            raise InvalidKernel(f"{function.name} takes {str(parameter)!r}, which is neither a pointer nor a number")
+            pointers = "; take pointers instead, such as a.data_ptr<float>()" if "Accessor" in str(parameter) else ""
+            what = f"{str(parameter)!r}, which is neither a pointer nor a number{pointers}"
+            raise InvalidKernel(f"{function.name} takes {what}")
         if parameter.type.endswith("*"):
             rows = "an array of rows, each at an address of its own; only matrices in one array, as"
             one = f"{parameter.type[:-1]}* {parameter.name}, indexed {parameter.name}[i * n + j]"
