@@ -146,6 +146,7 @@ def test_matrices_may_be_instances_of_a_class_template(folder: Path) -> None:
     assert run("--size 32 --block 16x16").exit_code == 0
 
 
+ADD = "__global__ void add(int *a, int *b, int *c, int n) { c[n] = a[n] + b[n]; }\n"
 PRODUCT_OF_A_VECTOR = """
 __global__ void other(const float *A, const float *x, float *y, int M, int N)
 {
@@ -163,6 +164,7 @@ __global__ void other(const float *A, const float *x, float *y, int M, int N)
     [
         (PRODUCT_OF_A_VECTOR, "other is not a matrix product: it indexes y and x as vectors"),
         (PRODUCT_OF_A_VECTOR + KERNEL, "function mul"),
+        (ADD + ADD.replace("add", "second"), "no matrix product: none of its 2 __global__ functions has a loop"),
         (KERNEL.replace("mul(", "conv2d(") + KERNEL, "function mul"),
         (KERNEL.replace("mul(", "conv2d("), "function conv2d"),
     ],

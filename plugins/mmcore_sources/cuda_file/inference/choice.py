@@ -6,9 +6,11 @@ import re
 
 from mmcore.errors import InvalidKernel, SeveralKernels
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
+from mmcore_cuda.cuda_source.tree import walk
+from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.launches import first_launch
 from mmcore_sources.cuda_file.inference.notes import Note
-from mmcore_sources.cuda_file.inference.sums import sums_products
+from mmcore_sources.cuda_file.inference.sums import LOOPS, sums_products
 from mmcore_sources.cuda_file.inference.vectors import vectors_of
 
 _OTHER = re.compile(r"conv(?!ert)|pool|softmax|attention|transpose|norm(?!al_)|gemv|mat_?vec|vec_?mat", re.IGNORECASE)
@@ -22,6 +24,12 @@ def is_product(function: Function, source: Program) -> bool:
     """
     arrays = (each.pointer or bool(each.members) or "TensorMap" in each.type for each in function.parameters)
     return sum(arrays) >= 3 and sums_products(function.body, source.declared)
+
+
+def _sums_nothing(function: Function) -> bool:
+    """Return whether a function has neither a loop nor an atomic addition, as a sum of vectors."""
+    loops = any(each.type in LOOPS for each in walk(function.body))
+    return not loops and not Body(function).adds_atomically
 
 
 def _without_others(products: list[Function]) -> list[Function]:
@@ -47,6 +55,8 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
         return matching[0], first_launch(source, matching[0]), ()
     likely, why = list(functions.values()), "the file's only __global__ function"
     products = _without_others([each for each in likely if is_product(each, source)])
+    if len(likely) > 1 and not products and all(map(_sums_nothing, likely)):
+        raise InvalidKernel(f"{file} has no matrix product: none of its {len(likely)} __global__ functions has a loop")
     for which, those in (
         ("takes three pointers and sums products", products),
         ("is launched in the file", [each for each in likely if first_launch(source, each) is not None]),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Set
 
 from mmcore_cuda.cuda_source.tree import Node, text_of, walk
 
-_LOOPS = ("for_statement", "while_statement", "do_statement")
+LOOPS = ("for_statement", "while_statement", "do_statement")
 _MULTIPLIES = re.compile(r"fma|mma|mad|dp[24]a|dot", re.IGNORECASE)
 
 
@@ -16,7 +16,7 @@ def sums_products(body: Node, declared: Set[str]) -> bool:
     nodes = list(walk(body))
     if any(each.type == "gnu_asm_expression" or _may_multiply(each, declared) for each in nodes):
         return True
-    return any(each.type in _LOOPS for each in nodes) and any(map(_adds_a_product, nodes))
+    return any(each.type in LOOPS for each in nodes) and any(map(_adds_a_product, nodes))
 
 
 def _may_multiply(node: Node, declared: Set[str]) -> bool:

@@ -31,6 +31,8 @@ def edits(text: str, entry: str, sizes: Mapping[str, str], element: str) -> Iter
     """
     source, nodes = text.encode(), _nodes(text, entry)
     yield from tensor_core_edits(source, nodes)
+    yield from _set(source, nodes)
+    yield from _warp_sums(source, nodes)
     if element:
         yield from _other_types(source, nodes, element)
     yield from _exchanged_subscripts(source, nodes)
@@ -71,6 +73,24 @@ def guards(text: str, entry: str, sizes: Mapping[str, str]) -> Iterator[Edit]:
             guard = f"if ({row} >= {names.get('m', names['n'])} || {column} >= {names['n']}) return;"
             yield replaced(text.encode(), [(loop, f"{guard} for")], "a guard before the loop")
             return
+
+
+def _set(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources in which a sum that was never set begins with 0."""
+    added = {text_of(each.children[0]) for each in nodes
+             if each.type == "assignment_expression" and text_of(each.children[1]) == "+="}  # fmt: skip
+    for node in (each for each in nodes if each.type == "declaration"):
+        for name in node.children_by_field_name("declarator"):
+            if name.type == "identifier" and text_of(name) in added:
+                yield replaced(source, [(name, f"{text_of(name)} = 0")])
+
+
+def _warp_sums(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources whose sums of a warp's values begin with its upper half."""
+    for loop in (each for each in nodes if each.type == "for_statement" and "__shfl" in text_of(each)):
+        for number in (each for each in walk(loop.children[2]) if each.type == "number_literal"):
+            if text_of(number) in ("4", "8", "32"):
+                yield replaced(source, [(number, "16")])
 
 
 def _exchanged_subscripts(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:

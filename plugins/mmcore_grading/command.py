@@ -1,0 +1,85 @@
+"""``mmcore grade``: grade the submissions of a class."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from mmcore.cli.options import number_type
+from mmcore.cli.output import console, json_option, loaded_registry, quiet_option, write, write_json
+from mmcore.errors import MmcoreError
+from mmcore.files import read_text, replace
+from mmcore_grading.grading import Grade, graded
+from mmcore_grading.pages import class_page, student_page
+from mmcore_grading.similarity import Pair, similar
+from mmcore_grading.submissions import Submission, submissions
+from mmcore_grading.tables import csv_table, gradescope_results, json_table
+from mmcore_grading.task import Task, read_task
+
+
+@click.command()
+@click.argument("task", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="SUBMISSIONS", type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="REPORT", help="A folder.")
+@click.option("--jobs", type=number_type(1, 256), metavar="N", help="Submissions at once; a processor each by default.")
+@quiet_option
+@json_option
+def grade(task: Path, folder: Path, output: Path, jobs: int | None, quiet: bool, as_json: bool) -> int:
+    """Grade a class's submissions by the rubric of a task.
+
+    TASK is a TOML file. SUBMISSIONS is a folder with a file, or a folder with one, for each student. REPORT gets
+    index.html, grades.csv, grades.json, a page for each student, and Gradescope's results. Grades that it has already
+    are kept. Exit status: 0 = all are graded, 2 = could not grade.
+    """
+    loaded_registry()
+    read, several = read_task(task), submissions(folder)
+    with _progress(len(several), shown=not (quiet or as_json)) as report:
+        grades = graded(read, several, output / "grades", jobs or len(os.sched_getaffinity(0)), report)
+    pairs = similar(several, read_text(read.given) if read.given else "")
+    try:
+        _write(output, read, grades, several, pairs)
+    except OSError as error:
+        raise MmcoreError(f"{error.filename or output} cannot be written: {error.strerror}") from None
+    if as_json:
+        write_json(json_table(read, grades, pairs))
+    elif not quiet:
+        write(f"{output / 'index.html'}: {len(grades)} submissions, {_words(read, grades, pairs)}")
+    return 0
+
+
+def _words(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) -> str:
+    full = sum(each.points >= task.points for each in grades)
+    alike = "" if pairs is None else f", {len(pairs)} pairs are similar"
+    return f"{full} with all {task.points:g} points{alike}"
+
+
+def _write(
+    output: Path, task: Task, grades: Sequence[Grade], several: Sequence[Submission], pairs: Sequence[Pair] | None
+) -> None:
+    """Write all tables and pages. Raises OSError."""
+    for name in ("students", "gradescope"):
+        (output / name).mkdir(parents=True, exist_ok=True)
+    for each, submission in zip(grades, several, strict=True):
+        replace(output / "students" / f"{each.student}.html", student_page(task, each, submission).encode())
+        results = json.dumps(gradescope_results(each), indent=1)
+        replace(output / "gradescope" / f"{each.student}.json", results.encode())
+    replace(output / "grades.csv", csv_table(task, grades).encode())
+    replace(output / "grades.json", json.dumps(json_table(task, grades, pairs), indent=1).encode())
+    replace(output / "index.html", class_page(task, grades, pairs).encode())
+
+
+@contextmanager
+def _progress(count: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
+    """Show the number of graded submissions on a terminal."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    terminal = console()
+    columns = [TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
+    with Progress(*columns, console=terminal, transient=True, disable=not (shown and terminal.is_terminal)) as bar:
+        work = bar.add_task("", total=count)
+        yield lambda done: bar.update(work, completed=done)

@@ -1,0 +1,220 @@
+"""The criteria of a rubric, judged by the answers of mmcore's commands on a submission."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from mmcore.devices.violations import Violation
+from mmcore.kernel.sizes import Sizes, size_text
+from mmcore.verify.outcome import Verification
+from mmcore_emulator.adapter.proof import PROVED, Proof
+from mmcore_grading.task import Criterion, Task
+
+_UNUSUAL_READING = "unusual-reading"  # a kind of violation: right if read as another product than the task's
+_WRONG_NUMBERS = ("wrong-product", "unrepeatable", _UNUSUAL_READING)  # kinds of violations that are no hazards
+_UNCOALESCED = ("uncoalesced", "misaligned")  # kinds of reasons
+_MOST_FAULTS = 3
+_COMPILE, _RUN = "compile", "run"  # names of commands
+_PRODUCTS = ("shown-sizes", "hidden-sizes", "any-size")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer of one command: its exit status, its JSON document and its message."""
+
+    status: int
+    document: Mapping[str, Any] | None
+    message: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why the command gave no document, in a sentence or a compiler's lines."""
+        sentence = f"\n{self.message}".rpartition("\nError: ")[2].strip()
+        return sentence or "it gave no answer"
+
+    @property
+    def faults(self) -> Sequence[str]:
+        """The faults that a result reports, a line each; none if it is right."""
+        if self.document is None:
+            return [self.reason]
+        if self.document.get("verified"):
+            return []
+        lines = [str(Violation.from_json(each)) for each in self.document["violations"]]
+        verification = Verification.from_json(self.document)
+        if verification is not None and verification.mismatch is not None:
+            lines.append(f"wrong-product: {verification.mismatch}")
+        return lines
+
+
+Answers: TypeAlias = Mapping[str, Answer]
+"""The answers of :func:`commands`, by name; the time limit may have left some out."""
+
+_NONE = Answer(2, None, "Error: the limits of a submission were reached before this")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of one criterion.
+
+    Attributes:
+        criterion: its name.
+        points, most: the points earned, and the points possible.
+        message: what is missing, for the student; "" if all points were earned.
+        hidden: further facts for the teacher alone, such as the hidden size.
+    """
+
+    criterion: str
+    points: float
+    most: float
+    message: str = ""
+    hidden: str = ""
+
+
+_Judgement: TypeAlias = tuple[float, str, str]  # the part of the points, and the messages of an Outcome
+
+
+def commands(task: Task, file: str) -> Mapping[str, Sequence[str]]:
+    """Return the commands whose answers the rubric needs, by name; the first compiles the file."""
+    options = [*task.options, "--json"]
+    seeded = ["--timeout", f"{task.limits.wall_seconds:g}", *options, "--seed", str(task.seed)]
+    size, on_emulator = ["--size", _words(task.shown[0])], ["--device", "emulator"]
+    several = dict.fromkeys([*task.shown, *(task.hidden if task.asks("hidden-sizes") else ())])
+    plain = ["--no-hazards", "--baseline", "none", "--device", task.device, *seeded]
+    asked: dict[str, Sequence[str]] = {_COMPILE: ["occupancy", file, *on_emulator, *options]}
+    asked |= {_run(each): ["run", file, "--size", _words(each), *plain] for each in several}
+    asked[_RUN] = ["run", file, *on_emulator, *seeded]
+    if task.asks("proved"):
+        asked["prove"] = ["prove", file, *on_emulator, *seeded]
+    if task.asks("counts"):
+        asked["profile"] = ["profile", file, *size, *on_emulator, *seeded]
+    if task.asks("coalesced"):
+        asked["why"] = ["why", file, *size, *seeded]
+    return asked
+
+
+def outcomes(task: Task, answers: Answers, reference: Answers) -> Sequence[Outcome]:
+    """Return the outcome of each criterion; ``reference`` has the answers on the teacher's solution."""
+    compiled, found = answers.get(_COMPILE, _NONE), []
+    misread = [fault for fault in answers.get(_RUN, _NONE).faults if fault.startswith(_UNUSUAL_READING)]
+    for criterion in task.rubric:
+        part, message, hidden = 0.0, "it does not compile", ""
+        if criterion.name == "compiles":
+            part, message = (0.0, compiled.reason) if compiled.status else (1.0, "")
+        elif compiled.status == 0 and misread and criterion.name in _PRODUCTS:
+            message = misread[0]
+        elif compiled.status == 0:
+            part, message, hidden = _JUDGES[criterion.name](task, criterion, answers, reference)
+        points = round(part * criterion.points, 2)
+        found.append(Outcome(criterion.name, points, criterion.points, message, hidden))
+    return found
+
+
+def _run(size: Sizes) -> str:
+    return f"run {_words(size)}"
+
+
+def _words(size: Sizes) -> str:
+    return "x".join(map(str, size))
+
+
+def _shown(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
+    part, wrong = _right_at(task.shown, answers)
+    return part, "\n".join(wrong), ""
+
+
+def _hidden(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
+    part, wrong = _right_at(task.hidden, answers)
+    return part, "it is wrong at a size that is not shown" if wrong else "", "\n".join(wrong)
+
+
+def _right_at(sizes: Sequence[Sizes], answers: Answers) -> tuple[float, Sequence[str]]:
+    """Return the part of some sizes at which the product is right, and the first fault at each other one."""
+    wrong = []
+    for size in sizes:
+        faults = answers.get(_run(size), _NONE).faults
+        wrong += [f"at {_words(size).replace('x', '×')}: {fault}" for fault in faults[:1]]
+    return 1 - len(wrong) / len(sizes), wrong
+
+
+def _any_size(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
+    answer = answers.get(_RUN, _NONE)
+    if answer.document is None:
+        return 0, answer.reason, ""
+    wrong = [fault for fault in answer.faults if not _is_hazard(fault)]
+    wrong_sizes = [each for each in answer.document["sizes"] if not each["right"]]
+    if not wrong and wrong_sizes:
+        wrong = [f"it is wrong at {size_text(wrong_sizes[0])} ({wrong_sizes[0]['why']})"]
+    return _all_or_nothing(wrong)
+
+
+def _no_hazards(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
+    answer = answers.get(_RUN, _NONE)
+    if answer.document is None:
+        return 0, answer.reason, ""
+    if "not looked for" in answer.document["hazards"]:
+        return 0, answer.document["hazards"], ""
+    return _all_or_nothing([fault for fault in answer.faults if _is_hazard(fault)])
+
+
+def _is_hazard(fault: str) -> bool:
+    return not fault.startswith(_WRONG_NUMBERS)
+
+
+def _proved(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
+    answer = answers.get("prove", _NONE)
+    if answer.document is None:
+        return 0, answer.reason, ""
+    proof = Proof.from_json(answer.document)
+    return _all_or_nothing([] if proof.outcome == PROVED else [*map(str, proof.reasons), *proof.sentences])
+
+
+def _coalesced(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
+    answer = answers.get("why", _NONE)
+    if answer.document is None:
+        return 0, answer.reason, ""
+    reasons = [each for each in answer.document["reasons"] if each["kind"] in _UNCOALESCED]
+    return _all_or_nothing([f"line {each['line']}: {each['sentence']}; {each['advice']}" for each in reasons])
+
+
+def _counts(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
+    what = criterion.counter.replace("_", " ")
+    return _compared(criterion, what, _count(answers, criterion.counter), _count(reference, criterion.counter))
+
+
+def _count(answers: Answers, counter: str) -> float | None:
+    document = answers.get("profile", _NONE).document
+    values = [launch.get(counter) for launch in document["launches"]] if document else []
+    return sum(values) if values and None not in values else None
+
+
+def _time(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
+    own, other = (each.get(_run(task.shown[-1]), _NONE).document or {} for each in (answers, reference))
+    return _compared(criterion, "ms", own.get("kernel_ms"), other.get("kernel_ms"))
+
+
+def _compared(criterion: Criterion, what: str, value: float | None, reference: float | None) -> _Judgement:
+    """Return whether a value is at most the criterion's multiple of the reference's."""
+    if value is None or not reference:
+        return 0, f"its {what} are not known", ""
+    if value <= criterion.most * reference:
+        return 1, "", ""
+    text = f"{value:,.6g} {what} are {value / reference:.3g} times the reference's; {criterion.most:g} times is allowed"
+    return 0, text, ""
+
+
+def _all_or_nothing(faults: Sequence[str]) -> _Judgement:
+    return (0 if faults else 1), "\n".join(faults[:_MOST_FAULTS]), ""
+
+
+_JUDGES: Mapping[str, Callable[[Task, Criterion, Answers, Answers], _Judgement]] = {
+    "shown-sizes": _shown,
+    "hidden-sizes": _hidden,
+    "any-size": _any_size,
+    "no-hazards": _no_hazards,
+    "proved": _proved,
+    "coalesced": _coalesced,
+    "counts": _counts,
+    "time": _time,
+}

@@ -1,0 +1,83 @@
+"""The pages of a graded class, one for each student and one for the teacher."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from urllib.parse import quote
+
+from mmcore.view import View, escaped
+from mmcore_grading.grading import Grade
+from mmcore_grading.similarity import Pair
+from mmcore_grading.submissions import Submission
+from mmcore_grading.task import Task
+from mmcore_tools.pages.html import document, facts, folded
+
+
+def student_page(task: Task, grade: Grade, submission: Submission) -> str:
+    """Return a student's page: the points, the faults, and the source with the faults at their lines.
+
+    It shows no hidden size.
+    """
+    body = [f"<h1>{escaped(task.title)}: {escaped(grade.student)}</h1>", f"<p>{escaped(task.text)}</p>"]
+    right = grade.points >= task.points
+    body.append(
+        f'<p class="verdict {"good" if right else "bad"}">{_points(grade.points)} of {_points(task.points)} points</p>'
+    )
+    rows = [(each.criterion, f"{_points(each.points)} of {_points(each.most)}") for each in grade.outcomes]
+    body.append(facts([("file", submission.file), *rows]))
+    messages = [f"{each.criterion}: {each.message}" for each in grade.outcomes if each.message]
+    distinct = dict.fromkeys(each.message for each in grade.outcomes if each.message)
+    if len(distinct) == 1:  # one reason, such as a compiler's message, for everything
+        messages = [*distinct]
+    if messages:
+        body.append("<h2>What is missing</h2>")
+        view = View("", None, "", messages=messages, file=submission.file, text=submission.text)
+        body.append(view._repr_html_())
+    body.append(folded("The submission", f"<pre>{escaped(submission.text)}</pre>", is_open=False))
+    return document(f"{task.title}: {grade.student}", body)
+
+
+def class_page(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) -> str:
+    """Return the teacher's page: all points, the first failure of each student, and similar submissions."""
+    body = [f"<h1>{escaped(task.title)}</h1>", f"<p>{escaped(task.text)}</p>", *_summary(task, grades, pairs)]
+    names = ["student", "points", *(each.name for each in task.rubric), "first failure"]
+    header = "".join(f'<th scope="col">{escaped(name)}</th>' for name in names)
+    rows = "\n".join(_row(grade, task) for grade in grades)
+    body.append(f'<div class="scroll"><table><thead><tr>{header}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>')
+    if pairs:
+        lines = (f"{each.first} and {each.second}: {100 * each.part:.0f} %" for each in pairs)
+        items = "".join(f"<li>{escaped(line)}</li>" for line in lines)
+        body.append(f"<h2>Similar submissions</h2><p>The part of the shorter one that both have:</p><ul>{items}</ul>")
+    return document(task.title, body)
+
+
+def _summary(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) -> Iterator[str]:
+    full = sum(grade.points >= task.points for grade in grades)
+    hidden = ", ".join("×".join(map(str, size)) for size in task.hidden)
+    yield facts(
+        [
+            ("submissions", f"{len(grades)}; {full} with all {_points(task.points)} points"),
+            ("shown sizes", ", ".join("×".join(map(str, size)) for size in task.shown)),
+            ("hidden sizes", hidden),
+            ("device", task.device),
+            ("similarity", "" if pairs is not None else "not looked for: pip install 'mmcore-cuda[grade]'"),
+        ]
+    )
+    if not all(grade.confined for grade in grades):
+        words = "This system has no Landlock: submissions could read other files. See docs/trust.md."
+        yield f'<p class="note">{words}</p>'
+
+
+def _row(grade: Grade, task: Task) -> str:
+    link = f'<a href="students/{quote(grade.student)}.html">{escaped(grade.student)}</a>'
+    cells = [f'<td class="word">{link}</td>', f"<td><b>{_points(grade.points)}</b></td>"]
+    cells += [f'<td class="{_colour(each.points, each.most)}">{_points(each.points)}</td>' for each in grade.outcomes]
+    return f'<tr>{"".join(cells)}<td class="word">{escaped(grade.first_failure)}</td></tr>'
+
+
+def _colour(points: float, most: float) -> str:
+    return "good" if points >= most else "warn" if points else "bad"
+
+
+def _points(points: float) -> str:
+    return f"{points:g}"

@@ -1,0 +1,48 @@
+"""Similar submissions, found by the fingerprints of their tokens (the package copydetect, extra ``grade``)."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from mmcore_grading.submissions import Submission
+
+_TOKENS, _WINDOW = 25, 10  # characters of tokenised code in a match at least, and between two fingerprints
+_LEAST = 0.8  # the part of the smaller submission that is in the other
+
+
+class Pair(NamedTuple):
+    """Two students whose submissions are alike, and the part of the shorter one that both have."""
+
+    first: str
+    second: str
+    part: float
+
+
+def similar(submissions: Sequence[Submission], given: str) -> Sequence[Pair] | None:
+    """Return the pairs of similar submissions, the most similar first; None without the package copydetect.
+
+    Names of variables, comments and spaces do not count; nor does the code of ``given``, the text of a file that all
+    students were given.
+    """
+    try:
+        from copydetect import CodeFingerprint, compare_files
+    except ImportError:
+        return None
+    common = list(CodeFingerprint("given.cpp", _TOKENS, _WINDOW, fp=io.StringIO(given)).hashes) if given else []
+    prints = [
+        CodeFingerprint(f"{each.student}.{_language(each)}", _TOKENS, _WINDOW, common, fp=io.StringIO(each.text))
+        for each in submissions
+    ]
+    pairs = []
+    for (one, first), (other, second) in combinations(zip(submissions, prints, strict=True), 2):
+        part = float(max(compare_files(first, second)[1]))
+        if part >= _LEAST and one.file and other.file:
+            pairs.append(Pair(one.student, other.student, round(min(part, 1.0), 3)))
+    return sorted(pairs, key=lambda pair: -pair.part)
+
+
+def _language(submission: Submission) -> str:
+    return "py" if submission.file.endswith(".py") else "cpp"

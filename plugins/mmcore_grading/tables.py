@@ -1,0 +1,52 @@
+"""The tables of a graded class: CSV, JSON, and the results of Gradescope."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import Any
+
+from mmcore_grading.grading import Grade
+from mmcore_grading.similarity import Pair
+from mmcore_grading.task import Task
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs a cell that begins so
+
+
+def csv_table(task: Task, grades: Sequence[Grade]) -> str:
+    """Return a row for each student: the points in all and by criterion, and the first failure."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    names = [each.name for each in task.rubric]
+    writer.writerow(["student", "file", "points", *names, "first failure"])
+    for grade in grades:
+        row = [grade.student, grade.file, grade.points, *(each.points for each in grade.outcomes), grade.first_failure]
+        writer.writerow([_plain(cell) if isinstance(cell, str) else f"{cell:g}" for cell in row])
+    return text.getvalue()
+
+
+def _plain(cell: str) -> str:
+    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+
+
+def json_table(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) -> dict[str, Any]:
+    """Return everything as JSON-ready values; "similar" is null if similarity was not looked for."""
+    similar = None if pairs is None else [each._asdict() for each in pairs]
+    return {
+        "task": task.title,
+        "points": task.points,
+        "grades": [grade.to_json() for grade in grades],
+        "similar": similar,
+    }
+
+
+def gradescope_results(grade: Grade) -> dict[str, Any]:
+    """Return a student's ``results.json`` of Gradescope; hidden facts are for the staff alone."""
+    tests: list[dict[str, Any]] = []
+    for each in grade.outcomes:
+        tests.append({"name": each.criterion, "score": each.points, "max_score": each.most, "output": each.message})
+        if each.hidden:
+            hidden = {"name": f"{each.criterion}, in full", "output": each.hidden, "visibility": "hidden"}
+            tests.append({**hidden, "score": 0, "max_score": 0})
+    return {"score": grade.points, "output": grade.ended, "stdout_visibility": "hidden", "tests": tests}

@@ -1,0 +1,201 @@
+"""A task: the product that submissions compute, the sizes, the limits and the rubric, read from a TOML file."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mmcore.errors import InvalidProblem, MmcoreError
+from mmcore.files import read_text
+from mmcore.kernel.sizes import Sizes, parse_size
+from mmcore.messages import quoted
+
+CRITERIA: Mapping[str, Sequence[str]] = {
+    "compiles": (),
+    "shown-sizes": (),
+    "hidden-sizes": (),
+    "any-size": (),
+    "no-hazards": (),
+    "proved": (),
+    "coalesced": (),
+    "counts": ("counter", "most"),
+    "time": ("most",),
+}
+"""The criteria of a rubric, each with the further values that it takes."""
+
+_LARGEST = 1e9
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A line of a rubric.
+
+    Attributes:
+        name: one of :data:`CRITERIA`.
+        points: the points for a submission that meets it.
+        counter: of "counts", the counter of ``mmcore profile``.
+        most: of "counts" and "time", the largest multiple of the reference's that earns the points.
+    """
+
+    name: str
+    points: float
+    counter: str = ""
+    most: float = 1.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of one submission: processor seconds in all, processes at once, and sizes in MB and kB."""
+
+    seconds: float = 30
+    memory_mb: float = 4096
+    processes: float = 32
+    output_kb: float = 64
+
+    @property
+    def wall_seconds(self) -> float:
+        """The seconds by the clock, a last resort: a busy machine must not change a grade."""
+        return 20 * self.seconds
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task for a class.
+
+    Attributes:
+        title, text: the product to compute, for the pages.
+        options: words of ``mmcore run FILE`` that hold for every submission, such as ``--block 16x16``.
+        device: the device on which submissions run.
+        seed: the seed of all inputs, so that a grade is the same each time.
+        shown, hidden: sizes that submissions know, and sizes that they do not.
+        reference: the teacher's solution, with which counts and times are compared; None without one.
+        given: a file that all students were given, whose code does not make submissions similar; None without one.
+        limits, rubric: the limits of a submission, and the criteria.
+        content: the text of the file, which with the submission decides a grade.
+    """
+
+    title: str
+    shown: tuple[Sizes, ...]
+    rubric: tuple[Criterion, ...]
+    text: str = ""
+    options: tuple[str, ...] = ()
+    device: str = "emulator"
+    seed: int = 1
+    hidden: tuple[Sizes, ...] = ()
+    reference: Path | None = None
+    given: Path | None = None
+    limits: Limits = field(default_factory=Limits)
+    content: str = ""
+
+    @property
+    def points(self) -> float:
+        """The points of a submission that meets every criterion."""
+        return sum(criterion.points for criterion in self.rubric)
+
+    def asks(self, *names: str) -> bool:
+        """Return whether the rubric has one of some criteria."""
+        return any(criterion.name in names for criterion in self.rubric)
+
+
+def read_task(path: Path) -> Task:
+    """Return the task of a TOML file. Raises InvalidProblem, which names the key that is wrong."""
+    try:
+        content = read_text(path)
+        document = tomllib.loads(content)
+    except OSError as error:
+        raise InvalidProblem(f"{path} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidProblem(f"{path} is no TOML file: {error}") from None
+    try:
+        return _task(_Table(document, ""), path.parent, content)
+    except InvalidProblem as error:
+        raise InvalidProblem(f"{path}: {error}") from None
+
+
+class _Table:
+    """A table of a TOML file, whose values are taken one by one; keys that are left over are errors."""
+
+    def __init__(self, values: Any, name: str) -> None:
+        if not isinstance(values, dict):
+            raise InvalidProblem(f"{name} must be a table")
+        self._values, self._name = dict(values), name
+
+    def take(self, key: str, kind: type, usual: Any = None) -> Any:
+        """Return a value of a type; ``usual`` if it is missing. Raises InvalidProblem."""
+        value = self._values.pop(key, usual)
+        words = {str: "a string", list: "a list", dict: "a table", float: "a number"}
+        if value is None:
+            raise InvalidProblem(f"{self._name}{key} is missing")
+        if kind is float and type(value) is int:
+            value = float(value)
+        if not isinstance(value, kind) or (isinstance(value, float) and not 0 <= value <= _LARGEST):
+            raise InvalidProblem(f"{self._name}{key} must be {words[kind]}, not {quoted(str(value))}")
+        return value
+
+    def end(self) -> None:
+        """Raise InvalidProblem if a key was not taken."""
+        for key in self._values:
+            raise InvalidProblem(f"{self._name}{key} is not a key of a task")
+
+
+def _task(table: _Table, folder: Path, content: str) -> Task:
+    sizes = _Table(table.take("sizes", dict), "sizes.")
+    limits = _Table(table.take("limits", dict, {}), "limits.")
+    shown, hidden = (_sizes(sizes.take(key, list, usual), key) for key, usual in (("shown", None), ("hidden", [])))
+    reference, given = (table.take(key, str, "") for key in ("reference", "given"))
+    task = Task(
+        table.take("title", str),
+        shown,
+        tuple(_criterion(each, number) for number, each in enumerate(table.take("rubric", list), start=1)),
+        table.take("text", str, ""),
+        tuple(map(str, table.take("options", list, []))),
+        table.take("device", str, Task.device),
+        int(table.take("seed", float, Task.seed)),
+        hidden,
+        folder / reference if reference else None,
+        folder / given if given else None,
+        Limits(**{name: limits.take(name, float, getattr(Limits, name)) for name in vars(Limits())}),
+        content,
+    )
+    for each in (table, sizes, limits):
+        each.end()
+    _check(task)
+    return task
+
+
+def _sizes(texts: Sequence[Any], key: str) -> tuple[Sizes, ...]:
+    try:
+        return tuple(parse_size(str(text)) for text in texts)
+    except MmcoreError as error:
+        raise InvalidProblem(f"sizes.{key}: {error}") from None
+
+
+def _criterion(values: Any, number: int) -> Criterion:
+    table = _Table(values, f"rubric {number}: ")
+    name = table.take("criterion", str)
+    if name not in CRITERIA:
+        raise InvalidProblem(f"rubric {number}: {quoted(name)} is not one of {', '.join(CRITERIA)}")
+    kinds = {"counter": str, "most": float}
+    criterion = Criterion(
+        name, table.take("points", float), **{key: table.take(key, kinds[key]) for key in CRITERIA[name]}
+    )
+    table.end()
+    return criterion
+
+
+def _check(task: Task) -> None:
+    """Raise InvalidProblem if parts of the task do not go together."""
+    if not task.rubric:
+        raise InvalidProblem("rubric has no criterion")
+    if not task.shown:
+        raise InvalidProblem("sizes.shown has no size")
+    if task.asks("hidden-sizes") and not task.hidden:
+        raise InvalidProblem('the rubric has "hidden-sizes", but sizes.hidden has none')
+    if task.asks("counts", "time") and task.reference is None:
+        raise InvalidProblem('the rubric compares with a reference; reference = "FILE" names it')
+    for path in filter(None, (task.reference, task.given)):
+        if not path.is_file():
+            raise InvalidProblem(f"{path} is no file")

@@ -1,0 +1,128 @@
+"""``mmcore grade`` gives each submission of a made-up class its points, and loses nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mmcore.errors import InvalidProblem
+from mmcore_grading.submissions import submissions
+from mmcore_grading.task import read_task
+from tests.grading.made_up_class import HOSTILE, NAIVE, STRIP, TILED, WRONG, grades_of, write_class
+
+COMMAND = [sys.executable, "-m", "mmcore", "grade"]
+RUBRIC = '[[rubric]]\ncriterion = "compiles"\npoints = 1\n'
+SIZES = '[sizes]\nshown = ["32"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("title = ", "is no TOML file"),
+        (f"{SIZES}{RUBRIC}", "title is missing"),
+        (f"title = 3\n{SIZES}{RUBRIC}", "title must be a string, not '3'"),
+        (f'title = "x"\nsize = 3\n{SIZES}{RUBRIC}', "size is not a key of a task"),
+        (f'title = "x"\n[sizes]\nshown = ["3y"]\n{RUBRIC}', "sizes.shown: '3y' is not a whole number"),
+        (f'title = "x"\n{SIZES}{RUBRIC}weight = 1\n', "rubric 1: weight is not a key of a task"),
+        (
+            f'title = "x"\n{SIZES}[[rubric]]\ncriterion = "nice"\npoints = 1\n',
+            "rubric 1: 'nice' is not one of compiles",
+        ),
+        (f'title = "x"\n{SIZES}{RUBRIC}[limits]\nseconds = -1\n', "limits.seconds must be a number, not '-1.0'"),
+        (f'title = "x"\nreference = "no.cu"\n{SIZES}{RUBRIC}', "no.cu is no file"),
+        (f'title = "x"\n{SIZES}[[rubric]]\ncriterion = "time"\nmost = 2\npoints = 1\n', "compares with a reference"),
+        (f'title = "x"\n{SIZES}[[rubric]]\ncriterion = "hidden-sizes"\npoints = 1\n', "sizes.hidden has none"),
+    ],
+)
+def test_a_bad_task_is_refused_in_a_sentence(text: str, sentence: str, tmp_path: Path) -> None:
+    task = tmp_path / "task.toml"
+    task.write_text(text)
+    with pytest.raises(InvalidProblem) as refused:
+        read_task(task)
+    assert sentence in str(refused.value)
+    assert str(refused.value).startswith(str(task))
+
+
+def test_a_folder_is_a_students_submission(tmp_path: Path) -> None:
+    (tmp_path / "alice" / "week3").mkdir(parents=True)
+    (tmp_path / "alice" / "week3" / "mm.cu").write_text(NAIVE)
+    (tmp_path / "alice" / "week3" / "tile.cuh").write_text("#define T 16\n")
+    (tmp_path / "bob").mkdir()
+    (tmp_path / "carol.cu").symlink_to(tmp_path / "alice" / "week3" / "mm.cu")
+    alice, bob, carol = submissions(tmp_path)
+
+    assert [name for name, _ in alice.files] == ["mm.cu", "tile.cuh"]
+    assert bob.refused == "its folder must have one file for a kernel, not none"
+    assert carol.refused == "it is a link, and not a file"
+
+
+def test_a_class_gets_its_points_pages_and_tables(tmp_path: Path) -> None:
+    task, submitted = write_class(tmp_path, 1, NAIVE, seconds=20)
+    few = ("right_naive", "wrong_transposed", "include")
+    for path in submitted.iterdir():
+        if path.stem not in few:
+            path.unlink()
+    (submitted / "=<b>.cu").write_text("int broken(\n")
+    report = tmp_path / "report"
+    done = subprocess.run(
+        [*COMMAND, task, submitted, "-o", report, "--json"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    points = {grade["student"]: grade["points"] for grade in document["grades"]}
+    assert points == {"right_naive": 10, "wrong_transposed": 2, "include": 0, "=<b>": 0}
+    assert "'=<b>," in (report / "grades.csv").read_text()
+    page = (report / "students" / "=<b>.html").read_text()
+    assert "<b>.cu" not in page
+    assert "&lt;b&gt;.cu" in page
+    hidden = json.loads((report / "gradescope" / "wrong_transposed.json").read_text())
+    assert hidden["score"] == 2
+    assert {"name", "score", "max_score", "output"} <= hidden["tests"][0].keys()
+    assert "33" not in (report / "students" / "wrong_transposed.html").read_text().split("<body>")[1]
+    before = {path: path.stat().st_mtime_ns for path in (report / "grades").iterdir()}
+    subprocess.run([*COMMAND, task, submitted, "-o", report, "-q"], check=True)
+    assert before == {path: path.stat().st_mtime_ns for path in (report / "grades").iterdir()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "base"), [(1, NAIVE), (2, TILED), (3, STRIP)])
+def test_every_grade_of_a_class_is_right(number: int, base: str, tmp_path: Path) -> None:
+    task, submitted = write_class(tmp_path, number, base, seconds=30)
+    before = {path.name for path in tmp_path.iterdir()}
+    report = tmp_path / "report"
+    subprocess.run([*COMMAND, task, submitted, "-o", report, "-q"], check=True, timeout=900)
+    assert {path.name for path in tmp_path.iterdir()} == before | {"report"}
+    for student, parts in grades_of(report).items():
+        kind, _, name = student.partition("_")
+        missed = {criterion for criterion, part in parts.items() if part < 1}
+        if kind == "right":
+            assert missed == set(), student
+        elif kind == "wrong":
+            expected = {*WRONG[name].fails} if "compiles" not in WRONG[name].fails else {*parts}
+            assert missed >= expected, student
+            assert ("compiles" in missed) == ("compiles" in expected), student
+        else:
+            assert {"shown-sizes", "hidden-sizes", "any-size"} <= missed, student
+    assert len(HOSTILE) == 10
+
+
+@pytest.mark.slow
+def test_a_killed_grading_resumes_with_the_same_result(tmp_path: Path) -> None:
+    task, submitted = write_class(tmp_path, 1, NAIVE, seconds=20)
+    for path in submitted.iterdir():
+        if not path.stem.startswith(("right", "wrong_short", "wrong_trans", "binary")):
+            path.unlink()
+    for count in range(20):
+        process = subprocess.Popen([*COMMAND, task, submitted, "-o", tmp_path / "killed", "-q"])
+        time.sleep(1 + count / 4)
+        process.kill()
+        process.wait()
+    for name in ("killed", "whole"):
+        subprocess.run([*COMMAND, task, submitted, "-o", tmp_path / name, "-q"], check=True, timeout=600)
+    first, second = ((tmp_path / name / "grades.csv").read_text() for name in ("killed", "whole"))
+    assert first == second
