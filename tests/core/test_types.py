@@ -54,6 +54,4 @@ def test_a_misspelt_name_is_an_error_of_the_type_checker_too() -> None:
     with pytest.raises(AttributeError):
         mmcore.kernel_names  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(AttributeError):
-        mmcore_emulator.lunch  # type: ignore[attr-defined]  # noqa: B018
-    with pytest.raises(AttributeError):
         mmcore_engines.engines  # type: ignore[attr-defined]  # noqa: B018
