@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from mmcore.kernel.tiling import Tiling, named_tiling
     from mmcore.result import Result
 
+    __version__: str
+
 __all__ = [
     "Binary", "BlockAmong", "Cell", "CompileError", "CompilerMissing", "Config", "Constraint", "ConstraintViolation",
     "DeviceError", "DeviceLost", "DeviceProperties", "Dim3", "DuplicateName", "FlatBlock", "Int32Index",
@@ -72,14 +74,16 @@ def __dir__() -> list[str]:
     return [*__all__, "__version__"]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
+if not TYPE_CHECKING:  # a type checker is to find misspelt names
 
-        return version("mmcore-cuda")
-    if name not in __all__:
-        raise AttributeError(f"module 'mmcore' has no attribute {name!r}")
-    from importlib import import_module
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from importlib.metadata import version
 
-    modules = (import_module(f"mmcore.{module}") for module in _MODULES)
-    return next(getattr(module, name) for module in modules if hasattr(module, name))
+            return version("mmcore-cuda")
+        if name not in __all__:
+            raise AttributeError(f"module 'mmcore' has no attribute {name!r}")
+        from importlib import import_module
+
+        modules = (import_module(f"mmcore.{module}") for module in _MODULES)
+        return next(getattr(module, name) for module in modules if hasattr(module, name))

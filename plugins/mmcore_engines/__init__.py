@@ -22,12 +22,14 @@ __all__ = ["DeviceWorker", "Engine", "Request", "Scheduler", "Worker", "connect"
 _MODULES = {"DeviceWorker": "device_worker", "Scheduler": "scheduler"}
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # a type checker is to find misspelt names
 
-    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'engine')}"), name)
+    def __getattr__(name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'engine')}"), name)
 
 
 @hookspec

@@ -41,7 +41,8 @@ def class_page(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None
     """Return the teacher's page: all points, the first failure of each student, and similar submissions."""
     body = [f"<h1>{escaped(task.title)}</h1>", f"<p>{escaped(task.text)}</p>", *_summary(task, grades, pairs)]
     names = ["student", "points", *(each.name for each in task.rubric), "first failure"]
-    header = "".join(f'<th scope="col">{escaped(name)}</th>' for name in names)
+    header = "".join(f'<th scope="col">{escaped(name)}</th>' for name in names[:-1])
+    header += f'<th scope="col" class="word" style="min-width:24rem">{names[-1]}</th>'
     rows = "\n".join(_row(grade, task) for grade in grades)
     body.append(f'<div class="scroll"><table><thead><tr>{header}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>')
     if pairs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +30,7 @@ from mmcore_emulator.ptx.instructions import Block, Instruction
 from mmcore_performance.block_order import plain_order
 from mmcore_performance.cache_passes import cache_passes
 from mmcore_performance.divergence import Divergence, DivergenceRecorder
-from mmcore_performance.neighbours import narrow_loads
+from mmcore_performance.neighbours import joined_loads, narrow_loads
 from mmcore_performance.overlap import OverlapRecorder, Overlaps, Steps
 
 _NOWHERE = np.uint64(2**64 - 1)
@@ -96,6 +96,7 @@ class SiteRecorder(Counting):
         self._classes = {id(block): _classes(block) for block in blocks}
         self._mix: dict[Line, Counter[str]] = defaultdict(Counter)
         self.plain_order = plain_order(blocks)
+        self._joined = {id(at): part for at, part in joined_loads(blocks)}
         self._narrow = {id(at) for at in narrow_loads(blocks)}
         self._lanes = DivergenceRecorder(blocks)
         self._steps = Steps(blocks)
@@ -161,7 +162,7 @@ class SiteRecorder(Counting):
             if place is not None:
                 self._sites[place].update(requests=extent.warps, threads=extent.threads)
         elif access.space in PERIODS and effect(access.at).kind not in OTHERS:
-            self._record(access)
+            self._record_joined(access)
 
     def copy(self, read: Access, written: Access) -> None:
         super().copy(read, written)
@@ -171,6 +172,18 @@ class SiteRecorder(Counting):
     def event(self, event: Event) -> None:
         super().event(event)
         self._copies.event(event)
+
+    def _record_joined(self, access: Access) -> None:
+        """Record an access; loads that the assembler joins are recorded once, with the first of them."""
+        part = self._joined.get(id(access.at))
+        if part is not None:
+            first = access.address - np.uint64(part.offset)
+            active = True if access.mask is None else access.mask.over(access.address.shape)
+            if not (first % np.uint64(part.width)).any(where=active):
+                if part.offset == 0:
+                    self._record(replace(access, nbytes=part.width))
+                return
+        self._record(access)
 
     def _record(self, access: Access) -> None:
         place = self._place(access)

@@ -13,7 +13,7 @@ from mmcore_performance.costs import costs
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.reasons.reason import Reason
 
-_COPY_CYCLES = 1000.0  # from the request of a tile until all threads of a block have it in shared memory, about
+_COPY_CYCLES = 1200.0  # until all threads of a block have a tile in shared memory: as between rungs of the ladder
 _PRODUCT_CYCLES = 100.0  # from the last operation of wgmma until its sums are in registers, about
 _WARPS_OF_GROUP = 4
 _WAIT = "WARPGROUP.DEPBAR"  # of machine code

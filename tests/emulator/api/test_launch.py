@@ -135,4 +135,4 @@ def test_every_public_name_exists() -> None:
     for name in mmcore_emulator.__all__:
         assert getattr(mmcore_emulator, name).__name__ == name
     with pytest.raises(AttributeError):
-        _ = mmcore_emulator.absent
+        _ = mmcore_emulator.absent  # type: ignore[attr-defined]

@@ -1,0 +1,39 @@
+"""The page command-line.md: ``python docs/command_line.py`` writes it from the commands' help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from mmcore.cli import main
+from mmcore.registry import DISTRIBUTION, registry
+
+PAGE = Path(__file__).with_name("command-line.md")
+WIDTH = 80
+HEAD = """# The command line
+
+The help of each command. `mmcore bench --help` also lists the options of pytest-benchmark.
+`python docs/command_line.py` writes this page.
+"""
+# pytest-benchmark's own options, the last of the help, contain the date and the revision.
+OTHERS = "\n\nOptions of pytest, benchmark:"
+
+
+def page() -> str:
+    """Return the text of the page."""
+    with click.Context(main, info_name="mmcore") as group:
+        ours = [name for name, each in registry().commands.items() if each.origin.distribution == DISTRIBUTION]
+        commands = {name: main.get_command(group, name) for name in sorted(ours)}
+        return HEAD + "".join(_section(command, name, group) for name, command in commands.items() if command)
+
+
+def _section(command: click.Command, name: str, group: click.Context) -> str:
+    """Return a command's heading and its help."""
+    context = click.Context(command, group, name, terminal_width=WIDTH)
+    ours, _, _ = command.get_help(context).partition(OTHERS)
+    return f"\n## mmcore {name}\n\n```text\n{ours.rstrip()}\n```\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,56 @@
+"""The configuration of the site, which ``tox -e site`` builds from the pages of this folder."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+from pygments.lexers.shell import BashLexer
+from sphinx.application import Sphinx
+
+project = "mmcore"
+author = "the authors of mmcore"
+release = version = version_of("mmcore-cuda")
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+html_theme = "furo"
+html_title = f"mmcore {release}"
+# The anchors of GitHub, so that a link to a heading works in the repository too.
+myst_heading_anchors = 4
+autodoc_typehints = "description"
+add_module_names = False
+html_copy_source = False
+
+_DOCS = Path(__file__).parent
+_LINK_OUTSIDE = re.compile(r"\[([^\]]*)\]\(\.\./([^)#]*)(?:#[^)]*)?\)")
+_GROUP = re.compile(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+
+
+def setup(app: Sphinx) -> None:
+    """Adapt the pages, which are written to be read in the repository too."""
+    app.add_lexer("sbatch", BashLexer)
+    app.add_lexer("crontab", BashLexer)
+    app.connect("source-read", _adapt)
+
+
+def _adapt(app: Sphinx, page: str, source: list[str]) -> None:
+    """Resolve the links out of this folder; the lists of the first page become the navigation."""
+    if page == "changelog":
+        source[0] = (_DOCS.parent / "CHANGELOG.md").read_text(encoding="utf-8").replace("](docs/", "](")
+    source[0] = _LINK_OUTSIDE.sub(_inside, source[0])
+    if page == "index":
+        source[0] += "".join(_toctree(*group) for group in _GROUP.findall(source[0]))
+
+
+def _inside(link: re.Match[str]) -> str:
+    """Return a link out of this folder as the site has it: a page, a file to download, or the text alone."""
+    text, target = link.groups()
+    if page := {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}.get(target):
+        return f"[{text}]({page})"
+    return link[0] if (_DOCS.parent / target).is_file() else text
+
+
+def _toctree(heading: str, text: str) -> str:
+    """Return the part of the navigation with the pages that a group of the first page lists."""
+    pages = "\n".join(re.findall(r"^- \[[^\]]*\]\(([\w-]+)\.md\)", text, re.MULTILINE))
+    return f"\n```{{toctree}}\n:hidden:\n:caption: {heading}\n\n{pages}\n```\n" if pages else ""
