@@ -43,8 +43,10 @@ class Exercise:
     def check(self, file: Path) -> Sequence[Outcome]:
         """Return the outcome of each criterion for a file.
 
-        Raises InvalidProblem if the file cannot be read, or reaches a limit of the task.
+        Raises InvalidProblem if the file is no .cu file, cannot be read, or reaches a limit of the task.
         """
+        if file.suffix != ".cu":
+            raise InvalidProblem(f"{file} is no .cu file")
         try:
             submission = Submission(self.name, ((file.name, read_bytes(file, _LARGEST)),))
         except OSError as error:

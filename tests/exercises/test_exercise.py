@@ -99,7 +99,7 @@ def test_the_source_line_of_a_message_is_found(message: str, line: str, tmp_path
     [
         (("start", "gard"), "'gard' is not one of 'thread', 'guard'"),
         (("check", "guard", "no.cu"), "no.cu cannot be read: No such file or directory"),
-        (("check", "guard", "."), ". cannot be read: it is not a regular file"),
+        (("check", "guard", "guard.txt"), "guard.txt is no .cu file"),
     ],
 )
 def test_a_request_that_cannot_run_is_refused_in_a_sentence(words: tuple[str, ...], sentence: str) -> None:

@@ -2,7 +2,7 @@
 // thread has 8 elements of a column, whose rows are 4 apart.
 
 #define TILE 32
-#define STEP 4            // rows of threads
+#define STEP 4              // rows of threads
 #define ROWS (TILE / STEP)  // rows of C for each thread
 
 __global__ void multiply(const float *A, const float *B, float *C, int m, int n, int k)
