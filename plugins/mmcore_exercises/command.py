@@ -1,0 +1,143 @@
+"""``mmcore exercise``: list, start and check exercises."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mmcore.cli.output import console, fields, json_option, loaded_registry, render, write, write_json
+from mmcore.errors import MmcoreError
+from mmcore_exercises.exercise import EXERCISES, Exercise, source_line
+from mmcore_grading.criteria import Outcome
+
+_MORE = {"coalesced": "why", "counts": "profile"}  # the command that has more about a criterion; of others, run
+_NAME = click.Choice([each.name for each in EXERCISES])
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def exercise(context: click.Context) -> None:
+    """Learn matrix products in twelve exercises, without a GPU."""
+    if context.invoked_subcommand is None:
+        write(context.get_help())
+
+
+@exercise.command("list")
+@json_option
+def list_exercises(as_json: bool) -> None:
+    """List the exercises in their order."""
+    if as_json:
+        write_json([{"name": each.name, "title": each.task.title} for each in EXERCISES])
+    else:
+        render(fields((each.name, each.task.title) for each in EXERCISES))
+
+
+@exercise.command()
+@click.argument("name", type=_NAME, metavar="NAME")
+@click.option("-o", "--output", default=".", type=click.Path(path_type=Path), metavar="FOLDER", help="Its folder.")
+@json_option
+def start(name: str, output: Path, as_json: bool) -> None:
+    """Write the file of an exercise, NAME.cu, and print its text.
+
+    A file that exists already is not changed.
+    """
+    chosen, file = _named(name), output / f"{name}.cu"
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        with file.open("xb") as new:
+            new.write(chosen.start)
+    except FileExistsError as error:
+        raise MmcoreError(f"{error.filename} exists already, and is not changed") from None
+    except OSError as error:
+        raise MmcoreError(f"{error.filename} cannot be written: {error.strerror}") from None
+    if as_json:
+        write_json({"name": name, "title": chosen.task.title, "text": chosen.task.text, "file": str(file)})
+    else:
+        then = shlex.join(["mmcore", "exercise", "check", name, *([str(file)] if output != Path() else [])])
+        text = " ".join(chosen.task.text.split())
+        render(f"{chosen.task.title}\n", f"{text}\n", f"Fill the gap in {file}, then:", f"  {then}")
+
+
+@exercise.command()
+@click.argument("name", type=_NAME, metavar="NAME")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@json_option
+def check(name: str, file: Path | None, as_json: bool) -> int:
+    """Check the FILE of an exercise by its rubric; NAME.cu by default.
+
+    Exit status: 0 = right, 1 = wrong, 2 = could not run.
+    """
+    loaded_registry()
+    checked, file = _named(name), file or Path(f"{name}.cu")
+    with _progress(shown=not as_json):
+        found = checked.check(file)
+    document = _document(checked, file, found)
+    if as_json:
+        write_json(document)
+    else:
+        render(*_report(document))
+    return 0 if document["right"] else 1
+
+
+def _named(name: str) -> Exercise:
+    return next(each for each in EXERCISES if each.name == name)
+
+
+def _document(checked: Exercise, file: Path, found: Sequence[Outcome]) -> dict[str, Any]:
+    """Return the outcomes, the first failure and the next exercise as JSON-ready values."""
+    failed = next((each for each in found if each.points < each.most), None)
+    following = EXERCISES[EXERCISES.index(checked) + 1 :]
+    failure = None
+    if failed is not None:
+        command = ["mmcore", _MORE.get(failed.criterion, "run"), str(file), *checked.task.options]
+        command += [] if failed.criterion in _MORE else ["--device", "emulator"]
+        failure = {
+            "criterion": failed.criterion,
+            "message": failed.message,
+            "source": source_line(failed.message, file),
+            "command": shlex.join(command),
+        }
+    return {
+        "name": checked.name,
+        "title": checked.task.title,
+        "file": str(file),
+        "right": failed is None,
+        "points": sum(each.points for each in found),
+        "most": checked.task.points,
+        "criteria": [{"criterion": each.criterion, "points": each.points, "most": each.most} for each in found],
+        "first_failure": failure,
+        "next": following[0].name if following and failed is None else None,
+    }
+
+
+def _report(document: dict[str, Any]) -> Iterator[Any]:
+    """Yield the points of each criterion, then the first failure or the next exercise."""
+    yield f"{document['title']}: {document['points']:g} of {document['most']:g} points\n"
+    yield fields((each["criterion"], f"{each['points']:g} of {each['most']:g}") for each in document["criteria"])
+    failure = document["first_failure"]
+    if failure:
+        yield f"\n{failure['message']}"
+        if failure["source"]:
+            yield f"    {failure['source']}"
+        yield f"more about it:\n  {failure['command']}"
+    elif document["next"]:
+        yield f"\nnext:\n  mmcore exercise start {document['next']}"
+    else:
+        yield "\nThat was the last exercise."
+
+
+@contextmanager
+def _progress(*, shown: bool) -> Iterator[None]:
+    """Show on a terminal how long a check has taken."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    terminal = console()
+    columns = [SpinnerColumn(), TextColumn("checking"), TimeElapsedColumn()]
+    with Progress(*columns, console=terminal, transient=True, disable=not (shown and terminal.is_terminal)) as bar:
+        bar.add_task("", total=None)
+        yield

@@ -1,0 +1,118 @@
+"""``mmcore exercise``: every file to start from loses points, and every solution gets all of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mmcore_exercises.exercise import EXERCISES, Exercise, source_line
+from tests.command_line import mmcore
+
+NAMES = [each.name for each in EXERCISES]
+FAST = ("guard", "barrier")
+
+
+def checked(exercise: Exercise, file: Path) -> None:
+    """Check the exercise's two files, each written at a path, and compare exit status, points and successor."""
+    for source, status in (("start.cu", 1), ("solution.cu", 0)):
+        file.write_bytes((exercise.folder / source).read_bytes())
+        answer = mmcore("exercise", "check", exercise.name, str(file), "--json")
+        assert answer.exit_code == status, answer.output
+        document = json.loads(answer.stdout)
+        assert document["right"] == (status == 0) == (document["points"] == document["most"] == 10)
+        successor = next(iter(NAMES[NAMES.index(exercise.name) + 1 :]), None)
+        assert document["next"] == (None if status else successor)
+        assert (document["first_failure"] is None) == (status == 0)
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_a_start_loses_points_and_a_solution_gets_all(name: str, tmp_path: Path) -> None:
+    checked(EXERCISES[NAMES.index(name)], tmp_path / "mine.cu")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exercise", [each for each in EXERCISES if each.name not in FAST], ids=lambda each: each.name)
+def test_every_start_loses_points_and_every_solution_gets_all(exercise: Exercise, tmp_path: Path) -> None:
+    checked(exercise, tmp_path / "mine.cu")
+
+
+def test_the_exercises_are_listed_in_their_order() -> None:
+    listed = mmcore("exercise", "list").stdout.splitlines()
+    assert [line.split()[0] for line in listed] == NAMES
+    assert len(NAMES) == 12
+    assert [each["name"] for each in json.loads(mmcore("exercise", "list", "--json").stdout)] == NAMES
+
+
+def test_a_start_has_one_gap_and_is_not_the_solution() -> None:
+    for each in EXERCISES:
+        solution = (each.folder / "solution.cu").read_bytes()
+        assert each.start.count(b"// your code") == 1, each.name
+        assert b"// your code" not in solution, each.name
+
+
+def test_start_writes_one_file_and_changes_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    begun = mmcore("exercise", "start", "guard")
+    assert begun.exit_code == 0
+    assert "Add a guard." in begun.stdout
+    assert begun.stdout.endswith("  mmcore exercise check guard\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["guard.cu"]
+    Path("guard.cu").write_text("mine")
+    again = mmcore("exercise", "start", "guard")
+    assert again.exit_code == 2
+    assert again.stderr == "Error: guard.cu exists already, and is not changed\n"
+    assert Path("guard.cu").read_text() == "mine"
+    mmcore("exercise", "start", "guard", "-o", "week 1")
+    assert Path("week 1/guard.cu").read_bytes() == EXERCISES[1].start
+
+
+def test_a_failure_is_shown_with_its_line_and_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    mmcore("exercise", "start", "thread")
+    Path("thread.cu").write_text(Path("thread.cu").read_text().replace("int row = 0;", "int row = 0"))
+    shown = mmcore("exercise", "check", "thread")
+    assert shown.exit_code == 1
+    assert "compiles     0 of 1" in shown.stdout
+    assert 'error: expected a ";"' in shown.stdout
+    assert "more about it:\n  mmcore run thread.cu --args" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("message", "line"),
+    [
+        ("at 3×4×5: out-of-bounds-read at my.cu:2: thread (0, 1) reads", "second"),
+        ("line 1: a warp's load of A touches 16 sectors", "first"),
+        ("my.cu(2): error, with the compiler's own quotation", ""),
+        ("my.cu:9: no such line", ""),
+        ("2 barriers are 2 times the reference's", ""),
+    ],
+)
+def test_the_source_line_of_a_message_is_found(message: str, line: str, tmp_path: Path) -> None:
+    (tmp_path / "my.cu").write_text("  first\n\tsecond\n")
+    assert source_line(message, tmp_path / "my.cu") == line
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("start", "gard"), "'gard' is not one of 'thread', 'guard'"),
+        (("check", "guard", "no.cu"), "no.cu cannot be read: No such file or directory"),
+        (("check", "guard", "."), ". cannot be read: it is not a regular file"),
+    ],
+)
+def test_a_request_that_cannot_run_is_refused_in_a_sentence(words: tuple[str, ...], sentence: str) -> None:
+    answer = mmcore("exercise", *words)
+    assert answer.exit_code == 2
+    assert sentence in answer.stderr
+
+
+def test_a_file_that_reaches_a_limit_could_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mmcore_exercises import exercise
+
+    monkeypatch.setattr(exercise, "examined", lambda task, submission: ({}, "it used too much", True))
+    (tmp_path / "guard.cu").write_text("int x;")
+    answer = mmcore("exercise", "check", "guard", str(tmp_path / "guard.cu"))
+    assert answer.exit_code == 2
+    assert answer.stderr.endswith("guard.cu: it used too much\n")
