@@ -47,6 +47,8 @@ def _inside(link: re.Match[str]) -> str:
     text, target = link.groups()
     if page := {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}.get(target):
         return f"[{text}]({page})"
+    if target.endswith(".md"):  # MyST takes a link to such a file for a page
+        return f"{{download}}`{text} <../{target}>`"
     return link[0] if (_DOCS.parent / target).is_file() else text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import tarfile
@@ -95,6 +96,12 @@ def test_every_entry_point_leads_to_a_module_of_the_wheel(wheel: zipfile.Path) -
     modules = [target.partition(":")[0].replace(".", "/") for group in groups.values() for target in group.values()]
     names = {*wheel.root.namelist()}
     assert [each for each in modules if not {f"{each}.py", f"{each}/__init__.py"} & names] == []
+
+
+def test_a_release_is_tried_with_every_python_that_is_declared() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    declared = [each.rpartition(" ")[2] for each in PROJECT["classifiers"] if "Python :: " in each]
+    assert f"python: {json.dumps(declared)}\n" in workflow
 
 
 def test_the_citation_has_the_version_that_is_built() -> None:

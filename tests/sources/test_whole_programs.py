@@ -69,6 +69,14 @@ def test_an_unguarded_kernel_is_judged_at_the_sizes_of_its_program(
     assert ("hint: " in result.stdout) != passed
 
 
+def test_the_steps_of_loops_are_whole_too(folder: Path) -> None:
+    loop = "for (int j = 0; j < N; j += 2 * 16) for (int k = j; k < j + 32; k++)"
+    text = (KERNEL + MAIN).replace("SIZE", "int N = 640").replace("GUARD", "")
+    assert text.count("for (int k = 0; k < N; k++)") == 1
+    (folder / "my.cu").write_text(text.replace("for (int k = 0; k < N; k++)", loop))
+    assert run().stdout.splitlines()[-1] == "TEST PASS if m, n and k are multiples of 32"
+
+
 def test_a_fault_of_remainders_ends_with_a_command_for_whole_tiles(folder: Path) -> None:
     (folder / "my.cu").write_text(KERNEL.replace("GUARD", ""))
     assert run().stdout.splitlines()[-2].startswith("  mmcore run my.cu -m 32 -n 32 -k 32")

@@ -131,8 +131,7 @@ def infer(
         constraints += (SomeBlock(rule, roles.square),)
     shape = block(Config({"block": (1, 1, 1), **chosen.values})) if callable(block) else block
     extents = dict(zip(EXTENTS, dim3(shape), strict=True))
-    passed = launched_numbers(source, function, launch)
-    whole = program_sizes(body, launch, roles, passed, rule, {**chosen.values, **extents})
+    whole = program_sizes(source, body, launch, roles, rule, {**chosen.values, **extents})
     fixing = next((each for each in constraints if isinstance(each, FixedSizes)), None)
     free = with_free_sizes(text, roles.sizes) if fixing else None
     if fixing is not None:

@@ -63,7 +63,7 @@ def open_parameters(
             types[each.name] = _type(text, source, launch) or _NAMES.get(element, "float")
             arguments.append(types[each.name])
             continue
-        number = _value(text, source, launch) if text else None
+        number = value_of(text, source, launch) if text else None
         if number is None and _OF_BLOCK.fullmatch(each.name):
             number, where = _USUAL_EDGE, "nothing launches the template"
         if each.name not in given and number is not None and not instance:
@@ -78,13 +78,13 @@ def open_parameters(
     used = {text_of(node) for node in walk(function.body) if node.type in ("identifier", "type_identifier")}
     for name, macro in source.macros.items():
         if macro.guarded and macro.parameters is None and _CAPITALS.fullmatch(name) and name not in given:
-            number = _value(macro.text, source, None)
+            number = value_of(macro.text, source, None)
             if number is not None and (name in used or name in linked):
                 values[name] = number
                 notes.append(Note(name, str(number), f"its default in {macro.place}", f"--config {name}=…"))
     undefined = sorted(filter(_CAPITALS.fullmatch, used - source.declared - set(given)))
     for name in filter(source.macros.keys().__contains__, undefined):
-        if (number := _value(name, source, launch)) is not None:
+        if (number := value_of(name, source, launch)) is not None:
             values[name] = number
             notes.append(Note(name, str(number), f"as defined in {source.macros[name].place}", f"--config {name}=…"))
     undefined = [name for name in undefined if name not in values]
@@ -120,7 +120,8 @@ def _type(text: str, source: Program, launch: HostLaunch | None) -> str:
     return text if source.types.get(text, text) in ELEMENTS else ""
 
 
-def _value(text: str, source: Program, launch: HostLaunch | None) -> int | None:
+def value_of(text: str, source: Program, launch: HostLaunch | None) -> int | None:
+    """Return the number that an expression is where a kernel is launched; None if it is unknown."""
     try:
         return constant(Reader.of(source, launch, {}).number(parse_expression(text)))
     except Unreadable:
@@ -130,7 +131,7 @@ def _value(text: str, source: Program, launch: HostLaunch | None) -> int | None:
 def launched_numbers(source: Program, function: Function, launch: HostLaunch | None) -> dict[str, int]:
     """Return the whole numbers that a launch passes, by parameter."""
     pairs = zip(function.parameters, launch.arguments, strict=False) if launch else ()
-    numbers = ((each.name, _value(text_of(argument), source, launch)) for each, argument in pairs if not each.pointer)
+    numbers = ((each.name, value_of(text_of(argument), source, launch)) for each, argument in pairs if not each.pointer)
     return {name: number for name, number in numbers if number is not None}
 
 

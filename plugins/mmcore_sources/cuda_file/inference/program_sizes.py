@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mmcore.kernel.constraints import Multiple
-from mmcore_cuda.cuda_source.program import HostLaunch
+from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of, walk
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
+from mmcore_sources.cuda_file.inference.parameters import launched_numbers, value_of
 from mmcore_sources.cuda_file.inference.roles import Roles
 from mmcore_sources.cuda_file.inference.whole_tiles import tiles_of
 
@@ -22,13 +23,14 @@ _COMPARES = re.compile(r"[<>]")
 
 
 def program_sizes(
-    body: Body, launch: HostLaunch | None, roles: Roles, numbers: Mapping[str, int], rule: LaunchText, values: Any
+    source: Program, body: Body, launch: HostLaunch | None, roles: Roles, rule: LaunchText, values: Mapping[str, Any]
 ) -> tuple[Multiple, ...]:
     """Return the multiples that the sizes of a kernel's own program are, if nothing in the kernel guards remainders.
 
-    ``numbers`` contains the launch's numbers by parameter, and ``values`` the extents of the block and the config. The
-    result is empty if the program has remainders, or sizes that are not known.
+    ``values`` contains the extents of the block and the config. The result is empty if the program has remainders, or
+    sizes that are not known.
     """
+    numbers = launched_numbers(source, body.function, launch)
     sizes = {role: numbers[name] for name, role in roles.sizes.items() if name in numbers and role in ("m", "n", "k")}
     if roles.square and sizes:
         sizes = dict.fromkeys("mnk", max(sizes.values()))
@@ -36,13 +38,24 @@ def program_sizes(
         return ()
     found = tiles_of(rule, {**values, **sizes})
     steps = {role: found.get(role, 1) for role in "mn"}
-    steps["k"] = math.gcd(sizes["k"], min(max(found.values(), default=1), _STEP))
+    step = math.lcm(max(found.values(), default=1), *_steps_of_loops(source, body, launch, set(roles.sizes)))
+    steps["k"] = math.gcd(sizes["k"], min(step, _STEP))
     if roles.square:
         steps = dict.fromkeys("mnk", math.lcm(*steps.values()))
     if any(sizes[role] % step for role, step in steps.items()):
         return ()
     several = dict.fromkeys(step for step in steps.values() if step > 1)
     return tuple(Multiple(tuple(role for role in "mnk" if steps[role] == step), step) for step in several)
+
+
+def _steps_of_loops(source: Program, body: Body, launch: HostLaunch, sizes: set[str]) -> Iterator[int]:
+    """Yield the steps of a kernel's loops up to a size, such as 128 of ``t += 2 * TILE``."""
+    for loop in walk(body.function.body):
+        update = loop.child_by_field_name("update") if loop.type == "for_statement" else None
+        if update is not None and update.type == "assignment_expression" and text_of(update.children[1]) == "+=":
+            condition = loop.child_by_field_name("condition")
+            if condition is not None and sizes & {*identifiers(condition)}:
+                yield value_of(text_of(update.children[2]), source, launch) or 1
 
 
 def _changes(launch: HostLaunch) -> bool:
