@@ -29,10 +29,12 @@ def page() -> str:
 
 
 def _section(command: click.Command, name: str, group: click.Context) -> str:
-    """Return a command's heading and its help."""
+    """Return a command's heading and its help, then those of its subcommands."""
     context = click.Context(command, group, name, terminal_width=WIDTH)
     ours, _, _ = command.get_help(context).partition(OTHERS)
-    return f"\n## mmcore {name}\n\n```text\n{ours.rstrip()}\n```\n"
+    subcommands = command.commands if isinstance(command, click.Group) else {}
+    sections = (_section(each, each_name, context) for each_name, each in subcommands.items())
+    return f"\n## {context.command_path}\n\n```text\n{ours.rstrip()}\n```\n" + "".join(sections)
 
 
 if __name__ == "__main__":
