@@ -196,12 +196,11 @@ def _time(task: Task, criterion: Criterion, answers: Answers, reference: Answers
 
 def _compared(criterion: Criterion, what: str, value: float | None, reference: float | None) -> _Judgement:
     """Return whether a value is at most the criterion's multiple of the reference's."""
-    if value is None or not reference:
+    if value is None or reference is None:
         return 0, f"its {what} are not known", ""
     if value <= criterion.most * reference:
         return 1, "", ""
-    text = f"{value:,.6g} {what} are {value / reference:.3g} times the reference's; {criterion.most:g} times is allowed"
-    return 0, text, ""
+    return 0, f"{value:,.6g} {what}, and the reference has {reference:,.6g}; {criterion.most:g} times is allowed", ""
 
 
 def _all_or_nothing(faults: Sequence[str]) -> _Judgement:

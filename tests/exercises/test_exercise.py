@@ -86,7 +86,7 @@ def test_a_failure_is_shown_with_its_line_and_a_command(tmp_path: Path, monkeypa
         ("line 1: a warp's load of A touches 16 sectors", "first"),
         ("my.cu(2): error, with the compiler's own quotation", ""),
         ("my.cu:9: no such line", ""),
-        ("2 barriers are 2 times the reference's", ""),
+        ("2 barriers, and the reference has 1", ""),
     ],
 )
 def test_the_source_line_of_a_message_is_found(message: str, line: str, tmp_path: Path) -> None:
