@@ -22,7 +22,7 @@ OTHERS = "\n\nOptions of pytest, benchmark:"
 
 def page() -> str:
     """Return the text of the page."""
-    with click.Context(main, info_name="mmcore") as group:
+    with click.Context(main, info_name="mmcore", **main.context_settings) as group:
         ours = [name for name, each in registry().commands.items() if each.origin.distribution == DISTRIBUTION]
         commands = {name: main.get_command(group, name) for name in sorted(ours)}
         return HEAD + "".join(_section(command, name, group) for name, command in commands.items() if command)
