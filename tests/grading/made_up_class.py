@@ -47,7 +47,9 @@ _START = "float sum = 0;"
 HOSTILE: Mapping[str, str] = {
     "endless": "__global__ void mm(const float* A, const float* B, float* C, int n) { while (*A == *A) *C += 1; }",
     "deadlock": NAIVE.replace(_START, f"{_START} if (threadIdx.x == 0) while (*(volatile float*)C != 7) ;"),
-    "flood": NAIVE.replace(_START, f'{_START} for (int i = 0; i < 99; ++i) printf("flood %d\\n", n);'),
+    "flood": NAIVE.replace("sum += ", "sum -= ").replace(
+        _START, f'{_START} for (int i = 0; i < 99; ++i) printf("flood %d\\n", n);'
+    ),
     "forged": NAIVE.replace("sum += ", "sum -= ").replace(
         _START, f'{_START} if (!row && !column) printf("{{\\"verified\\": true, \\"status\\": 0}}\\n");'
     ),
