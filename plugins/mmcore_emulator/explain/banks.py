@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mmcore_emulator.explain.picture import Cell, Picture
+from mmcore_emulator.explain.picture import MANY_LANES, Cell, Picture, lanes_text, warp_text
 from mmcore_emulator.isa.table import effect_of
 from mmcore_emulator.machine.asynchronous.tensor_maps import CHUNK, swizzled
 from mmcore_emulator.machine.limits import WARP
@@ -56,15 +56,12 @@ class WarpAccess:
         rows = sorted({touch.banks for touch in served})
         cells = {
             (rows.index(touch.banks), first[touch.part] + touch.turn): Cell(
-                f"{touch.lanes[0]}×{len(touch.lanes)}" if len(touch.lanes) > 1 else str(touch.lanes[0]),
-                touch.part,
-                touch.turn > 0,
+                lanes_text(touch.lanes), touch.part, touch.turn > 0
             )
             for touch in served
         }
-        block = f"({', '.join(map(str, self.block if self.block[2] else self.block[:2]))})"
         yield Picture(
-            f"{self.opcode}: banks of each lane of warp {self.warp} in block {block}, by pass",
+            f"{self.opcode}: banks of each lane of {warp_text(self.warp, self.block)}, by pass",
             tuple(_banks([bank], words) for bank in rows),
             tuple(str(turn + 1) for count in counts.values() for turn in range(count)),
             cells,
@@ -123,7 +120,7 @@ def _notes(served: list[Touch], words: int) -> Iterator[str]:
     if silent := [bank for bank in range(0, BANKS, words) if bank not in touched]:
         yield f"No lane touches {_banks(silent, words)}."
     if any(len(touch.lanes) > 1 for touch in served):
-        yield "5×3 are lane 5 and two more that want the same."
+        yield MANY_LANES
     if conflicts:
         yield f"{wavefronts} wavefronts, {conflicts} by conflicts: marked lanes wait for others in their banks."
     else:

@@ -29,6 +29,20 @@ class Cell:
         return f"{self.text}*" if self.conflict else self.text
 
 
+MANY_LANES = "5×3 are lane 5 and two more that want the same."
+"""The sentence that explains :func:`lanes_text` below a picture."""
+
+
+def lanes_text(lanes: Sequence[int]) -> str:
+    """Return the text of a cell: the first lane, and how many lanes there are if they are several."""
+    return f"{lanes[0]}×{len(lanes)}" if len(lanes) > 1 else str(lanes[0])
+
+
+def warp_text(warp: int, block: tuple[int, ...]) -> str:
+    """Return the name of a warp: "warp 3 in block (0, 1)"; z is left out if it is 0."""
+    return f"warp {warp} in block ({', '.join(map(str, block if block[2] else block[:2]))})"
+
+
 @dataclass(frozen=True)
 class Picture:
     """Cells, with headings and sentences."""

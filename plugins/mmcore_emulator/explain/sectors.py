@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mmcore_emulator.explain.picture import Cell, Picture
+from mmcore_emulator.explain.picture import MANY_LANES, Cell, Picture, lanes_text, warp_text
 from mmcore_emulator.profiler.counters import SECTOR_BYTES
 
 _WORD = 4
@@ -43,12 +43,11 @@ class GlobalAccess:
         rows = self.touched
         colours = {line: number for number, line in enumerate(dict.fromkeys(row // _SECTORS_OF_A_LINE for row in rows))}
         cells = {
-            (rows.index(sector), place): Cell(_text(several), colours[sector // _SECTORS_OF_A_LINE])
+            (rows.index(sector), place): Cell(lanes_text(several), colours[sector // _SECTORS_OF_A_LINE])
             for (sector, place), several in lanes.items()
         }
-        block = f"({', '.join(map(str, self.block if self.block[2] else self.block[:2]))})"
         yield Picture(
-            f"{self.opcode}: sectors of {self.array} that each lane of warp {self.warp} in block {block} touches",
+            f"{self.opcode}: sectors of {self.array} that each lane of {warp_text(self.warp, self.block)} touches",
             tuple(f"byte {sector * SECTOR_BYTES:,}" for sector in rows),
             tuple(str(place * width) for place in range(SECTOR_BYTES // width)),
             cells,
@@ -59,11 +58,7 @@ class GlobalAccess:
         distinct = len({offset for offset in self.offsets if offset is not None})
         least = -(-distinct * self.nbytes // SECTOR_BYTES)
         if any(len(several) > 1 for several in lanes.values()):
-            yield "5×3 are lane 5 and two more that want the same."
+            yield MANY_LANES
         touched = self.cost
         sectors = f"{touched} sector{'' if touched == 1 else 's'} of {SECTOR_BYTES} bytes"
         yield f"{sectors}, where {least} would do." if least < touched else f"{sectors}, all of them needed."
-
-
-def _text(lanes: list[int]) -> str:
-    return f"{lanes[0]}×{len(lanes)}" if len(lanes) > 1 else str(lanes[0])
