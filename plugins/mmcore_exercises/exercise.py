@@ -13,7 +13,7 @@ from mmcore.errors import InvalidProblem
 from mmcore.files import read_bytes
 from mmcore_grading.criteria import Outcome, outcomes
 from mmcore_grading.grading import examined
-from mmcore_grading.submissions import Submission
+from mmcore_grading.submissions import file_submission
 from mmcore_grading.task import Task, read_task
 
 _LARGEST = 1 << 20  # bytes of a file
@@ -48,19 +48,15 @@ class Exercise:
         if file.suffix != ".cu":
             raise InvalidProblem(f"{file} is no .cu file")
         try:
-            submission = Submission(self.name, ((file.name, read_bytes(file, _LARGEST)),))
+            submission = file_submission(self.name, file)
         except OSError as error:
             raise InvalidProblem(f"{file} cannot be read: {error.strerror}") from None
-        compared = [self._solution] if self.task.asks("counts") else []
+        compared = [file_submission("solution", self.folder / "solution.cu")] if self.task.asks("counts") else []
         with ThreadPoolExecutor(2) as pool:
             (answers, ended, _), *solved = pool.map(lambda each: examined(self.task, each), [submission, *compared])
         if ended:
             raise InvalidProblem(f"{file}: {ended}")
         return outcomes(self.task, answers, solved[0][0] if solved else {})
-
-    @property
-    def _solution(self) -> Submission:
-        return Submission("solution", (("solution.cu", (self.folder / "solution.cu").read_bytes()),))
 
 
 EXERCISES = tuple(map(Exercise, sorted(Path(__file__).parent.glob("[0-9][0-9]_*"))))

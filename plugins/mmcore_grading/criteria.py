@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeAlias
 
 from mmcore.devices.violations import Violation
@@ -61,7 +62,7 @@ class Outcome:
     Attributes:
         criterion: its name.
         points, most: the points earned, and the points possible.
-        message: what is missing, for the student; "" if all points were earned.
+        message: the reason for missing points, for the student; "" if all points were earned.
         hidden: further facts for the teacher alone, such as the hidden size.
     """
 
@@ -72,7 +73,10 @@ class Outcome:
     hidden: str = ""
 
 
+Document: TypeAlias = Mapping[str, Any]
+"""The JSON document of a command."""
 _Judgement: TypeAlias = tuple[float, str, str]  # the part of the points, and the messages of an Outcome
+_Judge: TypeAlias = Callable[[Task, Criterion, Answers, Answers], _Judgement]  # the last has the reference's answers
 
 
 def commands(task: Task, file: str) -> Mapping[str, Sequence[str]]:
@@ -134,48 +138,8 @@ def _right_at(sizes: Sequence[Sizes], answers: Answers) -> tuple[float, Sequence
     wrong = []
     for size in sizes:
         faults = answers.get(_run(size), _NONE).faults
-        wrong += [f"at {_words(size).replace('x', '×')}: {fault}" for fault in faults[:1]]
+        wrong += [f"at {size_text(size._asdict())}: {fault}" for fault in faults[:1]]
     return 1 - len(wrong) / len(sizes), wrong
-
-
-def _any_size(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
-    answer = answers.get(_RUN, _NONE)
-    if answer.document is None:
-        return 0, answer.reason, ""
-    wrong = [fault for fault in answer.faults if not _is_hazard(fault)]
-    wrong_sizes = [each for each in answer.document["sizes"] if not each["right"]]
-    if not wrong and wrong_sizes:
-        wrong = [f"it is wrong at {size_text(wrong_sizes[0])} ({wrong_sizes[0]['why']})"]
-    return _all_or_nothing(wrong)
-
-
-def _no_hazards(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
-    answer = answers.get(_RUN, _NONE)
-    if answer.document is None:
-        return 0, answer.reason, ""
-    if "not looked for" in answer.document["hazards"]:
-        return 0, answer.document["hazards"], ""
-    return _all_or_nothing([fault for fault in answer.faults if _is_hazard(fault)])
-
-
-def _is_hazard(fault: str) -> bool:
-    return not fault.startswith(_WRONG_NUMBERS)
-
-
-def _proved(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
-    answer = answers.get("prove", _NONE)
-    if answer.document is None:
-        return 0, answer.reason, ""
-    proof = Proof.from_json(answer.document)
-    return _all_or_nothing([] if proof.outcome == PROVED else [*map(str, proof.reasons), *proof.sentences])
-
-
-def _coalesced(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
-    answer = answers.get("why", _NONE)
-    if answer.document is None:
-        return 0, answer.reason, ""
-    reasons = [each for each in answer.document["reasons"] if each["kind"] in _UNCOALESCED]
-    return _all_or_nothing([f"line {each['line']}: {each['sentence']}; {each['advice']}" for each in reasons])
 
 
 def _counts(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
@@ -203,17 +167,50 @@ def _compared(criterion: Criterion, what: str, value: float | None, reference: f
     return 0, f"{value:,.6g} {what}, and the reference has {reference:,.6g}; {criterion.most:g} times is allowed", ""
 
 
-def _all_or_nothing(faults: Sequence[str]) -> _Judgement:
-    return (0 if faults else 1), "\n".join(faults[:_MOST_FAULTS]), ""
+def _all_or_nothing(command: str, faults: Callable[[Answer, Document], Sequence[str]]) -> _Judge:
+    """Return a judge that gives all points if a command has an answer, and the answer has no ``faults``."""
+
+    def judge(task: Task, criterion: Criterion, answers: Answers, reference: Answers) -> _Judgement:
+        answer = answers.get(command, _NONE)
+        found = [answer.reason] if answer.document is None else faults(answer, answer.document)
+        return (0 if found else 1), "\n".join(found[:_MOST_FAULTS]), ""
+
+    return judge
 
 
-_JUDGES: Mapping[str, Callable[[Task, Criterion, Answers, Answers], _Judgement]] = {
+def _at_any_size(answer: Answer, document: Document) -> Sequence[str]:
+    wrong_sizes = (each for each in document["sizes"] if not each["right"])
+    wrong = (f"it is wrong at {size_text(each)} ({each['why']})" for each in wrong_sizes)
+    return [fault for fault in answer.faults if not _is_hazard(fault)] or [*islice(wrong, 1)]
+
+
+def _hazards(answer: Answer, document: Document) -> Sequence[str]:
+    if "not looked for" in document["hazards"]:
+        return [document["hazards"]]
+    return [fault for fault in answer.faults if _is_hazard(fault)]
+
+
+def _is_hazard(fault: str) -> bool:
+    return not fault.startswith(_WRONG_NUMBERS)
+
+
+def _gaps_of_proof(answer: Answer, document: Document) -> Sequence[str]:
+    proof = Proof.from_json(document)
+    return [] if proof.outcome == PROVED else [*map(str, proof.reasons), *proof.sentences]
+
+
+def _uncoalesced(answer: Answer, document: Document) -> Sequence[str]:
+    reasons = [each for each in document["reasons"] if each["kind"] in _UNCOALESCED]
+    return [f"line {each['line']}: {each['sentence']}; {each['advice']}" for each in reasons]
+
+
+_JUDGES: Mapping[str, _Judge] = {
     "shown-sizes": _shown,
     "hidden-sizes": _hidden,
-    "any-size": _any_size,
-    "no-hazards": _no_hazards,
-    "proved": _proved,
-    "coalesced": _coalesced,
+    "any-size": _all_or_nothing(_RUN, _at_any_size),
+    "no-hazards": _all_or_nothing(_RUN, _hazards),
+    "proved": _all_or_nothing("prove", _gaps_of_proof),
+    "coalesced": _all_or_nothing("why", _uncoalesced),
     "counts": _counts,
     "time": _time,
 }

@@ -20,7 +20,7 @@ from mmcore.files import replace as replace_file
 from mmcore.messages import visible
 from mmcore_grading import keeper
 from mmcore_grading.criteria import Answer, Answers, Outcome, commands, outcomes
-from mmcore_grading.submissions import Submission
+from mmcore_grading.submissions import Submission, file_submission
 from mmcore_grading.task import Task
 
 _KEPT = (
@@ -103,8 +103,7 @@ class Gradebook:
         """Run the teacher's solution. Raises InvalidProblem if it does not meet its own rubric."""
         if (path := self._task.reference) is None:
             return
-        solution = Submission("reference", ((path.name, read_bytes(path)),))
-        self._reference, ended, _ = examined(self._task, solution)
+        self._reference, ended, _ = examined(self._task, file_submission("reference", path))
         for outcome in outcomes(self._task, self._reference, self._reference):
             if outcome.message:
                 reason = ended or outcome.hidden or outcome.message

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
+from mmcore.kernel.sizes import size_text
 from mmcore.view import View, escaped
 from mmcore_grading.grading import Grade
 from mmcore_grading.similarity import Pair
@@ -54,11 +55,11 @@ def class_page(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None
 
 def _summary(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) -> Iterator[str]:
     full = sum(grade.points >= task.points for grade in grades)
-    hidden = ", ".join("×".join(map(str, size)) for size in task.hidden)
+    shown, hidden = (", ".join(size_text(size._asdict()) for size in sizes) for sizes in (task.shown, task.hidden))
     yield facts(
         [
             ("submissions", f"{len(grades)}; {full} with all {_points(task.points)} points"),
-            ("shown sizes", ", ".join("×".join(map(str, size)) for size in task.shown)),
+            ("shown sizes", shown),
             ("hidden sizes", hidden),
             ("device", task.device),
             ("similarity", "" if pairs is not None else "not looked for: pip install 'mmcore-cuda[grade]'"),

@@ -50,6 +50,11 @@ class Submission:
         return digest.hexdigest()[:32]
 
 
+def file_submission(student: str, path: Path) -> Submission:
+    """Return the submission of one file. Raises OSError."""
+    return Submission(student, ((path.name, read_bytes(path, _MOST_BYTES)),))
+
+
 def submissions(folder: Path) -> Sequence[Submission]:
     """Return the submissions of a folder: its files, and its folders with one file for a kernel each.
 
