@@ -11,13 +11,6 @@ constexpr int SLICES = 7, LOWEST = 4, LEVELS = 2 * SLICES - 1 - LOWEST;
 constexpr double NORM = 0.99 * (1ll << 55), SPREAD = least_spread(NORM);
 
 extern "C" __global__ void __launch_bounds__(256)
-sums(const double* A, const double* B, Sums* sums, int m, int n, int k, int a_by_columns, int b_by_columns, long long lda,
-     long long ldb)
-{
-    sum_up_lines({{A, m, k, a_by_columns != 0, lda}, {B, n, k, b_by_columns != 0, ldb}}, sums);
-}
-
-extern "C" __global__ void __launch_bounds__(256)
 slices(const double* A, const double* B, const Sums* sums, int parts, int* scales, signed char* of_a, signed char* of_b,
        int m, int n, int k, int a_by_columns, int b_by_columns, long long lda, long long ldb, long long packed)
 {

@@ -283,3 +283,11 @@ __device__ void store_pairs(const int* scales, NUMBER* C, int m, int n, long lon
         }
     }
 }
+
+// The first launch: sums up each row of A and each column of B.
+extern "C" __global__ void __launch_bounds__(256)
+sums(const NUMBER* A, const NUMBER* B, Sums* sums, int m, int n, int k, int a_by_columns, int b_by_columns, long long lda,
+     long long ldb)
+{
+    sum_up_lines({{A, m, k, a_by_columns != 0, lda}, {B, n, k, b_by_columns != 0, ldb}}, sums);
+}

@@ -1,20 +1,14 @@
 // ladder.f64.04_int8 and ladder.f32.12_int8: products by the tensor cores that multiply bytes, which are 30 times as fast
 // as those that multiply doubles. With SUMS_IN_MEMORY, ladder.i8.03_residues.
 //
-// sums adds up each row of A and column of B, residues makes integers of them and their residues modulo MODULI numbers,
-// products multiplies these, one plane after another, and combine makes numbers of the residues of the sums.
+// sums, of integers.cuh, adds up each row of A and column of B, residues makes integers of them and their residues modulo
+// MODULI numbers, products multiplies these, one plane after another, and combine makes numbers of the residues of the
+// sums.
 
 #include "int8_planes.cuh"
 #include "residues.cuh"
 
 constexpr int BOX_BYTES = 64 * 128;  // of residues of C
-
-extern "C" __global__ void __launch_bounds__(256)
-sums(const NUMBER* A, const NUMBER* B, Sums* sums, int m, int n, int k, int a_by_columns, int b_by_columns, long long lda,
-     long long ldb)
-{
-    sum_up_lines({{A, m, k, a_by_columns != 0, lda}, {B, n, k, b_by_columns != 0, ldb}}, sums);
-}
 
 extern "C" __global__ void __launch_bounds__(256)
 residues(const NUMBER* A, const NUMBER* B, const Sums* sums, int slices, int* scales, signed char* of_a, signed char* of_b,
