@@ -6,10 +6,13 @@ in one basic block, nothing is stored between them, and the first address is a m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from mmcore_emulator.isa.table import destinations, effect
+from mmcore_emulator.machine.observer import Access
 from mmcore_emulator.ptx.instructions import Address, Block, Instruction
 
 _WIDTHS = (16, 8, 4)
@@ -29,10 +32,16 @@ class Joined(NamedTuple):
     offset: int
     width: int
 
+    def is_aligned(self, access: Access) -> bool:
+        """Return whether the wider load's address is a multiple of its width in all threads of an access."""
+        first = access.address - np.uint64(self.offset)
+        active = True if access.mask is None else access.mask.over(first.shape)
+        return not (first % np.uint64(self.width)).any(where=active)
 
-def joined_loads(block: Block) -> dict[int, Joined]:
-    """Return the places of a block's loads that can be joined, by the instruction's id."""
-    return {key: place for run in _runs(block) for key, place in _joined(run)}
+
+def joined_loads(blocks: Iterable[Block]) -> dict[int, Joined]:
+    """Return the places of the loads that can be joined in basic blocks, by the instruction's id."""
+    return {key: place for block in blocks for run in _runs(block) for key, place in _joined(run)}
 
 
 def _runs(block: Block) -> Iterator[list[tuple[int, int, int]]]:

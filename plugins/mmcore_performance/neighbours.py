@@ -5,34 +5,14 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from mmcore_emulator.ptx.instructions import Address, Block, Instruction, Scalar
+from mmcore_performance.joined_loads import joined_loads
 
 WIDEST = 16
 """Bytes that a thread can load or store at a time."""
 _SEVERAL = 4  # loads from one base from which they are worth another layout
-_WIDE, _WORD = (16, 8), 4  # bytes of joined loads and of the elements that are joined
 _OTHERS = frozenset(("v2", "v4", "v8", "volatile"))
-
-
-class Part(NamedTuple):
-    """The part of a load in a wider one: bytes from the wider one's address, and bytes of the wider one."""
-
-    offset: int
-    width: int
-
-
-def joined_loads(blocks: Iterable[Block]) -> Iterator[tuple[Instruction, Part]]:
-    """Yield the loads of a thread from shared memory that the assembler joins, if the wider ones are aligned."""
-    for _, loads in _loads(blocks, "shared"):
-        for offset, at in loads.items():
-            each = _nbytes(at)
-            for width in (wide for wide in _WIDE if wide > each >= _WORD):
-                first = offset - offset % width
-                if all(neighbour in loads for neighbour in range(first, first + width, each)):
-                    yield at, Part(offset - first, width)
-                    break
 
 
 def narrow_loads(blocks: Sequence[Block]) -> Iterator[Instruction]:
@@ -44,7 +24,7 @@ def narrow_loads(blocks: Sequence[Block]) -> Iterator[Instruction]:
     for run in (run for _, loads in _loads(blocks, "global") for run in _runs(loads)):
         if len(run) * _nbytes(run[0]) >= WIDEST:
             yield from run
-    joined = {id(at) for at, _ in joined_loads(blocks)}
+    joined = joined_loads(blocks)
     for _, loads in _loads(blocks, "shared"):
         if len(loads) >= _SEVERAL:
             yield from (at for at in loads.values() if id(at) not in joined)

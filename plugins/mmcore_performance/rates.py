@@ -15,10 +15,8 @@ SHARED_PASS = L1_PASS = 1.0  # for a pass over shared memory's banks or through 
 PASS_SECTORS = 4  # sectors that a pass moves, at most
 L2_BYTE = 1 / 64  # for a byte to or from the L2 cache
 _CONVERSIONS = 16  # lanes that convert to and from float64, if there are as many for its arithmetic
-_TENSOR_DOUBLES = (
-    (8, 0),
-    (9, 0),
-)  # capabilities whose published rate of float64 is the tensor cores', twice the other units'
+# Capabilities whose published rate of float64 is the tensor cores', twice the other units'.
+_TENSOR_DOUBLES = ((8, 0), (9, 0))
 _FEW_DOUBLES, _FLOATS, _TENSOR = 2.0, 64.0, 1024.0  # lanes where nothing is published; flops in a cycle
 _WARPGROUPS, _OF_A_WARP = (9, 0), 1.5  # there, products of single warps take half as many cycles again, by ncu
 _TYPES = {"f16": "float16", "bf16": "bfloat16", "tf32": "tf32", "f64": "float64", "s8": "int8", "u8": "int8"}

@@ -30,7 +30,8 @@ from mmcore_emulator.ptx.instructions import Block, Instruction
 from mmcore_performance.block_order import plain_order
 from mmcore_performance.cache_passes import cache_passes
 from mmcore_performance.divergence import Divergence, DivergenceRecorder
-from mmcore_performance.neighbours import joined_loads, narrow_loads
+from mmcore_performance.joined_loads import joined_loads
+from mmcore_performance.neighbours import narrow_loads
 from mmcore_performance.overlap import OverlapRecorder, Overlaps, Steps
 
 _NOWHERE = np.uint64(2**64 - 1)
@@ -96,7 +97,7 @@ class SiteRecorder(Counting):
         self._classes = {id(block): _classes(block) for block in blocks}
         self._mix: dict[Line, Counter[str]] = defaultdict(Counter)
         self.plain_order = plain_order(blocks)
-        self._joined = {id(at): part for at, part in joined_loads(blocks)}
+        self._joined = joined_loads(blocks)
         self._narrow = {id(at) for at in narrow_loads(blocks)}
         self._lanes = DivergenceRecorder(blocks)
         self._steps = Steps(blocks)
@@ -175,15 +176,11 @@ class SiteRecorder(Counting):
 
     def _record_joined(self, access: Access) -> None:
         """Record an access; loads that the assembler joins are recorded once, with the first of them."""
-        part = self._joined.get(id(access.at))
-        if part is not None:
-            first = access.address - np.uint64(part.offset)
-            active = True if access.mask is None else access.mask.over(access.address.shape)
-            if not (first % np.uint64(part.width)).any(where=active):
-                if part.offset == 0:
-                    self._record(replace(access, nbytes=part.width))
-                return
-        self._record(access)
+        place = self._joined.get(id(access.at))
+        if place is None or not place.is_aligned(access):
+            self._record(access)
+        elif place.offset == 0:
+            self._record(replace(access, nbytes=place.width))
 
     def _record(self, access: Access) -> None:
         place = self._place(access)

@@ -46,7 +46,7 @@ class CacheCounting(Counting):
         self._classes = {id(block): Counter(map(instruction_class, block.instructions)) for block in blocks}
         self.waits: Counter[str] = Counter()
         self._chains = {id(block): critical_path(block) for block in blocks}
-        self._joins = {key: place for block in blocks for key, place in joined_loads(block).items()}
+        self._joins = joined_loads(blocks)
         self._lines, self._shared = Patterns(_global_passes), Patterns(_shared_passes)
         # By kind of access and array: a flag for each block of the grid and each sector.
         self._touched: dict[tuple[str, int], Flags] = {}
@@ -93,11 +93,9 @@ class CacheCounting(Counting):
     def _join(self, access: Access, place: Joined) -> None:
         """Count what a load saves that is part of a wider one: its passes, and the instruction unless it is the first.
 
-        The threads' addresses show if the wider load's address is a multiple of its width.
+        The threads' addresses show whether they are joined.
         """
-        first = access.address - np.uint64(place.offset)
-        active = True if access.mask is None else access.mask.over(first.shape)
-        if ((first % np.uint64(place.width) != 0) & active).any():
+        if not place.is_aligned(access):
             return
         passes, warps = self._shared.cost(self._batch, access)
         if place.offset:

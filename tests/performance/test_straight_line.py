@@ -49,7 +49,7 @@ def loads(*offsets: int, base: str = "%r1", kind: str = "f32") -> str:
     ],
 )
 def test_neighbouring_loads_are_joined_unless_something_is_stored_between_them(body: str, widths: list[int]) -> None:
-    assert sorted(place.width for place in joined_loads(block_of(body)).values()) == sorted(widths)
+    assert sorted(place.width for place in joined_loads([block_of(body)]).values()) == sorted(widths)
 
 
 @pytest.mark.parametrize(
