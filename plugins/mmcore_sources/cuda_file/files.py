@@ -6,7 +6,7 @@ import contextlib
 import functools
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -136,29 +136,32 @@ def _inferred(
     refuse_syntax_errors(path, text, {**options, "options": search})
     try:
         named = [(each.name, content) for each, content in headers]
-        return infer(path, text, options, named, launching_sources(path, text))
+        others = launching_sources(path, text)
+        return infer(path, text, options, named, others)
     except RecursionError:
         raise InvalidKernel(f"{_shown(path)} cannot be read: its expressions are nested too deeply") from None
     except InvalidKernel as error:
         if not isinstance(error, SeveralKernels):
             refuse_errors(path, text, {**options, "options": search})
         if isinstance(error, LacksOption):
-            error.options = tuple(_with_further(path, text, options, headers, error.options))
-        others = (bug for bug in bugs_of_refused(path.name, text) if f"line {bug.line} " not in str(error))
-        error.args = ("\n".join(map(str, (error, *others))),)
+            error.options = tuple(
+                _with_further(lambda further: infer(path, text, {**options, **further}, named, others), error.options)
+            )
+        bugs = (bug for bug in bugs_of_refused(path.name, text) if f"line {bug.line} " not in str(error))
+        error.args = ("\n".join(map(str, (error, *bugs))),)
         raise
 
 
-def _with_further(
-    path: Path, text: str, given: Mapping[str, Any], headers: Iterable[tuple[Path, str]], choices: Iterable[str]
-) -> Iterator[str]:
-    """Yield options that choose a function, each with the option that this function lacks; others unchanged."""
+def _with_further(inferred: Callable[[Mapping[str, Any]], Inferred], choices: Iterable[str]) -> Iterator[str]:
+    """Yield options that choose a function, each with the option that this function lacks; others unchanged.
+
+    ``inferred`` infers the file with further options.
+    """
     for option in choices:
         name, entry, further = *option.partition(" ")[::2], ""
         if name == "--entry":
             try:
-                named = [(each.name, content) for each, content in headers]
-                infer(path, text, {**given, "entry": entry}, named, launching_sources(path, text))
+                inferred({"entry": entry})
             except LacksOption as error:
                 further = error.options[0]
             except InvalidKernel:
