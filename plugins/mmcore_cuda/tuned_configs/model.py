@@ -20,16 +20,13 @@ from mmcore.kernel.properties import DeviceProperties
 from mmcore.kernel.tiling import Tiling
 from mmcore.planning.plan import Plan, plan
 from mmcore_cuda.peaks import peaks
+from mmcore_emulator.machine.limits import MULTIPROCESSORS, WARP, Multiprocessor
 
 MODELLED = "chosen by the model: nothing is tuned for such a product"
 """The origin of a config that the model chose."""
 
 _BANKS_BYTES = 128
 """Bytes that a multiprocessor reads from shared memory in a cycle, and the extent of a line of L2."""
-_SHARED_BYTES, _RESERVED_BYTES = 228 << 10, 1 << 10
-"""Shared memory of a multiprocessor, and the part of it that a block takes besides its own."""
-_THREADS, _REGISTERS = 2048, 64 << 10
-"""Threads and registers of a multiprocessor."""
 _QUARTERS = 4
 """Parts of a multiprocessor, each of which runs its own warps."""
 _NORM = 6
@@ -127,14 +124,14 @@ def cycles(work: Work, constants: Constants) -> float:
 
 
 def work_of(planned: Plan, device: DeviceProperties) -> Work | None:
-    """Return what a planned product asks of a device; None if the rate of its unit is unknown.
+    """Return what a planned product asks of a device; None if the rate of its unit or the device's limits are unknown.
 
     Raises InvalidKernel if the kernel's tiling rule fails.
     """
     problem, kernel, tiling = planned.problem, planned.kernel, _tiling(planned, device)
     rates = peaks(device.compute_capability, multiprocessors=1, clock_hz=0.5, bytes_per_second=0, cache_bytes=0)
-    rate = rates and rates.of(kernel.unit)
-    if not rate:
+    rate, limits = rates and rates.of(kernel.unit), MULTIPROCESSORS.get(device.compute_capability)
+    if not rate or limits is None:
         return None
     launch = max(planned.launches, key=lambda each: each.shared_bytes)
     blocks, threads = launch.grid_dim.size, launch.block_dim.size
@@ -143,14 +140,14 @@ def work_of(planned: Plan, device: DeviceProperties) -> Work | None:
     tiles, steps = rows * ceil_div(across, tiling.columns), ceil_div(problem.k, tiling.depth)
     itemsize, sums = problem.dtype_of("A").itemsize, tiling.rows * tiling.columns
     split = blocks > tiles
-    resident = _resident(launch.shared_bytes, threads, sums, itemsize)
+    resident = _resident(limits, launch.shared_bytes, threads, sums, itemsize)
     full, rest = divmod(blocks, device.multiprocessors * resident)
     waves = (full, resident), (1, ceil_div(rest, device.multiprocessors))
     return Work(
         waves=tuple(wave for wave in waves if all(wave)),
         steps=tiles * steps / blocks if split else ceil_div(tiles, blocks) * steps,
         tiles=ceil_div(tiles, blocks),
-        warps=threads / 32,
+        warps=threads / WARP,
         multiply=sums * tiling.depth / rate,
         read=tiling.reads * tiling.depth * itemsize / _BANKS_BYTES,
         fetched=(tiling.rows + tiling.columns / tiling.sharing) * tiling.depth * itemsize,
@@ -172,11 +169,11 @@ def _tiling(planned: Plan, device: DeviceProperties) -> Tiling:
     return tiling
 
 
-def _resident(shared_bytes: int, threads: int, sums: int, itemsize: int) -> int:
+def _resident(limits: Multiprocessor, shared_bytes: int, threads: int, sums: int, itemsize: int) -> int:
     """Return the number of blocks that a multiprocessor probably has room for."""
-    registers = min(255, 40 + 1.2 * sums / threads * max(1, itemsize // 4))
-    room = _SHARED_BYTES // (shared_bytes + _RESERVED_BYTES), _THREADS // threads, _REGISTERS // (threads * registers)
-    return max(1, int(min(room)))
+    registers = threads * min(limits.registers_per_thread, 40 + 1.2 * sums / threads * max(1, itemsize // 4))
+    by_shared = limits.shared_bytes // (shared_bytes + limits.shared_reserved)
+    return max(1, int(min(by_shared, limits.warps * WARP // threads, limits.registers // registers)))
 
 
 def modelled(
