@@ -27,7 +27,7 @@ _LEAST_MOVES = 3
 def product_figures(
     names: tuple[str, ...], loaded: LoadedKernel, matrices: Matrices | None, seconds: float
 ) -> dict[str, float | None]:
-    """Return the named figures of a timed kernel; without those that the device or the product does not have.
+    """Return the named figures of a timed kernel that the device and the product have.
 
     Args:
         names: names in :data:`mmcore.cell.FIGURES`.

@@ -167,7 +167,7 @@ def fit(times: Times, seen: Mapping[Product, Mapping[str, Work]]) -> Constants:
 def ratios(
     products: Iterable[Product], times: Times, seen: Mapping[Product, Mapping[str, Work]], constants: Constants
 ) -> dict[Product, float]:
-    """Return the fastest config's time by that of the model's choice."""
+    """Return the fastest config's time over the time of the model's choice."""
     found = {}
     for product in products:
         chosen = min(seen[product], key=lambda id: cycles(seen[product][id], constants))

@@ -2,7 +2,7 @@
 
 It is started as a script, with the limits and the command as JSON, and the descriptor of the command's stdout, on its
 command line. It imports only the standard library, so that it starts in a few milliseconds. When the command has ended,
-it writes the reason for which it ended the command, or nothing, to stdout.
+it writes to stdout why it ended the command, or nothing.
 """
 
 from __future__ import annotations

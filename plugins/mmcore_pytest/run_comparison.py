@@ -70,7 +70,7 @@ def compared_runs(results: Mapping[str, Result], saved: Mapping[str, Mapping[str
 
 
 def run_ratio(result: Result, runs: Sequence[Mapping[str, Any]]) -> Ratio | None:
-    """Return the time in saved runs over that of a result; None if a saved run has no such time."""
+    """Return the time in saved runs over a result's; None if a saved run has no such time."""
     medians = [float(run["stats"]["median"]) for run in runs]
     now = result.times[0].seconds
     if not now or not all(medians):

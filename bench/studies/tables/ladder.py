@@ -67,7 +67,7 @@ def rows_of_any_length(document: Any) -> Iterator[list[str]]:
 
 
 def rivals(document: Any) -> Iterator[list[str]]:
-    """Yield rates and errors of emulated products and libraries, of those that the GPU has."""
+    """Yield rates and errors of the emulated products and libraries that the GPU has."""
     yield ["kernel", "n", "TFLOP/s", "of the ladder's rate", "error"]
     for row in document["rows"]:
         if row["tflops"] is not None:

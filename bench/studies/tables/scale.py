@@ -145,7 +145,7 @@ def similar_card(document: Any) -> Iterator[list[str]]:
 
 
 def config_model(document: Any) -> Iterator[list[str]]:
-    """Yield each shape's fastest config's time by that of the model's choice, for each kernel, and their means."""
+    """Yield each shape's fastest time over the time of the model's choice, for each kernel, and their means."""
     times = config_model_study.times_of(document)
     found = config_model_study.ratios(times, times, config_model_study.works(times, DeviceProperties()), Constants())
     kernels, shapes = config_model_study.KERNELS, config_model_study.SHAPES

@@ -13,7 +13,7 @@ _ROOTS = (".git", "CMakeLists.txt", "Makefile", "makefile")
 
 
 def folders_of_project(path: Path) -> Iterator[Path]:
-    """Yield the folders of a file's project, the nearest ones first; without a project, of its own folder."""
+    """Yield the folders of a file's project, the nearest ones first; without a project, its folder."""
     yield from _below(_above(path, 1))
 
 

@@ -179,9 +179,9 @@ def _resident(limits: Multiprocessor, shared_bytes: int, threads: int, sums: int
 def modelled(
     kernel: Kernel, problem: Problem, device: DeviceProperties, proven: Collection[Config] = ()
 ) -> Iterator[Config]:
-    """Yield the configs of a kernel that declares its tiling, those with the least expected time first.
+    """Yield the configs of a kernel that declares its tiling, the least expected time first.
 
-    Those that are ``proven``, tuned for other products, come first where that costs little.
+    A config that is ``proven``, tuned for other products, comes first where that costs little.
     """
     ranked = []
     for config in kernel.all_configs.every if kernel.tiling else ():
