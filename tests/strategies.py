@@ -34,7 +34,7 @@ def problems(draw: st.DrawFn, kernel: Kernel, config: Config) -> Problem:
     steps = {"m": 1, "n": 1, "k": 1}
     for constraint in kernel.constraints:
         if isinstance(constraint, Multiple):
-            for name in constraint.sizes:
+            for name in steps.keys() & set(constraint.sizes):
                 steps[name] = math.lcm(steps[name], constraint.step(config))
     if any(isinstance(constraint, Square) for constraint in kernel.constraints):
         size = _multiple(draw, math.lcm(*steps.values()))

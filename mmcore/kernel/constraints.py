@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from mmcore.errors import InvalidKernel
+from mmcore.kernel.arguments import SIZES
 from mmcore.kernel.configs import Config
 from mmcore.kernel.geometry import Shape, ceil_div, dim3
 from mmcore.kernel.problem import Problem
@@ -47,7 +48,7 @@ class Multiple:
     """Some sizes are multiples of a number, of an extent of the block, or of a parameter of the config.
 
     Attributes:
-        sizes: names of the sizes ("m", "n", "k"), or one name.
+        sizes: names of sizes ("m", "n", "k") and leading dimensions ("lda", "ldb", "ldc"), or one name.
         of: a number, "block.x", "block.y" or "block.z", or a parameter's name such as "BK".
         times: how many of those (2 for a tile two blocks wide).
     """
@@ -59,8 +60,8 @@ class Multiple:
     def __post_init__(self) -> None:
         if isinstance(self.sizes, str):
             object.__setattr__(self, "sizes", (self.sizes,))
-        if not self.sizes or not set(self.sizes) <= {"m", "n", "k"}:
-            raise InvalidKernel(f"{self.sizes!r} are not sizes of a problem; there are m, n and k")
+        if not self.sizes or not set(self.sizes) <= set(SIZES):
+            raise InvalidKernel(f"{self.sizes!r} are not sizes of a problem, which are {', '.join(SIZES)}")
         named = isinstance(self.of, str) and (self.of in _EXTENTS or self.of.isidentifier())
         if not named and (type(self.of) is not int or self.of < 1):
             advice = f"give a number, a parameter, or one of {', '.join(_EXTENTS)}"
@@ -88,7 +89,7 @@ class Multiple:
         off = [f"{name} = {getattr(problem, name)}" for name in self.sizes if getattr(problem, name) % step]
         if not off:
             return None
-        if len(off) > 1 and problem.m == problem.n == problem.k:
+        if len(off) > 1 and problem.m == problem.n == problem.k and set(self.sizes) <= {"m", "n", "k"}:
             # A square problem has one size, which is off once.
             off = [f"m = n = k = {problem.n}"]
         unit = str(step) if isinstance(self.of, int) else f"{self.unit} = {step}"

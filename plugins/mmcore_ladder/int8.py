@@ -268,7 +268,7 @@ def mmcore_kernels() -> list[Kernel]:
             dtype="int8",
             output="int32",
             column_major="B",
-            constraints=(Multiple("k", of=16),),
+            constraints=(Multiple(("k", "lda", "ldb"), of=16),),
         ),
         _rung(
             "i8.02_slices",

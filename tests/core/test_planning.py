@@ -111,6 +111,12 @@ def test_a_multiple_of_a_parameter() -> None:
     assert violation(Multiple("k", of="block.z"), 1, 1, 6, block=(1, 1, 4)) == "k = 6 is not a multiple of block.z = 4"
 
 
+def test_a_multiple_of_a_leading_dimension() -> None:
+    rows = Multiple(("k", "lda"), of=16)
+    assert violation(rows, 16, 16, 16, lda=32) is None
+    assert violation(rows, 16, 16, 16, lda=24) == "lda = 24 is not a multiple of 16"
+
+
 def test_an_index_counts_whole_tiles_and_the_gaps_between_rows() -> None:
     assert violation(Int32Index(), 46336, 46336, 1) is None
     assert "C has 2147766272 elements" in str(violation(Int32Index(), 46337, 46336, 1))
