@@ -1,4 +1,4 @@
-"""The times of every kernel on this machine's GPU, and of libraries: most tables in README.md and docs/ come from them.
+"""The times of every kernel on this machine's GPU, and of libraries: most tables in docs/ come from them.
 
 It needs a GPU. The run "libraries" also needs nvmath-python and PyTorch: cuBLASLt's heuristic and tuned product take
 turns with PyTorch, and kernels with themselves.

@@ -1,4 +1,4 @@
 """The documentation's tables of figures, made from the committed results.
 
-``python -m bench.studies tables`` writes them between their markers in README.md and docs/; a test compares them.
+``python -m bench.studies tables`` writes them between their markers in docs/; a test compares them.
 """
