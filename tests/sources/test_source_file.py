@@ -478,6 +478,28 @@ def test_names_count_where_the_loop_over_k_contradicts_a_stride() -> None:
     assert kernel(text).arguments == ("A", "B", "C", "m", "n", "k")
 
 
+def test_a_size_added_in_a_loop_is_the_length_of_a_row() -> None:
+    loop = "for (int i = 0, a = y * N, b = x; i < N; i++, a++, b += K) s += A[a] * B[b]; C[y * K + x] = s;"
+    where = "int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y; float s = 0;"
+    text = f"__global__ void mul(float *A, float *B, float *C, int M, int N, int K) {{ {where} {loop} }}"
+    assert kernel(text).arguments == ("A", "B", "C", "m", "k", "n")
+
+
+@pytest.mark.parametrize("names", [("C", "D"), ("C_in", "C_out"), ("old", "sums")])
+def test_a_fourth_pointer_is_what_c_held_if_read_where_the_output_is_stored(names: tuple[str, str]) -> None:
+    old, new = names
+    where = "int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y; float s = 0;"
+    loop = "for (int i = 0; i < K; i++) s += A[y * K + i] * B[i * N + x];"
+    store = f"{new}[y * N + x] = s + {old}[y * N + x];"
+    text = f"__global__ void mul(float *A, float *B, float *{old}, float *{new}, int M, int N, int K)"
+    found = inferred(f"{text} {{ {where} {loop} {store} }}")
+    assert found.attributes["arguments"] == ("A", "B", "C", "C", "m", "n", "k")
+    assert not found.unusual
+    if old != "C":
+        with pytest.raises(InvalidKernel, match="takes 4 pointers"):
+            inferred(f"{text} {{ {where} {loop} {store.replace(f'{old}[y * N + x]', f'{old}[x]')} }}")
+
+
 BATCH = """
 __global__ void mul(const float *A, const float *B, float *C, int M, int N, int K, int batch)
 {

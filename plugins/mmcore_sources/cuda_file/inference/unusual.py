@@ -58,7 +58,8 @@ def unusual_readings(
         words = [each.name.upper() if each.pointer else str(getattr(role, "value", role)) for each, role in pairs]
         yield Unusual(f"a product stored in {written}", "C = A·B", {"args": words}, "--args", "")
         return
-    if adds and not any(isinstance(each, Scalar) and each.value == "beta" for each in roles.arguments):
+    expected = roles.arguments.count("C") > 1  # D = A·B + C
+    if adds and not expected and not any(isinstance(each, Scalar) and each.value == "beta" for each in roles.arguments):
         filled = "" if launch is None else _fill_of_c(launch, body, roles)
         match = _ADDS.search(comments)
         evidence = filled or (f'the comment "{match[0]}"' if match else "")
