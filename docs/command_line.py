@@ -13,14 +13,14 @@ PAGE = Path(__file__).with_name("command-line.md")
 WIDTH = 80
 HEAD = """# The command line
 
-A KERNEL is a registered name, or the path of a file. Every command takes `--json`. With `-q`, a command prints its result
-alone, with faults, warnings and hints.
+A KERNEL is a registered name, or the path of a file. Every command takes `--json`. With `-q`, a command prints its
+result alone, with faults, warnings and hints.
 
-Exit status: 0 = right, 1 = wrong, 2 = could not run, or reached its time limit before there was a verdict (the reason is on
-stderr, in a sentence), 130 = interrupted by Ctrl-C, 141 = the program that reads the output has ended.
+Exit status: 0 = right, 1 = wrong, 2 = could not run, or reached its time limit before there was a verdict (the reason
+is on stderr, in a sentence), 130 = interrupted by Ctrl-C, 141 = the program that reads the output has ended.
 
-A shell completes kernels, files and devices after `eval "$(_MMCORE_COMPLETE=bash_source mmcore)"` in `~/.bashrc` (`zsh_source`
-in `~/.zshrc`; for fish, `_MMCORE_COMPLETE=fish_source mmcore | source`).
+A shell completes kernels, files and devices after `eval "$(_MMCORE_COMPLETE=bash_source mmcore)"` in `~/.bashrc`
+(`zsh_source` in `~/.zshrc`; for fish, `_MMCORE_COMPLETE=fish_source mmcore | source`).
 
 This is the help of each command. `mmcore bench --help` also lists the options of pytest-benchmark.
 """
