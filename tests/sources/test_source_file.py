@@ -142,6 +142,13 @@ def test_an_unusual_reading_needs_evidence(changes: dict[str, str], after: str, 
         assert not inferred(text, **each.given).unusual
 
 
+def test_a_product_in_a_is_meant_if_args_say_so() -> None:
+    text = changed(NAIVE.replace("const ", ""), {"C[row": "A[row", "A[row": "C[row"})
+    (stored_in_a,) = inferred(text).unusual
+    assert stored_in_a.option == "--args"
+    assert not inferred(text, args=["C", "B", "A", "n"]).unusual
+
+
 def test_integers_have_their_types_and_factors_make_c_an_operand() -> None:
     sizes = "size_t m, unsigned n, long long k"
     found = kernel(product(by_rows("k", "n"), f"float *A, float *B, float *C, {sizes}, double alpha, float beta"))

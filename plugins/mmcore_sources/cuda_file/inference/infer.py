@@ -113,7 +113,8 @@ def infer(
         role_notes.append(Note("storage of B", "by columns", "as the source steps over B", "--column-major ''"))
     named = {*identifiers(function.body)}
     macros = (each.text for each in source.macros.values() if each.name in named)
-    unusual = tuple(unusual_readings("\n".join([text, *macros]), launch, body, roles, adds=adds, columns=columns))
+    searched, meant = "\n".join([text, *macros]), "args" in given
+    unusual = tuple(unusual_readings(searched, launch, body, roles, adds=adds, columns=columns, named=meant))
     lone = one_block(source, body, roles, launch, given)
     if lone is not None:
         constraint, shape, note = lone

@@ -46,21 +46,24 @@ class Unusual:
 
 
 def unusual_readings(
-    text: str, launch: HostLaunch | None, body: Body, roles: Roles, *, adds: bool, columns: str
+    text: str, launch: HostLaunch | None, body: Body, roles: Roles, *, adds: bool, columns: str, named: bool
 ) -> Iterator[Unusual]:
-    """Yield the unusual readings: C is added to, the matrices are stored by columns, or A or B is the product."""
+    """Yield the unusual readings: C is added to, the matrices are stored by columns, or A or B is the product.
+
+    With ``named``, the user has named the product.
+    """
     usual: dict[str, Any]
     comments = " ".join(_COMMENT.findall(text))
     parameters = body.function.parameters
     letters = {each.name.upper() for each in parameters if each.pointer}
-    if letters == {"A", "B", "C"} and (written := roles.pointers["C"]).upper() != "C":
+    filled = _fill_of_c(launch, body, roles) if launch and adds else ""
+    if not named and letters == {"A", "B", "C"} and (written := roles.pointers["C"]).upper() != "C":
         pairs = zip(parameters, roles.arguments, strict=True)
         words = [each.name.upper() if each.pointer else str(getattr(role, "value", role)) for each, role in pairs]
-        yield Unusual(f"a product stored in {written}", "C = A·B", {"args": words}, "--args", "")
+        yield Unusual(f"a product stored in {written}", "C = A·B", {"args": words}, "--args", filled)
         return
     expected = roles.arguments.count("C") > 1  # D = A·B + C
     if adds and not expected and not any(isinstance(each, Scalar) and each.value == "beta" for each in roles.arguments):
-        filled = "" if launch is None else _fill_of_c(launch, body, roles)
         match = _ADDS.search(comments)
         evidence = filled or (f'the comment "{match[0]}"' if match else "")
         if not evidence and body.adds_atomically:
