@@ -2,10 +2,11 @@
 
 A page has these blocks:
 
-- ``console``: each line that begins with ``$`` is a command, and the lines below it are its output. A command that
-fails   is followed by ``$ echo $?``; every other one succeeds. - a block after a line that ends in a file's name and a
-colon: the file's content. - ``diff`` after such a line: the lines to remove from the file and to add; ``@@`` separates
-two changes. - ``text``: nothing to do.
+- ``console``: each line that begins with ``$`` is a command, and the lines below it are its output. A command that fails
+  is followed by ``$ echo $?``; every other one succeeds.
+- a block after a line that ends in a file's name and a colon: the file's content.
+- ``diff`` after such a line: the lines to remove from the file and to add; ``@@`` separates two changes.
+- ``text``, ``bash``, ``yaml``: nothing to do.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def steps(page: str) -> Iterator[Step]:
                 yield Edit(line, named[1], _side(hunk, "-"), _side(hunk, "+"))
         elif named:
             yield Content(line, named[1], text)
-        elif language != "text":
+        elif language not in ("text", "bash", "yaml"):
             raise AssertionError(f"line {line}: a block that is neither a command, nor a file, nor text to read")
 
 

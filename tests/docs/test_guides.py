@@ -1,0 +1,21 @@
+"""Whoever follows a how-to page sees what the page shows."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.walkthrough import Reader
+
+PAGES = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.parametrize("name", ["hanging-pipeline", "review-a-claim", "ci-without-a-gpu"])
+def test_whoever_follows_the_page_sees_what_it_shows(name: str, tmp_path: Path) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    Reader(tmp_path, {**os.environ, "PATH": path}, lambda typed, printed: printed).follow(
+        (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    )
