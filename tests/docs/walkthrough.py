@@ -2,8 +2,8 @@
 
 A page has these blocks:
 
-- ``console``: each line that begins with ``$`` is a command, and the lines below it are its output. A command that fails
-  is followed by ``$ echo $?``; every other one succeeds.
+- ``console``: each line that begins with ``$`` is a command, and the lines below it are its output. A command that
+  fails is followed by ``$ echo $?``; every other one succeeds.
 - a block after a line that ends in a file's name and a colon: the file's content.
 - ``diff`` after such a line: the lines to remove from the file and to add; ``@@`` separates two changes.
 - ``text``, ``bash``, ``yaml``: nothing to do.
