@@ -174,6 +174,19 @@ def test_functions_of_the_device_in_headers_are_kept(tmp_path: Path, headers: di
     assert {each.name for each in excluded} <= {"host", "main"}
 
 
+SHARED = (
+    "#include <atomic>\ntemplate <class T> struct Count { std::atomic<int> references; T *p; };\n"
+    "template <class T> class Shared {\n Count<T> *count;\npublic:\n"
+    " __host__ __device__ T *get() const { return count->p; }\n};\n"
+)
+
+
+def test_a_class_of_both_sides_is_left_out_with_its_parts_of_the_host() -> None:
+    assert left_out(SHARED + KERNEL + MAIN).keys() >= {"Count", "Shared"}
+    with pytest.raises(mmcore.MmcoreError, match="Count"):
+        device_half(SHARED + "__global__ void f(Shared<float> s) { *s.get() = 1; }\n" + MAIN)
+
+
 def test_a_header_in_a_function_of_the_host_is_left_out_with_it(tmp_path: Path) -> None:
     (tmp_path / "body.inc").write_text("std::vector<float> v;\ncudaMalloc(&v, 1);\n")
     text = f'#include <vector>\nint main() {{\n#include "body.inc"\n}}\n{KERNEL}'

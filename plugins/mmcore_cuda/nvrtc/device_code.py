@@ -28,7 +28,7 @@ _TRAIT = re.compile(
     r'"std" has no member (?:class |template )?"(is_\w+|(?:true|false)_type|enable_if\w*|conditional\w*|numeric_limits|'
     r'(?:remove|add|make)_\w+|decay\w*|integral_constant|(?:index|integer)_sequence|declval|common_type\w*)"'
 )
-_QUOTED = re.compile(r'"([^"\n]*)"')
+_NAMED = re.compile(r'"([^"\n]*)"|(\w+) is not a template')
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,9 @@ class DeviceHalfSearch:
         )
         # Without these, another overload or the primary template would be used silently.
         replaceable = entity.specialised or namesakes
-        return not entity.of_device and not by_macro and not (replaceable and self._is_used(entity, others))
+        # A class with members for both sides belongs to the host if it needs excluded code and no device code names it.
+        for_device = entity.of_device and not (of_excluded and not self._is_used(entity, others))
+        return not for_device and not by_macro and not (replaceable and self._is_used(entity, others))
 
     def _is_used(self, entity: Entity, others: Sequence[Entity]) -> bool:
         """Return whether device code may use an entity; an operator, for example, is used without its name."""
@@ -213,4 +215,5 @@ class DeviceHalfSearch:
 
 
 def _names(errors: list[Diagnostic]) -> set[str]:
-    return {word for each in errors for quoted in _QUOTED.findall(each.message) for word in words(quoted.encode())}
+    found = (match[1] or match[2] or "" for each in errors for match in _NAMED.finditer(each.message))
+    return {word for named in found for word in words(named.encode())}
