@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from importlib.metadata import version as version_of
 from pathlib import Path
 
@@ -31,6 +32,7 @@ def setup(app: Sphinx) -> None:
     app.add_lexer("sbatch", BashLexer)
     app.add_lexer("crontab", BashLexer)
     app.connect("source-read", _adapt)
+    app.connect("build-finished", _add_gallery)
 
 
 def _adapt(app: Sphinx, page: str, source: list[str]) -> None:
@@ -40,6 +42,12 @@ def _adapt(app: Sphinx, page: str, source: list[str]) -> None:
     source[0] = _LINK_OUTSIDE.sub(_inside, source[0])
     if page == "index":
         source[0] += "".join(_toctree(*group) for group in _GROUP.findall(source[0]))
+
+
+def _add_gallery(app: Sphinx, failed: Exception | None) -> None:
+    """Write the reports of the gallery, which its page links to."""
+    if not failed and app.builder.name == "html":
+        runpy.run_path(str(_DOCS / "gallery.py"))["write_all"](Path(app.outdir) / "gallery")
 
 
 def _inside(link: re.Match[str]) -> str:
