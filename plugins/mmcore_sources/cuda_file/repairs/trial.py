@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Protocol, runtime_checkable
@@ -22,7 +23,7 @@ from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.repairs.edit import Edit
 from mmcore_sources.cuda_file.repairs.edits import edits, guards
 
-_MOST, _SECONDS = 40, 10.0  # changes that are tried, and the seconds of each run
+_MOST, _SECONDS, _ALL_SECONDS = 40, 10.0, 30.0  # changes that are tried, the seconds of each run, and of all
 _TYPES = {"float32": "float", "float64": "double", "float16": "float", "bfloat16": "float"}
 _INDENT = "    "
 _ROUNDED_DOWN = re.compile(r"(\w+) // (\w+)")
@@ -35,7 +36,10 @@ def repairs(result: Result, kernel: Kernel) -> Iterator[str]:
     cells = _cells(result, kernel)
     if not cells or _is_right(cells[0], kernel):
         return
+    end = time.monotonic() + _ALL_SECONDS
     for changed, what in itertools.islice(_changed(kernel), _MOST):
+        if time.monotonic() > end:
+            return
         if all(_is_right(cell, changed) for cell in cells):
             sizes = " and at ".join(size_text({name: getattr(cell, name) for name in "mnk"}) for cell in cells)
             yield f"hint: the product is right at {sizes} with {what}"
