@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from math import sqrt
 
 from mmcore_performance.evidence import Evidence
 from mmcore_performance.features import features, resident_blocks
@@ -22,14 +23,14 @@ class Parameters:
     Attributes:
         weights: by unit and kind of work, what its nominal seconds are multiplied by.
         overlap: the exponent with which units add up: 1 if they wait for each other, infinite if they overlap wholly.
-        alone: part of a block's work that does not overlap with its own waits.
+        parts: parts of a block that wait independently: while one waits, the others use the units.
         start: seconds of the first launch besides its work, and of each further one.
         spread: the tenth and the ninetieth percentile of measured over predicted times, of kernels not fitted to.
     """
 
     weights: Mapping[str, Mapping[str, float]]
     overlap: float
-    alone: float
+    parts: float
     start: tuple[float, float]
     spread: tuple[float, float]
 
@@ -64,7 +65,7 @@ def parameters_from(text: str) -> Parameters:
     """Return the parameters of a text in TOML."""
     values = tomllib.loads(text)
     return Parameters(
-        values["weights"], values["overlap"], values["alone"], tuple(values["start"]), tuple(values["spread"])
+        values["weights"], values["overlap"], values["parts"], tuple(values["start"]), tuple(values["spread"])
     )
 
 
@@ -81,8 +82,7 @@ def predict(evidence: Evidence, fitted: Parameters | None = None) -> Prediction:
             unit: sum(fitted.weights[unit][kind] * of for kind, of in kinds.items()) for unit, kinds in work.items()
         }
         work_time = _together([time for unit, time in times.items() if unit != WAITS], fitted.overlap)
-        waits = times[WAITS] + fitted.alone * work_time / resident_blocks(evidence, launch)
-        seconds += _together([work_time, waits], fitted.overlap)
+        seconds += queued(work_time, times[WAITS], fitted.parts * resident_blocks(evidence, launch))
         for unit, time in times.items():
             units[unit] += time
         for unit in busy:
@@ -90,6 +90,14 @@ def predict(evidence: Evidence, fitted: Parameters | None = None) -> Prediction:
     low, high = fitted.spread
     limiter, busiest = _largest(units), _largest(busy)
     return Prediction(seconds, low * seconds, high * seconds, limiter, units, busiest)
+
+
+def queued(work: float, waits: float, parts: float) -> float:
+    """Return the time of parts that share some work on one server, wait in turn, and queue for the server again.
+
+    This is Schweitzer's approximation of a closed queue: one part takes work and waits, many the larger of both.
+    """
+    return (work + waits + sqrt((work - waits) ** 2 + 4 * work * waits / max(1.0, parts))) / 2
 
 
 def _together(times: Sequence[float], overlap: float) -> float:

@@ -17,7 +17,7 @@ from mmcore_cuda.occupancy.theoretical import occupancy
 from mmcore_emulator.profiler.counters import Counters, Line
 from mmcore_performance.cards import cards
 from mmcore_performance.evidence import Evidence, LaunchEvidence, Traffic
-from mmcore_performance.prediction import Prediction, predict
+from mmcore_performance.prediction import Prediction, predict, queued
 
 LINE = Line("tiled.cu", 1)
 
@@ -59,6 +59,16 @@ def test_a_prediction_has_an_interval_and_at_least_the_time_of_its_limiter() -> 
 
 def test_work_on_few_blocks_takes_longer_than_on_many() -> None:
     assert predicted(blocks=8, fmas=1 << 34).seconds > 10 * predicted(blocks=1320, fmas=1 << 34).seconds
+
+
+@pytest.mark.parametrize(
+    ("work", "waits", "parts", "seconds"),
+    [(3, 2, 1, 5), (3, 2, 1e12, 3), (2, 3, 1e12, 3), (3, 0, 4, 3), (0, 2, 4, 2), (2, 2, 4, 3)],
+)
+def test_one_part_waits_alone_and_many_hide_the_shorter_time(
+    work: float, waits: float, parts: float, seconds: float
+) -> None:
+    assert queued(work, waits, parts) == pytest.approx(seconds)
 
 
 def test_idle_blocks_do_not_share_the_work() -> None:

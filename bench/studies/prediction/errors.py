@@ -74,8 +74,11 @@ def halves(rows: Iterable[Row]) -> tuple[list[Row], list[Row]]:
     ]
 
 
-def rungs(rows: Iterable[Row]) -> tuple[int, int]:
-    """Return how many neighbouring rungs of the ladder are predicted in their order, and how many there are."""
+def rungs(rows: Iterable[Row], apart: float = 0.0) -> tuple[int, int]:
+    """Return how many neighbouring rungs of the ladder are predicted in their order, and how many there are.
+
+    Rungs with measured times that differ by less than the fraction ``apart`` are left out.
+    """
     ladders: dict[tuple[str, str, int], list[tuple[str, float, float]]] = defaultdict(list)
     for row in rows:
         if "predicted" in row and (rung := _RUNG.match(row["kernel"])):
@@ -84,6 +87,7 @@ def rungs(rows: Iterable[Row]) -> tuple[int, int]:
         (measured < faster) == (predicted < quicker)
         for steps in map(sorted, ladders.values())
         for (_, faster, quicker), (_, measured, predicted) in pairwise(steps)
+        if abs(measured / faster - 1) >= apart
     ]
     return sum(right), len(right)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mmcore_performance import prediction
 from mmcore_performance.evidence import Evidence
 from mmcore_performance.features import features, resident_blocks
-from mmcore_performance.prediction import WAITS, Parameters, parameters_from, predict
+from mmcore_performance.prediction import WAITS, Parameters, parameters_from, predict, queued
 
 Numbers = NDArray[np.float64]
 _TINY = 1e-12  # seconds, of launches without work
@@ -40,7 +40,7 @@ def write_parameters(fitted: Parameters) -> None:
     """Write parameters.toml."""
     lines = [
         f"overlap = {fitted.overlap}",
-        f"alone = {fitted.alone}",
+        f"parts = {fitted.parts}",
         f"start = {list(fitted.start)}",
         f"spread = {list(fitted.spread)}",
     ]
@@ -99,26 +99,26 @@ class Model:
         """The parameters that the fit begins with, as a vector."""
         initial = self._initial
         weights = [initial.weights[unit][kind] for unit, kind in self._names]
-        vector: Numbers = np.log([*weights, initial.overlap, initial.alone, *initial.start])
+        vector: Numbers = np.log([*weights, initial.overlap, initial.parts, *initial.start])
         return vector
 
     def seconds(self, vector: Numbers) -> Numbers:
         """Return the predicted times."""
-        *weights, overlap, alone, first, further = np.exp(vector)
+        *weights, overlap, parts, first, further = np.exp(vector)
         times = (self._work * np.array(weights)) @ self._units
         busy = _together(times[:, ~self._waits], overlap)
-        waits = times[:, self._waits].sum(axis=1) + alone * busy / self._resident
-        launches = _together(np.stack([busy, waits], axis=1), overlap)
-        seconds: Numbers = np.bincount(self._cells, launches) + first + further * self._further
+        waits = times[:, self._waits].sum(axis=1)
+        queues = np.vectorize(queued, otypes=[float])(busy, waits, parts * self._resident)
+        seconds: Numbers = np.bincount(self._cells, queues) + first + further * self._further
         return seconds
 
     def parameters(self, vector: Numbers) -> Parameters:
         """Return the parameters of a vector, rounded to three digits."""
-        *values, overlap, alone, first, further = (float(f"{value:.3g}") for value in np.exp(vector))
+        *values, overlap, parts, first, further = (float(f"{value:.3g}") for value in np.exp(vector))
         weights: dict[str, dict[str, float]] = {unit: {} for unit in self._initial.weights}
         for (unit, kind), value in zip(self._names, values, strict=True):
             weights[unit][kind] = value
-        return replace(self._initial, weights=weights, overlap=overlap, alone=alone, start=(first, further))
+        return replace(self._initial, weights=weights, overlap=overlap, parts=parts, start=(first, further))
 
 
 def fit(known: Sequence[tuple[str, Evidence, float]], initial: Parameters) -> Parameters:
