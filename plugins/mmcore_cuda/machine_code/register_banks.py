@@ -1,8 +1,10 @@
 """Conflicts between the source registers of an instruction.
 
-Since compute capability 7.0 the registers are in two banks, those of even and of odd numbers, and each delivers two
-operands of 32 bits a cycle. Three sources in one bank take another cycle, unless one is kept from the instruction
-before, which marks it with ``.reuse``.
+Since compute capability 7.0 the registers are in two banks, those of even and of odd numbers. Published measurements
+find that each bank of an Ampere GPU delivers 1024 bits a cycle, one register of a warp (arXiv:2503.20481). On Volta a
+bank has 64 bits (arXiv:1804.06826), and 16 lanes take two cycles for a multiply-add. So three sources in one bank take
+another cycle on all cards. Two may do so with 32 lanes, but no published rule holds for all cases: they are not found.
+A register that is kept from the instruction before, which marks it with ``.reuse``, is not read.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from mmcore_cuda.machine_code.kinds import kind_of
 _REGISTER = re.compile(r"[-~|!]*R(\d+)(\.reuse)?\b")
 _PREDICATE = re.compile(r"!?U?P(\d|T)")
 _BANKS = 2
-_SERVED = 2  # operands of a bank in a cycle
+_SERVED = 2  # registers of a bank that an instruction reads without a conflict on every card
 _WIDE = ("WIDE", "64", "HI")
 
 
