@@ -27,6 +27,14 @@ class Constraint(Protocol):
         """Return the reason why ``problem`` cannot run in this config; None if it can."""
 
 
+@runtime_checkable
+class FixingConstraint(Protocol):
+    """A constraint that allows a few problems alone, which need not be square."""
+
+    def nearest(self, problem: Problem, config: Config) -> tuple[int, int, int]:
+        """Return the m, n and k that it allows whose work is nearest to that of a problem."""
+
+
 def _listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 

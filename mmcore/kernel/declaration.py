@@ -15,7 +15,7 @@ from mmcore.errors import InvalidConfig, InvalidKernel, MmcoreError
 from mmcore.files import read_text
 from mmcore.kernel.arguments import Argument, Scalar, check_argument, inferred_arguments
 from mmcore.kernel.configs import BLOCK, Config, Configs, Space
-from mmcore.kernel.constraints import Constraint
+from mmcore.kernel.constraints import Constraint, FixingConstraint
 from mmcore.kernel.geometry import Shape
 from mmcore.kernel.launch import Launch, asking, covering_grid, tiles_over_read
 from mmcore.kernel.problem import FLOAT22, Problem, accumulator_named, dtype_named
@@ -392,14 +392,16 @@ class Kernel:
     def square_problem(self, least: int, *configs: Config) -> Problem:
         """Return the first m = n = k from ``least`` up, else below, that one of ``configs`` (or the usual) allows.
 
-        The kernel's own program uses such sizes.
+        The kernel's own program uses such sizes. If its source fixes others, the problem has those.
         """
         constraints = (*self.constraints, *self.program_sizes)
         for size in (*range(least, least + 4097), *range(least - 1, 0, -1)):
             problem = self.problem(size, size, size)
             if not all(self._violations(constraints, problem, each) for each in configs or self.usual_configs):
                 return problem
-        return self.problem(least, least, least)
+        usual = self.problem(least, least, least)
+        fixing = next((each for each in self.constraints if isinstance(each, FixingConstraint)), None)
+        return self.problem(*fixing.nearest(usual, (*configs, *self.usual_configs)[0])) if fixing else usual
 
     def expand(self, template: str, problem: Problem, config: Config) -> str:
         """Return ``template`` with the launch's values filled in. Raises :class:`InvalidKernel` for others."""

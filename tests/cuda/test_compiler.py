@@ -135,6 +135,10 @@ def test_the_option_for_a_newer_standard_is_named_where_it_helps(cu_file: Path, 
     assert compiled(cu_file, declarations + SOURCE, value="g(3)", options=("-std=c++20",)).functions
 
 
+def test_the_word_register_is_ignored_as_nvcc_ignores_it(cu_file: Path) -> None:
+    assert compiled(cu_file, "__device__ int g() { register int i = 3; return i; }\n" + SOURCE, value="g()").functions
+
+
 def test_no_option_for_a_newer_standard_is_named_where_it_does_not_help(cu_file: Path) -> None:
     assert "c++20" not in failure(cu_file, NEWER["concept"] + SOURCE, value="g(absent)").partition(":\n")[0]
 

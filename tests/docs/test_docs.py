@@ -41,7 +41,9 @@ TOLD = ("plugins.md", "CHANGELOG.md")
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
-        pytest.param(command, shown, id=command, marks=pytest.mark.slow if re.search(r"size 64[01]", command) else ())
+        pytest.param(
+            command, shown, id=command, marks=pytest.mark.slow if re.search(r"size 64[01]|^run ring", command) else ()
+        )
         for command, shown in EXAMPLES
     ],
 )

@@ -390,6 +390,15 @@ def test_macros_can_fix_the_sizes() -> None:
     assert not found.violations(found.problem(24, 24, 24), found.usual_configs[0])
 
 
+def test_sizes_that_macros_fix_and_are_not_square_are_the_usual_ones() -> None:
+    text = NAIVE.replace(", int N", "").replace("row >= N || col >= N", "row >= M || col >= N")
+    usual = kernel(
+        "#define M 20\n#define N 5\n#define K 20\n"
+        + text.replace("i < N", "i < K").replace("row * N + i", "row * K + i")
+    ).square_problem(128)
+    assert (usual.m, usual.n, usual.k) == (20, 5, 20)
+
+
 def test_a_macro_of_an_array_and_its_index_is_read() -> None:
     text = "#define N 64\n#define at(x, i, j) ((x)[(i)*N + (j)])\n" + NAIVE.replace("float *C, int N", "float *C")
     text = changed(text, {"A[row * N + i]": "at(A, row, i)", "B[i * N + col]": "at(B, i, col)"})

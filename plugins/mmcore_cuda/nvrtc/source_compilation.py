@@ -31,6 +31,8 @@ _NEEDS_NEWER = re.compile(
     r'"auto" is not allowed',
     re.IGNORECASE,
 )
+# NVRTC's message about a word that C++17 no longer takes, nvcc ignores, and an empty macro removes.
+_NO_REGISTER, _REGISTER = '"register" storage class specifier', "-Dregister="
 _OLDER, _NEWER = re.compile(r"(?:-std|--std|--dialect)=c\+\+1\d"), "-std=c++20"
 
 
@@ -64,6 +66,8 @@ def compile_source(
             module = compile_once(kernel, source, half.text, (*options, *half.options), entries, headers)
         except Rejected as rejected:
             log = rejected.log
+            if _NO_REGISTER in log and _REGISTER not in options:
+                return compile_source(kernel, source, text, (*options, _REGISTER), entries)
             if why := re.search(f"{_REFUSED}(.*)", log):
                 raise SourceRejected(kernel, f"{source.name} includes {why[1]}") from None
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -53,6 +54,12 @@ class FixedSizes:
         m, n, k = smaller[-1] if smaller else (self.m, self.n, self.k)
         fixed = f"m×n×k = {self.m}×{self.n}×{self.k}; --size {m}x{n}x{k} "
         return f"{problem} is not what the source fixes, {fixed}{'is compiled instead' if smaller else 'asks for that'}"
+
+    def nearest(self, problem: Problem, config: Config) -> tuple[int, int, int]:
+        """Return the m, n and k that it allows whose work is nearest to that of a problem."""
+        work = problem.m * problem.n * problem.k
+        several = ((self.m, self.n, self.k), *self._smaller(problem, config))
+        return min(several, key=lambda sizes: abs(math.prod(sizes) - work))
 
     def _smaller(self, problem: Problem, config: Config) -> list[tuple[int, int, int]]:
         """Return the smaller sizes, in descending order."""
