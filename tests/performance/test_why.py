@@ -71,6 +71,12 @@ def test_without_the_mistake_it_is_no_reason(kind: str, tmp_path: Path) -> None:
     assert kind not in [reason["kind"] for reason in why(tmp_path, f"{kind}: better")["reasons"]]
 
 
+def test_barriers_are_counted_for_a_thread_and_tiles_advised_that_are_deep_enough(tmp_path: Path) -> None:
+    first = why(tmp_path, "barriers: slow")["reasons"][0]
+    assert "after every 0.5 multiply-adds of a thread" in first["sentence"]
+    assert "32 times as deep" in first["advice"]
+
+
 @pytest.mark.parametrize("title", POSTED)
 def test_programs_that_people_ask_about_are_explained_by_the_first_reason(title: str, tmp_path: Path) -> None:
     file = tmp_path / "program.cu"

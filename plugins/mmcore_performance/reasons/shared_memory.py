@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import ceil
 
 from mmcore_emulator.profiler.coalescing import BANKS
 from mmcore_emulator.profiler.counters import total
 from mmcore_performance.costs import BARRIER_CYCLES, Costs
 from mmcore_performance.observation import Observation, ObservedLaunch
-from mmcore_performance.reasons.reason import Reason, counted
+from mmcore_performance.reasons.reason import Reason
 from mmcore_performance.sites import Site
 
 _WORD = 4
@@ -46,14 +47,15 @@ def _barriers(launch: ObservedLaunch) -> Iterable[Reason]:
     counters = total(launch.lines.values())
     threads = counters.barriers * launch.block.size
     each = counters.fmas / threads if threads else _ENOUGH
-    if each >= _ENOUGH or counters.tensor_instructions:
+    if not 0 < each < _ENOUGH or counters.tensor_instructions:
         return
     line = max(launch.lines, key=lambda each: launch.lines[each].barriers)
+    few = f"{each:.2g} multiply-add{'' if f'{each:.2g}' == '1' else 's'}"
     saved = counters.barriers * BARRIER_CYCLES / max(1, launch.occupancy.active_blocks) * (1 - each / _ENOUGH)
     yield Reason(
         "barriers",
-        f"a block waits at __syncthreads() after every {counted(each, 'multiply-add')} of a thread",
-        f"load tiles with a k of {_ENOUGH} or more into shared memory between two barriers",
+        f"a block waits at __syncthreads() after every {few} of a thread",
+        f"load tiles {ceil(_ENOUGH / each)} times as deep in k, or let each thread compute several elements of C",
         line,
         0,
         Costs(barrier=saved),
