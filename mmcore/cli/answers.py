@@ -59,7 +59,8 @@ def answered(
 ) -> int:
     """Write a command's answer about a kernel, or about each of several. Return the exit status.
 
-    All of it takes at most ``timeout`` seconds. Each of several kernels has that time, unless the limit was given.
+    All of it is meant to take at most ``timeout`` seconds; files with eight kernels exceeded 100 by up to 16.
+    Each of several kernels has that time, unless the limit was given.
     Their status is 1 if one is wrong, and 2 if none could be run; else it is the largest status of a kernel that ran.
     """
     if len(references) > 1:
