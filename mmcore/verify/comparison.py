@@ -28,6 +28,8 @@ FULL_REFERENCE_FLOPS = 2e10
 
 SAMPLED_ROWS = 32
 _MANY = 64  # elements whose root mean square is not due to chance
+# Positions along k at which signs of zeros are compared: the first few settle most elements.
+_FIRST_SIGNS, _MORE_SIGNS = 64, 1024
 _SCATTERED = (Kind.SCALED, Kind.TINY)
 
 
@@ -228,12 +230,18 @@ class _Comparer:
         wrong = np.asarray((got == 0) & np.signbit(got) & (panel.magnitude == 0))
         if self.problem.alpha < 0 or self.problem.accumulate:
             return np.zeros_like(wrong)
-        for index in np.flatnonzero(wrong.any(axis=1)):
-            columns = np.flatnonzero(wrong[index])
-            signs = np.signbit(widen(self.matrices.a[panel.rows[index]], self.problem.dtype))
-            others = np.signbit(widen(self.matrices.b[:, columns], self.problem.dtype))
-            wrong[index, columns] = (others == signs[:, np.newaxis]).all(axis=0)
+        first, step = 0, _FIRST_SIGNS
+        while first < self.problem.k and wrong.any():
+            rows, columns = (np.flatnonzero(wrong.any(axis=axis)) for axis in (1, 0))
+            a = self._signs(self.matrices.a[panel.rows[rows], first : first + step])
+            b = self._signs(self.matrices.b[first : first + step, columns])
+            wrong[np.ix_(rows, columns)] &= a @ b == len(b)
+            first, step = first + step, _MORE_SIGNS
         return wrong
+
+    def _signs(self, elements: NDArray[Any]) -> NDArray[np.float32]:
+        """Return 1 for each number from +0 and -1 for each from -0."""
+        return np.where(np.signbit(widen(elements, self.problem.dtype)), np.float32(-1), np.float32(1))
 
     def _largest(self, error: NDArray[np.float64], panel: Panel) -> float:
         """Return the largest error of the elements that are not scaled; of all elements if one is not finite."""

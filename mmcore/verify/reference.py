@@ -97,6 +97,8 @@ def suspect_rows(
     summing = _SUMMING * accumulator_roundoff(accumulator) * b_norms
     storing = _STORING * storing_roundoff(problem, accumulator)
     least = tolerance(problem, accumulator).least * math.sqrt(BLOCK_COLUMNS)
+    # Whole numbers of a float64 product fill its 53 bits, so that their projections are rounded.
+    exactly = problem.keeps_whole and accumulator != "float64"
     least_of = [least * scales[block].max() for block in blocks]
     suspects = []
     for rows in _chunks(problem.m, PANEL_ELEMENTS // max(problem.n, problem.k)):
@@ -106,7 +108,7 @@ def suspect_rows(
         for number, block in enumerate(blocks):
             with np.errstate(over="ignore", invalid="ignore"):
                 limit = summing[number] * _norms(a) + storing * _norms(result[:, block]) + least_of[number]
-                if matrices.rows is not None and matrices.columns is not None and problem.keeps_whole:
+                if exactly and matrices.rows is not None and matrices.columns is not None:
                     exact = matrices.columns[block.start] == Kind.WHOLE
                     limit[exact & (matrices.rows[rows] == Kind.WHOLE)] = 0
                 left = result[:, block] @ signs[block] - expected[:, number]

@@ -551,6 +551,19 @@ def test_an_unwritten_element_is_reported_whatever_it_should_be() -> None:
     assert str(mismatch) == "0:0: expected 0.000000 - got NaN (never written)"
 
 
+@pytest.mark.parametrize("k", [1, 70, 1100])
+def test_minus_zero_is_wrong_only_where_all_products_are_plus_zero(k: int) -> None:
+    """One product of -0 is enough for a right sum of -0 or +0, wherever it is along k."""
+    a, b = np.zeros((k + 1, k), np.float32), np.ones((k, 2), np.float32)
+    a[range(k), range(k)] = -0.0
+    matrices = Matrices(a, b, poison((k + 1, 2), "float32"))
+    c = np.full((k + 1, 2), -0.0, np.float32)
+    c[:, 1] = 0.0
+    verification = verify_product(Problem(k + 1, 2, k), "float32", matrices, c)
+    mismatch = found(verification)
+    assert (verification.wrong, mismatch.row, mismatch.column) == (1, k, 0)
+
+
 # Sampling and projections.
 
 
