@@ -123,6 +123,12 @@ inline __device__ float4 load_from(const float* pointer, int block)
 // Bulk copies: one thread asks for a whole box, whose first element is in column x of row y, and goes on; its bytes are
 // counted by the barrier when they have come. z counts matrices.
 
+// The map itself, before it is needed.
+inline __device__ void fetch_map(const Map* map)
+{
+    asm volatile("prefetch.tensormap [%0];" :: "l"(map) : "memory");
+}
+
 inline __device__ void fetch(void* tile, const Map* map, int x, int y, Barrier* barrier)
 {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"

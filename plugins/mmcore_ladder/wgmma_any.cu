@@ -96,7 +96,7 @@ __device__ void write_box(unsigned box, const float* sum, T* type)
 __device__ void write_box(unsigned box, const float* sum, float*)
 {
     const int lane = threadIdx.x % 32;
-    for (int i = 0; i < 16; i += 2) {
+    for (int i = 0; i < WIDTH / 2; i += 2) {
         const int row = threadIdx.x / 32 % 4 * 16 + lane / 4 + i / 2 % 2 * 8;
         const int chunk = (i / 4 * 2 + lane % 4 / 2) ^ row % 8;
         asm volatile("st.shared.v2.f32 [%0], {%1, %2};"
@@ -112,11 +112,27 @@ __device__ void store_rows(const unsigned char* box, OUTPUT* C, int rows, int co
     const int lane = threadIdx.x % 32;
 #pragma unroll
     for (int i = 0; i < WIDTH / 2; ++i) {
-        const int y = ALONG_ROWS ? i / (WIDTH / 32) : lane % 16;
-        const int x = ALONG_ROWS ? i % (WIDTH / 32) * 32 + lane : i * 2 + lane / 16;
+        const int y = ALONG_ROWS ? (i * 32 + lane) / WIDTH : lane % 16;
+        const int x = ALONG_ROWS ? (i * 32 + lane) % WIDTH : i * 2 + lane / 16;
         if (y < rows && x < columns)
             C[y * down + x * (ALONG_ROWS ? 1 : across)] =
                 *reinterpret_cast<const OUTPUT*>(box + y * 128 + (x * sizeof(OUTPUT) ^ y % 8 * 16));
+    }
+}
+
+// The same, 16 bytes at once, where rows of C begin at multiples of 16 bytes.
+__device__ void store_chunks(const unsigned char* box, OUTPUT* C, int rows, int columns, long long down)
+{
+    constexpr int EACH = 16 / sizeof(OUTPUT), CHUNKS = WIDTH / EACH;
+    const int lane = threadIdx.x % 32, chunk = lane % CHUNKS, x = chunk * EACH;
+#pragma unroll
+    for (int y = lane / CHUNKS; y < 16; y += 32 / CHUNKS) {
+        const OUTPUT* const from = reinterpret_cast<const OUTPUT*>(box + y * 128 + (chunk ^ y % 8) * 16);
+        if (y < rows && x + EACH <= columns)
+            *reinterpret_cast<int4*>(C + y * down + x) = *reinterpret_cast<const int4*>(from);
+        else if (y < rows)
+            for (int j = 0; x + j < columns; ++j)
+                C[y * down + x + j] = from[j];
     }
 }
 
@@ -191,7 +207,7 @@ multiply_tiles(float (&sum)[BN / 2], const unsigned char* stage, int consumer, i
 // A_COLUMNS: A's tiles lie by columns along k, as they do where A is stored by columns; B_COLUMNS: so do B's, where
 // B is stored by rows. C has its elements `down` and `across` from each other, or is a map.
 template <bool A_COLUMNS, bool B_COLUMNS, int WHERE>
-__global__ void __launch_bounds__(128 * (1 + CONSUMERS), 1)
+__global__ void __launch_bounds__(128 * (1 + CONSUMERS), RESIDENT)
 product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, const __grid_constant__ Map map_c,
         OUTPUT* C, int m, int n, int k, int splits, long long down, long long across
 #if PARTS > 1
@@ -210,12 +226,24 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
     unsigned char* const boxes = stages + STAGES * STAGE_BYTES;
     Barrier* const full = reinterpret_cast<Barrier*>(boxes + (WHERE != TOGETHER) * CONSUMERS * 2 * BOX_BYTES);
     Barrier* const empty = full + STAGES;
+    if (threadIdx.x == 0) {
+        fetch_map(&map_a);
+        fetch_map(&map_b);
+    }
     if (threadIdx.x < STAGES) {
         make_barrier(full + threadIdx.x, 1);
         make_barrier(empty + threadIdx.x, CONSUMERS * SHARING);
         publish_barriers();
     }
     __syncwarp();
+    // The producer's warps go on at once, the consumers wait for the barriers; all blocks of a cluster wait for each
+    // other where one's copies come to another's barriers. All this is done while the last launch still runs.
+    if (SHARING > 1)
+        cluster_barrier();
+    else if (threadIdx.x < 128)
+        group_arrives(EVERYONE, 128 * (1 + CONSUMERS));
+    else
+        group_barrier(EVERYONE, 128 * (1 + CONSUMERS));
     wait_for_last_launch();
     let_next_begin();
 #if PARTS > 1
@@ -225,14 +253,6 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
         return;
     }
 #endif
-    // The producer's warps go on at once, the consumers wait for the barriers; all blocks of a cluster wait for each
-    // other where one's copies come to another's barriers.
-    if (SHARING > 1)
-        cluster_barrier();
-    else if (threadIdx.x < 128)
-        group_arrives(EVERYONE, 128 * (1 + CONSUMERS));
-    else
-        group_barrier(EVERYONE, 128 * (1 + CONSUMERS));
 
     const int size = SHARING * splits, first = blockIdx.x / size, blocks = gridDim.x / size;
     const int count = (m + BM * SHARING - 1) / (BM * SHARING) * ((n + BN - 1) / BN);
@@ -396,7 +416,9 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
                         __syncwarp();
                         const int y = thread / 32 * 16, x = tile.column + j;
                         OUTPUT* const c = C + (row + y) * down + x * across;
-                        if (across == 1)
+                        if (across == 1 && (reinterpret_cast<unsigned long long>(C) | down * sizeof(OUTPUT)) % 16 == 0)
+                            store_chunks(to + y * 128, c, m - row - y, n - x, down);
+                        else if (across == 1)
                             store_rows<true>(to + y * 128, c, m - row - y, n - x, down, 1);
                         else
                             store_rows<false>(to + y * 128, c, m - row - y, n - x, down, across);

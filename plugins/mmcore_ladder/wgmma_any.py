@@ -31,9 +31,15 @@ _MOST_BLOCKS = 65535
 """Largest extent of a grid along y."""
 _MOST_SHARED_BYTES = 227 << 10
 """Largest shared memory of a block on compute capability 9.0 and later."""
+_RESERVED_BYTES = 1 << 10
+"""Shared memory of a multiprocessor that each of its blocks takes besides its own."""
 _PACKED_BYTES = 4096
 """Bytes of a row that a block packs at once."""
 _MOST_STAGES = 8
+_NARROW = 64
+"""Largest BN with which warps store C themselves: sooner than TMA, if there is only one box or two."""
+_FEW_SUMS = 64
+"""Most sums of a thread with which two blocks' registers fit on a multiprocessor."""
 _TUNED = ("BM", "BN", "DEPTH_BYTES", "CLUSTER", "GROUP")
 _DIRECTLY, _BY_COPIES, _TOGETHER = range(3)
 _CPP = {"bfloat16": "__nv_bfloat16", "float16": "__half", "tf32": "float", "float32": "float"}
@@ -143,7 +149,7 @@ def products(
     depth = config.DEPTH_BYTES // BYTES[first.dtype]
     splits = _splits(m, n, problem.k, depth, config, device)
     aligned = across == 1 and down * itemsize % _ALIGNMENT == 0
-    where = _TOGETHER if splits > 1 else _BY_COPIES if aligned and config.BN % 64 == 0 else _DIRECTLY
+    where = _TOGETHER if splits > 1 else _BY_COPIES if aligned and config.BN > _NARROW else _DIRECTLY
     sharing = 1 if splits > 1 else config.CLUSTER
     size = splits * sharing
     clusters = min(ceil_div(m, config.BM * sharing) * ceil_div(n, config.BN), device.multiprocessors // size)
@@ -236,21 +242,30 @@ def space(parts: int, *default: tuple[int, ...], promoted: bool = False) -> Spac
 
     def stages(config: Config) -> int:
         """Return as many stages as a multiprocessor has room for."""
-        return min(_MOST_STAGES, (_MOST_SHARED_BYTES - _box_bytes(config)) // _stage_bytes(config, parts))
+        room = (_MOST_SHARED_BYTES + _RESERVED_BYTES) // config.RESIDENT - _RESERVED_BYTES - _box_bytes(config)
+        return min(_MOST_STAGES, room // _stage_bytes(config, parts))
+
+    def resident(config: Config) -> int:
+        """Return the blocks on a multiprocessor: two small ones in clusters, of which one waits for its launch."""
+        few = config.CONSUMERS == 1 and config.BM // 64 * config.BN // 2 <= _FEW_SUMS
+        return 1 + (few and config.CLUSTER > 1 and parts == 1 and not promoted)
 
     def fits(config: Config) -> bool:
         sums = config.BN // 2 * (config.BM // (64 * config.CONSUMERS) + promoted)
+        if config.BN == 16 and (config.BM > 64 or config.CLUSTER > 1):
+            return False
         return bool(config.STAGES >= 2 and config.BM % (64 * config.CONSUMERS) == 0 and sums <= 192)
 
     return Space(
         {
             "BM": (64, 128, 256),
-            # A BN of 32 suits a C of few rows, computed as Cᵀ. Several parts make a stage large.
-            "BN": (32, 64, 128, 192, 256) if parts == 1 else (64, 128, 192, 256),
+            # A BN of 16 or 32 suits a C of few rows, computed as Cᵀ. Several parts make a stage large.
+            "BN": (16, 32, 64, 128, 192, 256) if parts == 1 else (64, 128, 192, 256),
             "DEPTH_BYTES": (128,) if parts == 1 else (64, 128),
             "CONSUMERS": (1, 2),
             "CLUSTER": (1, 2),
             "GROUP": (8, 16),
+            "RESIDENT": resident,
             "STAGES": stages,
             "block": lambda config: (128 * (1 + config.CONSUMERS),),
         },
