@@ -226,7 +226,7 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
     unsigned char* const boxes = stages + STAGES * STAGE_BYTES;
     Barrier* const full = reinterpret_cast<Barrier*>(boxes + (WHERE != TOGETHER) * CONSUMERS * 2 * BOX_BYTES);
     Barrier* const empty = full + STAGES;
-    if (threadIdx.x == 0) {
+    if (PARTS == 1 && threadIdx.x == 0) {
         fetch_map(&map_a);
         fetch_map(&map_b);
     }
@@ -236,22 +236,28 @@ product(const __grid_constant__ Map map_a, const __grid_constant__ Map map_b, co
         publish_barriers();
     }
     __syncwarp();
+#if PARTS > 1
+    wait_for_last_launch();
+    let_next_begin();
+    if (any_doubt(doubts, count_doubts)) {
+        const Unsplit a = {A, a_across, a_along}, b = {B, b_across, b_along};
+        without_parts(a, b, C, m, n, k, down, across, reinterpret_cast<float*>(memory));
+        return;
+    }
+#endif
     // The producer's warps go on at once, the consumers wait for the barriers; all blocks of a cluster wait for each
-    // other where one's copies come to another's barriers. All this is done while the last launch still runs.
+    // other where one's copies come to another's barriers.
     if (SHARING > 1)
         cluster_barrier();
     else if (threadIdx.x < 128)
         group_arrives(EVERYONE, 128 * (1 + CONSUMERS));
     else
         group_barrier(EVERYONE, 128 * (1 + CONSUMERS));
+#if PARTS == 1
+    // All until here is done while the last launch still runs. (With parts, ptxas would then take descriptors from
+    // ordinary registers.)
     wait_for_last_launch();
     let_next_begin();
-#if PARTS > 1
-    if (any_doubt(doubts, count_doubts)) {
-        const Unsplit a = {A, a_across, a_along}, b = {B, b_across, b_along};
-        without_parts(a, b, C, m, n, k, down, across, reinterpret_cast<float*>(memory));
-        return;
-    }
 #endif
 
     const int size = SHARING * splits, first = blockIdx.x / size, blocks = gridDim.x / size;

@@ -248,7 +248,7 @@ def space(parts: int, *default: tuple[int, ...], promoted: bool = False) -> Spac
     def resident(config: Config) -> int:
         """Return the blocks on a multiprocessor: two small ones in clusters, of which one waits for its launch."""
         few = config.CONSUMERS == 1 and config.BM // 64 * config.BN // 2 <= _FEW_SUMS
-        return 1 + (few and config.CLUSTER > 1 and parts == 1 and not promoted)
+        return 1 + int(few and config.CLUSTER > 1 and parts == 1 and not promoted)
 
     def fits(config: Config) -> bool:
         sums = config.BN // 2 * (config.BM // (64 * config.CONSUMERS) + promoted)

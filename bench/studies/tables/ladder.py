@@ -67,13 +67,14 @@ def rows_of_any_length(document: Any) -> Iterator[list[str]]:
 
 
 def rivals(document: Any) -> Iterator[list[str]]:
-    """Yield rates and errors of the emulated products and libraries that the GPU has."""
-    yield ["kernel", "n", "TFLOP/s", "of the ladder's rate", "error"]
+    """Yield rates, errors and work for energy of the emulated products and libraries that the GPU has."""
+    yield ["kernel", "n", "TFLOP/s", "of the ladder's rate", "error", "GFLOP/s per W"]
     for row in document["rows"]:
         if row["tflops"] is not None:
             name = row["kernel"].replace(".best", f" for `{row['of'].removeprefix('ladder.')}`")
             share = "" if row["kernel"] == row["of"] else f"{100 / row['share']:.0f} %"
-            yield [name, str(row["n"]), _teraflops(1e3 * row["tflops"]), share, f"{row['error']:.1e}"]
+            rate, work = _teraflops(1e3 * row["tflops"]), f"{row['gflops_per_watt']:.0f}"
+            yield [name, str(row["n"]), rate, share, f"{row['error']:.1e}", work]
 
 
 def busy(document: Any) -> Iterator[list[str]]:
