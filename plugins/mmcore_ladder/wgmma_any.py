@@ -243,7 +243,7 @@ def space(parts: int, *default: tuple[int, ...], promoted: bool = False) -> Spac
     def stages(config: Config) -> int:
         """Return as many stages as a multiprocessor has room for."""
         room = (_MOST_SHARED_BYTES + _RESERVED_BYTES) // config.RESIDENT - _RESERVED_BYTES - _box_bytes(config)
-        return min(_MOST_STAGES, room // _stage_bytes(config, parts))
+        return int(min(_MOST_STAGES, room // _stage_bytes(config, parts)))
 
     def resident(config: Config) -> int:
         """Return the blocks on a multiprocessor: two small ones in clusters, of which one waits for its launch."""
