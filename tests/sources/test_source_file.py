@@ -151,7 +151,8 @@ def test_a_product_in_a_is_meant_if_args_say_so() -> None:
 
 def test_integers_have_their_types_and_factors_make_c_an_operand() -> None:
     sizes = "size_t m, unsigned n, long long k"
-    found = kernel(product(by_rows("k", "n"), f"float *A, float *B, float *C, {sizes}, double alpha, float beta"))
+    text = product(by_rows("k", "n"), f"float *A, float *B, float *C, {sizes}, double alpha, float beta")
+    found = kernel(text.replace("= s;", "= alpha * s + beta * C[0];"))
     scalars = [("m", "uint64"), ("n", "uint32"), ("k", "int64"), ("alpha", "float64"), ("beta", "float32")]
     assert found.arguments == ("A", "B", "C", *(Scalar(*each) for each in scalars))
     assert (found.alpha, found.beta) == (1, 1)

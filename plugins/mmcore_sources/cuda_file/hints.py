@@ -78,9 +78,9 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
         if of_tiles.verified:
             yield _without_remainder(tiles)
             return
-        yield from _tried((tiles, small), file, _others(file.kernel))
+        yield from _tried((tiles, small), file, _others(file))
     elif (usual := measured(small)) is not None and not usual.verified:
-        yield from _tried((small,), file, _others(file.kernel))
+        yield from _tried((small,), file, _others(file))
 
 
 def _of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
@@ -209,8 +209,13 @@ def _reads(kernel: Kernel, values: Mapping[str, Any]) -> str:
     return f"; line {line} reads {pointer} as stored by columns" if line and matrix else ""
 
 
-def _others(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _others(file: FileKernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield other readings, likely ones first, each with its options."""
+    kernel = file.kernel
+    factors = {name: value for name, value in inferred_of(file.reference).factors.items()
+               if value != getattr(kernel, name) and name not in file.reference}  # fmt: skip
+    if factors:
+        yield " ".join(f"--{name} {value:g}" for name, value in factors.items()), factors
     narrow = kernel.dtype in ("float16", "bfloat16") and kernel.accumulator == "float32"
     if narrow:
         yield f"--accumulator {kernel.dtype}", {"accumulator": kernel.dtype}

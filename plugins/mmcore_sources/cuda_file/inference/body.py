@@ -1,11 +1,11 @@
-"""The body of a kernel: its stores, the strides of its indexes, and the axes that its blocks follow."""
+"""The body of a kernel: its variables, its stores, and the terms of its indexes."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from mmcore_cuda.cuda_source.program import Function, Parameter
@@ -34,6 +34,11 @@ class Body:
     @functools.cached_property
     def _nodes(self) -> list[Node]:
         return list(walk(self.function.body))
+
+    @functools.cached_property
+    def names(self) -> frozenset[str]:
+        """All names in the body."""
+        return frozenset(identifiers(self.function.body))
 
     @functools.cached_property
     def values(self) -> dict[str, list[Node]]:
@@ -101,9 +106,21 @@ class Body:
     def _sizes(self) -> set[str]:
         return self._members(lambda member: not member.pointer)
 
-    def _pointer_in(self, node: Node) -> str | None:
+    def pointer_in(self, node: Node) -> str | None:
         """Return the pointer parameter that an expression accesses."""
         return next((self.pointers[word] for word in identifiers(node) if word in self.pointers), None)
+
+    @functools.cached_property
+    def assignments(self) -> list[tuple[Node, str, Node]]:
+        """The target, the operator such as "+=", and the value of each assignment."""
+        nodes = [each for each in self._nodes if each.type == "assignment_expression"]
+        return [(each.children[0], text_of(each.children[1]), each.children[2]) for each in nodes]
+
+    @functools.cached_property
+    def guards(self) -> list[tuple[Node, Node]]:
+        """Both sides of each comparison with an upper limit, as in ``row < M`` and ``row >= M``."""
+        nodes = [each for each in self._nodes if each.type == "binary_expression"]
+        return [(each.children[0], each.children[2]) for each in nodes if text_of(each.children[1]) in ("<", ">=")]
 
     @functools.cached_property
     def stores(self) -> list[tuple[str, bool]]:
@@ -111,11 +128,11 @@ class Body:
         stored = []
         for node in self._nodes:
             if node.type == "assignment_expression" and node.children[0].type != "identifier":
-                pointer = self._pointer_in(node.children[0])
+                pointer = self.pointer_in(node.children[0])
                 if pointer is not None:
                     read = self._reads(node.children[2], pointer)
-                    stored.append((pointer, read or text_of(node.children[1]) == "+="))
-            elif self._combines(node) and (pointer := self._pointer_in(node)) is not None:
+                    stored.append((pointer, read or text_of(node.children[1]) in ("+=", "*=")))
+            elif self._combines(node) and (pointer := self.pointer_in(node)) is not None:
                 stored.append((pointer, True))
         return stored
 
@@ -133,7 +150,7 @@ class Body:
     def factors_of_stores(self, pointer: str, sizes: set[str]) -> Iterator[str]:
         """Yield the factors of sizes in the indexes of the stores to a matrix."""
         for node in self._nodes:
-            if node.type == "assignment_expression" and self._pointer_in(node.children[0]) == pointer:
+            if node.type == "assignment_expression" and self.pointer_in(node.children[0]) == pointer:
                 for product in (each for each in walk(node.children[0]) if each.type == "binary_expression"):
                     left, sign, right = map(text_of, product.children)
                     if sign == "*" and {left, right} & sizes:
@@ -224,67 +241,6 @@ def _addressed(node: Node) -> Node | None:
     return element if one_index else None
 
 
-@dataclass(frozen=True)
-class Layout:
-    """The mapping of a grid's blocks to C."""
-
-    rows: str  # the axis of the grid for the rows of C, and below for its columns; empty for none
-    columns: str
-    height: tuple[str, ...] = ()  # factors of a block's index that make the rows and columns of a tile
-    width: tuple[str, ...] = ()
-    threads: frozenset[str] = frozenset()  # the axes of the block that are used
-    tall: tuple[str, ...] = ()  # factors of a thread's index that make the rows and columns which a thread computes
-    wide: tuple[str, ...] = ()
-    flat: bool = False  # True if one index counts the elements of C
-
-    def turned(self) -> Layout:
-        """Return the layout for a C that is stored by columns."""
-        turned = replace(self, rows=self.columns, columns=self.rows, height=self.width, width=self.height)
-        return replace(turned, tall=self.wide, wide=self.tall)
-
-
-def layout_of(body: Body, c: str, strides: set[str]) -> Layout | None:
-    """Return how a kernel's blocks cover C, according to the index of its stores; None if that is unclear."""
-    for terms in body.indexes(c):
-        rows = [term for term in terms if strides & set(term)]
-        columns = [term for term in terms if not strides & set(term)]
-        threads = frozenset(axis for term in terms for kind, axis in built_in(term) if kind == "threadIdx")
-        of_rows, of_columns = ({axis: term for term in part for kind, axis in built_in(term) if kind == "blockIdx"}
-                               for part in (rows, columns))  # fmt: skip
-        if len(of_rows) > 1 or len(of_columns) > 1:
-            continue
-        row, column = next(iter(of_rows), ""), next(iter(of_columns), "")
-        if not row and not column:
-            continue
-        height, width = (_others(part, strides) for part in (of_rows.get(row), of_columns.get(column)))
-        if row == column:
-            width = _step_of_quotient(of_columns[column])
-        if row == column or (not row and not rows):
-            return Layout(row, column, (), width, threads, flat=True)
-        tall, wide = (_of_thread(part, axis, strides) for part, axis in ((rows, row), (columns, column)))
-        return Layout(row, column, height, width, threads, tall, wide)
-    return None
-
-
-def _of_thread(terms: Sequence[Term], axis: str, strides: set[str]) -> tuple[str, ...]:
-    """Return the factors other than a thread's index and the length of a row."""
-    index = f"threadIdx.{axis}"
-    return next(
-        (tuple(each for each in term if each != index and each not in strides) for term in terms if index in term), ()
-    )
-
-
 def built_in(term: Term) -> list[tuple[str, str]]:
     """Return the built-in variables in a term, and their axes."""
     return [(kind, axis) for factor in term for kind, axis in BUILT_IN.findall(factor)]
-
-
-def _step_of_quotient(term: Term) -> tuple[str, ...]:
-    """Return the factor of a block's index within a remainder: ``(blockIdx.x * blockDim.x + threadIdx.x) % n``."""
-    words = next((factor for factor in term if factor.startswith("blockIdx")), "").split()
-    return tuple(word for word in words[1:2] if not word.startswith("threadIdx"))
-
-
-def _others(term: Term | None, strides: set[str]) -> tuple[str, ...]:
-    """Return the factors other than a block's index and the length of a row."""
-    return tuple(each for each in term or () if not each.startswith("blockIdx") and each not in strides)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from mmcore.errors import InvalidKernel
 from mmcore.kernel.configs import Config
 from mmcore.kernel.problem import Problem
 from mmcore_cuda.cuda_source.program import Program
+from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.expressions import LaunchText, evaluate, launch_values, parse_expressions
 from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
@@ -107,9 +108,21 @@ def fixed_sizes(source: Program, body: Body, matrices: Mapping[str, str]) -> tup
     of_a, of_b = stride("A"), stride("B")
     if of_a is None or of_b is None:
         return None
-    of_m = next((name for name in ("M", "m") if name in known), of_b)
+    of_m = _limit_of_rows(body, matrices["C"], of_b, known) or next(
+        (name for name in ("M", "m") if name in known), of_b
+    )
     roles = {of_m: "m", of_a: "k", of_b: "n"}
     return roles, FixedSizes(known[of_m], known[of_b], known[of_a])
+
+
+def _limit_of_rows(body: Body, c: str, stride: str, known: Container[str]) -> str:
+    """Return the constant that the rows of C are compared with, as in ``if (row < M)``; empty without one."""
+    stored = {frozenset(term) for index in body.indexes(c) for term in index}
+    for left, right in body.guards:
+        rows = {frozenset((*term, stride)) for term in body.terms(left)}
+        if rows <= stored and text_of(right) in known:
+            return text_of(right)
+    return ""
 
 
 def with_free_sizes(text: str, roles: Mapping[str, str]) -> tuple[str, dict[str, str]] | None:

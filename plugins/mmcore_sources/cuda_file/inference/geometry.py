@@ -13,11 +13,12 @@ from typing import Any
 from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.kernel.arguments import SIZES
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
-from mmcore_cuda.cuda_source.tree import identifiers, initializers, text_of, walk
-from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body, Layout
+from mmcore_cuda.cuda_source.tree import text_of, walk
+from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, evaluate, names_in
-from mmcore_sources.cuda_file.inference.host_calls import parameter_names
 from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
+from mmcore_sources.cuda_file.inference.host_constants import extent_of, host_constant
+from mmcore_sources.cuda_file.inference.layout import Layout
 from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.roles import Roles
 
@@ -59,11 +60,11 @@ def launched(
         for position, axis in enumerate("xy" if roles.batch else "xyz"):
             meant = {name: ast.Name(_role(found, axis, layout)) for name, found in hosts.items()}
             of_axis = replace(reader, names={**extents_of_block, **meant, **reader.names})
-            extent = _extent(of_axis, launch, position)
+            extent = extent_of(of_axis, launch, position)
             wanted = _covered(axis, layout)
             whole = constant(extent) != 1 and not names_in(extent) & set(SIZES)
             if wanted and whole and "gridDim" not in text_of(body.function.body):
-                name, extent = _host_constant(of_axis, launch, position, wanted, body)
+                name, extent = host_constant(of_axis, launch, position, wanted, body)
                 taken += f"; {name} is taken to be {wanted}"
             extents.append(extent)
         grid = Geometry(_trimmed(extents), where + taken)
@@ -72,41 +73,11 @@ def launched(
     return block, grid
 
 
-def _extent(reader: Reader, launch: HostLaunch, position: int) -> ast.expr:
-    """Return an extent of a launch's grid; 1 if it is not given."""
-    extents = reader.extents(launch.geometry[0])
-    return extents[position] if position < len(extents) else ast.Constant(1)
-
-
 def _covered(axis: str, layout: Layout | None) -> str:
     """Return the size of C that an axis of the grid covers; empty for none, or if it is unknown."""
     if layout is None or layout.flat:
         return ""
     return "m" if layout.rows == axis else "n" if layout.columns == axis else ""
-
-
-def _host_constant(reader: Reader, launch: HostLaunch, position: int, role: str, body: Body) -> tuple[str, ast.expr]:
-    """Return the host's constant that is a size in an axis of the grid, and the extent with that size.
-
-    Raises :class:`Unreadable` if the axis depends on no constant.
-    """
-    declared = [each for each in walk(launch.scope) if each.type == "declaration"]
-    of_block = {*identifiers(launch.geometry[1])} | {*identifiers(body.function.body)}
-    named = {name for each in declared for name, _ in initializers(each)} | {*reader.source.constants}
-    named |= {name for name, macro in reader.source.macros.items() if macro.parameters is None}
-    named |= {*parameter_names(launch.scope)}
-    found: list[tuple[int, str, ast.expr]] = []
-    for name in named - of_block - reader.names.keys():
-        with contextlib.suppress(Unreadable):
-            number = constant(reader.number(parse_expression(name)))
-            extent = _extent(replace(reader, names={**reader.names, name: ast.Name(role)}), launch, position)
-            if number is not None and role in names_in(extent):
-                found.append((number, name, extent))
-    if not found:
-        raise Unreadable(role)
-    # The edge of a tile is smaller.
-    _, name, extent = max(found, key=lambda each: each[:2])
-    return name, extent
 
 
 def _block_names(source: Program, launch: HostLaunch) -> dict[str, ast.expr]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.kernel.arguments import FACTORS, MATRICES, SIZES, Argument, Scalar, Struct
@@ -136,11 +137,18 @@ def sizes_of(
     return sure | usual, "by the parameters' names", by_columns
 
 
-def roles_of(function: Function, body: Body, launched: Mapping[str, int], *, by_rows: bool = False) -> Roles:
+def roles_of(
+    function: Function,
+    body: Body,
+    launched: Mapping[str, int],
+    unused: Mapping[str, int] = MappingProxyType({}),
+    *,
+    by_rows: bool = False,
+) -> Roles:
     """Return the roles of a function's parameters.
 
-    ``launched`` contains the numbers that a launch passes, by parameter. ``by_rows`` says that no matrix is stored by
-    columns. Raises InvalidKernel for an unknown role.
+    ``launched`` contains the numbers that a launch passes, by parameter, and ``unused`` those of parameters without a
+    role. ``by_rows`` says that no matrix is stored by columns. Raises InvalidKernel for an unknown role.
     """
     for parameter in function.parameters:
         if not parameter.pointer and not parameter.members and not scalar_type(parameter.type):
@@ -159,9 +167,10 @@ def roles_of(function: Function, body: Body, launched: Mapping[str, int], *, by_
     offsets = {name: 0 for name in integers if _OFFSET.search(name)} | batch
     edges = {name: launched.get(name, _USUAL_EDGE) for name in integers if _EDGE.fullmatch(name)}
     offsets |= edges if len(edges) + len(offsets) < len(integers) else {}
+    offsets |= unused
     integers = [name for name in integers if name not in offsets]
     sizes, why, by_columns = sizes_of(integers, body, matrices, by_rows=by_rows)
-    guessed = bool(offsets.keys() - batch.keys() - (edges.keys() & launched.keys()))
+    guessed = bool(offsets.keys() - batch.keys() - unused.keys() - (edges.keys() & launched.keys()))
     unknown = [name for name in integers if name not in sizes]
     free = [role for role in ("m", "n", "k") if role not in sizes.values()]
     fixed = {name: launched[name] for name in unknown if name in launched and (not free or _COUNT.search(name))}
@@ -198,8 +207,10 @@ def _scalars(parameter: Parameter) -> dict[str, str]:
 
 
 def adds_to_c(body: Body, roles: Roles) -> bool:
-    """Return whether every store to C adds to the old value, as a parameter beta implies."""
-    if any(isinstance(each, Scalar) and each.value == "beta" for each in roles.arguments):
+    """Return whether every store to C adds to the old value, as a parameter beta that the body uses implies."""
+    pairs = zip(roles.arguments, body.function.parameters, strict=False)
+    used = (role for role, parameter in pairs if parameter.name in body.names)
+    if any(isinstance(each, Scalar) and each.value == "beta" for each in used):
         return True
     if roles.arguments.count("C") > 1:  # D = A·B + C
         return True

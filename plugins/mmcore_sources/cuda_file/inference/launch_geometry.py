@@ -1,0 +1,117 @@
+"""Block, grid and dynamic shared memory of a kernel, from its launch or else from its body."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from mmcore.errors import InvalidKernel, LacksOption
+from mmcore.kernel.arguments import SIZES
+from mmcore.kernel.configs import Config
+from mmcore.kernel.geometry import dim3, parse_shape
+from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
+from mmcore_cuda.cuda_source.tree import text_of
+from mmcore_sources.cuda_file.inference import geometry
+from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.expressions import EXTENTS, Derived, evaluate, names_in, parse_expressions
+from mmcore_sources.cuda_file.inference.geometry import Geometry
+from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.layout import layout_of
+from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.parameters import Open, parameter_names
+from mmcore_sources.cuda_file.inference.quotients import constant
+from mmcore_sources.cuda_file.inference.roles import Roles
+from mmcore_sources.cuda_file.inference.shared_memory import launched_bytes
+from mmcore_sources.cuda_file.inference.warps import block_of_warps
+
+_MOST_SHARED = 48 << 10  # bytes that a block may have without further ado
+_DYNAMIC = re.compile(r'\bextern\b[^;{"]*\b__shared__\b')
+_OF_BLOCKS = re.compile(r'\b(blockIdx|ctaid|cooperative_groups)\b|#\s*include\s*"')  # or of a header, perhaps
+
+
+def launch_geometry(
+    source: Program, body: Body, roles: Roles, launch: HostLaunch | None, chosen: Open, given: Mapping[str, Any]
+) -> tuple[Any, str, str, list[Note]]:
+    """Return the block, the texts of grid and dynamic shared memory, and notes about them."""
+    names, function = parameter_names(chosen), body.function
+    by_columns = "C" in given.get("column_major", "ABC" if roles.by_columns else "")
+    lengths = ("m" if by_columns and not roles.square else "n", "ldc")
+    strides = {name for name, role in roles.sizes.items() if role in lengths}
+    layout = layout_of(body, roles.pointers["C"], strides)
+    layout = layout.turned() if layout is not None and by_columns else layout
+    block = grid = None
+    shared: ast.expr | None = None
+    if launch is not None:
+        reader = Reader.of(source, launch, names)
+        block, grid = geometry.launched(reader, launch, roles, body, layout)
+        shared = None if "shared" in given else launched_bytes(reader, launch)
+    sizes: dict[str, ast.expr] = {name: ast.Name(role) for name, role in roles.sizes.items()}
+    launched, launched_grid = block, grid
+    if layout is not None and (block is None or grid is None):
+        block_of_body, grid_of_body = geometry.by_body(Reader(source, {**sizes, **names}), body, layout)
+        block, grid = block or block_of_body, grid or grid_of_body
+    block = block if launched is not None else geometry.by_names(names) or block
+    reader = Reader(source, names)
+    block = launched or geometry.within_bounds(reader, body, block, chosen.values)
+    if launched is None and geometry.is_unclear(block, chosen.values):
+        block = block_of_warps(reader, body) or block
+    notes: list[Note] = []
+    if block is None and "block" not in given and roles.sizes and not chosen.undefined:
+        block = geometry.usual_block(body)
+    flat = body.thread_axes == {"x"} or (block is not None and len(block.extents) == 1)
+    shape: Any = parse_block(given["block"], flat=flat) if "block" in given else _shape(function, block, chosen)
+    if "block" not in given and block is not None:
+        extents = shape(Config({"block": (1, 1, 1), **chosen.values})) if callable(shape) else shape
+        notes.append(Note("block", str(dim3(extents)), block.why, "--block", block.guessed))
+    text = str(given.get("grid", ""))
+    if not text and grid is None:
+        usual = parse_expressions("ceil(n/bx), ceil(m/by)", "the grid")
+        grid = Geometry(usual, "the source does not give it", guessed=True)
+        if body.thread_axes and not _OF_BLOCKS.search(source.text):
+            grid = Geometry(parse_expressions("1", "the grid"), "the source does not use blockIdx")
+    if grid is not launched_grid and launch is not None:
+        grid = geometry.along_x(grid, Reader.of(source, launch, names), launch)
+    if not text and grid is not None:
+        notes.append(Note("grid", (text := grid.text), grid.why, "--grid", grid.guessed))
+    alone = len(source.functions) == 1
+    extern = "shared" not in given and _DYNAMIC.search(source.text if alone else text_of(function.body))
+    unknown = extern and launch is None
+    usual_bytes = ast.Constant(_MOST_SHARED if unknown else 0)
+    dynamic = str(given.get("shared", ast.unparse(shared or usual_bytes)))
+    if extern or ("shared" not in given and shared is not None):
+        why = "its extern array has no size" if unknown else "as launched"
+        notes.append(Note("dynamic shared bytes", dynamic, why, "--shared", bool(unknown)))
+    for each, what in ((text, "the grid"), (dynamic, "the shared memory")):
+        _check_names(each, what, chosen)
+    return shape, text, dynamic, notes
+
+
+def parse_block(text: Any, *, flat: bool) -> tuple[int, ...]:
+    """Return a block that a user gives: 32 is 32×32 unless the source's blocks are ``flat``."""
+    extents = parse_shape(text) if isinstance(text, str) else tuple(text)
+    return extents * 2 if len(extents) == 1 and isinstance(text, str) and not flat else extents
+
+
+def _shape(function: Function, block: Geometry | None, chosen: Open) -> Any:
+    """Return the block of a config: numbers, or a rule that depends on the other parameters."""
+    if block is None:
+        reason = f"the block of {function.name} is unknown; give it, as in --block 16x16"
+        names = ", ".join(chosen.undefined)
+        reason += f", or --define for what the source does not define: {names}" * bool(names)
+        raise LacksOption(reason, "--block 256" if Body(function).thread_axes == {"x"} else "--block 16x16")
+    values = {name: value for name, value in chosen.values.items() if isinstance(value, int)}
+    if unknown := {name for each in block.extents for name in names_in(each)} - values.keys():
+        follows = f"follows from {', '.join(sorted(unknown))}; --block gives it in numbers"
+        raise InvalidKernel(f"the block of {function.name} {follows}")
+    extents = tuple(int(evaluate(each, values)) for each in block.extents)
+    geometry.check_threads(block, extents)
+    return extents if all(constant(each) is not None for each in block.extents) else Derived(block.text)
+
+
+def _check_names(text: str, what: str, chosen: Open) -> None:
+    known = (*SIZES, *EXTENTS, *chosen.values)
+    for name in sorted(set().union(*map(names_in, parse_expressions(text, what)))):
+        if name not in known:
+            raise InvalidKernel(f"{name!r} in {what} {text!r} is no value of a launch; there are {', '.join(known)}")
