@@ -6,14 +6,14 @@ import ast
 import contextlib
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.kernel.arguments import SIZES
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
-from mmcore_cuda.cuda_source.tree import text_of, walk
+from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, evaluate, names_in
 from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
@@ -21,11 +21,13 @@ from mmcore_sources.cuda_file.inference.host_constants import extent_of, host_co
 from mmcore_sources.cuda_file.inference.layout import Layout
 from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.roles import Roles
+from mmcore_sources.cuda_file.inference.shared_tiles import block_of_tiles
 
 _MOST_THREADS = 1024
 _INSTANCE = re.compile(r"\b[A-Za-z_]\w*<(\d+)> ?\(")
 _LAUNCHED = "as launched in "
 _AXIS = {axis: name for name, axis in EXTENTS.items()}
+_BY_TILES = "a thread for each element of the source's shared arrays"
 _BY_BLOCK = "the source goes by blockDim, whatever it is"
 
 
@@ -184,14 +186,13 @@ def _product(factors: Sequence[str], reader: Reader) -> ast.expr:
 
 def _block(reader: Reader, body: Body, layout: Layout, height: ast.expr, width: ast.expr) -> Geometry | None:
     """Return a block with a thread for each element of a tile, if the body uses its threads that way."""
-    flat, names = layout.threads == {"x"}, reader.names
+    flat, names = layout.threads == {"x"}, _constants(reader, ("NUM_THREADS", "TM", "TN"))
     if (names_in(height) | names_in(width)) & set(EXTENTS):
-        edge = _square_array(reader, body)
-        if edge is not None and layout.threads == {"x", "y"}:
-            return Geometry((edge, edge), "the source's shared arrays")
+        if (extents := block_of_tiles(reader, body)) is not None and layout.threads == {"x", "y"}:
+            return Geometry(extents, _BY_TILES)
         return Geometry(tuple(map(ast.Constant, (256,) if flat else (16, 16))), _BY_BLOCK)
     if "NUM_THREADS" in names:
-        return Geometry((names["NUM_THREADS"],), "by the name of that parameter")
+        return Geometry((names["NUM_THREADS"],), "by the name NUM_THREADS")
     # TM and TN usually are the rows and columns of a tile that a thread computes.
     height, width = (
         ast.BinOp(side, ast.FloorDiv(), _product(part, reader) if part else names.get(name, ast.Constant(1)))
@@ -205,23 +206,19 @@ def _block(reader: Reader, body: Body, layout: Layout, height: ast.expr, width: 
     return Geometry((ast.BinOp(height, ast.Mult(), width),) if flat else sides, "a thread for each element of a tile")
 
 
-def _square_array(reader: Reader, body: Body) -> ast.expr | None:
-    """Return the edge of the square arrays in shared memory."""
-    for node in walk(body.function.body):
-        if node.type == "declaration" and "__shared__" in text_of(node):
-            sizes = [each.child_by_field_name("size") for each in walk(node) if each.type == "array_declarator"]
-            if len(sizes) == 2 and None not in sizes:
-                try:
-                    outer, inner = (reader.number(each) for each in reversed(sizes) if each is not None)
-                except Unreadable:
-                    continue
-                if ast.unparse(inner) in (ast.unparse(outer), f"{ast.unparse(outer)} + 1"):
-                    return outer
-    return None
+def _constants(reader: Reader, names: Iterable[str]) -> dict[str, ast.expr]:
+    """Return the numbers that the source gives to names."""
+    found = dict[str, ast.expr]()
+    for name in names:
+        with contextlib.suppress(Unreadable):
+            found[name] = reader.number(parse_expression(name))
+    return found
 
 
-def usual_block(body: Body) -> Geometry:
-    """Return the guessed block of a kernel that shows nothing about it, or calls a function such as ``tile<32>``."""
+def usual_block(reader: Reader, body: Body) -> Geometry:
+    """Return the guessed block of a kernel: that of its shared arrays, or of a function such as ``tile<32>``."""
+    if (extents := block_of_tiles(reader, body)) is not None:
+        return Geometry(extents, _BY_TILES, guessed=True)
     edge = next((int(each) for each in _INSTANCE.findall(text_of(body.function.body))), 0)
     threads = (256,) if body.thread_axes == {"x"} else (edge, edge) if 4 <= edge <= 32 else (16, 16)
     return Geometry(tuple(map(ast.Constant, threads)), "nothing else in the source shows it", guessed=True)

@@ -59,7 +59,7 @@ def launch_geometry(
         block = block_of_warps(reader, body) or block
     notes: list[Note] = []
     if block is None and "block" not in given and roles.sizes and not chosen.undefined:
-        block = geometry.usual_block(body)
+        block = geometry.usual_block(reader, body)
     flat = body.thread_axes == {"x"} or (block is not None and len(block.extents) == 1)
     shape: Any = parse_block(given["block"], flat=flat) if "block" in given else _shape(function, block, chosen)
     if "block" not in given and block is not None:

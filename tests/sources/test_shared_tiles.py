@@ -1,0 +1,76 @@
+"""Blocks that follow from a kernel's shared arrays and from the constants of its tiles."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sources.test_source_file import block_and_grid, changed, kernel
+
+TILED = """
+CONSTANTS
+__global__ void tiled(const float *A, const float *B, float *C, int M, int N, int K)
+{
+    __shared__ float a[SIZE], b[SIZE];
+    int row = blockIdx.y * blockDim.y + threadIdx.y, column = blockIdx.x * blockDim.x + threadIdx.x;
+    int tx = threadIdx.x, ty = threadIdx.y;
+    float sum = 0;
+    for (int first = 0; first < K; first += EDGE) {
+        a[AT] = A[row * K + first + tx];
+        b[AT] = B[(first + ty) * N + column];
+        __syncthreads();
+        sum += a[0] * b[0];
+        __syncthreads();
+    }
+    C[row * N + column] = sum;
+}
+void call(float *A, float *B, float *C, int n, int width, int height) {
+    dim3 block(width, height), blocks((n + width - 1) / width, (n + height - 1) / height);
+    tiled<<<blocks, block>>>(A, B, C, n, n, n);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "at", "block"),
+    [
+        ("EDGE][EDGE", "ty][tx", "b8"),
+        ("EDGE][EDGE + 1", "ty][tx", "b8"),
+        ("8][9", "ty][tx", "b8"),
+        ("8][32", "ty][tx", "b32x8"),
+        ("ROWS][EDGE", "ty][tx", "b8x4"),
+        ("ROWS * EDGE", "ty * EDGE + tx", "b8x4"),
+        ("EDGE * EDGE", "tx + ty * EDGE", "b8"),
+        ("EDGE][EDGE", "tx][ty", "b16"),
+        ("EDGE", "tx", "b16"),
+    ],
+)
+def test_threads_that_have_an_element_each_of_a_shared_array_are_its_block(size: str, at: str, block: str) -> None:
+    text = changed(TILED, {"CONSTANTS": "#define EDGE 8\nconst int ROWS = 4;", "SIZE": size, "AT": at})
+    assert block_and_grid(kernel(text)) == (block, "ceil(n / bx), ceil(m / by)")
+
+
+BLOCKS_OF_THREADS = """
+CONSTANTS
+__global__ void blocked(int M, int N, int K, const float *A, const float *B, float *C)
+{
+    const int column = threadIdx.x % (BN / TN), row = threadIdx.x / (BN / TN);
+    A += blockIdx.y * BM * K;
+    B += blockIdx.x * BN;
+    C += blockIdx.y * BM * N + blockIdx.x * BN;
+    float sums[TM * TN] = {0};
+    for (int k = 0; k < K; k++)
+        for (int i = 0; i < TM * TN; i++)
+            sums[i] += A[(row * TM + i / TN) * K + k] * B[k * N + column * TN + i % TN];
+    for (int i = 0; i < TM * TN; i++)
+        C[(row * TM + i / TN) * N + column * TN + i % TN] = sums[i];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "constants",
+    ["#define BM 64\n#define BN 32\n#define TM 8\n#define TN 4", "constexpr int BM = 64, BN = 32, TM = 8, TN = 4;"],
+)
+def test_constants_of_a_threads_tile_make_the_block_smaller(constants: str) -> None:
+    text = BLOCKS_OF_THREADS.replace("CONSTANTS", constants)
+    assert block_and_grid(kernel(text)) == ("b64x1", "ceil(n / 32), ceil(m / 64)")
