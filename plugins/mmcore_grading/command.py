@@ -14,10 +14,11 @@ from mmcore.cli.options import number_type
 from mmcore.cli.output import console, json_option, loaded_registry, quiet_option, write, write_json
 from mmcore.errors import MmcoreError
 from mmcore.files import read_text, replace
+from mmcore.messages import say
 from mmcore_grading.grading import Grade, graded
 from mmcore_grading.pages import class_page, student_page
 from mmcore_grading.similarity import Pair, similar
-from mmcore_grading.submissions import Submission, submissions
+from mmcore_grading.submissions import KERNELS, Submission, ignored, submissions
 from mmcore_grading.tables import csv_table, gradescope_results, json_table
 from mmcore_grading.task import Task, read_task
 
@@ -38,6 +39,8 @@ def grade(task: Path, folder: Path, output: Path, jobs: int | None, quiet: bool,
     """
     loaded_registry()
     read, several = read_task(task), submissions(folder)
+    if names := ignored(folder):
+        say(f"ignored: {', '.join(names)} (files of kernels end in {', '.join(KERNELS)})")
     with _progress(len(several), shown=not (quiet or as_json)) as report:
         grades = graded(read, several, output / "grades", jobs or len(os.sched_getaffinity(0)), report)
     pairs = similar(several, read_text(read.given) if read.given else "")
@@ -48,7 +51,8 @@ def grade(task: Path, folder: Path, output: Path, jobs: int | None, quiet: bool,
     if as_json:
         write_json(json_table(read, grades, pairs))
     elif not quiet:
-        write(f"{output / 'index.html'}: {len(grades)} submissions, {_words(read, grades, pairs)}")
+        count = f"{len(grades)} submission{'s' * (len(grades) != 1)}"
+        write(f"{output / 'index.html'}: {count}, {_words(read, grades, pairs)}")
     return 0
 
 

@@ -11,6 +11,7 @@ from mmcore.devices.violations import Violation
 from mmcore.kernel.sizes import Sizes, size_text
 from mmcore.verify.outcome import Verification
 from mmcore_emulator.adapter.proof import PROVED, Proof
+from mmcore_grading.submissions import kernel_names
 from mmcore_grading.task import Criterion, Task
 
 _UNUSUAL_READING = "unusual-reading"  # a kind of violation: right if read as another product than the task's
@@ -19,6 +20,7 @@ _UNCOALESCED = ("uncoalesced", "misaligned")  # kinds of reasons
 _MOST_FAULTS = 3
 _COMPILE, _RUN = "compile", "run"  # names of commands
 _PRODUCTS = ("shown-sizes", "hidden-sizes", "any-size")
+_OF_RIGHT_ONES = ("no-hazards", "coalesced", "counts", "time")  # a kernel that does nothing meets them
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,15 @@ _Judgement: TypeAlias = tuple[float, str, str]  # the part of the points, and th
 _Judge: TypeAlias = Callable[[Task, Criterion, Answers, Answers], _Judgement]  # the last has the reference's answers
 
 
-def commands(task: Task, file: str) -> Mapping[str, Sequence[str]]:
-    """Return the commands whose answers the rubric needs, by name; the first compiles the file."""
-    options = [*task.options, "--json"]
+def commands(task: Task, file: str, text: str) -> Mapping[str, Sequence[str]]:
+    """Return the commands whose answers the rubric needs, by name; the first compiles the file, which has a text.
+
+    Of several kernels, the one that is named as in the task's own files is graded.
+    """
+    names = kernel_names(text)
+    named = [*names & task.kernels] if len(names) > 1 and "--entry" not in task.options else []
+    entry = ["--entry", *named] if len(named) == 1 else []
+    options = [*task.options, *entry, "--json"]
     seeded = ["--timeout", f"{task.limits.wall_seconds:g}", *options, "--seed", str(task.seed)]
     size, on_emulator = ["--size", _words(task.shown[0])], ["--device", "emulator"]
     several = dict.fromkeys([*task.shown, *(task.hidden if task.asks("hidden-sizes") else ())])
@@ -102,12 +110,15 @@ def outcomes(task: Task, answers: Answers, reference: Answers) -> Sequence[Outco
     """Return the outcome of each criterion; ``reference`` has the answers on the teacher's solution."""
     compiled, found = answers.get(_COMPILE, _NONE), []
     misread = [fault for fault in answers.get(_RUN, _NONE).faults if fault.startswith(_UNUSUAL_READING)]
+    right = not misread and _right_at(task.shown, answers)[0] > 0
     for criterion in task.rubric:
         part, message, hidden = 0.0, "it does not compile", ""
         if criterion.name == "compiles":
             part, message = (0.0, compiled.reason) if compiled.status else (1.0, "")
         elif compiled.status == 0 and misread and criterion.name in _PRODUCTS:
             message = misread[0]
+        elif compiled.status == 0 and criterion.name in _OF_RIGHT_ONES and not right:
+            message = "not counted: the product is wrong at every shown size"
         elif compiled.status == 0:
             part, message, hidden = _JUDGES[criterion.name](task, criterion, answers, reference)
         points = round(part * criterion.points, 2)

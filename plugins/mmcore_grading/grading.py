@@ -175,7 +175,7 @@ def examined(task: Task, submission: Submission) -> tuple[Answers, str, bool]:
             path = workspace / "submission" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        asked = commands(task, submission.file)
+        asked = commands(task, submission.file, submission.text)
         request = {
             "workspace": str(workspace),
             "commands": [*asked.values()],

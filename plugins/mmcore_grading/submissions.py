@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from mmcore.files import read_bytes
 
 KERNELS = (".cu", ".py", ".ipynb")
 _HEADERS = (".cuh", ".h", ".hpp")
+_KERNEL = re.compile(r"__global__[^;{]*?\b(?!__)(\w+)\s*\(")
 _MOST_FILES = 200
 _MOST_BYTES = 1 << 20
 
@@ -48,6 +50,17 @@ class Submission:
             data = part if isinstance(part, bytes) else part.encode()
             digest.update(b"%d:%s" % (len(data), data))
         return digest.hexdigest()[:32]
+
+
+def kernel_names(text: str) -> set[str]:
+    """Return the names of the ``__global__`` functions of a text."""
+    return set(_KERNEL.findall(text))
+
+
+def ignored(folder: Path) -> Sequence[str]:
+    """Return the names of a folder's files that are no submissions, without hidden ones."""
+    files = (path for path in folder.iterdir() if path.is_file() and not path.name.startswith((".", "_")))
+    return sorted(path.name for path in files if path.suffix not in KERNELS and not path.is_symlink())
 
 
 def file_submission(student: str, path: Path) -> Submission:

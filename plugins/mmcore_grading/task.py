@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from mmcore.errors import InvalidProblem, MmcoreError
 from mmcore.files import read_text
 from mmcore.kernel.sizes import Sizes, parse_size
 from mmcore.messages import quoted
+from mmcore_grading.submissions import kernel_names
 
 CRITERIA: Mapping[str, Sequence[str]] = {
     "compiles": (),
@@ -94,6 +96,12 @@ class Task:
     def points(self) -> float:
         """The points of a submission that meets every criterion."""
         return sum(criterion.points for criterion in self.rubric)
+
+    @cached_property
+    def kernels(self) -> set[str]:
+        """The names of the kernels of the reference and of the given file."""
+        paths = filter(None, (self.reference, self.given))
+        return {name for path in paths for name in kernel_names(read_text(path, "replace"))}
 
     def asks(self, *names: str) -> bool:
         """Return whether the rubric has one of some criteria."""

@@ -64,8 +64,10 @@ def test_a_folder_is_a_students_submission(tmp_path: Path) -> None:
 def test_a_class_gets_its_points_pages_and_tables(tmp_path: Path) -> None:
     task, submitted = write_class(tmp_path, 1, NAIVE, seconds=20)
     few = ("right_naive", "wrong_transposed", "include")
+    (submitted / "notes.txt").write_text("no kernel")
+    (submitted / "both.cu").write_text(NAIVE + NAIVE.replace("mm(", "other("))
     for path in submitted.iterdir():
-        if path.stem not in few:
+        if path.stem not in (*few, "notes", "both"):
             path.unlink()
     (submitted / "=<b>.cu").write_text("int broken(\n")
     report = tmp_path / "report"
@@ -75,13 +77,14 @@ def test_a_class_gets_its_points_pages_and_tables(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     points = {grade["student"]: grade["points"] for grade in document["grades"]}
-    assert points == {"right_naive": 10, "wrong_transposed": 2, "include": 0, "=<b>": 0}
+    assert points == {"right_naive": 10, "both": 10, "wrong_transposed": 1, "include": 0, "=<b>": 0}
+    assert "ignored: notes.txt" in done.stderr
     assert "'=<b>," in (report / "grades.csv").read_text()
     page = (report / "students" / "=<b>.html").read_text()
     assert "<b>.cu" not in page
     assert "&lt;b&gt;.cu" in page
     hidden = json.loads((report / "gradescope" / "wrong_transposed.json").read_text())
-    assert hidden["score"] == 2
+    assert hidden["score"] == 1
     assert {"name", "score", "max_score", "output"} <= hidden["tests"][0].keys()
     assert "33" not in (report / "students" / "wrong_transposed.html").read_text().split("<body>")[1]
     before = {path: path.stat().st_mtime_ns for path in (report / "grades").iterdir()}

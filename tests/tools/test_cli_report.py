@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -43,6 +44,25 @@ def test_a_right_kernel_has_its_verdict_and_the_command_that_repeats_it(slow: st
     (command,) = re.findall(r"<p>To repeat it:</p>\n<pre>(.*)</pre>", slow)
     assert unescape(command).endswith("-m 64 -n 64 -k 64 --device emulator --seed 1")
     assert re.search(r"<dt>hazards</dt><dd>none ", slow)
+
+
+def test_a_command_repeats_a_fault_at_the_size_that_shows_it(tmp_path: Path) -> None:
+    file = tmp_path / "whole.cu"
+    file.write_text(
+        """__global__ void whole(const float* A, const float* B, float* C, int n) {
+    int row = blockIdx.y * 16 + threadIdx.y, column = blockIdx.x * 16 + threadIdx.x;
+    if (row >= n || column >= n) return;
+    float sum = 0;
+    for (int k = 0; k < n / 16 * 16; ++k) sum += A[row * n + k] * B[k * n + column];
+    C[row * n + column] = sum;
+}
+int main() { whole<<<dim3(8, 8), dim3(16, 16)>>>(0, 0, 0, 128); }
+"""
+    )
+    (command,) = re.findall(r"<p>To repeat it:</p>\n<pre>(.*)</pre>", written(file, status=1))
+    (n,) = re.findall(r" -k (\d+) ", command)
+    assert int(n) % 16
+    assert mmcore(*shlex.split(unescape(command))[1:]).exit_code == 1
 
 
 def test_a_reason_is_in_the_list_and_below_its_line(slow: str) -> None:

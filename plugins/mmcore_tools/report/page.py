@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from mmcore.kernel.sizes import size_text
 from mmcore.registry import registry
@@ -57,7 +58,9 @@ def _verdict(found: Findings) -> Iterator[str]:
     elsewhere = result_view(result, found.hints, found.kernel).by_line.get(0, ())
     if elsewhere:
         yield "<ul>" + "".join(f"<li>{escaped(text)}</li>" for text in elsewhere) + "</ul>"
-    yield f"<p>To repeat it:</p>\n<pre>{escaped(launch_command('run', cell))}</pre>"
+    wrong = [{name: each[name] for name in "mnk"} for each in result.sizes if not (result.verified or each["right"])]
+    repeated = replace(cell, **wrong[0], lda=0, ldb=0, ldc=0) if wrong else cell
+    yield f"<p>To repeat it:</p>\n<pre>{escaped(launch_command('run', repeated))}</pre>"
     yield facts_list(facts(result, found.kernel))
     if file := registry().files.get(found.kernel.name):
         yield folded("What was inferred from the file", f"<pre>{escaped(file.inferred)}</pre>", is_open=False)
