@@ -43,6 +43,7 @@ class Size:
     problem: Problem
     why: str
     is_extra: bool = False  # true if it is only tried where work is left
+    is_due: bool = False  # true if it is tried in any case
 
     def cell(self, like: Cell) -> Cell:
         """Return a cell of this product that is otherwise like another."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -32,8 +33,8 @@ from mmcore_emulator.isa.table import effect
 from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.sanitizer.recording import hazards_and_warnings
 
-_TURNS = 4  # a word of shared memory is written so often before a ring of stages has been refilled twice
-_LONGEST_K = 1 << 14
+_TURNS = 3  # a word of shared memory is written so often before a ring of stages has been refilled twice
+_DEEPEST = 1 << 25  # m·n·k of a product that may be too shallow to refill each stage twice
 _GROWTH = 4  # larger sizes for code that was not executed have 1/4 of an examination's work
 _SECONDS = 1e-7  # seconds of a unit of a launch's work
 _EXCESS = 8  # a launch that has so many times the work of the whole examination is stopped
@@ -139,7 +140,7 @@ class _Runs:
         """Yield the sizes to try; a size that turns the kernel's ring of stages follows the first ones."""
         missing: list[Size] = []
         for size in self._in_order():
-            if self._affords(size):
+            if self._affords(size) or size.is_due:
                 yield size
             elif not size.is_extra:
                 missing.append(size)
@@ -196,28 +197,27 @@ class _Runs:
         return self._coverage().missing(self._kernel.source.name)
 
     def _in_order(self) -> Iterator[Size]:
-        first: Size | None = None
-        for number, size in enumerate(self._sizes):
-            first = first or size
+        first: list[Problem] = []
+        for size in self._sizes:
             yield size
-            if number == 1:
-                yield from self._deep(first)
+            first.append(size.problem)
+            if len(first) == 2:
+                yield from self._deep(min(first, key=lambda problem: problem.m * problem.n))
 
     def _functions(self, planned: Plan) -> dict[str, Function]:
         module = compile_plan(planned, self._device.architecture)
         functions = parsed(module.ptx)
         return {name: functions[compiled.symbol] for name, compiled in module.functions.items()}
 
-    def _deep(self, first: Size) -> Iterator[Size]:
+    def _deep(self, first: Problem) -> Iterator[Size]:
         """Yield a product so deep that each stage in shared memory is refilled twice, if the first one is not."""
-        m, n, k = first.problem.m, first.problem.n, first.problem.k
-        while k <= _LONGEST_K and self._sizes.seconds(self._kernel.problem(m, n, k)) <= self._work:
-            most = self._refills(self._kernel.problem(m, n, k))
-            if not most or most >= _TURNS:
-                break
-            k *= 2 if most == 1 else -(-_TURNS // most)
-        if first.problem.k < k <= _LONGEST_K:
-            yield Size(self._kernel.problem(m, n, k), "so deep that each stage in shared memory is refilled twice")
+        problem, most = first, self._refills(first)
+        while 0 < most < _TURNS and math.prod((problem.m, problem.n, problem.k)) <= _DEEPEST:
+            times = 2 * problem.k if most == 1 else problem.k * _TURNS / most
+            problem = self._kernel.problem(first.m, first.n, first.k * math.ceil(times / first.k))
+            most = self._refills(problem)
+        if problem != first:
+            yield Size(problem, "so deep that each stage in shared memory is refilled twice", is_due=most >= _TURNS)
 
     def _refills(self, problem: Problem) -> int:
         """Return how often a word of shared memory is written; 0 if that cannot be seen."""

@@ -23,9 +23,9 @@ from mmcore_emulator.isa.architectures import CAPABILITIES
 _BASES = (32, 64, 128, 256, 512)
 # k has several tiles where that is allowed: a race around the loop over tiles needs two, a ring more than its stages.
 _DEPTHS = (4, 2, 1)
-_LEAST_K, _TURNS = 64, 4  # of a k that is deep enough: itself, and how often shared memory is filled
+_LEAST_K, _TURNS = 64, 3  # of a k that is deep enough: itself, and how often shared memory is filled
 _MOST_ELEMENTS = 1 << 16  # of a block's tile of C, which is kept in the registers of a multiprocessor
-_WORK, _MOST_WORK = 1 << 22, 1 << 24  # m·n·k of a product that is checked: usually at most, and at most
+_WORK, _MOST_WORK = 1 << 24, 1 << 26  # m·n·k of a product that is checked: usually at most, and at most
 
 
 def small_product(
@@ -86,29 +86,31 @@ def _smaller(cell: Cell, kernel: Kernel, deep: float) -> Iterator[Cell]:
     """Yield the cell itself if its product is small, then smaller products, the smallest of each kind first.
 
     Sizes keep their order and their remainders, or are divided by a power of two; gaps between rows stay as long. k is
-    the least one that is at least ``deep``, if the constraints allow one, and else as deep as they allow.
+    the least one that is at least ``deep``, if the constraints and the work allow one, and else as deep as they allow.
     """
     sizes = (cell.m, cell.n, cell.k)
     if max(sizes) <= _BASES[1]:
         yield cell
     ranks = [sum(size > other for other in set(sizes)) for size in sizes]
-    candidates: list[tuple[float, list[int]]] = []  # the elements of C, or infinity for the last ones; the sizes
+    candidates: list[list[int]] = []
     for base in _BASES:
         m, n, k = (base * (1 + rank) for rank in ranks)
-        depths = [depth * k for depth in _DEPTHS]
-        halves = (depths[0] >> shift for shift in range(depths[0].bit_length()))
+        deepest = max(_DEPTHS[0] * k, k << max(0, math.ceil(math.log2(deep / k))))
+        halves = (deepest >> shift for shift in range(deepest.bit_length()))
         enough = sorted(depth for depth in halves if depth >= deep)
-        for depth in dict.fromkeys([*enough, *depths]):
-            small = [tiles + size % base for tiles, size in zip((m, n, depth), sizes, strict=True)]
-            candidates.append((small[0] * small[1], small))
+        for depth in dict.fromkeys([*enough, *(depth * k for depth in _DEPTHS)]):
+            candidates.append([tiles + size % base for tiles, size in zip((m, n, depth), sizes, strict=True)])
     divisor = math.gcd(*sizes) & -math.gcd(*sizes)  # the largest power of two
     while divisor:
-        small = [size // divisor for size in sizes]
-        candidates.append((small[0] * small[1] if small[2] >= deep else math.inf, small))
+        candidates.append([size // divisor for size in sizes])
         divisor //= 2
+
+    def rank_of(small: list[int]) -> tuple[bool, bool, bool, int]:
+        return small[2] < deep > _LEAST_K, math.prod(small) > _WORK, small[2] < _BASES[0], small[0] * small[1]
+
     problem = cell.problem(kernel)
     gaps = [problem.leading(matrix) - problem.packed.leading(matrix) for matrix in "ABC"]
-    for _, (m, n, k) in sorted(candidates, key=lambda candidate: (math.prod(candidate[1]) > _WORK, candidate[0])):
+    for m, n, k in sorted(candidates, key=rank_of):
         if m * n * k <= _MOST_WORK:
             packed = replace(problem, m=m, n=n, k=k, lda=0, ldb=0, ldc=0)
             lda, ldb, ldc = (packed.leading(label) + gap if gap else 0 for label, gap in zip("ABC", gaps, strict=True))

@@ -35,8 +35,6 @@ SANITIZER = "emulator"
 MOST_FORCED = 24
 """The most cases of a kernel with known bugs that are launched against its constraints."""
 
-# Cases that the code of a config asks for: so many of them are thorough.
-_THOROUGH_OF_CODE = 2
 _RUNS = ("run_once", "run_case")  # the functions of the worker that run a case, and a thorough one
 
 Progress = Callable[[str, int, int], None]
@@ -181,9 +179,8 @@ class _Tests:
         for config, case in first.items():
             cell = case.cell.on(self.sanitizer)
             with contextlib.suppress(MmcoreError):  # the cases themselves show why it cannot run
-                for number, values in enumerate(self._ask(self.sanitizer, "code_cases", cell.to_json(), config)):
-                    thorough = number < _THOROUGH_OF_CODE
-                    found = Case(**{**values, "cell": Cell(**values["cell"]).on(self.device)}, thorough=thorough)
+                for values in self._ask(self.sanitizer, "code_cases", cell.to_json(), config):
+                    found = Case(**{**values, "cell": Cell(**values["cell"]).on(self.device)})
                     if (config, found.size) not in known:
                         yield found
 

@@ -34,6 +34,8 @@ from mmcore_tools.conform.cases import find_cases
 from mmcore_tools.conform.outcome import FAILED, PASSED, SKIPPED, UNPROVED
 
 _MOST_PROVED = 1 << 16  # m·n·k of a case whose proof takes less time than its other runs
+# Cases that the code of a config asks for: so many of them are thorough, and those that turn a ring of stages.
+_THOROUGH = 2
 _CODE_WORK = 6.0  # estimated seconds of the cases that a config's code asks for
 _KINDS = {
     "bounds": ("out-of-bounds-write", "out-of-bounds-read", "illegal-address"),
@@ -73,7 +75,15 @@ def code_cases(device: Device, phases: Phases, values: CellJson, config: str) ->
     cell = Cell.from_json(values)
     with phases("plan"):
         sizes = sizes_of_code(cell, device, _CODE_WORK)
-    return [{"cell": asdict(size.cell(cell)), "config": config, "why": size.why} for size in sizes]
+    return [
+        {
+            "cell": asdict(size.cell(cell)),
+            "config": config,
+            "why": size.why,
+            "thorough": number < _THOROUGH or size.is_due,
+        }
+        for number, size in enumerate(sizes)
+    ]
 
 
 def refuse_case(device: Device, phases: Phases, values: CellJson) -> Findings:
