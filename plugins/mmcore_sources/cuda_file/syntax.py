@@ -19,6 +19,7 @@ from mmcore_sources.cuda_file.host_bugs.bug import Bug
 
 _ARCHITECTURE = "90"
 _SYNTAX = re.compile(r": error: (?:expected |unrecognized token|missing |extra text|this declaration has no storage)")
+_TARGET = "not supported on .target"  # in the reason of ptxas, as the architecture is not inferred yet
 _TO_DEFINE = "--define NAME=VALUE"  # in the reason of a source that lacks a macro, which an option can define
 
 
@@ -37,7 +38,7 @@ def refuse_errors(path: Path, text: str, given: Mapping[str, Any]) -> None:
     Of a file's kernels, only the given ``entry`` needs to compile.
     """
     reason = rejection(path, text, given)
-    if reason and _TO_DEFINE not in reason:
+    if reason and _TO_DEFINE not in reason and _TARGET not in reason:
         raise InvalidKernel(reason)
 
 

@@ -32,6 +32,10 @@ _COUNT = re.compile(r"split|slice|stage|step|tile|chunk|batch|block", re.IGNOREC
 _EDGE = re.compile(r"b[mnk]|(?:tile|block)_?(?:size|dim|width|edge)?|ts|bs", re.IGNORECASE)  # a tile's, in elements
 _USUAL_EDGE = 16
 _OFFSET = re.compile(r"off(?:set)?(?![a-z])|start|first|begin", re.IGNORECASE)
+_ADVICE = {
+    "Accessor": "; take pointers instead, such as a.data_ptr<float>()",
+    "CUtensorMap": "; a plugin's launch rule can pass it, as TensorMap(matrix, box, swizzle): mmcore new-plugin NAME",
+}
 _FACTOR = re.compile(r"alpha|beta", re.IGNORECASE)
 _NAMES = (*MATRICES, *SIZES, *FACTORS)
 
@@ -152,8 +156,8 @@ def roles_of(
     """
     for parameter in function.parameters:
         if not parameter.pointer and not parameter.members and not scalar_type(parameter.type):
-            pointers = "; take pointers instead, such as a.data_ptr<float>()" if "Accessor" in str(parameter) else ""
-            what = f"{str(parameter)!r}, which is neither a pointer nor a number{pointers}"
+            advice = next((text for name, text in _ADVICE.items() if name in str(parameter)), "")
+            what = f"{str(parameter)!r}, which is neither a pointer nor a number{advice}"
             raise InvalidKernel(f"{function.name} takes {what}")
         if parameter.type.endswith("*"):
             rows = "an array of rows, each at an address of its own; only matrices in one array, as"
