@@ -132,7 +132,7 @@ def test_right_kernels_are_examined_without_a_fault(tmp_path: Path, source: str)
         ("gaps", "ldb % 16 == 0 && ldb == n + 12", "16×36×52, lda = 64, ldb = 48, ldc = 48", "line 3 compares ldb, n"),
         ("vectors", "2", "6×10×34", "half a vector at the end of each row"),
         ("template", "small", "1×1×1", "another function is launched"),
-        ("ring", "min(step / 2, 1)", "32×48×128", "so deep that each stage in shared memory is refilled twice"),
+        ("ring", "min(step / 2, 1)", "32×16×96", "so deep that each stage in shared memory is refilled twice"),
     ],
 )
 def test_a_fault_under_one_condition_is_found_at_a_size_that_shows_it(
@@ -145,6 +145,15 @@ def test_a_fault_under_one_condition_is_found_at_a_size_that_shows_it(
     assert [row["right"] for row in found.sizes] == [True] * (len(found.tried) - 1) + [False]
     assert found.text.endswith(f"{size}: {why}")
     assert Examination.from_json(found.to_json()) == found
+
+
+def test_a_size_too_large_for_the_sanitizer_is_verified_or_at_least_named(tmp_path: Path) -> None:
+    """A square kernel shows what it does from n = 301 on at no smaller size."""
+    found = examination(twin(tmp_path, "condition", "n > 300", constraints=[Square()]))
+    assert (str(found.wrong), found.wrong and found.wrong.why) == ("301×301×301", "line 7 compares n with 300")
+    other = examination(twin(tmp_path, "condition", "n > 900", constraints=[Square()]))
+    assert (other.wrong, other.left_out) == (None, "901×901×901, for their work")
+    assert other.limit == "line 7 compares n with 900, and 901×901×901 takes too long"
 
 
 CALLED = RIGHT.replace('extern "C"', '__device__ void add(float &sum, int k)\n{\n    BODY\n}\nextern "C"').replace(

@@ -126,6 +126,7 @@ def test_hazards_need_a_small_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int, size: int, looked: str
 ) -> None:
     name = register_staged(tmp_path, monkeypatch, "__syncthreads();", Multiple("n", step))
+    monkeypatch.setattr("mmcore_emulator.adapter.small_product._MOST_WORK", 1 << 24)  # a fourth of the usual
     result = mmcore("run", name, "--size", str(size), *EMULATOR)
     assert (facts(result.stdout)["hazards"], result.exit_code) == (looked, 0)
 

@@ -32,6 +32,8 @@ _RANDOM = 200  # candidates of random sizes
 _PER_LINE = 6  # comparisons of a line that are followed
 _NARROW = 0.3  # share of the cost that is added for rows, and for columns, of less than a tile: threads exit early
 _ROUND = 0.3  # share of the cost that is added for each size that is a multiple of 8: remainders show more
+_FAR = 1 << 20  # of sizes that are named, though too large to be tried: so many times too long
+_PLAIN = 6  # a run without observed accesses is so many times as fast
 # Seconds of a product of two elements, by whether tensor cores compute it.
 _RATES = {False: 3e-7, True: 3e-8}
 
@@ -44,6 +46,7 @@ class Size:
     why: str
     is_extra: bool = False  # true if it is only tried where work is left
     is_due: bool = False  # true if it is tried in any case
+    is_plain: bool = False  # true if it is too large for a run with every access observed: only its product is verified
 
     def cell(self, like: Cell) -> Cell:
         """Return a cell of this product that is otherwise like another."""
@@ -73,19 +76,20 @@ class CodeSizes:
         yield from (halves := list(self._halves(usual)))
         yield from self._of_conditions([size.problem for size in (*usual, *halves)])
 
-    def planned(self, problem: Problem) -> Plan | None:
-        """Return the plan of a product; None if it is not allowed, or would take too long."""
+    def planned(self, problem: Problem, slower: float = 1) -> Plan | None:
+        """Return the plan of a product; None if it is not allowed, or would take ``slower`` times too long."""
         with contextlib.suppress(MmcoreError):
             if not self.kernel.violations(problem, self.config):
                 several = self.kernel.launches(problem, self.config, self.device)
                 planned = Plan(self.kernel, problem, self.config, several)
-                return planned if self._cost(planned) <= self.most else None
+                return planned if self._cost(planned) <= self.most * slower else None
         return None
 
-    def seconds(self, problem: Problem) -> float:
-        """Return an estimate of the seconds that an observed run takes on the emulator; infinite if not allowed."""
-        planned = self.planned(problem)
-        return math.inf if planned is None else self._cost(planned)
+    def seconds(self, problem: Problem, *, plain: bool = False) -> float:
+        """Return an estimate of the seconds that a run takes on the emulator; infinite if not allowed."""
+        faster = _PLAIN if plain else 1
+        planned = self.planned(problem, faster)
+        return math.inf if planned is None else self._cost(planned) / faster
 
     def _cost(self, planned: Plan) -> float:
         problem = planned.problem
@@ -234,6 +238,13 @@ class CodeSizes:
         for together in (1, 2, 3):
             for index, reason in sides.cover(chosen, together):
                 yield Size(plans[index].problem, reason, is_extra=together == 3)
+        # Of what these do not reach, a plain run may verify the product, or the size is at least named.
+        far = self._candidates(plans[0].problem, literals, _FAR)
+        plans += [planned for planned in far if self._entries(planned) == entries]
+        costs += [self._cost(planned) for planned in plans[len(costs) :]]
+        sides = ReachedSides(comparisons, plans, costs, [functions[entry] for entry in entries])
+        for index, reason in sides.cover(chosen, 1):
+            yield Size(plans[index].problem, reason, is_plain=True)
 
     def _weight(self, problem: Problem) -> float:
         """Return a factor of a product's cost; it is small for products that show more."""
@@ -241,8 +252,9 @@ class CodeSizes:
         round_sizes = sum(size % 8 == 0 for size in (problem.m, problem.n, problem.k))
         return 1 + _NARROW * narrow + _ROUND * round_sizes
 
-    def _candidates(self, base: Problem, literals: Sequence[int]) -> list[Plan]:
-        """Return allowed products around the numbers that the code compares with."""
+    def _candidates(self, base: Problem, literals: Sequence[int], slower: float = 1) -> list[Plan]:
+        """Return allowed products around the numbers that the code compares with, as :meth:`planned`."""
+        planned = partial(self.planned, slower=slower)
         tiles = (1, *self.tile)
         near = [number + step for number in literals for step in (0, 1, -1, 3, number // 2 | 1)]
         scaled = [number * tile + step for number in literals if number <= 256 for tile in tiles[1:] for step in (1, 0)]
@@ -261,14 +273,14 @@ class CodeSizes:
         sizes += zip(*(random.Random(axis).choices(values, k=_RANDOM) for axis in "mnk"), strict=True)
         sizes += [(one, other, value) for value in values for one, other in ((1, 1), (1, base.n), (base.m, 1))]
         products = [self.kernel.problem(*size) for size in sorted(dict.fromkeys(sizes), key=math.prod)]
-        made = list(itertools.islice(filter(None, map(self.planned, products)), _MOST_CANDIDATES))
+        made = list(itertools.islice(filter(None, map(planned, products)), _MOST_CANDIDATES))
         if self.kernel.strided:
             gaps = [each for each in values if each <= 256][:24]
             gapped = [_gapped(base, (gap, gap, gap)) for gap in gaps]
             gapped += [replace(base, n=base.n - gap, k=base.k - gap) for gap in gaps if gap < min(base.n, base.k)]
-            made += filter(None, map(self.planned, gapped))
+            made += filter(None, map(planned, gapped))
         squares = (self.kernel.problem(value, value, k) for k in (1, 8, 64) for value in values)
-        return made + list(itertools.islice(filter(None, map(self.planned, squares)), _MOST_CANDIDATES // 4))
+        return made + list(itertools.islice(filter(None, map(planned, squares)), _MOST_CANDIDATES // 4))
 
 
 def _moves_vectors(at: Instruction) -> bool:

@@ -34,7 +34,7 @@ from mmcore_emulator.ptx.instructions import Function
 from mmcore_emulator.sanitizer.recording import hazards_and_warnings
 
 _TURNS = 3  # a word of shared memory is written so often before a ring of stages has been refilled twice
-_DEEPEST = 1 << 25  # m·n·k of a product that may be too shallow to refill each stage twice
+_DEEP = 2  # a product that refills a ring of stages may take so many times as long as others
 _GROWTH = 4  # larger sizes for code that was not executed have 1/4 of an examination's work
 _SECONDS = 1e-7  # seconds of a unit of a launch's work
 _EXCESS = 8  # a launch that has so many times the work of the whole examination is stopped
@@ -97,7 +97,8 @@ def examine(
             base = tried[0].cell.problem(planned.kernel)
             refused = refused_size(planned.kernel, planned.config, device.properties, base)
     missing = tuple(runs.not_executed()) if right else ()
-    return Examination(tuple(tried), left_out or runs.left_out, reached, missing, refused, outside)
+    left_out, reached = left_out or runs.left_out, reached or runs.unreached
+    return Examination(tuple(tried), left_out, reached, missing, refused, outside)
 
 
 def sizes_of_code(cell: Cell, device: Device, work: float = WORK) -> list[Size]:
@@ -114,7 +115,7 @@ class _Runs:
     """
 
     def __init__(self, cell: Cell, planned: Plan, device: Device, work: float) -> None:
-        self.left_out = ""
+        self.left_out = self.unreached = ""
         self._cell, self._kernel, self._device, self._work = cell, planned.kernel, device, work
         self._config, self._seed = planned.config, cell.seed or 0
         self._estimated, self._budget = 0.0, work  # estimated seconds of the runs so far, and the most
@@ -144,13 +145,15 @@ class _Runs:
                 yield size
             elif not size.is_extra:
                 missing.append(size)
+                if size.is_plain and not self.unreached:
+                    self.unreached = f"{size.why}, and {size.problem} takes too long"
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             self.left_out = f"{missing[0].problem}{more}, for their work"
 
     def _affords(self, size: Size) -> bool:
         """Return whether the work that is left suffices for a size, and count on its run."""
-        seconds = self._sizes.seconds(size.problem)
+        seconds = self._sizes.seconds(size.problem, plain=size.is_plain)
         if affordable := self._slower() * (self._estimated + seconds) <= self._budget:
             self._estimated += seconds
         return affordable
@@ -212,10 +215,12 @@ class _Runs:
     def _deep(self, first: Problem) -> Iterator[Size]:
         """Yield a product so deep that each stage in shared memory is refilled twice, if the first one is not."""
         problem, most = first, self._refills(first)
-        while 0 < most < _TURNS and math.prod((problem.m, problem.n, problem.k)) <= _DEEPEST:
+        while 0 < most < _TURNS:
             times = 2 * problem.k if most == 1 else problem.k * _TURNS / most
-            problem = self._kernel.problem(first.m, first.n, first.k * math.ceil(times / first.k))
-            most = self._refills(problem)
+            deeper = self._kernel.problem(first.m, first.n, first.k * math.ceil(times / first.k))
+            if self._sizes.planned(deeper, _DEEP) is None:
+                break
+            problem, most = deeper, self._refills(deeper)
         if problem != first:
             yield Size(problem, "so deep that each stage in shared memory is refilled twice", is_due=most >= _TURNS)
 
@@ -238,14 +243,17 @@ class _Runs:
         return LoadedKernel(planned, self._device, compiled, module=self._modules[compiled.ptx])
 
     def tried(self, size: Size) -> Tried:
-        """Run one size with every access observed, and verify its product. Raises TimeLimit, and what planning does."""
+        """Run one size, with every access observed if it is not too large, and verify its product.
+
+        Raises TimeLimit, and what planning does.
+        """
         self._seed = other_seed(self._seed)  # with one seed, the last rows and columns are of the same kind each time
         cell = replace(size.cell(self._cell), seed=self._seed)
         with self._loaded(size.problem) as loaded:
             self._run.append(size.problem)
             matrices = mixed_inputs(loaded, size.problem, self._seed)
             run = partial(sanitized_run, loaded, quiet=True, most_work=_EXCESS * self._work / _SECONDS)
-            verified = verify_launches(loaded, size.problem, matrices, launch=run)
+            verified = verify_launches(loaded, size.problem, matrices, launch=None if size.is_plain else run)
         wrong = verified.verification if verified.verification and not verified.verification.verified else None
         mismatch = f"{wrong.mismatch}; {wrong.extent}" if wrong else ""
         return Tried(cell, size.why, *hazards_and_warnings(verified.violations), mismatch)

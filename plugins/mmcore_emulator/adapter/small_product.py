@@ -92,25 +92,29 @@ def _smaller(cell: Cell, kernel: Kernel, deep: float) -> Iterator[Cell]:
     if max(sizes) <= _BASES[1]:
         yield cell
     ranks = [sum(size > other for other in set(sizes)) for size in sizes]
-    candidates: list[list[int]] = []
+    # Shallow products of the cell's sizes divided by a number come last.
+    candidates: list[tuple[bool, list[int]]] = []
     for base in _BASES:
         m, n, k = (base * (1 + rank) for rank in ranks)
         deepest = max(_DEPTHS[0] * k, k << max(0, math.ceil(math.log2(deep / k))))
         halves = (deepest >> shift for shift in range(deepest.bit_length()))
         enough = sorted(depth for depth in halves if depth >= deep)
         for depth in dict.fromkeys([*enough, *(depth * k for depth in _DEPTHS)]):
-            candidates.append([tiles + size % base for tiles, size in zip((m, n, depth), sizes, strict=True)])
+            tiles = zip((m, n, depth), sizes, strict=True)
+            candidates.append((False, [tile + size % base for tile, size in tiles]))
     divisor = math.gcd(*sizes) & -math.gcd(*sizes)  # the largest power of two
     while divisor:
-        candidates.append([size // divisor for size in sizes])
+        small = [size // divisor for size in sizes]
+        candidates.append((small[2] < deep, small))
         divisor //= 2
 
-    def rank_of(small: list[int]) -> tuple[bool, bool, bool, int]:
-        return small[2] < deep > _LEAST_K, math.prod(small) > _WORK, small[2] < _BASES[0], small[0] * small[1]
+    def rank_of(candidate: tuple[bool, list[int]]) -> tuple[bool, bool, bool, int]:
+        is_last, (m, n, k) = candidate
+        return k < deep > _LEAST_K, m * n * k > _WORK, is_last, m * n
 
     problem = cell.problem(kernel)
     gaps = [problem.leading(matrix) - problem.packed.leading(matrix) for matrix in "ABC"]
-    for m, n, k in sorted(candidates, key=rank_of):
+    for _, (m, n, k) in sorted(candidates, key=rank_of):
         if m * n * k <= _MOST_WORK:
             packed = replace(problem, m=m, n=n, k=k, lda=0, ldb=0, ldc=0)
             lda, ldb, ldc = (packed.leading(label) + gap if gap else 0 for label, gap in zip("ABC", gaps, strict=True))
