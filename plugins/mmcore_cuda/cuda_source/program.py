@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from mmcore_cuda.cuda_source.accessors import without_accessors
+from mmcore_cuda.cuda_source.api_launches import api_launch
 from mmcore_cuda.cuda_source.tokens import without_comments
 from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, walk
 
@@ -191,6 +192,8 @@ def read_program(text: str) -> Program:
                 instances |= {each.name: each for each in [_launch(node)] if each.name not in instances}
             case "call_expression" if any(child.type == "kernel_call_syntax" for child in node.children):
                 launches.append(_launch(node))
+            case "call_expression" if (called := api_launch(node, _scope(node))) is not None:
+                launches.append(HostLaunch(*called, node.start_point.row + 1, _scope(node)))
             case "call_expression":
                 cooperative |= text_of(node.children[0]).rpartition("::")[2] == "this_grid"
             case "preproc_def" | "preproc_function_def":

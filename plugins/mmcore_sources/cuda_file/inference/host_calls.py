@@ -55,6 +55,17 @@ def returned(scope: Node, name: str) -> tuple[list[str], Passed] | None:
     return None
 
 
+def called_function(call: Node) -> Node | None:
+    """Return the definition of the host function that a call names, in its file; None without one."""
+    name = _called(call)
+    return next((each for each in _functions(_root(call)) if name and _called(each) == name), None)
+
+
+@functools.lru_cache(maxsize=8)
+def _functions(root: Node) -> tuple[Node, ...]:
+    return tuple(each for each in walk(root) if each.type == "function_definition")
+
+
 @functools.lru_cache(maxsize=64)
 def calls_of(scope: Node) -> tuple[Node, ...]:
     """Return the calls and the explicit instantiations of a host function in its file."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import math
 import operator
 import re
@@ -12,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, walk
+from mmcore_sources.cuda_file.inference.conditions import conditions_around
+from mmcore_sources.cuda_file.inference.dimensions import component, definition, definition_in_file
 from mmcore_sources.cuda_file.inference.host_calls import Passed, passed, returned
 from mmcore_sources.cuda_file.inference.quotients import ceiling, constant, rounded_up, truncated
 
@@ -50,7 +53,7 @@ class Reader:
         """Return the reader of the expressions in a launch, or in no function."""
         if launch is None:
             return cls(source, names)
-        return cls(source, {**_conditions(launch), **names}, launch.scope, launch.line, launch.call)
+        return cls(source, {**conditions_around(launch), **names}, launch.scope, launch.line, launch.call)
 
     def number(self, node: Node, depth: int = 0) -> ast.expr:
         """Return the arithmetic of an expression; raise :class:`Unreadable` if there is none."""
@@ -58,47 +61,55 @@ class Reader:
 
     def extents(self, node: Node, depth: int = 0) -> list[ast.expr]:
         """Return one to three extents of a ``dim3``, or of a number that becomes one."""
+        return [reader.number(part, depth + 1) for reader, part in self._parts(node, depth)]
+
+    def _parts(self, node: Node, depth: int) -> list[tuple[Reader, Node]]:
+        """Return the expressions of a ``dim3``'s extents, each with its reader."""
         if depth > _DEEPEST:
             raise Unreadable(text_of(node))
-        if node.type == "identifier":
-            value, name = self._dimension(text_of(node)), text_of(node)
-            if value is not None:
-                extents = self._listed(value, depth) if value.type in _LISTS else self.extents(value, depth + 1)
-                return [self._component(name, axis, each, depth) for axis, each in zip("xyz", extents, strict=False)]
+        name = text_of(node)
+        if node.type in ("identifier", "field_expression"):
+            if (parts := self._variable(name, depth + 1)) is not None:
+                return parts
             if (argument := self._passed(name)) is not None:
-                return self._in(argument).extents(argument.value, depth + 1)
+                return self._in(argument)._parts(argument.value, depth + 1)
         called = node.child_by_field_name("function") if node.type == "call_expression" else None
-        listed = node.child_by_field_name("arguments") if called is not None and text_of(called) == "dim3" else None
+        if called is not None and text_of(called) != "dim3" and self.scope is not None:
+            function = returned(self.scope, text_of(called))
+            inside = Reader(self.source, {}, function[1].scope, function[1].line, node) if function else None
+            return [(self, node)] if function is None or inside is None else inside._parts(function[1].value, depth + 1)
+        listed = node.child_by_field_name("arguments") if called is not None else None
         if node.type == "compound_literal_expression":
             listed = node.child_by_field_name("value")
         if node.type == "initializer_list":
             listed = node
-        return [self.number(node, depth + 1)] if listed is None else self._listed(listed, depth)
+        return [(self, node)] if listed is None else self._listed(listed)
 
-    def _listed(self, node: Node, depth: int) -> list[ast.expr]:
+    def _listed(self, node: Node) -> list[tuple[Reader, Node]]:
         # A dim3 of names looks like the declaration of a function, whose parameters have types and no names.
         parts = [parse_expression(text_of(each)) for each in node.named_children if each.type != "comment"]
-        return [self.number(each, depth + 1) for each in parts] or [ast.Constant(1)]
+        return [(self, each) for each in parts or [_ONE]]
 
-    def _dimension(self, name: str) -> Node | None:
-        """Return the initial value of a variable of type dim3: its last declaration before the expressions."""
-        nodes = walk(self.scope) if self.scope is not None else ()
-        for node in reversed([each for each in nodes if not self.line or each.start_point.row < self.line]):
-            if node.type == "declaration" and text_of(node).removeprefix("const ").startswith("dim3"):
-                for child in node.named_children:
-                    declared = child.child_by_field_name("declarator")
-                    if child.type == "identifier" and text_of(child) == name:
-                        return parse_expression("dim3(1, 1, 1)")
-                    if declared is not None and text_of(declared) == name:
-                        return child.child_by_field_name("parameters") or child.child_by_field_name("value")
-        return None
-
-    def _component(self, name: str, axis: str, usual: ast.expr, depth: int) -> ast.expr:
-        """Return an extent that is assigned separately: ``grid.x = …``."""
-        for node in reversed(list(self._assignments())):
-            if text_of(node.children[0]) == f"{name}.{axis}":
-                return self.number(node.children[2], depth + 1)
-        return usual
+    def _variable(self, name: str, depth: int) -> list[tuple[Reader, Node]] | None:
+        """Return the extents of a variable of type dim3, of which some may be assigned separately: ``grid.x = …``."""
+        if self.scope is None or depth > _DEEPEST:
+            return None
+        found = definition(self.scope, name, self.line) or definition_in_file(self.scope, name)
+        assigned = {axis: component(self.scope, name, axis, self.line) for axis in "xyz"}
+        if found is None and not any(assigned.values()):
+            return None
+        parts = list[tuple[Reader, Node]]()
+        if found is not None and found.function is not None:
+            set_by = Reader(self.source, {}, found.function, call=found.call)
+            parts = set_by._variable(found.parameter, depth + 1) or parts
+        elif found is not None and found.value is not None:
+            is_list = found.value.type in _LISTS
+            parts = self._listed(found.value) if is_list else self._parts(found.value, depth + 1)
+        for position, value in enumerate(assigned.values()):
+            if value is not None:
+                parts = [*parts, *[(self, _ONE)] * (position + 1 - len(parts))]
+                parts[position] = (self, value)
+        return parts or [(self, _ONE)]
 
     def _is_read(self, name: str) -> bool:
         """Return whether a call gets a variable's address before the expressions, or a stream sets it."""
@@ -150,18 +161,29 @@ class Reader:
                 return self.names[text_of(node)], False
             case "field_expression":
                 owner, _, axis = text_of(node).partition(".")
-                if axis in ("x", "y", "z") and (value := self._dimension(owner)) is not None:
-                    extents = self.extents(value, depth + 1) if value.type not in _LISTS else self._listed(value, depth)
-                    position = "xyz".index(axis)
-                    usual = extents[position] if position < len(extents) else ast.Constant(1)
-                    return self._component(owner, axis, usual, depth), False
+                if axis in ("x", "y", "z") and (dimensions := self._variable(owner, depth + 1)) is not None:
+                    reader, part = [*dimensions, *[(self, _ONE)] * 2]["xyz".index(axis)]
+                    return reader.number(part, depth + 1), False
             case "binary_expression":
                 return self._binary(node, depth)
             case "conditional_expression" if len(parts) == 3:
-                return self._typed(parts[1 if self._holds(parts[0], depth) else 2], depth + 1)
+                return self._alternative(parts, depth)
             case "call_expression":
                 return self._call(node, depth)
         raise Unreadable(text_of(node))
+
+    def _alternative(self, parts: list[Node], depth: int) -> tuple[ast.expr, bool]:
+        """Return the value of ``a ? b : c``; if the condition is unknown, the only value that can be read."""
+        try:
+            return self._typed(parts[1 if self._holds(parts[0], depth) else 2], depth + 1)
+        except Unreadable:
+            values = list[tuple[ast.expr, bool]]()
+            for part in parts[1:]:
+                with contextlib.suppress(Unreadable):
+                    values.append(self._typed(part, depth + 1))
+            if len(values) != 1:
+                raise
+            return values[0]
 
     def _holds(self, node: Node, depth: int) -> bool:
         """Return whether a condition on constants holds; raise :class:`Unreadable` for another condition."""
@@ -242,20 +264,6 @@ class Reader:
         raise Unreadable(name)
 
 
-def _conditions(launch: HostLaunch) -> dict[str, ast.expr]:
-    """Return the values that conditions around a launch give to names, as ``if (tile == 16)``."""
-    values: dict[str, ast.expr] = {}
-    node = launch.geometry[0]
-    while (above := node.parent) is not None:
-        condition = above.child_by_field_name("condition") if above.type == "if_statement" else None
-        match = _EQUALS.fullmatch(text_of(condition)) if condition is not None else None
-        if match is not None and node == above.child_by_field_name("consequence"):
-            values.setdefault(match[1], ast.Constant(int(match[2])))
-        node = above
-    return values
-
-
-_EQUALS = re.compile(r"\( ?(\w+) == (\d+) ?\)")
 _LISTS = ("parameter_list", "argument_list", "initializer_list")
 _CEILING = re.compile(r"ceil|div.?up|round.?up|i?cdiv|idiv", re.IGNORECASE)
 
@@ -266,6 +274,9 @@ def parse_expression(text: str) -> Node:
         if node.type == "parenthesized_expression" and len(node.named_children) == 1:
             return node.named_children[0]
     raise Unreadable(text)
+
+
+_ONE = parse_expression("1")
 
 
 def _literal(text: str) -> tuple[ast.expr, bool]:

@@ -47,8 +47,14 @@ def launches_of(source: Program, function: Function) -> Iterator[HostLaunch]:
 
 def _variable(launch: HostLaunch) -> str:
     """Return the value of the variable that a launch names, such as ``kernel<64>``; empty without one."""
-    before = (each for each in walk(launch.scope) if each.type == "declaration" and each.start_point.row < launch.line)
-    values = [text_of(value) for each in before for name, value in initializers(each) if name == launch.name]
+    values = []
+    for node in (each for each in walk(launch.scope) if each.start_point.row < launch.line):
+        if node.type == "declaration":
+            # A pointer to a function is declared as "(*name)(float *, int)".
+            pairs = ((name.partition(")")[0].strip("(*& "), value) for name, value in initializers(node))
+            values += [text_of(value) for name, value in pairs if name == launch.name]
+        elif node.type == "assignment_expression" and text_of(node.children[0]) == launch.name:
+            values.append(text_of(node.children[2]))
     return values[-1].lstrip("&") if values else ""
 
 

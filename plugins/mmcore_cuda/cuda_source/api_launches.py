@@ -1,0 +1,54 @@
+"""Launches by calls of the runtime: ``cudaLaunchKernel(kernel, grid, block, arguments, bytes, stream)``."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
+
+_CALLS = ("cudaLaunchKernel", "cudaLaunchCooperativeKernel")
+
+
+class ApiLaunch(NamedTuple):
+    """The parts of a launch: the kernel's name, its template's arguments, grid, block and bytes, and the arguments."""
+
+    name: str
+    template: tuple[str, ...]
+    geometry: tuple[Node, ...]
+    arguments: tuple[Node, ...]
+
+
+def api_launch(call: Node, scope: Node) -> ApiLaunch | None:
+    """Return the launch that a call in a host function makes; None for other calls."""
+    listed = call.child_by_field_name("arguments")
+    passed = [] if listed is None else [each for each in listed.named_children if each.type != "comment"]
+    if text_of(call.children[0]) not in _CALLS or len(passed) < 4:
+        return None
+    name, template = _kernel(passed[0])
+    return ApiLaunch(name, template, (*passed[1:3], *passed[4:5]), _elements(text_of(passed[3]), scope))
+
+
+def _kernel(node: Node) -> tuple[str, tuple[str, ...]]:
+    """Return the name of a kernel, which a cast may surround, and the arguments of its template."""
+    names = [each for each in walk(node) if each.type in ("template_function", "qualified_identifier", "identifier")]
+    if not names:
+        return text_of(node), ()
+    listed = names[0].child_by_field_name("arguments")
+    template = () if listed is None else tuple(map(text_of, listed.named_children))
+    return text_of(names[0]).partition("<")[0].strip(), template
+
+
+def _elements(array: str, scope: Node) -> tuple[Node, ...]:
+    """Return the variables whose addresses an array of a host function contains."""
+    for node in walk(scope):
+        for name, value in initializers(node) if node.type == "declaration" else ():
+            if name.partition("[")[0] == array:
+                return tuple(map(_pointed, value.named_children))
+    return ()
+
+
+def _pointed(node: Node) -> Node:
+    """Return the variable of ``&x`` or ``(void *)&x``."""
+    while node.type in ("cast_expression", "pointer_expression", "parenthesized_expression") and node.named_children:
+        node = node.named_children[-1]
+    return node

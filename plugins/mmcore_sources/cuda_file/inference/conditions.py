@@ -1,0 +1,24 @@
+"""Conditions around a launch in the host code, which give values to names."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from mmcore_cuda.cuda_source.program import HostLaunch
+from mmcore_cuda.cuda_source.tree import text_of
+
+_EQUALS = re.compile(r"\( ?(\w+) == (\d+) ?\)")
+
+
+def conditions_around(launch: HostLaunch) -> dict[str, ast.expr]:
+    """Return the values that conditions around a launch give to names, as ``if (tile == 16)``."""
+    values: dict[str, ast.expr] = {}
+    node = launch.geometry[0]
+    while (above := node.parent) is not None:
+        condition = above.child_by_field_name("condition") if above.type == "if_statement" else None
+        match = _EQUALS.fullmatch(text_of(condition)) if condition is not None else None
+        if match is not None and node == above.child_by_field_name("consequence"):
+            values.setdefault(match[1], ast.Constant(int(match[2])))
+        node = above
+    return values

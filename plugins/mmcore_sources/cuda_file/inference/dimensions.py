@@ -1,0 +1,72 @@
+"""The values of a host's ``dim3`` variables: declared, assigned, or set by a function that is called with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+from mmcore_sources.cuda_file.inference.host_calls import arguments_of, called_function, parameter_names
+
+
+@dataclass(frozen=True)
+class Definition:
+    """The last value of a variable before a line: an expression, or a parameter that a called function sets."""
+
+    value: Node | None
+    function: Node | None = None
+    parameter: str = ""
+    call: Node | None = None
+
+
+def definition(scope: Node, name: str, line: int) -> Definition | None:
+    """Return the last definition of a ``dim3`` variable of a host function before a line; 0 stands for the end."""
+    found = None
+    for node in walk(scope):
+        if not line or node.start_point.row < line:
+            found = next(_definitions(node, name), found)
+    return found
+
+
+def definition_in_file(scope: Node, name: str) -> Definition | None:
+    """Return the definition of a ``dim3`` outside the functions of the file that contains a host function."""
+    while scope.parent is not None:
+        scope = scope.parent
+    return next((each for node in scope.named_children for each in _definitions(node, name)), None)
+
+
+def component(scope: Node, name: str, axis: str, line: int) -> Node | None:
+    """Return the value that a host function assigns to ``name.x`` or ``name->x`` before a line."""
+    found = None
+    for node in walk(scope):
+        if node.type == "assignment_expression" and (not line or node.start_point.row < line):
+            target = text_of(node.children[0])
+            found = node.children[2] if target in (f"{name}.{axis}", f"{name}->{axis}") else found
+    return found
+
+
+def _definitions(node: Node, name: str) -> Iterator[Definition]:
+    if node.type == "declaration" and text_of(node).removeprefix("static ").removeprefix("const ").startswith("dim3"):
+        for child in node.named_children:
+            declared = child.child_by_field_name("declarator")
+            if child.type == "identifier" and text_of(child) == name:
+                yield Definition(None)
+            elif declared is not None and text_of(declared) == name:
+                value = child.child_by_field_name("parameters") or child.child_by_field_name("value")
+                yield Definition(value)
+    elif node.type == "assignment_expression" and text_of(node.children[0]) in (name, f"*{name}", f"(*{name})"):
+        yield Definition(node.children[2])
+    elif node.type == "call_expression":
+        places = [text_of(each) for each in arguments_of(node)]
+        place = next((places.index(each) for each in (name, f"&{name}") if each in places), None)
+        function = called_function(node)
+        if place is not None and function is not None and _sets(function, place):
+            yield Definition(None, function, parameter_names(function)[place], node)
+
+
+def _sets(function: Node, place: int) -> bool:
+    """Return whether a parameter of a host function refers to a ``dim3`` of its caller."""
+    declarator = next((each for each in walk(function) if each.type == "function_declarator"), None)
+    parameters = None if declarator is None else declarator.child_by_field_name("parameters")
+    listed = [] if parameters is None else [text_of(each) for each in parameters.named_children]
+    return place < len(listed) and listed[place].startswith("dim3") and any(sign in listed[place] for sign in "&*")

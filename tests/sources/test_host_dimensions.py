@@ -1,0 +1,76 @@
+"""Launches whose block and grid other host code sets: functions, assignments, pointers, and calls of the runtime."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sources.test_source_file import block_and_grid, kernel
+
+GROUPS = """
+__global__ void groups(const float *A, const float *B, float *C, int M, int N, int K)
+{
+    int lane = threadIdx.x % 4, row = blockIdx.y, column = blockIdx.x * 24 + threadIdx.x / 4;
+    float sum = 0;
+    for (int k = lane; k < K; k += 4)
+        sum += A[row * K + k] * B[k * N + column];
+    atomicAdd(&C[row * N + column], sum);
+}
+"""
+CALL = """
+HELPER
+void call(float *A, float *B, float *C, int M, int N, int K, int argc, char **argv)
+{
+    CODE
+}
+"""
+ARGUMENTS = "(A, B, C, M, N, K)"
+LAUNCH = f"groups<<<blocks, threads>>>{ARGUMENTS};"
+SIZES = "dim3 blocks((N + 23) / 24, M); "
+
+
+@pytest.mark.parametrize(
+    ("helper", "code"),
+    [
+        ("", "dim3 threads, blocks; threads = dim3(96); blocks = dim3((N + 23) / 24, M); " + LAUNCH),
+        (
+            "void set(int m, int n, dim3 &t, dim3 &b) { t = dim3(96); b.x = (n + 23) / 24; b.y = m; }",
+            "dim3 threads, blocks; set(M, N, threads, blocks); " + LAUNCH,
+        ),
+        (
+            "void set(int m, int n, dim3 *t, dim3 *b) { *t = dim3(96); b->x = (n + 23) / 24; b->y = m; }",
+            "dim3 threads, blocks; set(M, N, &threads, &blocks); " + LAUNCH,
+        ),
+        ("dim3 threads_of(int count) { return dim3(count); }", SIZES + "dim3 threads = threads_of(96); " + LAUNCH),
+        (
+            "dim3 blocks_of(int m, int n) { return dim3((n + 23) / 24, m); }",
+            f"groups<<<blocks_of(M, N), 96>>>{ARGUMENTS};",
+        ),
+        ("const dim3 threads(96);", SIZES + LAUNCH),
+        (
+            "struct Shape { dim3 threads, blocks; };",
+            "Shape s; s.threads = dim3(96); s.blocks = dim3((N + 23) / 24, M); "
+            f"groups<<<s.blocks, s.threads>>>{ARGUMENTS};",
+        ),
+        (
+            "",
+            SIZES + "void (*which)(const float *, const float *, float *, int, int, int) = groups; "
+            f"which<<<blocks, 96>>>{ARGUMENTS};",
+        ),
+        ("", SIZES + f"auto which = other; which = groups; which<<<blocks, 96>>>{ARGUMENTS};"),
+        ("", SIZES + f"int threads = argc > 1 ? atoi(argv[1]) : 96; groups<<<blocks, threads>>>{ARGUMENTS};"),
+        (
+            "",
+            SIZES + "void *passed[] = {&A, &B, &C, &M, &N, (void *)&K}; "
+            "cudaLaunchKernel((const void *)groups, blocks, dim3(96), passed, 0, 0);",
+        ),
+    ],
+)
+def test_block_and_grid_are_read_where_the_host_sets_them(helper: str, code: str) -> None:
+    text = GROUPS + CALL.replace("HELPER", helper).replace("CODE", code)
+    assert block_and_grid(kernel(text)) == ("b96x1", "ceil(n / 24), m")
+
+
+def test_a_dimension_that_depends_on_itself_is_not_read() -> None:
+    code = "dim3 threads, blocks; threads.x = threads.x * threads.y; threads.y = threads.x; " + LAUNCH
+    block, _ = block_and_grid(kernel(GROUPS + CALL.replace("HELPER", "").replace("CODE", code)))
+    assert block == "b24x1"  # the columns of a tile
