@@ -207,7 +207,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
     config = session.config
     if not (ours := _used(config)):
         return (yield)
-    from mmcore_pytest.benchmark_internals import save
+    from mmcore_pytest.benchmark_internals import save, without_counterpart
     from mmcore_pytest.report import percent_of_best, write_csv
 
     results = list(ours.results.values())
@@ -234,7 +234,8 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, obj
                 ours.say(f"mmcore: {problem}")
         if ours.regressed and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        if ours.unsaved and session.exitstatus == pytest.ExitCode.OK:
+        alone = without_counterpart(config, ours.results)
+        if (ours.unsaved or (alone and len(alone) == len(ours.results))) and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = COULD_NOT_RUN
         ours.close()
 

@@ -248,6 +248,9 @@ def test_cells_without_a_counterpart_are_counted(pytester: pytest.Pytester) -> N
     result.stdout.fnmatch_lines(["mmcore: 1 of 2 cells have no counterpart in the compared results"])
     result = run(pytester, "--mm-kernel", "upc.kernel01", *SMALL, "--benchmark-compare")
     result.stdout.no_fnmatch_line("*no counterpart*")
+    result = run(pytester, "--mm-kernel", "upc.kernel11", *SMALL, "--benchmark-compare")
+    result.stdout.fnmatch_lines(["mmcore: 1 of 1 cells have no counterpart in the compared results"])
+    assert result.ret == pytest.ExitCode.INTERRUPTED  # mmcore's status for what could not run
 
 
 def test_a_comparison_that_must_fail_needs_something_to_compare_with(pytester: pytest.Pytester) -> None:
