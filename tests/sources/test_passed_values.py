@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from mmcore import InvalidKernel, Scalar
+from mmcore import InvalidKernel, Scalar, Workspace
 from mmcore.errors import LacksOption
 from mmcore.registry import registry
 from mmcore_cuda.cuda_source.accessors import without_accessors
@@ -175,6 +175,25 @@ def test_a_refusal_ends_with_whole_commands(folder: Path) -> None:
     result = emulated("run tiled.cu --size 64")
     assert result.exit_code == 0, result.output
     assert "guess" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("parameters", "store", "option"),
+    [
+        ("float *A, float *B, const float *bias, float *C", "C[0] = sum + bias[1];", "--args A,B,0,C,m,n,k"),
+        ("float *x, const float *bias, float *y, float *z", "z[0] = x[0] + y[0] + bias[0];", "--args A,0,B,C,m,n,k"),
+        ("float *z, float *x, float *y, int *count, float *s", "z[0] = s[0];", "--args C,A,B,0,0,m,n,k"),
+    ],
+)
+def test_a_refusal_of_more_pointers_passes_zeros_for_the_others(parameters: str, store: str, option: str) -> None:
+    text = f"__global__ void f({parameters}, int m, int n, int k) {{ float sum = 0; {store} }}"
+    with pytest.raises(LacksOption, match="and 0 for an array of zeros") as refused:
+        kernel(text)
+    assert refused.value.options == (option,)
+    given = kernel(text, args=option.removeprefix("--args ").split(",")).arguments
+    others = [each for each in given if isinstance(each, Workspace)]
+    assert others
+    assert not any(any(each.content) for each in others)
 
 
 def test_a_refusal_has_a_role_for_each_parameter() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from mmcore.errors import InvalidKernel, LacksOption
-from mmcore.kernel.arguments import FACTORS, MATRICES, SIZES, Argument, Scalar, Struct
+from mmcore.kernel.arguments import FACTORS, MATRICES, SIZES, Argument, Scalar, Struct, Workspace
 from mmcore.kernel.signature import Parameter as Typed
 from mmcore_cuda.cuda_source.program import Function, Parameter
 from mmcore_sources.cuda_file.inference.batches import of_batch
@@ -37,6 +38,8 @@ _ADVICE = {
     "CUtensorMap": "; a plugin's launch rule can pass it, as TensorMap(matrix, box, swizzle): mmcore new-plugin NAME",
 }
 _FACTOR = re.compile(r"alpha|beta", re.IGNORECASE)
+_ZEROS = bytes(4 << 20)  # of a bias or the like
+_OTHER = re.compile(r"bias|scale|resid|work|te?mp|count|lock|flag|stat|debug", re.IGNORECASE)  # no matrix's name
 _NAMES = (*MATRICES, *SIZES, *FACTORS)
 
 
@@ -70,9 +73,10 @@ def matrices_of(function: Function, body: Body) -> dict[str, str]:
     pointers = [each for each in pointers if each.name != _old_c(function, body)]
     if len(pointers) != 3:
         listed = ", ".join(map(str, pointers)) or "none"
-        raise InvalidKernel(
-            f"{function.name} takes {len(pointers)} pointers ({listed}), not three; --args gives the role of each"
-        )
+        takes = f"{function.name} takes {len(pointers)} pointers ({listed}), not three; --args gives the role of each"
+        if len(pointers) < 3:
+            raise InvalidKernel(takes)
+        raise LacksOption(f"{takes}, and 0 for an array of zeros", *_with_zeros(function, body, pointers))
     named = {match[1].upper(): each for each in pointers if (match := _MATRIX.fullmatch(each.name.casefold()))}
     written = list(dict.fromkeys(pointer for pointer, _ in body.stores))
     writable = [each for each in pointers if not each.const]
@@ -82,6 +86,21 @@ def matrices_of(function: Function, body: Body) -> dict[str, str]:
     if len(named) == 3 and named["C"] is output:
         inputs = [named["A"], named["B"]]
     return {"A": inputs[0].name, "B": inputs[1].name, "C": output.name}
+
+
+def _with_zeros(function: Function, body: Body, pointers: Sequence[Parameter]) -> Iterator[str]:
+    """Yield the option that passes zeros for all pointers but three: the one that is stored to, and two others."""
+    written = list(dict.fromkeys(pointer for pointer, _ in body.stores))
+    output = next((each for each in pointers if each.name in written[:1]), pointers[-1])
+    named = [each for each in pointers if _MATRIX.fullmatch(each.name.casefold())]
+    likely = sorted(pointers, key=lambda each: (each not in named, _OTHER.search(each.name) is not None))
+    kept = [output, *[each for each in likely if each is not output][:2]]
+    zeros = {each.name for each in pointers if each not in kept}
+    rest = replace(function, parameters=tuple(each for each in function.parameters if each.name not in zeros))
+    with contextlib.suppress(InvalidKernel):
+        roles = iter(roles_of(rest, Body(rest), {}).arguments)
+        words = ("0" if each.name in zeros else next(roles) for each in function.parameters)
+        yield f"--args {','.join(str(each.value) if isinstance(each, Scalar) else str(each) for each in words)}"
 
 
 def _old_c(function: Function, body: Body) -> str:
@@ -250,6 +269,8 @@ def _given(word: str, parameter: Parameter) -> Argument:
     dtype = "" if parameter.pointer else scalar_type(parameter.type)
     if parameter.members and name in ("A", "B", "C"):
         return structure_of(parameter, name, _scalars(parameter))[0]
+    if parameter.pointer and name == "0":
+        return Workspace(parameter.name, content=_ZEROS)
     if (role := usual.get(name.casefold())) is not None:
         if (role in ("A", "B", "C")) != parameter.pointer:
             raise InvalidKernel(f"--args passes {role} as the parameter {str(parameter)!r}, which cannot hold it")
@@ -263,7 +284,7 @@ def _given(word: str, parameter: Parameter) -> Argument:
 
 def with_arguments(arguments: tuple[Argument, ...], function: Function) -> Roles:
     """Return the roles according to given arguments."""
-    names = [each.value if isinstance(each, Scalar) else str(each) for each in arguments]
+    names = [str(getattr(each, "value", getattr(each, "name", each))) for each in arguments]
     pairs = list(zip(function.parameters, names, strict=True))
     sizes = {parameter.name: str(role) for parameter, role in pairs if role in SIZES}
     pointers = {str(role): parameter.name for parameter, role in pairs if parameter.pointer}
