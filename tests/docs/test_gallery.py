@@ -34,7 +34,8 @@ def test_the_page_names_every_report() -> None:
 @pytest.mark.parametrize("name", SEEN)
 def test_a_report_shows_what_it_is_for(name: str, tmp_path: Path) -> None:
     verdict, shown = SEEN[name]
-    assert GALLERY["write"](name, tmp_path).endswith(f": {verdict}")
+    # It may name a size that was not tried.
+    assert re.search(rf": {verdict}( at |$)", GALLERY["write"](name, tmp_path))
     page = (tmp_path / f"{name}.html").read_text("utf-8")
     assert shown in page
     assert not re.search(r'(?:src|href)="(?!#|data:)', page), "the page loads nothing"
