@@ -238,8 +238,9 @@ class CodeSizes:
         for together in (1, 2, 3):
             for index, reason in sides.cover(chosen, together):
                 yield Size(plans[index].problem, reason, is_extra=together == 3)
-        # Of what these do not reach, a plain run may verify the product, or the size is at least named.
+        # A plain run may verify the product at sizes that reach the other sides; else the first size is named.
         far = self._candidates(plans[0].problem, literals, _FAR)
+        far = [planned for planned in far if self._cost(planned) > self.most]  # the others are among the plans
         plans += [planned for planned in far if self._entries(planned) == entries]
         costs += [self._cost(planned) for planned in plans[len(costs) :]]
         sides = ReachedSides(comparisons, plans, costs, [functions[entry] for entry in entries])
