@@ -11,7 +11,7 @@ from mmcore.registry import registry
 from tests.command_line import mmcore as command
 from tests.tables import section_of
 
-KERNELS = ("naive", "tiled", "flat", "fragments", "registers", "warp")
+KERNELS = ("naive", "tiled", "guarded", "flat", "fragments", "registers", "warp")
 MISTAKES = [(name, *mistake) for name in KERNELS for mistake in section_of(__file__, name)["mistakes"].values()]
 
 

@@ -1,6 +1,7 @@
 """Repairs of a wrong kernel: changes of a word or two in its source, tried at a small size.
 
 - ``edits`` makes the changed sources, likely ones first, each of one kind of mistake.
+- ``loop_edits`` makes those of the bounds of loops.
 - ``tensor_core_edits`` makes those of fragments, ``ldmatrix``, ``mma`` and descriptors.
 - ``trial`` runs them until one makes the product right.
 """

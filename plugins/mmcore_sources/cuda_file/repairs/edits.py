@@ -1,4 +1,4 @@
-"""Changes of a kernel's source, each of one kind of mistake: indexes, sizes, axes, comparisons, types, loops."""
+"""Changes of a kernel's source, each of one kind of mistake: indexes, sizes, axes, comparisons, types."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from mmcore_cuda.cuda_source.tree import Node, identifiers, parse, text_of, walk
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
+from mmcore_sources.cuda_file.repairs.loop_edits import loop_edits
 from mmcore_sources.cuda_file.repairs.tensor_core_edits import tensor_core_edits
 
 _ON_DEVICE = re.compile(r"\b__(?:global|device)__\b")
@@ -30,6 +31,7 @@ def edits(text: str, entry: str, sizes: Mapping[str, str], element: str) -> Iter
         element: the C++ type of a sum; empty if sums are whole numbers.
     """
     source, nodes = text.encode(), _nodes(text, entry)
+    yield from loop_edits(source, nodes)
     yield from tensor_core_edits(source, nodes)
     yield from _set(source, nodes)
     yield from _warp_sums(source, nodes)
@@ -43,7 +45,6 @@ def edits(text: str, entry: str, sizes: Mapping[str, str], element: str) -> Iter
     yield from _other_comparisons(source, nodes)
     yield from guards(text, entry, sizes)
     yield from _other_axes(source, nodes)
-    yield from _whole_loops(source, nodes)
     yield from _added(source, nodes)
 
 
@@ -157,15 +158,6 @@ def _other_comparisons(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     for (_, sign), places in lines.items():
         for some in [places, *([each] for each in places if len(places) > 1)]:
             yield replaced(source, [(each, _OTHER_COMPARISON[sign]) for each in some])
-
-
-def _whole_loops(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
-    """Yield sources whose loops round the number of their steps up."""
-    loops = (each.child_by_field_name("condition") for each in nodes if each.type == "for_statement")
-    for quotient in itertools.chain.from_iterable(walk(each) for each in loops if each is not None):
-        if quotient.type == "binary_expression" and text_of(quotient.children[1]) == "/":
-            left, right = text_of(quotient.children[0]), text_of(quotient.children[2])
-            yield replaced(source, [(quotient, f"(({left} + {right} - 1) / {right})")])
 
 
 def _added(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:

@@ -1,0 +1,46 @@
+"""Changes of the bounds of loops that stop too early."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mmcore_cuda.cuda_source.tree import Node, text_of, walk
+from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
+
+_LOOPS = ("for_statement", "while_statement", "do_statement")
+
+
+def loop_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
+    """Yield sources with a greater bound of a loop: a quotient rounded up, the whole size, or ``<=`` for ``<``."""
+    conditions = [each.child_by_field_name("condition") for each in nodes if each.type in _LOOPS]
+    binary = [each for condition in conditions if condition is not None for each in walk(condition)
+              if each.type == "binary_expression"]  # fmt: skip
+    compared = [each for each in binary if text_of(each.children[1]) in ("<", "<=")]
+    bounds = {text_of(each.children[2]) for each in compared}
+    outside = (node.child_by_field_name("value") for node in nodes if node.type == "init_declarator"
+               and text_of(node.children[0]) in bounds)  # fmt: skip
+    for node in [*binary, *(each for value in outside if value is not None for each in walk(value))]:
+        if node.type == "binary_expression" and (rounded := _rounded_up(node)):
+            yield replaced(source, [(node, rounded)])
+    for node in compared:
+        yield from _whole_size(source, node)
+    for node in compared:
+        if text_of(node.children[1]) == "<" and node.children[2].type != "number_literal":
+            yield replaced(source, [(node.children[1], "<=")])
+
+
+def _rounded_up(node: Node) -> str:
+    """Return a quotient of a size rounded up; empty for other expressions, such as ``(k + TILE - 1) / TILE``."""
+    left, sign, right = map(text_of, node.children)
+    if sign == "/" and "-" not in left:
+        return f"({left} + {right} - 1) / {right}"
+    return f"({left} + (1 << {right}) - 1) >> {right}" if sign == ">>" else ""
+
+
+def _whole_size(source: bytes, comparison: Node) -> Iterator[Edit]:
+    """Yield a source with ``i < k`` for ``i < k - 1`` and for ``i + TILE <= k``."""
+    left, _, right = comparison.children
+    if right.type == "binary_expression" and text_of(right.children[1]) == "-":
+        yield replaced(source, [(right, text_of(right.children[0]))])
+    if left.type == "binary_expression" and text_of(left.children[1]) == "+":
+        yield replaced(source, [(comparison, f"{text_of(left.children[0])} < {text_of(right)}")])
