@@ -33,7 +33,7 @@ def result_view(result: Result, hints: Sequence[str] = (), kernel: Kernel | None
 
 
 def verdict(result: Result, kernel: Kernel | None = None) -> str:
-    """Return the answer in two words, with the limit that was reached.
+    """Return the answer in two words, with a size at which the product is wrong, or the limit that was reached.
 
     For a kernel that is right only at its program's sizes, the answer says which sizes these are.
     """
@@ -41,9 +41,11 @@ def verdict(result: Result, kernel: Kernel | None = None) -> str:
         return "NOT FINISHED: --timeout sets the limit"
     if not result.verified:
         return "TEST FAIL"
-    limited = kernel is not None and not all(tried["right"] for tried in result.sizes)
-    sizes = [each.description for each in kernel.program_sizes] if kernel is not None and limited else []
+    wrong = next((tried for tried in result.sizes if not tried["right"]), None)
+    sizes = [each.description for each in kernel.program_sizes] if kernel is not None and wrong else []
     answer = f"TEST PASS if {' and '.join(sizes)}" if sizes else "TEST PASS"
+    if wrong and not sizes:
+        return f"{answer} at {size_text(vars(result.cell))}; wrong at {size_text(wrong)}"
     if not result.not_tried:
         return answer
     more = f" and {len(result.sizes)} more size{'s' * (len(result.sizes) > 1)}" if result.sizes else ""

@@ -151,7 +151,10 @@ def test_a_right_product_is_passed_with_a_warning_if_it_is_wrong_beside_whole_ti
     place, _, sentence = warning.removeprefix("warning: out-of-bounds-read at tiled.cu:").partition(": ")
     assert place.isdecimal()
     assert sentence.startswith("at 41×21×35, thread (0, 9) of block (0, 2) reads ")
-    assert (again, answer) == ("  mmcore run tiled.cu -m 41 -n 21 -k 35 --device emulator", "TEST PASS")
+    assert (again, answer) == (
+        "  mmcore run tiled.cu -m 41 -n 21 -k 35 --device emulator",
+        "TEST PASS at 32×32×32; wrong at 41×21×35",
+    )
     assert command(*shlex.split(again)[1:]).exit_code == 1
     assert emulated("run my.cu --size 32 --quiet").stdout == "TEST PASS\n"
 

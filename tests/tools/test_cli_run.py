@@ -158,7 +158,7 @@ def test_a_fault_at_another_size_is_a_warning_if_a_size_was_asked_for(long_k_is_
     result = mmcore("run", long_k_is_wrong, "-m", "32", "-n", "32", "-k", "32", *EMULATOR)
     assert result.exit_code == 0
     assert "\nwarning: wrong-product: at 5×5×515 (a long k): " in result.stdout
-    assert result.stdout.endswith("\nTEST PASS\n")
+    assert result.stdout.endswith("\nTEST PASS at 32×32×32; wrong at 5×5×515\n")
     document = json.loads(mmcore("run", long_k_is_wrong, "--size", "32", *EMULATOR, "--json").stdout)
     assert (document["verified"], document["violations"], len(document["warnings"])) == (True, [], 1)
     assert document["sizes"][-1]["k"] == 515
