@@ -147,16 +147,26 @@ def test_a_factor_may_be_0_and_no_matrix_by_columns(folder: Path) -> None:
 
 
 def test_a_right_product_is_passed_with_a_warning_if_it_is_wrong_beside_whole_tiles() -> None:
-    warning, again, answer = emulated("run tiled.cu --size 32 --quiet").stdout.splitlines()
-    place, _, sentence = warning.removeprefix("warning: out-of-bounds-read at tiled.cu:").partition(": ")
+    read, write, again, answer = emulated("run tiled.cu --size 32 --quiet").stdout.splitlines()
+    place, _, sentence = read.removeprefix("warning: out-of-bounds-read at tiled.cu:").partition(": ")
     assert place.isdecimal()
     assert sentence.startswith("at 41×21×35, thread (0, 9) of block (0, 2) reads ")
+    assert write.startswith("warning: out-of-bounds-write at tiled.cu:")
     assert (again, answer) == (
         "  mmcore run tiled.cu -m 41 -n 21 -k 35 --device emulator",
         "TEST PASS at 32×32×32; wrong at 41×21×35",
     )
     assert command(*shlex.split(again)[1:]).exit_code == 1
     assert emulated("run my.cu --size 32 --quiet").stdout == "TEST PASS\n"
+
+
+@pytest.mark.parametrize("barriers", [True, False])
+def test_no_size_is_suggested_to_a_kernel_with_a_race(folder: Path, barriers: bool) -> None:
+    unguarded = TILED.replace("if (row < m && col < n) C", "C")
+    (folder / "race.cu").write_text(unguarded if barriers else unguarded.replace("__syncthreads();", ""))
+    output = emulated("run race.cu --size 33 --quiet").stdout
+    assert ("hint: without a remainder" in output, "shared-race at race.cu:" in output) == (barriers, not barriers)
+    assert "out-of-bounds-write at race.cu:" in output
 
 
 def test_hazards_are_looked_for_in_whole_tiles_if_the_product_has_some(folder: Path) -> None:

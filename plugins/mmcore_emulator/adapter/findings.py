@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from mmcore.cell import Cell
 from mmcore.deadline import USUAL_SECONDS
+from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError, TimeLimit
 from mmcore.kernel.declaration import Kernel
 from mmcore.registry import referenced_kernel
@@ -23,18 +24,19 @@ DEVICE = "emulator"
 _MOST_INSTRUCTIONS = 3e8  # the work of a check, after which it is given up: half a minute
 _MOST_PROVED = 1 << 18  # m·n·k of a product that is proved in about a second
 _LEAST_PROVED = 1 << 15  # m·n·k of a product whose proof takes less time than the start of mmcore
+_RACES = ("global-race", "benign-race")
 _PROOF = 6  # a proof takes at most as long as so many plain runs
 
 
 def findings(result: Result, kernel: Kernel, extent: str) -> Findings:
     """Return the hazards of a measured kernel, and its faults at the sizes that its code asks for.
 
-    A wrong kernel is only looked at for the cause, unless its violations have lines. ``extent`` is one of
+    A wrong kernel is only looked at for hazards, unless its time is over. ``extent`` is one of
     :data:`mmcore.verdict.EXTENTS`: unless it is "all", hazards are looked for in a small product of the same kind.
     """
     if not result.launched:
         return Findings("not looked for: a library is called")
-    if result.violations and all(each.line for each in result.violations):
+    if result.timed_out:
         return Findings("")
     nameless = None if _has_name(result, kernel) else kernel
     found, tried = _looked(result, kernel, nameless, extent)
@@ -95,7 +97,8 @@ def _combined(hazards: Findings, examination: Examination, result: Result, *, si
     if (wrong := examination.wrong) is not None:
         command = launch_command("run", replace(wrong.cell, seed=None, config=result.cell.config))
         if sized:
-            warnings.append(f"{faults[0]}\n  {command}")
+            warnings += _each_kind(faults)
+            warnings[-1] += f"\n  {command}"
         else:
             looked.append(f"found at {wrong} on the emulator\n{command}")
     elif not sized:
@@ -117,6 +120,22 @@ def _combined(hazards: Findings, examination: Examination, result: Result, *, si
     return Findings(text, violations, tuple(warnings), sizes, examination.not_executed, examination.limit)
 
 
+def _each_kind(faults: Sequence[Violation]) -> list[str]:
+    """Return the first fault of each kind."""
+    first: dict[str, Violation] = {}
+    for each in _causes(faults):
+        first.setdefault(each.kind, each)
+    return [*map(str, first.values())]
+
+
+def _causes(faults: Sequence[Violation]) -> tuple[Violation, ...]:
+    """Return faults without the races of accesses that are out of bounds in other threads: one guard mends both."""
+    outside = {(each.array, each.source, each.line) for each in faults if each.kind.startswith("out-of-bounds")}
+    return tuple(
+        each for each in faults if each.kind not in _RACES or (each.array, each.source, each.line) not in outside
+    )
+
+
 def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, *, remember: bool) -> Findings:
     """Return the hazards of the same launch for a small product; ``remember`` code without any."""
     cell = _small_product(result, kernel)
@@ -130,8 +149,9 @@ def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, *, remembe
     except MmcoreError as error:
         return Findings(f"not looked for: {error}")
     # A wrong product shows missing and NaN elements already; a hazard with a line gives the cause.
-    violations = tuple(violation for violation in check.violations if result.verified or violation.line)
-    warnings = tuple(map(str, check.warnings))
+    causes = _causes((*check.violations, *check.warnings))
+    violations = tuple(each for each in check.violations if each in causes and (result.verified or each.line))
+    warnings = tuple(str(each) for each in check.warnings if each in causes)
     if not violations:
         return Findings(f"none at {size} on the emulator", warnings=warnings)
     command = launch_command("check", replace(cell, seed=None))

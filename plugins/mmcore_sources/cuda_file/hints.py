@@ -21,6 +21,7 @@ from mmcore.kernel_reference import FileKernel
 from mmcore.messages import quoted
 from mmcore.registry import registry
 from mmcore.result import Result
+from mmcore.verdict import judged
 from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
@@ -76,7 +77,7 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
     tiles = _whole_tiles(small, file.kernel)
     if tiles is not None and (of_tiles := measured(tiles)) is not None:
         if of_tiles.verified:
-            yield _without_remainder(tiles)
+            yield from _without_remainder(tiles)
             return
         yield from _tried((tiles, small), file, _others(file))
     elif (usual := measured(small)) is not None and not usual.verified:
@@ -95,17 +96,20 @@ def _of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
     if not result.sizes:
         tiles = _whole_tiles(small_cell(result.cell, file.kernel), file.kernel)
         if tiles is not None and _is_right(tiles):
-            yield _without_remainder(tiles)
+            yield from _without_remainder(tiles)
     right = next((each for each in result.sizes if each["right"] and each["why"].startswith(_WHOLE)), None)
     if right is not None and not all(each["right"] for each in result.sizes):
         cell = replace(result.cell, **{name: right[name] for name in "mnk"}, lda=0, ldb=0, ldc=0)
-        yield _without_remainder(cell)
+        yield from _without_remainder(cell)
     elif meant.keys() - file.reference.keys():
         yield _hint("this says that the unusual reading is meant", result.cell)
 
 
-def _without_remainder(cell: Cell) -> str:
-    return _hint(f"without a remainder, at {_size(cell)}, the product is right", cell)
+def _without_remainder(cell: Cell) -> Iterator[str]:
+    """Yield the hint of a size at which a product is right, unless it has hazards there."""
+    kernel, result = registry().kernel(cell.kernel), measured(cell)
+    if result is not None and judged(result, kernel, "hazards").verified:
+        yield _hint(f"without a remainder, at {_size(cell)}, the product is right", cell)
 
 
 def _tried(
