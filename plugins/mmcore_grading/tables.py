@@ -15,19 +15,26 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs a cell that be
 
 
 def csv_table(task: Task, grades: Sequence[Grade]) -> str:
-    """Return a row for each student: the points in all and by criterion, and the first failure."""
+    """Return a row for each student: the points, their maximum, those of each criterion, and the first failure.
+
+    No cell has a line break, and none is a formula.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     names = [each.name for each in task.rubric]
-    writer.writerow(["student", "file", "points", *names, "first failure"])
+    writer.writerow(["student", "file", "points", "max", *names, "first failure"])
     for grade in grades:
-        row = [grade.student, grade.file, grade.points, *(each.points for each in grade.outcomes), grade.first_failure]
+        points = [grade.points, task.points, *(each.points for each in grade.outcomes)]
+        row = [grade.student, grade.file, *points, grade.first_failure]
         writer.writerow([_plain(cell) if isinstance(cell, str) else f"{cell:g}" for cell in row])
     return text.getvalue()
 
 
 def _plain(cell: str) -> str:
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+    """Return a text as one line that a spreadsheet does not run; the carets below a compiler's lines are left out."""
+    lines = [line.strip() for line in cell.splitlines() if line.strip(" ^")]
+    plain = "; ".join(lines).replace(":; ", ": ")
+    return f"'{plain}" if plain.startswith(_FORMULA) else plain
 
 
 def json_table(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import subprocess
 import sys
@@ -11,8 +12,12 @@ from pathlib import Path
 import pytest
 
 from mmcore.errors import InvalidProblem
+from mmcore.kernel.sizes import Sizes
+from mmcore_grading.criteria import Outcome
+from mmcore_grading.grading import Grade
 from mmcore_grading.submissions import submissions
-from mmcore_grading.task import read_task
+from mmcore_grading.tables import csv_table
+from mmcore_grading.task import Criterion, Task, read_task
 from tests.grading.made_up_class import HOSTILE, NAIVE, STRIP, TILED, WRONG, grades_of, write_class
 
 COMMAND = [sys.executable, "-m", "mmcore", "grade"]
@@ -59,6 +64,24 @@ def test_a_folder_is_a_students_submission(tmp_path: Path) -> None:
     assert [name for name, _ in alice.files] == ["mm.cu", "tile.cuh"]
     assert bob.refused == "its folder must have one file for a kernel, not none"
     assert carol.refused == "it is a link, and not a file"
+
+
+TWO = Task("x", (Sizes(32, 32, 32),), (Criterion("compiles", 1), Criterion("hidden-sizes", 2)))
+
+
+def test_every_cell_of_the_csv_is_one_line() -> None:
+    message = 'a.cu does not compile:\na.cu(5): error: expected a ";"\n      for (;;)\n      ^'
+    failed = Grade("a\nb", "a.cu", (Outcome("compiles", 0, 1, message), Outcome("hidden-sizes", 0, 2, "it is\nwrong")))
+    right = Grade("c", "c.cu", (Outcome("compiles", 1, 1), Outcome("hidden-sizes", 2, 2)))
+    lines = csv_table(TWO, [failed, right]).splitlines()
+    assert [*csv.reader(lines)] == [
+        ["student", "file", "points", "max", "compiles", "hidden-sizes", "first failure"],
+        [
+            *("a; b", "a.cu", "0", "3", "0", "0"),
+            'compiles: a.cu does not compile: a.cu(5): error: expected a ";"; for (;;)',
+        ],
+        ["c", "c.cu", "3", "3", "1", "2", ""],
+    ]
 
 
 def test_a_class_gets_its_points_pages_and_tables(tmp_path: Path) -> None:
