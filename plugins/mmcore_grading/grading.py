@@ -68,6 +68,12 @@ class Grade:
         failure = next((f"{each.criterion}: {each.message}" for each in self.outcomes if each.message), self.ended)
         return "\n".join(failure.splitlines()[:_MOST_LINES])
 
+    @property
+    def hidden_failure(self) -> str:
+        """What the teacher alone may see of the failures, such as the hidden size; empty if there is nothing."""
+        hidden = (f"{each.criterion}: {each.hidden}" for each in self.outcomes if each.hidden)
+        return "\n".join(line for text in hidden for line in text.splitlines()[:_MOST_LINES])
+
     def to_json(self) -> dict[str, Any]:
         """Return the grade as JSON-ready values."""
         return {**asdict(self), "points": self.points}

@@ -39,7 +39,7 @@ def student_page(task: Task, grade: Grade, submission: Submission) -> str:
 
 
 def class_page(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) -> str:
-    """Return the teacher's page: all points, the first failure of each student, and similar submissions."""
+    """Return the teacher's page: all points, each student's first failure and hidden ones, and similar submissions."""
     body = [f"<h1>{escaped(task.title)}</h1>", f"<p>{escaped(task.text)}</p>", *_summary(task, grades, pairs)]
     names = ["student", "points", *(each.name for each in task.rubric), "first failure"]
     header = "".join(f'<th scope="col">{escaped(name)}</th>' for name in names[:-1])
@@ -74,7 +74,8 @@ def _row(grade: Grade, task: Task) -> str:
     link = f'<a href="students/{quote(grade.student)}.html">{escaped(grade.student)}</a>'
     cells = [f'<td class="word">{link}</td>', f"<td><b>{_points(grade.points)}</b></td>"]
     cells += [f'<td class="{_colour(each.points, each.most)}">{_points(each.points)}</td>' for each in grade.outcomes]
-    return f'<tr>{"".join(cells)}<td class="word">{escaped(grade.first_failure)}</td></tr>'
+    failures = "<br>".join(map(escaped, filter(None, (grade.first_failure, grade.hidden_failure))))
+    return f'<tr>{"".join(cells)}<td class="word">{failures}</td></tr>'
 
 
 def _colour(points: float, most: float) -> str:

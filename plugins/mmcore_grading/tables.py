@@ -15,17 +15,17 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs a cell that be
 
 
 def csv_table(task: Task, grades: Sequence[Grade]) -> str:
-    """Return a row for each student: the points, their maximum, those of each criterion, and the first failure.
+    """Return a row for each student: the points, their maximum, those of each criterion, and the failures.
 
     No cell has a line break, and none is a formula.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     names = [each.name for each in task.rubric]
-    writer.writerow(["student", "file", "points", "max", *names, "first failure"])
+    writer.writerow(["student", "file", "points", "max", *names, "first failure", "hidden failure"])
     for grade in grades:
         points = [grade.points, task.points, *(each.points for each in grade.outcomes)]
-        row = [grade.student, grade.file, *points, grade.first_failure]
+        row = [grade.student, grade.file, *points, grade.first_failure, grade.hidden_failure]
         writer.writerow([_plain(cell) if isinstance(cell, str) else f"{cell:g}" for cell in row])
     return text.getvalue()
 

@@ -15,7 +15,8 @@ from mmcore.errors import InvalidProblem
 from mmcore.kernel.sizes import Sizes
 from mmcore_grading.criteria import Outcome
 from mmcore_grading.grading import Grade
-from mmcore_grading.submissions import submissions
+from mmcore_grading.pages import class_page, student_page
+from mmcore_grading.submissions import Submission, submissions
 from mmcore_grading.tables import csv_table
 from mmcore_grading.task import Criterion, Task, read_task
 from tests.grading.made_up_class import HOSTILE, NAIVE, STRIP, TILED, WRONG, grades_of, write_class
@@ -75,13 +76,23 @@ def test_every_cell_of_the_csv_is_one_line() -> None:
     right = Grade("c", "c.cu", (Outcome("compiles", 1, 1), Outcome("hidden-sizes", 2, 2)))
     lines = csv_table(TWO, [failed, right]).splitlines()
     assert [*csv.reader(lines)] == [
-        ["student", "file", "points", "max", "compiles", "hidden-sizes", "first failure"],
+        ["student", "file", "points", "max", "compiles", "hidden-sizes", "first failure", "hidden failure"],
         [
             *("a; b", "a.cu", "0", "3", "0", "0"),
             'compiles: a.cu does not compile: a.cu(5): error: expected a ";"; for (;;)',
+            "",
         ],
-        ["c", "c.cu", "3", "3", "1", "2", ""],
+        ["c", "c.cu", "3", "3", "1", "2", "", ""],
     ]
+
+
+def test_the_teacher_alone_sees_the_message_of_a_hidden_size() -> None:
+    hidden = Outcome("hidden-sizes", 0, 2, "it is wrong at a size that is not shown", "at 33×33×33: wrong-product: 0:0")
+    grade = Grade("a", "a.cu", (Outcome("compiles", 1, 1), hidden))
+    seen = "hidden-sizes: at 33×33×33: wrong-product: 0:0"
+    assert seen in csv_table(TWO, [grade])
+    assert f"{hidden.message}<br>{seen}" in class_page(TWO, [grade], None)
+    assert "33×33" not in student_page(TWO, grade, Submission("a", (("a.cu", b""),)))
 
 
 def test_a_class_gets_its_points_pages_and_tables(tmp_path: Path) -> None:
