@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import sys
+from collections.abc import Iterable
 from typing import IO, Any
 
 # Characters that a terminal obeys, or shows in another order: control characters but for line ends and tabs, separators
@@ -24,6 +25,16 @@ def visible(text: str) -> str:
 def quoted(text: str) -> str:
     """Return a text in quotes, its middle left out if it is long."""
     return repr(text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}…{text[-_LONGEST // 2 :]}")
+
+
+def suggestion(name: str, names: Iterable[str]) -> str:
+    """Return "did you mean …?" with the names that begin like a mistyped one or are similar; "" if none is."""
+    import difflib  # only for a name that was mistyped
+
+    known = [*names]
+    begun = [each for each in known if each.startswith(name)]
+    near = begun[:3] or difflib.get_close_matches(name.casefold(), known, n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(near)}?" if near else ""
 
 
 def all_visible(value: Any) -> Any:

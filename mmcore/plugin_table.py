@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from mmcore.errors import DuplicateName, MmcoreError, UnknownName
+from mmcore.messages import suggestion
 
 FAILED_HINT = "; a plugin that failed to load may bring it, and mmcore doctor says which did"
 _T = TypeVar("_T")
@@ -86,11 +87,7 @@ class PluginTable(dict[str, Registered[_T]]):
             raise DuplicateName(self.conflict(name))
         if reasons := [each for each in failed if each.origin.plugin == name]:
             raise self._unknown(f"there is no {self._kind} {name!r}: {reasons[0]}")
-        import difflib  # only for a name that was mistyped
-
-        begun = [each for each in self if each.startswith(name)]
-        near = begun[:3] or difflib.get_close_matches(name.casefold(), self, n=3, cutoff=0.5)
         command, names = self._listed_by, ", ".join(self) or "none"
         known = f"{command} shows what there is" if command else f"there are {names}"
-        hint = f"did you mean {' or '.join(near)}?" if near else known
+        hint = suggestion(name, self) or known
         raise self._unknown(f"there is no {self._kind} {name!r}; {hint}{FAILED_HINT if failed else ''}")

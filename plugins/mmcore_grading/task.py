@@ -12,7 +12,8 @@ from typing import Any
 from mmcore.errors import InvalidProblem, MmcoreError
 from mmcore.files import read_text
 from mmcore.kernel.sizes import Sizes, parse_size
-from mmcore.messages import quoted
+from mmcore.messages import quoted, suggestion
+from mmcore_emulator.profiler.counters import NAMES
 from mmcore_grading.submissions import kernel_names
 
 CRITERIA: Mapping[str, Sequence[str]] = {
@@ -185,12 +186,16 @@ def _criterion(values: Any, number: int) -> Criterion:
     table = _Table(values, f"rubric {number}: ")
     name = table.take("criterion", str)
     if name not in CRITERIA:
-        raise InvalidProblem(f"rubric {number}: {quoted(name)} is not one of {', '.join(CRITERIA)}")
+        known = suggestion(name, CRITERIA) or f"there are {', '.join(CRITERIA)}"
+        raise InvalidProblem(f"rubric {number}: there is no criterion {quoted(name)}; {known}")
     kinds = {"counter": str, "most": float}
     criterion = Criterion(
         name, table.take("points", float), **{key: table.take(key, kinds[key]) for key in CRITERIA[name]}
     )
     table.end()
+    if criterion.counter and criterion.counter not in NAMES:
+        known = suggestion(criterion.counter, NAMES) or "mmcore profile --json prints all"
+        raise InvalidProblem(f"rubric {number}: there is no counter {quoted(criterion.counter)}; {known}")
     return criterion
 
 

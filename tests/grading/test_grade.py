@@ -23,6 +23,7 @@ from tests.grading.made_up_class import HOSTILE, NAIVE, STRIP, TILED, WRONG, gra
 
 COMMAND = [sys.executable, "-m", "mmcore", "grade"]
 RUBRIC = '[[rubric]]\ncriterion = "compiles"\npoints = 1\n'
+COUNTS = '[[rubric]]\ncriterion = "counts"\nmost = 2\npoints = 1\n'
 SIZES = '[sizes]\nshown = ["32"]\n'
 
 
@@ -36,8 +37,20 @@ SIZES = '[sizes]\nshown = ["32"]\n'
         (f'title = "x"\n[sizes]\nshown = ["3y"]\n{RUBRIC}', "sizes.shown: '3y' is not a whole number"),
         (f'title = "x"\n{SIZES}{RUBRIC}weight = 1\n', "rubric 1: weight is not a key of a task"),
         (
-            f'title = "x"\n{SIZES}[[rubric]]\ncriterion = "nice"\npoints = 1\n',
-            "rubric 1: 'nice' is not one of compiles",
+            f'title = "x"\n{SIZES}[[rubric]]\ncriterion = "q"\npoints = 1\n',
+            "rubric 1: there is no criterion 'q'; there are compiles, ",
+        ),
+        (
+            f'title = "x"\n{SIZES}[[rubric]]\ncriterion = "compile"\npoints = 1\n',
+            "rubric 1: there is no criterion 'compile'; did you mean compiles?",
+        ),
+        (
+            f'title = "x"\n{SIZES}{COUNTS}counter = "global_load_sector"\n',
+            "rubric 1: there is no counter 'global_load_sector'; did you mean global_load_sectors?",
+        ),
+        (
+            f'title = "x"\n{SIZES}{COUNTS}counter = "warm"\n',
+            "rubric 1: there is no counter 'warm'; mmcore profile --json prints all",
         ),
         (f'title = "x"\n{SIZES}{RUBRIC}[limits]\nseconds = -1\n', "limits.seconds must be a number, not '-1.0'"),
         (f'title = "x"\nreference = "no.cu"\n{SIZES}{RUBRIC}', "no.cu is no file"),
