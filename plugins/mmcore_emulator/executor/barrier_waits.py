@@ -17,6 +17,10 @@ from mmcore_emulator.machine.warps import EVERY_LANE, Gathering
 from mmcore_emulator.numerics.types import Values
 
 _TORN = "reaches a barrier that other threads of its warp reach elsewhere in the code"
+_AGAIN = (
+    "arrives at a barrier where it has arrived before, and has not waited since until the others have come; "
+    "a GPU may stop the launch with an illegal instruction"
+)
 _MISSING = "waits for its warp with the mask {:#010x}, and not all lanes that the mask names arrive"
 _CLUSTER_MISSING = "waits at the barrier of its cluster for threads that do not come"
 _NO_COUNT = np.zeros((1,) * 6, np.uint32)
@@ -67,6 +71,12 @@ class BarrierWaits:
         if arrival.vote is not None:
             barriers.vote = _brought(arrival.vote, mask, barriers.vote)
         self.join(index, mask)
+
+    def arrive(self, index: int, mask: Mask | None, arrival: Arrival) -> None:
+        """Count lanes that arrive at a barrier of their block without waiting."""
+        again = self.barriers.arrive(self._batch.spread(mask), arrival.number, arrival.count)
+        if again.any():
+            self._report("barrier-count", index, again, always(_AGAIN))
 
     def go_past(self, index: int, mask: Mask | None) -> None:
         """Note that lanes execute a step from which they cannot reach warp barriers where other lanes wait."""

@@ -161,7 +161,7 @@ class BlockBatchExecutor:
             if mask is not None and not mask.count:
                 return
         if step.barrier.action == "arrive":
-            self._waits.barriers.arrive(self._batch.spread(mask), arrival.number, arrival.count)
+            self._waits.arrive(index, mask, arrival)
             self.machine.observers.arrive(arrival.number, mask)
             self._enter(step.block.following, mask)
         else:

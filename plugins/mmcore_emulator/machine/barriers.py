@@ -56,21 +56,31 @@ class BlockBarriers:
         # Threads of each block that have arrived without waiting, by barrier number, and the counts that they named.
         self._arrived: dict[int, Values] = {}
         self._arrived_for: dict[int, Values] = {}
+        self._have_arrived: dict[int, Values] = {}  # these lanes
 
     @property
     def plain(self) -> bool:
         """True if all waiting lanes are at one barrier, for all threads of their blocks."""
         return not self._arrived and self.number.size == 1 and self.count.size == 1 and not self.count.item()
 
-    def arrive(self, lanes: Values, number: Values, count: Values | None) -> None:
-        """Count arrivals of lanes that do not wait."""
+    def arrive(self, lanes: Values, number: Values, count: Values | None) -> Values:
+        """Count arrivals of lanes that do not wait, and return the lanes that nothing has kept from arriving twice.
+
+        These have arrived before, no lane has left the barrier since, and arrivals alone have not completed it.
+        """
         numbers = np.broadcast_to(number, self._batch.shape)
         arriving = np.broadcast_to(lanes, self._batch.shape)
+        again = np.zeros(self._batch.shape, np.bool_)
         for barrier in np.unique(numbers[arriving]).tolist():
             arriving_there = arriving & (numbers == barrier)
+            wanted = np.where(arriving_there, 0 if count is None else count, 0).max(THREAD_AXES, keepdims=True)
+            before = self._have_arrived.get(barrier, np.False_) & (self._arrived.get(barrier, 0) < wanted)
+            again |= arriving_there & before
+            self._have_arrived[barrier] = before | arriving_there
             self._arrived[barrier] = self._arrived.get(barrier, 0) + self._threads(arriving_there)
             counts = self._arrived_for.get(barrier, np.zeros(self._batch.shape, np.uint32))
             self._arrived_for[barrier] = np.where(arriving_there, 0 if count is None else count, counts)
+        return again
 
     def complete(self, waiting: Values, present: Values) -> Values:
         """Return the waiting lanes whose barrier is complete; ``present`` lanes have not left the kernel."""
@@ -97,6 +107,7 @@ class BlockBarriers:
             over = (going & (np.broadcast_to(self.number, going.shape) == barrier)).any(THREAD_AXES, keepdims=True)
             self._arrived[barrier] = np.where(over, 0, arrived)
             self._arrived_for[barrier] = np.where(over, 0, self._arrived_for[barrier])
+            self._have_arrived[barrier] = self._have_arrived[barrier] & ~over
 
     def miscounted(self, waiting: Values, going: Values) -> list[tuple[Values, str]]:
         """Return lanes at barriers with a wrong count, each with a clause; ``going`` are the lanes that may leave."""

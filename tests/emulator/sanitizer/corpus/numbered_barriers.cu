@@ -9,7 +9,7 @@
 //     barrier-count*64 #taken
 // a barrier with different counts: `bar.arrive 1, 128` -> `bar.arrive 1, 160` ==> barrier-count*64
 //     #given "another number of threads"
-// no barrier before the next tile: drop #taken ==> deadlock*64 #given
+// no barrier before the next tile: drop #taken ==> barrier-count*64 #arrive "has arrived before"; deadlock*64 #given
 #include "ptx.cuh"
 extern "C" __global__ void f(const float* A, float* C) {
     __shared__ float tile[64];
