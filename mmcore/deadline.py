@@ -72,6 +72,11 @@ class Deadline:
         finally:
             self._set(None)
 
+    def expire(self, limit: float) -> None:
+        """End it now: a limit of so many seconds of another kind, of processor time, was reached."""
+        self._set(limit)
+        self.end = -math.inf
+
     def _set(self, limit: float | None) -> None:
         self.limit = limit
         self.end = math.inf if limit is None else time.monotonic() + limit

@@ -1,6 +1,7 @@
 """A worker process: requests and answers are lines of JSON over a private descriptor; nothing is unpickled.
 
 The process keeps the time limit itself, so that it can say what it was doing; the other side ends it when it does not.
+A limit of its processor time (RLIMIT_CPU) ends a kernel in the same way.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import importlib
 import json
 import os
 import queue
+import resource
 import signal
 import sys
 import threading
@@ -67,6 +69,7 @@ def call(device: str, target: str, arguments: list[Any], timeout: float | None, 
 def serve(device: str, descriptor: int) -> None:
     """Answer requests until the other side closes the connection."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for this one
+    signal.signal(signal.SIGXCPU, lambda *_: _expire())
     connection = os.fdopen(descriptor, "r+b", buffering=0)
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(connection, requests), daemon=True).start()
@@ -74,6 +77,12 @@ def serve(device: str, descriptor: int) -> None:
         while True:
             request = json.loads(requests.get())
             _send(connection, _answer(device, request, connection))
+
+
+def _expire() -> None:
+    """End the time limit of what runs, as the process's limit of processor time was reached."""
+    for device in _devices.values():
+        device.deadline.expire(resource.getrlimit(resource.RLIMIT_CPU)[0])
 
 
 def _receive(connection: IO[bytes], requests: queue.SimpleQueue[bytes]) -> None:

@@ -35,7 +35,7 @@ class Answer:
     def reason(self) -> str:
         """Why the command gave no document, in a sentence or a compiler's lines."""
         sentence = f"\n{self.message}".rpartition("\nError: ")[2].strip()
-        return sentence or "it gave no answer"
+        return sentence.removesuffix("; --timeout sets the limit") or "it gave no answer"
 
     @property
     def faults(self) -> Sequence[str]:

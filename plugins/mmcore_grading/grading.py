@@ -194,6 +194,8 @@ def examined(task: Task, submission: Submission) -> tuple[Answers, str, bool]:
     if not documents or documents[-1] != "end":
         ended = ended or "its process ended before it answered"
     several = [_answer(each) for each in documents[1:] if each != "end"]
+    if ended and several:
+        ended = next((fault for fault in several[-1].faults if fault.startswith("timeout at")), ended)
     return dict(zip(asked, several, strict=False)), ended, bool(documents and documents[0]["confined"])
 
 

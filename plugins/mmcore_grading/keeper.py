@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import os
 import resource
 import signal
@@ -20,6 +21,7 @@ from typing import Any
 
 _SET_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36  # of prctl(2)
 _INTERVAL = 0.05  # seconds between two looks at the processes
+_GRACE = 5  # processor seconds for the processes to report where they were at the limit
 _PAGE, _TICKS = resource.getpagesize(), os.sysconf("SC_CLK_TCK")
 
 
@@ -52,41 +54,53 @@ def _prctl(option: int, value: int) -> None:
 def _limit(limits: Mapping[str, Any]) -> None:
     """Set the limits of the command's processes; each of them has them."""
     _prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
-    seconds, size, memory = int(limits["seconds"]) + 1, limits["file_bytes"], limits["memory_bytes"]
-    for what, most in (("CPU", seconds), ("FSIZE", size), ("DATA", memory), ("CORE", 0)):
+    seconds, size, memory = math.ceil(limits["seconds"]), limits["file_bytes"], limits["memory_bytes"]
+    for what, most, grace in (("CPU", seconds, _GRACE), ("FSIZE", size, 0), ("DATA", memory, 0), ("CORE", 0, 0)):
         name = getattr(resource, f"RLIMIT_{what}")
         hard = resource.getrlimit(name)[1]
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(name, (most, most))
+        largest = most + grace if hard == resource.RLIM_INFINITY else min(most + grace, hard)
+        resource.setrlimit(name, (min(most, largest), largest))
 
 
 def _watched(process: subprocess.Popen[bytes], limits: Mapping[str, Any]) -> str:
-    """Wait for the command; return why it was ended, or ""."""
-    end = time.monotonic() + limits["wall_seconds"]
+    """Wait for the command; return why it was ended, or "".
+
+    At the limit of processor time the processes get SIGXCPU, and may still answer where they were.
+    """
+    end, reached = time.monotonic() + limits["wall_seconds"], False
+    late = f"it took more than {limits['seconds']:g} seconds of processor time"
     while process.poll() is None:
         processes = _descendants()
         if len(processes) > limits["processes"]:
             return f"it started more than {limits['processes']} processes"
         if sum(map(_memory, processes)) > limits["memory_bytes"]:
             return f"it used more than {limits['memory_bytes'] >> 20} MB of memory"
-        if sum(map(_seconds, processes)) > limits["seconds"]:
-            return f"it took more than {limits['seconds']:g} seconds of processor time"
+        spent = sum(map(_seconds, processes))
+        if spent > limits["seconds"]:
+            reached = True
+            _send(signal.SIGXCPU, processes)
+        if spent > limits["seconds"] + _GRACE:
+            return late
         if time.monotonic() > end:
             return f"it took more than {limits['wall_seconds']:g} seconds"
         time.sleep(_INTERVAL)
-    return ""
+    return late if reached or process.returncode == -signal.SIGXCPU else ""
 
 
 def _end_all() -> None:
     """Kill every descendant until none is left."""
     while processes := _descendants():
-        for process in processes:
-            try:
-                os.kill(process, signal.SIGKILL)
-            except OSError:
-                continue
+        _send(signal.SIGKILL, processes)
         _reap()
     _reap()
+
+
+def _send(number: int, processes: Sequence[int]) -> None:
+    for process in processes:
+        try:
+            os.kill(process, number)
+        except OSError:
+            continue
 
 
 def _reap() -> None:

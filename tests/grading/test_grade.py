@@ -139,6 +139,19 @@ def test_a_class_gets_its_points_pages_and_tables(tmp_path: Path) -> None:
     assert before == {path: path.stat().st_mtime_ns for path in (report / "grades").iterdir()}
 
 
+def test_a_loop_that_does_not_end_is_named_by_its_line(tmp_path: Path) -> None:
+    task, submitted = write_class(tmp_path, 1, NAIVE, seconds=6)
+    for path in submitted.iterdir():
+        path.unlink()
+    (submitted / "endless.cu").write_text(NAIVE.replace("++k", "k += 0"))
+    subprocess.run([*COMMAND, task, submitted, "-o", tmp_path / "report", "-q"], check=True, timeout=100)
+    (grade,) = json.loads((tmp_path / "report" / "grades.json").read_text())["grades"]
+    place = "timeout at endless.cu:5: thread (0, 0) of block (0, 0) was still running after 6 s; "
+    assert grade["ended"].startswith(place)
+    assert grade["outcomes"][1]["message"] == grade["ended"]
+    assert grade["points"] == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "base"), [(1, NAIVE), (2, TILED), (3, STRIP)])
 def test_every_grade_of_a_class_is_right(number: int, base: str, tmp_path: Path) -> None:
