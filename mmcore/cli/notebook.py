@@ -77,6 +77,8 @@ def add_magics(notebook: Notebook) -> None:
     def mmcore(line: str, cell: str | None = None) -> Answer:
         """Run a command of mmcore; a cell's text is the file that it takes: ``%%mmcore run --size 65``."""
         number = notebook.displayhook.prompt_count
+        if cell is not None:
+            cell = f"\n{cell}"  # the magic is line 1, as the cell shows it
         if cell is not None and is_python(cell):
             cell = with_earlier_cells(cell, notebook.user_ns.get("In", [])[:number], notebook.user_ns)
         file = None if cell is None else _written(folder, number, cell)
@@ -84,14 +86,15 @@ def add_magics(notebook: Notebook) -> None:
             words = shlex.split(line)
         except ValueError as error:
             return Answer(2, text := f"Error: {error} in {line}", _refusal(text, ""))
-        return answer(words, file)
+        return answer(words, file, f"%%mmcore {line}")
 
     notebook.register_magic_function(mmcore, "line_cell", "mmcore")
 
 
-def answer(words: Sequence[str], file: Path | None = None) -> Answer:
+def answer(words: Sequence[str], file: Path | None = None, magic: str = "") -> Answer:
     """Return the answer of a command, which takes a file, if there is one, as its first argument.
 
+    The file has an empty first line, at which the view of the source has the ``magic``.
     Raises KeyboardInterrupt if the command was interrupted.
     """
     if file is not None:
@@ -107,9 +110,16 @@ def answer(words: Sequence[str], file: Path | None = None) -> Answer:
     said, text = (stream.getvalue().replace(folder, "") for stream in (errors, output))
     shown = views or _refusal(said, "" if file is None else file.name)
     if file is not None:
-        source = CELL_LINE.split(file.read_text(encoding="utf-8"))[-1]
-        shown = [replace(view, file=file.name, text=source) for view in shown]
+        source = magic + CELL_LINE.split(file.read_text(encoding="utf-8"))[-1]
+        shown = [_of_cell(view, folder, file=file.name, text=source) for view in shown]
     return Answer(status, "\n".join(filter(None, (said.strip(), text.strip()))), shown)
+
+
+def _of_cell(view: View, folder: str, file: str, text: str) -> View:
+    """Return a view of a cell's kernel that names the cell without its folder."""
+    facts = [(name, value.replace(folder, "")) for name, value in view.facts]
+    messages = [message.replace(folder, "") for message in view.messages]
+    return replace(view, facts=facts, messages=messages, file=file, text=text)
 
 
 def _status(words: Sequence[str], views: Views) -> int:

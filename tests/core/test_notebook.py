@@ -101,13 +101,13 @@ def test_a_wrong_kernel_has_its_message_below_the_line_at_fault(magic: Magic) ->
     assert page.first == "TEST FAIL file.cell3 33×33×33 on emulator"
     assert "problem C=AB, m×n×k = 33×33×33, float32" in page.lines
     assert [re.sub(r" +", " ", each) for each in page.marked] == [
-        " 8",
-        " sum += a[row * n + i] * b[i * n + column];",
-        f"out-of-bounds-read at cell3.cu:8: thread (0, 1) of block (0, 2) {READ} A",
-        f"out-of-bounds-read at cell3.cu:8: thread (1, 0) of block (2, 0) {READ} B",
         " 9",
+        " sum += a[row * n + i] * b[i * n + column];",
+        f"out-of-bounds-read at cell3.cu:9: thread (0, 1) of block (0, 2) {READ} A",
+        f"out-of-bounds-read at cell3.cu:9: thread (1, 0) of block (2, 0) {READ} B",
+        "10",
         " c[row * n + column] = sum;",
-        f"out-of-bounds-write at cell3.cu:9: thread (0, 1) of block (0, 2) {WRITTEN} C",
+        f"out-of-bounds-write at cell3.cu:10: thread (0, 1) of block (0, 2) {WRITTEN} C",
     ]
 
 
@@ -117,6 +117,17 @@ def test_the_text_is_that_of_the_command(magic: Magic) -> None:
     assert text.endswith("\nTEST FAIL")
     assert "/cell3.cu" not in text, "the folder is nothing to the user"
     assert unescape(magic(RUN, UNGUARDED)._repr_html_()).count(text) == 1
+
+
+@pytest.mark.parametrize("cell", [UNGUARDED, PYTHON])
+def test_the_magic_is_line_1_and_no_message_names_a_folder(magic: Magic, cell: str) -> None:
+    at_fault = 1 + next(number for number, line in enumerate(cell.splitlines(), 1) if "sum +=" in line)
+    page = Page(magic(RUN, cell)._repr_html_())
+    assert re.search(rf"out-of-bounds-read at cell3\.\w+:{at_fault}: ", "\n".join(page.marked))
+    assert any(re.fullmatch(rf" *{at_fault} .*sum \+= .*", each) for each in page.lines)
+    assert any(re.fullmatch(rf" *1  %%mmcore {RUN}", each) for each in page.lines) == (at_fault <= 9)
+    assert re.search(r"  mmcore run cell3\.\w+ -m 48 ", "\n".join(page.lines))
+    assert "/cell3" not in "\n".join(page.lines)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +150,7 @@ def test_a_right_kernel(magic: Magic, line: str, first: str) -> None:
 
 def test_a_profile_has_the_counts_of_each_line(magic: Magic) -> None:
     marked = Page(magic("profile --size 32", RIGHT)._repr_html_()).marked
-    assert any(re.fullmatch(r"cell3\.cu:8: [\d,]+ instructions, 32,768 fma, .*", each) for each in marked)
+    assert any(re.fullmatch(r"cell3\.cu:9: [\d,]+ instructions, 32,768 fma, .*", each) for each in marked)
 
 
 def test_a_cell_that_does_not_compile(magic: Magic) -> None:
@@ -148,11 +159,11 @@ def test_a_cell_that_does_not_compile(magic: Magic) -> None:
     assert answer.status == 2
     assert page.first == "ERROR cell3.cu does not compile:"
     number, line, message = page.marked[:3]
-    assert (number, line.strip()) == (" 5", "float sum = <zero>;")
-    assert message.startswith("cell3.cu(5): error: ")
+    assert (number, line.strip()) == (" 6", "float sum = <zero>;")
+    assert message.startswith("cell3.cu(6): error: ")
     needed = RIGHT.replace("sum = 0", "sum = ZERO")
     answer = magic(RUN, f'#include "no.cuh"\n{needed}')
-    assert Page(answer._repr_html_()).marked[:2] == [" 1", '  #include "no.cuh"']
+    assert Page(answer._repr_html_()).marked[:2] == [" 2", '  #include "no.cuh"']
 
 
 def test_a_cell_includes_headers_beside_the_notebook(
@@ -166,15 +177,15 @@ def test_a_cell_includes_headers_beside_the_notebook(
 def test_a_python_cell_is_judged_at_its_lines(magic: Magic) -> None:
     page = Page(magic(RUN, PYTHON)._repr_html_())
     assert re.fullmatch(r"TEST FAIL file\.(\w+\.)?cell3 33×33×33 on emulator", page.first)
-    assert "11" in page.marked
-    assert f"out-of-bounds-read at cell3.py:11: thread (0, 1) of block (0, 2) {READ} A" in page.marked
+    assert "12" in page.marked
+    assert f"out-of-bounds-read at cell3.py:12: thread (0, 1) of block (0, 2) {READ} A" in page.marked
     assert 'extern "C" __global__ void product' in " ".join(page.lines)
 
 
 def test_a_python_cell_takes_names_of_earlier_cells(magic: Magic) -> None:
     launch = "n = 100\nproduct((n // WIDTH, n // WIDTH), BOTH, (a, b, c, n))\n"
     answer = magic(RUN, PYTHON.removeprefix("import cupy\n") + launch)
-    assert "block 8×8 (as launched in line 16)" in " ".join(answer.text.split())
+    assert "block 8×8 (as launched in line 17)" in " ".join(answer.text.split())
     assert "0:32: expected" in answer.text  # the grid is rounded down
     assert "mmcore: cell" not in answer._repr_html_()
 
