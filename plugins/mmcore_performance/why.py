@@ -148,7 +148,9 @@ def sentence(reason: Reason, kernel: Kernel, where: str = "") -> str:
     place = ""
     if reason.line.number:
         other = reason.line.source != kernel.source.name
-        place = f"{reason.line.source}:{reason.line.number}" if other else f"line {reason.line.number}"
+        several = f"–{reason.last_line}" * (reason.last_line > reason.line.number)
+        plural = "lines" if several else "line"
+        place = f"{f'{reason.line.source}:' if other else f'{plural} '}{reason.line.number}{several}"
     share = f"about {100 * reason.gain:.0f} % of the time{where}"
     return f"{place}{', ' if place else ''}{share}: {reason.sentence}"
 

@@ -7,7 +7,8 @@ import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -17,8 +18,11 @@ from mmcore.measure import Phases
 from mmcore.registry import referenced_kernel
 from mmcore_cuda.machine_code.nvdisasm import programs
 from mmcore_performance.cards import cards, emulator_of
-from mmcore_performance.observation import observe
+from mmcore_performance.costs import NOTHING, Costs
+from mmcore_performance.observation import Observation, observe
 from mmcore_performance.prediction import parameters
+from mmcore_performance.reasons import ranking
+from mmcore_performance.reasons.reason import Reason
 from mmcore_performance.why import UNITS, explained_time
 from tests.command_line import mmcore
 from tests.kernel_sources import kernel_sources
@@ -124,6 +128,33 @@ def test_a_wrong_kernel_gets_its_verdict_first(tmp_path: Path) -> None:
     assert "\n\nit is wrong, which comes first: see mmcore run\n\n1. line 5, " in result.stdout
     quiet = mmcore("why", str(file), "-q")
     assert quiet.stdout.splitlines()[0] == "it is wrong, which comes first: see mmcore run"
+
+
+def test_neighbouring_lines_with_one_reason_are_named_together(tmp_path: Path) -> None:
+    file = tmp_path / "mm.cu"
+    loop = "for (int k = 0; k < n; k += 2) {\nsum += A[row * n + k] * B[k * n + col];\n"
+    loop += "sum += A[row * n + k + 1] * B[(k + 1) * n + col]; }\n"
+    file.write_text(re.sub("for .*// here\n", loop, SOURCES["uncoalesced: slow"]))
+    output = mmcore("why", str(file)).stdout
+    assert re.search(r"^1\. lines 6–7, about [89]\d % of the time: a warp's load of A ", output, re.MULTILINE), output
+    assert output.count("a warp's load of A ") == 1
+
+
+def test_overlapping_reasons_save_no_more_than_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    overlapping = [Reason(f"overlapping {number}", "", "", saved=Costs(memory=8)) for number in range(3)]
+    worse = Reason("worse", "", "", saved=Costs(memory=1, issue=-9))
+    after = Reason("after", "", "", factor=0.1)
+    modules = [
+        SimpleNamespace(find=lambda *_, several=several: several) for several in ([*overlapping, worse], [after])
+    ]
+    monkeypatch.setattr(ranking, "_MISTAKES", modules[:1])
+    monkeypatch.setattr(ranking, "_REFINEMENTS", modules[1:])
+    monkeypatch.setattr(ranking, "reuse", SimpleNamespace(find=lambda *_: []))
+    monkeypatch.setattr(ranking, "costs", lambda *_: Costs(memory=12, issue=2))
+    monkeypatch.setattr("mmcore_performance.reasons.compiled.spill_costs", lambda *_: NOTHING)
+    ranked = ranking.reasons(cast("Observation", SimpleNamespace(launches=[None], card=None)))
+    assert [each.kind for each in ranked] == ["overlapping 0", "overlapping 1", "after"]
+    assert sum(each.gain for each in ranked) <= 1
 
 
 def test_a_launch_with_violations_gets_no_reasons(tmp_path: Path) -> None:

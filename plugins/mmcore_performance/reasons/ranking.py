@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from mmcore_performance.costs import Costs, costs
@@ -40,14 +40,34 @@ def reasons(observation: Observation) -> list[Reason]:
         for launch, cost in zip(observation.launches, each, strict=True)
         for reason, gain in _of_launch(observation, launch, cost)
     ]
-    several = sorted(ranked, key=lambda reason: -reason.gain)
+    several = sorted(_folded(ranked), key=lambda reason: -reason.gain)
     return [reason for reason in several if reason.gain >= LEAST_GAIN]
+
+
+def _folded(several: Iterable[Reason]) -> list[Reason]:
+    """Return reasons with one for each run of neighbouring lines about which the same is said."""
+    folded: list[Reason] = []
+    for reason in sorted(several, key=lambda each: (each.kind, each.sentence, each.advice, each.line)):
+        last = folded[-1] if folded else None
+        if last is not None and _continues(last, reason):
+            folded[-1] = replace(last, gain=last.gain + reason.gain, last_line=reason.line.number)
+        else:
+            folded.append(reason)
+    return folded
+
+
+def _continues(last: Reason, reason: Reason) -> bool:
+    """Return whether a reason is the one before it, in the same line or the next."""
+    same = all(getattr(last, name) == getattr(reason, name) for name in ("kind", "sentence", "advice"))
+    end = max(last.line.number, last.last_line)
+    return same and last.line.source == reason.line.source and reason.line.number <= end + 1
 
 
 def _of_launch(observation: Observation, launch: ObservedLaunch, cost: Costs) -> Iterator[tuple[Reason, float]]:
     """Yield a launch's reasons with the cycles that each saves, after those before it are removed.
 
-    Mistakes come before redesigns, and these before refinements, which each save part of the remaining time.
+    Mistakes come before redesigns, and these before refinements, which each save part of the remaining time. One that
+    saves nothing of it is left out, so that all together save no more than the whole.
     """
     factor = 1.0
     for modules in (_MISTAKES, (reuse,), _REFINEMENTS):
@@ -55,6 +75,8 @@ def _of_launch(observation: Observation, launch: ObservedLaunch, cost: Costs) ->
         while rest:
             best = min(rest, key=lambda reason: reason.left(cost))
             left = best.left(cost)
+            if left >= cost.cycles:
+                break
             yield best, (cost.cycles - left) * factor
             cost, factor = cost - best.saved, factor * best.factor
             rest.remove(best)

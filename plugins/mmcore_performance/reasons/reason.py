@@ -10,6 +10,7 @@ from mmcore_emulator.profiler.counters import Line
 from mmcore_performance.costs import NOTHING, Costs
 
 _NOWHERE = Line("", 0)
+_WRITTEN = ("kind", "sentence", "advice", "column", "gain", "last_line")
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Reason:
         sentence: what happens, a clause without a full stop.
         advice: what to try, an imperative clause.
         line, column: the place in the source; line 0 for the whole launch.
+        last_line: the last of neighbouring lines that have the same reason; 0 for one line.
         saved: the cycles of each unit that are saved without it.
         factor: the part of the time that is left without it, besides these cycles.
         gain: the fraction of the launch's estimated time that is saved.
@@ -34,6 +36,7 @@ class Reason:
     saved: Costs = NOTHING
     factor: float = 1.0
     gain: float = 0.0
+    last_line: int = 0
 
     def left(self, costs: Costs) -> float:
         """Return the cycles that are left of a launch of these costs without it."""
@@ -41,14 +44,13 @@ class Reason:
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON-ready values."""
-        values = {name: getattr(self, name) for name in ("kind", "sentence", "advice", "column", "gain")}
+        values = {name: getattr(self, name) for name in _WRITTEN}
         return {**values, "source": self.line.source, "line": self.line.number}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Reason:
         """Return the reason of :meth:`to_json`, without its costs."""
-        names = ("kind", "sentence", "advice", "column", "gain")
-        return cls(**{name: values[name] for name in names}, line=Line(values["source"], values["line"]))
+        return cls(**{name: values[name] for name in _WRITTEN}, line=Line(values["source"], values["line"]))
 
 
 def on(card: str) -> str:
