@@ -30,14 +30,14 @@ class Registered(NamedTuple, Generic[_T]):
 
 
 class FailedPlugin(NamedTuple):
-    """A plugin that failed to load or in a hook, and the reason in one sentence."""
+    """A plugin that failed to load or in a hook, or that implements an unknown one, and the reason in one sentence."""
 
     origin: Origin
     reason: str
-    hook: str = ""
+    failed: str = "failed to load"
 
     def __str__(self) -> str:
-        return f"plugin {self.origin} failed {f'in {self.hook}' if self.hook else 'to load'}: {self.reason}"
+        return f"plugin {self.origin}{self.failed and ' '}{self.failed}: {self.reason}"
 
 
 class PluginTable(dict[str, Registered[_T]]):

@@ -14,7 +14,7 @@ import pluggy
 from mmcore import hookspecs
 from mmcore.errors import MmcoreError, described, place
 from mmcore.kernel.declaration import Kernel
-from mmcore.messages import say
+from mmcore.messages import say, suggestion
 from mmcore.plugin_table import FailedPlugin, Origin, Registered
 
 GROUP = "mmcore"
@@ -70,11 +70,20 @@ class Plugins:
             if any(self.manager.parse_hookspec_opts(plugin, name) is not None for name in _public_names(plugin)):  # type: ignore[arg-type]
                 self.manager.add_hookspecs(plugin)  # type: ignore[arg-type]
         for origin in self.modules:
-            plugin = self.manager.get_plugin(f"{origin.distribution}:{origin.plugin}")
-            unknown = [hook.name for hook in self.manager.get_hookcallers(plugin) or () if not hook.has_spec()]
-            if unknown:
-                self.failed.append(FailedPlugin(origin, f"there is no hook {' or '.join(unknown)}"))
+            self.failed += [FailedPlugin(origin, reason, "") for reason in self._unknown_hooks(origin)]
         self._loading = False
+
+    def _unknown_hooks(self, origin: Origin) -> Iterator[str]:
+        """Yield a sentence for each hook that a plugin implements and that no plugin declares."""
+        plugin = self.manager.get_plugin(f"{origin.distribution}:{origin.plugin}")
+        hooks = self.manager.get_hookcallers(plugin) or []
+        works = any(hook.has_spec() for hook in hooks)
+        rest = "but its other hooks work" if works else "and it implements no other"
+        declared = [name for name, hook in vars(self.hook).items() if not name.startswith("_") and hook.has_spec()]
+        for hook in hooks:
+            if not hook.has_spec():
+                near = suggestion(hook.name, declared)
+                yield f"there is no hook {hook.name}, {rest}{near and '; '}{near}"
 
     def collected(
         self, hook: str, convert: Callable[[Any], Any] = lambda item: item, plugin: object = None
@@ -115,8 +124,9 @@ class Plugins:
         except BaseException as error:  # a plugin may raise anything
             if isinstance(error, (KeyboardInterrupt, *passed)):
                 raise
+            what = "failed to load" if hook in ("", *LOADED_HOOKS) else f"failed in {hook}"
             text = described(error) + (f" ({where})" if (where := place(error)) else "")
-            failed = FailedPlugin(origin, " ".join(text.split())[:300], "" if hook in LOADED_HOOKS else hook)
+            failed = FailedPlugin(origin, " ".join(text.split())[:300], what)
             if failed not in self.failed:
                 self.failed.append(failed)
                 if not self._loading:

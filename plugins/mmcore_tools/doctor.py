@@ -25,7 +25,7 @@ _NAMESAKE = """\
 another project called mmcore ({}) is installed and may hide this one, whose distribution is mmcore-cuda: \
 python -m pip uninstall mmcore, then install mmcore-cuda again"""
 
-_FAULTS = ("failed to load", "duplicates", "conflict")  # facts that are faults
+_FAULTS = ("failed", "duplicates", "conflict")  # facts that are faults
 
 
 @click.command()
@@ -136,7 +136,7 @@ def _facts(findings: dict[str, Any]) -> list[tuple[str, str]]:
         "cache": [f"{cache['directory'] or 'none'}: {state}"],
         "plugins": plugins or ["none brings a kernel"],
         "commands": [f"{name}: {origin}" for name, origin in findings["commands"].items()],
-        "failed to load": ["{plugin} of {distribution}: {reason}".format(**each) for each in findings["failed"]],
+        "failed": ["{plugin} of {distribution}: {reason}".format(**each) for each in findings["failed"]],
         "duplicates": findings["duplicates"],
         "conflict": [_NAMESAKE.format(findings["namesake"])] if findings["namesake"] else [],
     }

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import mmcore
+import mmcore_tools
 from mmcore import Dim3, Kernel, Launch, Multiple, Scalar, Square, Workspace, hookimpl, hookspec
 from mmcore.plugin_table import Origin, Registered
 from mmcore.plugins import GROUP
@@ -82,7 +83,6 @@ def test_nothing_of_mmcores_own_fails_to_load() -> None:
         (plugin(mmcore_commands=["tune"]), "ValueError: too many values to unpack"),
         (plugin(mmcore_commands={"tune": "tune"}), "the command 'tune' needs a \"module:function\", not 'tune'"),
         (plugin(mmcore_commands={"tune": len}), "the command 'tune' needs a \"module:function\", not <built-in"),
-        (plugin(mmcore_kernel=[]), "there is no hook mmcore_kernel"),
         (plugin(), "it implements no hook of mmcore"),
     ],
 )
@@ -97,6 +97,29 @@ def test_a_plugin_that_fails_to_load_is_reported_with_its_reason(broken: ModuleT
     assert reason in warning
     assert "\n" not in warning
     assert len(registry.failed[0].reason) <= 300
+
+
+@pytest.mark.parametrize(
+    ("hooks", "warning"),
+    [
+        (
+            {"mmcore_kernel": []},
+            "mmcore_kernel, and it implements no other; did you mean mmcore_kernel_of_file or mmcore",
+        ),
+        ({"mmcore_hint": []}, "there is no hook mmcore_hint, and it implements no other; did you mean mmcore_hints?"),
+        ({"mmcore_hint": [], "mmcore_kernels": [kernel("good.one")]}, "mmcore_hint, but its other hooks work; did you"),
+        ({"qqqq": []}, "plugin acme of acme-kernels: there is no hook qqqq, and it implements no other"),
+    ],
+)
+def test_an_unknown_hook_is_named_with_similar_ones(hooks: dict[str, Any], warning: str) -> None:
+    registry = Registry()
+    registry.add(mmcore_tools, "tools", DISTRIBUTION)
+    registry.add(plugin(**hooks), "acme", "acme-kernels")
+    registry.finish_loading()
+    (said,) = registry.warnings()
+    assert warning in said
+    assert "failed" not in said
+    assert set(registry.kernels) == ({"good.one"} if "mmcore_kernels" in hooks else set())
 
 
 def test_what_else_a_plugin_brings_is_taken() -> None:
