@@ -72,6 +72,7 @@ class Observation:
     Attributes:
         problem: the requested product.
         small: the product that was run.
+        cell: the cell of that product.
         code: the compiled code.
         right: True if the small product was right.
         violations: errors of the small product's launches; their counts mean little.
@@ -80,6 +81,7 @@ class Observation:
     kernel: Kernel
     problem: Problem
     small: Problem
+    cell: Cell
     card: Card
     code: CompiledModule
     launches: tuple[ObservedLaunch, ...]
@@ -128,7 +130,9 @@ def observe(cell: Cell, device: Device, kernel: Kernel | None, phases: Phases, c
         for record, occupancy, function, recorder in zip(records, occupancies, functions, recorders, strict=False)
     )
     requested, run = planned.problem, small.problem(planned.kernel)
-    return Observation(planned.kernel, requested, run, card, module, launches, verified.right, verified.violations)
+    return Observation(
+        planned.kernel, requested, run, small, card, module, launches, verified.right, verified.violations
+    )
 
 
 def _recorded(

@@ -60,7 +60,8 @@ class Why:
         predicted: the predicted time; None if there is none.
         unpredicted: why there is no predicted time, as a clause.
         reasons: the largest gain first.
-        violations: errors of the launches; there are no reasons then.
+        violations: errors of the launches; there are no reasons then. The command adds hazards of a right product.
+        ran: the cell of the small product; None if it is not known.
     """
 
     kernel: str
@@ -72,12 +73,15 @@ class Why:
     unpredicted: str = ""
     reasons: tuple[Reason, ...] = ()
     violations: tuple[Violation, ...] = ()
+    ran: Cell | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON-ready values; those of the predicted time are null if there is none."""
         time = vars(self.predicted) if self.predicted else dict.fromkeys(_TIME)
         lists = {name: [each.to_json() for each in getattr(self, name)] for name in ("reasons", "violations")}
-        return {**{name: value for name, value in vars(self).items() if name != "predicted"}, **time, **lists}
+        ran = self.ran and self.ran.to_json()
+        values = {name: value for name, value in vars(self).items() if name != "predicted"}
+        return {**values, **time, **lists, "ran": ran}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Why:
@@ -86,7 +90,8 @@ class Why:
         time = None if values["seconds"] is None else PredictedTime(**{name: values[name] for name in _TIME})
         reasons = tuple(map(Reason.from_json, values["reasons"]))
         violations = tuple(map(Violation.from_json, values["violations"]))
-        return cls(**{**others, "predicted": time, "reasons": reasons, "violations": violations})
+        ran = values["ran"] and Cell.from_json(values["ran"])
+        return cls(**{**others, "predicted": time, "reasons": reasons, "violations": violations, "ran": ran})
 
 
 def explained_time(cell: Cell, card: Card, kernel: Kernel | None = None) -> Why:
@@ -113,6 +118,7 @@ def why_json(device: Device, phases: Phases, cell: Any, card: str, kernel: Kerne
         card,
         observation.right,
         violations=observation.violations,
+        ran=observation.cell,
     )
     try:
         prediction = predict(evidence_of(requested, cards()[card], kernel))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -12,17 +14,20 @@ from mmcore.cli.answers import Answer, answered
 from mmcore.cli.kernel_param import KernelsParam
 from mmcore.cli.options import launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, json_option, loaded_registry, quiet_option
+from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import KernelReference
 from mmcore.registry import registry
 from mmcore.view import View, source_of
+from mmcore_emulator.adapter.api import checked
+from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_performance.cards import cards
 from mmcore_performance.why import Why, explained_time, sentence, source_lines
 
 USUAL_SIZE = 1024
 _SHOWN = 3
 _NONE = "no waste found"
-_WRONG = "it is wrong, which comes first: see mmcore run"
+_MOST_WORK = 1e8  # of a check for hazards: ten seconds
 
 
 @click.command()
@@ -41,11 +46,11 @@ def why(kernel: tuple[KernelReference, ...], card: str, quiet: bool, as_json: bo
 
     def about(reference: KernelReference) -> Answer:
         declaration = registry().kernel(reference)
-        found = explained_time(requested_cell(declaration, "emulator", options, USUAL_SIZE), cards()[card])
+        found = _checked(explained_time(requested_cell(declaration, "emulator", options, USUAL_SIZE), cards()[card]))
         heading: list[RenderableType] = [f"{found.kernel}: {found.title}\n", fields(facts(found)), ""]
         brief = [_brief(found, declaration)]
         return Answer(
-            0 if found.right else 1,
+            1 if _fault(found) else 0,
             _words(found),
             found.to_json(),
             heading,
@@ -55,6 +60,28 @@ def why(kernel: tuple[KernelReference, ...], card: str, quiet: bool, as_json: bo
         )
 
     return answered(kernel, about, options["timeout"], quiet=quiet, as_json=as_json)
+
+
+def _checked(found: Why) -> Why:
+    """Return an answer with the hazards of a right small product as its violations."""
+    if found.right and found.ran is not None:
+        with contextlib.suppress(MmcoreError):  # without a sanitizer's answer in time, there is none
+            check = checked(found.ran, remember=True, quiet=True, most_work=_MOST_WORK)
+            return replace(found, violations=check.violations)
+    return found
+
+
+def _fault(found: Why) -> str:
+    """Return that a kernel is wrong or has a hazard, with the command that shows it; empty if neither is known."""
+    if found.right and not found.violations:
+        return ""
+    hazard = next(iter(found.violations), None)
+    place = f" at {hazard.source}:{hazard.line}" if hazard and hazard.line else ""
+    what = f"{hazard.kind}{place}" if hazard else "it is wrong"
+    if found.ran is None:
+        return what
+    shown = launch_command("check" if hazard else "run", replace(found.ran, seed=None))
+    return f"{what}, which comes first: {shown}"
 
 
 def facts(found: Why) -> list[tuple[str, str]]:
@@ -80,7 +107,8 @@ def time_text(seconds: float) -> str:
 
 def details(found: Why, kernel: Kernel) -> list[RenderableType]:
     """Return the first reasons, each with its line and what to try."""
-    parts: list[RenderableType] = [] if found.right else [Text(_WRONG, "bold red"), ""]
+    fault = _fault(found)
+    parts: list[RenderableType] = [Text(fault, "bold red"), ""] if fault else []
     if not found.reasons:
         return [Text(_words(found), "bold")]
     for number, reason in enumerate(found.reasons[:_SHOWN], start=1):
@@ -95,7 +123,7 @@ def view(found: Why, kernel: Kernel) -> View:
     file, text = source_of(found.kernel)
     return View(
         _words(found),
-        None if found.right else False,
+        False if _fault(found) else None,
         found.kernel,
         facts(found),
         messages or [_words(found)],
@@ -106,13 +134,13 @@ def view(found: Why, kernel: Kernel) -> View:
 
 def _brief(found: Why, kernel: Kernel) -> str:
     lines = [f"{sentence(reason, kernel)}; {reason.advice}" for reason in found.reasons[:_SHOWN]]
-    return "\n".join(lines if found.right else [_WRONG, *lines]) or _words(found)
+    return "\n".join(filter(None, [_fault(found), *lines])) or _words(found)
 
 
 def _words(found: Why) -> str:
     """Return the answer in a few words."""
-    if not found.right:
-        return _WRONG
+    if fault := _fault(found):
+        return fault
     if found.reasons:
         return found.reasons[0].kind
     return f"{_NONE}; it is limited by {found.predicted.limiter}" if found.predicted else _NONE

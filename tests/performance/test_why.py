@@ -125,9 +125,22 @@ def test_a_wrong_kernel_gets_its_verdict_first(tmp_path: Path) -> None:
     file.write_text(SOURCES["little reuse: slow"].replace("sum = 0", "sum = 1"))
     result = mmcore("why", str(file))
     assert result.exit_code == 1
-    assert "\n\nit is wrong, which comes first: see mmcore run\n\n1. line 5, " in result.stdout
+    wrong = "it is wrong, which comes first: mmcore run "
+    assert re.search(rf"\n\n{wrong}.*/mm.cu -m 64 -n 64 -k 64 .*\n\n1\. line 5, ", result.stdout)
     quiet = mmcore("why", str(file), "-q")
-    assert quiet.stdout.splitlines()[0] == "it is wrong, which comes first: see mmcore run"
+    assert quiet.stdout.startswith(wrong)
+
+
+def test_a_kernel_with_a_race_is_said_to_have_it_first(tmp_path: Path) -> None:
+    file = tmp_path / "mm.cu"
+    text = SOURCES["bank conflicts: better"]
+    assert "__syncthreads();\n" in text
+    file.write_text(text.replace("__syncthreads();\n", "\n", 1))
+    result = mmcore("why", str(file), "-q")
+    first, *reasons = result.stdout.splitlines()
+    assert (result.exit_code, bool(reasons)) == (1, True)
+    assert re.match(r"shared-race at mm\.cu:\d+, which comes first: mmcore check .*/mm\.cu -m 64 ", first)
+    assert json.loads(mmcore("why", str(file), "--json").stdout)["violations"][0]["kind"] == "shared-race"
 
 
 def test_neighbouring_lines_with_one_reason_are_named_together(tmp_path: Path) -> None:
