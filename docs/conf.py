@@ -13,13 +13,11 @@ from sphinx.application import Sphinx
 project = "mmcore"
 author = "the authors of mmcore"
 release = version = version_of("mmcore-cuda")
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser"]
 html_theme = "furo"
 html_title = f"mmcore {release}"
 # The anchors of GitHub, so that a link to a heading works in the repository too.
 myst_heading_anchors = 4
-autodoc_typehints = "description"
-add_module_names = False
 html_copy_source = False
 
 _DOCS = Path(__file__).parent

@@ -17,6 +17,7 @@ class FileKernel(NamedTuple):
     """The kernel of a file, under a name that no other kernel has.
 
     Attributes:
+        kernel: the kernel's declaration.
         reference: the reference with which cells name it.
         words: its path and options, as words of a command line.
         inferred: the facts that were inferred from the file, as a text for the user.

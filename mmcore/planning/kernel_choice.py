@@ -10,7 +10,13 @@ from mmcore.kernel.declaration import Kernel
 
 @dataclass(frozen=True)
 class Choice:
-    """A kernel, its config, and the reason why they were chosen, such as the measurement that shows their speed."""
+    """The choice of a kernel and a config.
+
+    Attributes:
+        kernel: the kernel; of a choice among its configs alone, the kernel that was asked about.
+        config: the config in which it is launched.
+        why: the reason, such as the measurement that shows its speed.
+    """
 
     kernel: Kernel
     config: Config

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 import runpy
+from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
+
+from mmcore.planning.kernel_choice import Choice
+from mmcore.verdict import Findings
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -17,6 +22,21 @@ def test_the_first_page_lists_every_other_page_once() -> None:
 def test_the_page_of_the_command_line_is_the_commands_help() -> None:
     page = runpy.run_path(str(DOCS / "command_line.py"))["page"]()
     assert page == (DOCS / "command-line.md").read_text("utf-8"), "python docs/command_line.py writes the page"
+
+
+def test_the_page_of_the_hooks_has_every_hook_and_every_field_of_an_answer() -> None:
+    generator = runpy.run_path(str(DOCS / "hooks.py"))
+    page = (DOCS / "hooks.md").read_text("utf-8")
+    assert generator["page"]() == page, "python docs/hooks.py writes the page"
+    declared = re.findall(r"@hookspec[^\n]*\ndef (\w+)", "".join(each.read_text("utf-8") for each in _sources()))
+    assert sorted(re.findall(r"^## (mmcore_\w+)", page, re.MULTILINE)) == sorted(declared)
+    for kind in (Choice, Findings):
+        section = page.partition(f"### {kind.__name__}\n")[2].partition("\n#")[0]
+        assert re.findall(r"^\| `(\w+)`", section, re.MULTILINE) == [field.name for field in fields(kind)]
+
+
+def _sources() -> Iterator[Path]:
+    return (path for folder in ("mmcore", "plugins") for path in (DOCS.parent / folder).rglob("*.py"))
 
 
 def test_a_reader_has_no_more_than_30000_words_written_by_hand() -> None:
