@@ -342,15 +342,26 @@ def test_what_cannot_be_tuned_is_told_in_a_sentence(arguments: tuple[str, ...], 
     assert said in result.stderr
 
 
-def test_without_optuna_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("device", "said"),
+    [
+        ("landscape", "tuning needs Optuna: python -m pip install 'mmcore-cuda[tune]'"),
+        ("emulator", "emulator supports no timing, so no config is faster than another there; tuning needs a GPU"),
+        ("cuda:77", "cuda:77"),
+    ],
+)
+def test_without_optuna_the_message_names_the_extra_after_a_missing_device(
+    device: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     modules = sys.modules
     monkeypatch.setitem(modules, "optuna", None)
     tools = [name for name in modules if name.startswith("mmcore_tools.tune.")]
     for name in set(tools) - {"mmcore_tools.tune.command"}:
         monkeypatch.delitem(modules, name)
-    result = tune()
+    result = command("tune", "acme.valley", "--size", "16", "--device", device)
     assert result.exit_code == 2
-    assert "tuning needs Optuna: python -m pip install 'mmcore-cuda[tune]'" in result.stderr
+    assert said in result.stderr
+    assert ("Optuna" in result.stderr) == (device == "landscape")
 
 
 def test_bench_takes_what_was_tuned(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,12 +69,8 @@ def tune(
     selected, _ = loaded_registry().matching(kernels)
     from mmcore_engines import Request, Scheduler, connect
     from mmcore_engines.scheduler import NotMeasured
-    from mmcore_tools.tune import search as searching
-    from mmcore_tools.tune.report import document, table
-    from mmcore_tools.tune.tuning import card_of, run_final, run_trials, tuned, writable, write
 
     folder = output or own_folder()
-    studies = searching.storage(storage, folder)
     spread = Scheduler(connect(engine, Request(device, engine_address)), say)
     started: list[Tuning] = []
     tunings: list[Tuning] = []  # the successful ones
@@ -83,7 +79,14 @@ def tune(
     try:
         described = spread.start().result()
         if not described["supports_timing"]:
-            raise MmcoreError(f"{described['name']} supports no timing, so no config is faster than another there")
+            why = f"{described['name']} supports no timing, so no config is faster than another there"
+            raise MmcoreError(f"{why}; tuning needs a GPU")
+        # These need Optuna, which is of no use without such a device.
+        from mmcore_tools.tune import search as searching
+        from mmcore_tools.tune.report import document, table
+        from mmcore_tools.tune.tuning import card_of, run_final, run_trials, tuned, writable, write
+
+        studies = searching.storage(storage, folder)
         written = writable(file_of(card_of(described), folder))  # fails before the search, not after it
         spread.begin()
         for kernel, size in itertools.product(selected, sizes):
