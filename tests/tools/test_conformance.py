@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from mmcore import Config, DeviceProperties, Kernel, Launch, Multiple, Problem, Square
+from mmcore.cli.output import rendered
 from mmcore.errors import InvalidKernel, NoDevice
 from mmcore.executor import run
 from mmcore.executor.choose_device import open_device
@@ -22,6 +23,7 @@ from mmcore.plugin_table import Origin, Registered
 from mmcore.registry import registry
 from mmcore_tools.conform import conformance as module
 from mmcore_tools.conform.cases import MOST_PER_CONFIG, USUAL_TILE, find_cases
+from mmcore_tools.conform.command import report
 from mmcore_tools.conform.conformance import Conformance, conform_kernel
 from mmcore_tools.conform.outcome import PASSED, PROPERTIES, SKIPPED, groups
 from tests import wrong_kernels
@@ -225,6 +227,24 @@ def test_without_a_sanitizer_hazards_are_skipped(tmp_path: Path, monkeypatch: py
     assert {each.property for each in found.failures} == {"repeatable"}
     assert "run again on other inputs, element (0, 0) of C is wrong" in found.failures[0].reason
     assert {each.outcome for each in found.of("hazards")} == {SKIPPED}
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_property_without_an_outcome_has_the_reason(tmp_path: Path) -> None:
+    wrong = conformance(wrong_kernels.kernel(tmp_path, ("= sum", "= sum + 1")))
+    broken = conformance(wrong_kernels.kernel(tmp_path, ("= sum", "= sum +")))
+    stopped = replace(broken, stopped="the time limit was reached")
+    expected = [
+        (wrong, "proof", "no right case without hazards has m·n·k ≤ 65,536"),
+        (wrong, "over-read", "no case that passed declares an over-read"),
+        (broken, "hazards", "no case was run to its end"),
+        (stopped, "hazards", "the tests were stopped before"),
+    ]
+    for found, name, reason in expected:
+        assert not found.of(name)
+        assert found.why_untested(name) == reason
+        lines = rendered(*report(found, quiet=False, verbose=False), terminal=False).splitlines()
+        assert [line for line in lines if re.fullmatch(rf"{name} +not tested: {reason}", line)]
 
 
 @pytest.mark.usefixtures("few")

@@ -113,10 +113,13 @@ def summary(conformance: Conformance) -> str:
 
 
 def _counts(conformance: Conformance, name: str) -> str:
+    """Return the numbers of a property's outcomes with the reason of the skipped ones, or why there are none."""
     counts = Counter(each.outcome for each in conformance.of(name))
+    if not counts:
+        return f"not tested: {conformance.why_untested(name)}"
     reasons = dict.fromkeys(each.reason for each in conformance.of(name) if each.outcome == SKIPPED)
     why = f" ({next(iter(reasons))}{'; …' if len(reasons) > 1 else ''})" if reasons else ""
-    return (", ".join(f"{count} {outcome}" for outcome, count in counts.items()) or "nothing to test") + why
+    return ", ".join(f"{count} {outcome}" for outcome, count in counts.items()) + why
 
 
 def _failures(conformance: Conformance, name: str) -> Iterator[str]:

@@ -24,7 +24,7 @@ from mmcore.verify.inputs import fresh_seed
 from mmcore_emulator.adapter.launch_facts import config_options, launch_command, reference_words
 from mmcore_emulator.executor.coverage import Coverage
 from mmcore_tools.conform.cases import USUAL_WORK
-from mmcore_tools.conform.outcome import FAILED, PASSED, PROPERTIES, SKIPPED, UNPROVED, Case, Cases, Outcome
+from mmcore_tools.conform.outcome import FAILED, PASSED, PROPERTIES, SKIPPED, UNPROVED, UNTESTED, Case, Cases, Outcome
 
 CAPABILITIES = ("7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0")
 """The compute capabilities that a kernel must fit, unless it declares that it needs a later one."""
@@ -73,6 +73,12 @@ class Conformance:
         """The reason if no product could be tested; empty if one was, or if any test failed."""
         runs = self.of("product")
         return "" if self.failures or any(each.outcome != SKIPPED for each in runs) else runs[0].reason
+
+    def why_untested(self, name: str) -> str:
+        """Return the reason why a property without an outcome has none."""
+        if self.stopped:
+            return "the tests were stopped before"
+        return UNTESTED.get(name, "no case was run to its end")
 
     @property
     def conforms(self) -> bool:

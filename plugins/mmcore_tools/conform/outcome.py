@@ -27,6 +27,16 @@ PROPERTIES = {
 }
 """The properties, each with its requirement."""
 
+MOST_PROVED = 1 << 16
+"""The largest m·n·k of a case whose proof takes less time than its other runs."""
+
+UNTESTED = {
+    "proof": f"no right case without hazards has m·n·k ≤ {MOST_PROVED:,}",
+    "over-read": "no case that passed declares an over-read",
+    "constraints": "no case violates a constraint",
+}
+"""The reasons why a property has no outcome, where it is not that no case was run to its end."""
+
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 UNPROVED = "not proved"

@@ -56,4 +56,4 @@ def test_conforms(name: str, tested: str, pytestconfig: pytest.Config) -> None:
     if conformance.stopped:
         pytest.fail(f"{name} was not tested to the end: {conformance.stopped}", pytrace=False)
     if all(each.outcome == SKIPPED for each in outcomes):
-        pytest.skip(outcomes[0].reason if outcomes else "there is nothing of it to test")
+        pytest.skip(outcomes[0].reason if outcomes else conformance.why_untested(tested))

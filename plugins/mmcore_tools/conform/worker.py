@@ -31,9 +31,8 @@ from mmcore_emulator.adapter.examine_sizes import sizes_of_code
 from mmcore_emulator.adapter.profile import over_read_elements
 from mmcore_emulator.adapter.proof import NOT_PROVED, prove_cell
 from mmcore_tools.conform.cases import find_cases
-from mmcore_tools.conform.outcome import FAILED, PASSED, SKIPPED, UNPROVED
+from mmcore_tools.conform.outcome import FAILED, MOST_PROVED, PASSED, SKIPPED, UNPROVED
 
-_MOST_PROVED = 1 << 16  # m·n·k of a case whose proof takes less time than its other runs
 # Cases that the code of a config asks for: so many of them are thorough, and those that turn a ring of stages.
 _THOROUGH = 2
 _CODE_WORK = 6.0  # estimated seconds of the cases that a config's code asks for
@@ -134,7 +133,7 @@ def check_case(device: Device, phases: Phases, values: CellJson) -> Findings:
 def check_and_prove_case(device: Device, phases: Phases, values: CellJson) -> Findings:
     """Run a cell under the sanitizer and, if it is small and has no fault, prove it. Raises as :func:`check_case`."""
     found, cell = check_case(device, phases, values), Cell.from_json(values)
-    small = min(cell.m, cell.n, cell.k) > 1 and cell.m * cell.n * cell.k <= _MOST_PROVED
+    small = min(cell.m, cell.n, cell.k) > 1 and cell.m * cell.n * cell.k <= MOST_PROVED
     if small and all(outcome != FAILED for _, outcome, _ in found):
         with phases("prove"):
             found.append(("proof", *_proof(cell, device)))
