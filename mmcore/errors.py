@@ -65,6 +65,18 @@ class SeveralKernels(LacksOption):
         self.references: tuple[Mapping[str, Any], ...] = ()
 
 
+class NoKernel(InvalidKernel):
+    """A file that defines no kernel.
+
+    Attributes:
+        file: the file, as an absolute path, where it is known.
+        others: files of the same project that define matrix products.
+    """
+
+    file: Path | None = None
+    others: tuple[Path, ...] = ()
+
+
 class UnknownName(MmcoreError):
     """No plugin brings anything of that name."""
 

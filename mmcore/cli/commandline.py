@@ -10,13 +10,14 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
 from mmcore.cli.kernel_param import add_file_options
 from mmcore.cli.output import json_option, keep_stdout_for_json, write
-from mmcore.errors import MmcoreError, TimeLimit, described, place
+from mmcore.errors import MmcoreError, NoKernel, TimeLimit, described, place
 from mmcore.messages import finish, quoted, say, visible
 from mmcore.plugins import imported
 from mmcore.registry import DISTRIBUTION, registry
@@ -102,13 +103,25 @@ def _outcome(words: Sequence[str], run: Callable[[], Any]) -> tuple[int, str | N
     except click.ClickException as error:
         return 2, f"Error: {error.format_message()}"
     except MmcoreError as error:
-        commands = "".join(f"\n  {command_with(words, option)}" for option in error.options)
+        commands = "".join(f"\n  {each}" for each in _commands(words, error))
         return 2, f"Error: {error}{'; --timeout sets the limit' if isinstance(error, TimeLimit) else ''}{commands}"
     except Exception as error:
         if sys.flags.dev_mode:
             raise
         return 2, f"Error: {_reason(error)}"
     return (2, f"Error: {status}") if isinstance(status, str) else (status if isinstance(status, int) else 0, None)
+
+
+def _commands(words: Sequence[str], error: MmcoreError) -> list[str]:
+    """Return the commands that would run, of these words and what an error asks for: an option, or another file."""
+    if not isinstance(error, NoKernel):
+        return [command_with(words, option) for option in error.options]
+    others = map(os.path.relpath, error.others)
+    here = [Path(word).absolute() == error.file for word in words]
+    return [
+        f"mmcore {shlex.join(other if is_file else word for word, is_file in zip(words, here, strict=True))}"
+        for other in others
+    ]
 
 
 def command_with(words: Sequence[str], option: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mmcore.devices.violations import Violation
-from mmcore.errors import InvalidKernel, LacksOption, SeveralKernels
+from mmcore.errors import InvalidKernel, LacksOption, NoKernel, SeveralKernels
 from mmcore.files import read_text
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
@@ -25,6 +25,7 @@ from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import Note, notes_table
 from mmcore_sources.cuda_file.missing_headers import without_missing_headers
 from mmcore_sources.cuda_file.options import normalised, words_of
+from mmcore_sources.cuda_file.other_files import files_with_products
 from mmcore_sources.cuda_file.project_sources import launching_sources
 from mmcore_sources.cuda_file.syntax import host_syntax_errors, refuse_errors, refuse_syntax_errors
 
@@ -141,7 +142,9 @@ def _inferred(
     except RecursionError:
         raise InvalidKernel(f"{_shown(path)} cannot be read: its expressions are nested too deeply") from None
     except InvalidKernel as error:
-        if not isinstance(error, SeveralKernels):
+        if isinstance(error, NoKernel):
+            error.file, error.others = path, files_with_products(path, text, [each for each, _ in headers])
+        if not isinstance(error, SeveralKernels) and not (isinstance(error, NoKernel) and error.others):
             refuse_errors(path, text, {**options, "options": search})
         if isinstance(error, LacksOption):
             error.options = tuple(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mmcore.errors import InvalidKernel, SeveralKernels
+from mmcore.errors import InvalidKernel, NoKernel, SeveralKernels
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import walk
 from mmcore_sources.cuda_file.inference.body import Body
@@ -46,7 +46,7 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
     functions = {function.name: function for function in source.functions}
     if not functions:
         where = f"; line {source.error_line} is not CUDA C++" if source.error_line else ""
-        raise InvalidKernel(f"{file} has no __global__ function with a body{where}")
+        raise NoKernel(f"{file} has no __global__ function with a body{where}")
     word = entry.partition("<")[0].strip()
     if word:
         matching = [function for name, function in functions.items() if word in (name, function.word)]
