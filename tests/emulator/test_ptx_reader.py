@@ -135,6 +135,11 @@ def test_the_declarations_of_a_function_are_not_those_of_the_module() -> None:
     assert set(parse(ptx_kernel("", module=text))["f"].variables) == {"x"}
 
 
+def test_a_kernel_may_be_declared_before_a_table_of_kernels() -> None:
+    table = ".visible .entry f ( .param .u64 p );\n.global .align 8 .u64 table[1] = {f};"
+    assert set(parse(ptx_kernel("", module=table))) == {"f"}
+
+
 @pytest.mark.parametrize(
     ("symbol", "name"),
     [

@@ -59,7 +59,8 @@ def parse(text: str) -> dict[str, Function]:
     """
     files = {whole_number(number): path.rpartition("/")[2] for number, path in _FILE.findall(text)}
     text = FUNCTIONS + _COMMENT.sub(" ", text)
-    entries = [(match, *_body(text, match.end())) for match in _ENTRY.finditer(text)]
+    declared = (match for match in _ENTRY.finditer(text) if text[match.end() : match.end() + 1] != ";")
+    entries = [(match, *_body(text, match.end())) for match in declared]
     callables = [(match, *_body(text, match.end() - 1)) for match in _CALLABLE.finditer(text)]
     outside = _outside(text, sorted((match.start(), end) for match, _, end in (*entries, *callables)))
     variables = module_variables(outside)
