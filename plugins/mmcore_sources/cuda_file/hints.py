@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -43,7 +44,10 @@ _SECONDS = 10.0
 def hints(result: Result) -> Iterator[str]:
     """Yield the guesses behind a wrong product, and options or a change of the source that make it right."""
     file = registry().files.get(result.kernel)
-    if file is None or "kernel" in file.reference or result.timed_out or result.cell.force:
+    if file is None or "kernel" in file.reference or result.cell.force:
+        return
+    if result.timed_out:
+        yield from _less_work(result.cell, file.kernel)
         return
     # A Python program shows how its arrays are stored, so its function is changed before it is read in another way.
     attempts = [_repairs, _readings] if file.kernel.build is not None else [_readings, _repairs]
@@ -54,6 +58,14 @@ def hints(result: Result) -> Iterator[str]:
             break
     if result.verification is not None and result.verification.verified and not result.verified:
         yield from _of_whole_tiles(result, file)
+
+
+def _less_work(cell: Cell, kernel: Kernel) -> Iterator[str]:
+    """Yield the command for the smaller product that the kernel allows."""
+    problem = kernel.square_problem(max(cell.m, cell.n, cell.k) // 4)
+    smaller = replace(cell, m=problem.m, n=problem.n, k=problem.k, lda=0, ldb=0, ldc=0)
+    if math.prod((problem.m, problem.n, problem.k)) < cell.m * cell.n * cell.k:
+        yield _hint(f"{_size(smaller)} is less work", smaller)
 
 
 def _repairs(result: Result, file: FileKernel) -> Iterator[str]:
@@ -97,12 +109,24 @@ def _of_whole_tiles(result: Result, file: FileKernel) -> Iterator[str]:
         tiles = _whole_tiles(small_cell(result.cell, file.kernel), file.kernel)
         if tiles is not None and _is_right(tiles):
             yield from _without_remainder(tiles)
-    right = next((each for each in result.sizes if each["right"] and each["why"].startswith(_WHOLE)), None)
-    if right is not None and not all(each["right"] for each in result.sizes):
-        cell = replace(result.cell, **{name: right[name] for name in "mnk"}, lda=0, ldb=0, ldc=0)
-        yield from _without_remainder(cell)
+    sized = [
+        (replace(result.cell, **{name: each[name] for name in "mnk"}, lda=0, ldb=0, ldc=0), each)
+        for each in result.sizes
+    ]
+    of_tiles = [(cell, each["right"]) for cell, each in sized if _is_whole(cell, each["why"], file.kernel)]
+    if of_tiles and all(right for _, right in of_tiles) and not all(each["right"] for each in result.sizes):
+        yield from _without_remainder(of_tiles[0][0])
     elif meant.keys() - file.reference.keys():
         yield _hint("this says that the unusual reading is meant", result.cell)
+
+
+def _is_whole(cell: Cell, why: str, kernel: Kernel) -> bool:
+    """Return whether a size is made of whole tiles of the grid."""
+    if why.startswith(_WHOLE) or not isinstance(kernel.launch, LaunchText):
+        return why.startswith(_WHOLE)
+    problem = cell.problem(kernel)
+    of_tiles = whole(kernel.launch, problem, kernel.config(**cell.config), square=problem.m == problem.n == problem.k)
+    return (of_tiles.m, of_tiles.n, of_tiles.k) == (cell.m, cell.n, cell.k)
 
 
 def _without_remainder(cell: Cell) -> Iterator[str]:

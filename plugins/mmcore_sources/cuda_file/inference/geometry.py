@@ -70,9 +70,32 @@ def launched(
                 taken += f"; {name} is taken to be {wanted}"
             extents.append(extent)
         grid = Geometry(_trimmed(extents), where + taken)
-        if roles.sizes and not any(names_in(each) & {*roles.sizes.values(), "m"} for each in grid.extents):
+        alone = block is not None and all(constant(each) == 1 for each in (*block.extents, *grid.extents))
+        of_sizes = any(names_in(each) & {*roles.sizes.values(), "m"} for each in grid.extents)
+        if roles.sizes and not of_sizes and not (alone and not BUILT_IN.search(text_of(body.function.body))):
             grid = None  # a grid of numbers fits only one size
     return block, grid
+
+
+def refuse_exchanged(reader: Reader, launch: HostLaunch) -> None:
+    """Raise :class:`LacksOption` if a launch's first extents are those of a block, and its second those of a grid."""
+    sizes = {text_of(each): ast.Name("n") for each in launch.arguments if each.type == "identifier"}
+    try:
+        first, second = (replace(reader, names={**sizes, **reader.names}).extents(each) for each in launch.geometry[:2])
+    except (Unreadable, ValueError):
+        return
+    numbers = [constant(each) or 0 for each in first]
+    blocks = math.prod(constant(each) or 0 for each in second)
+    divided = any(isinstance(part, ast.Div | ast.FloorDiv) for each in second for part in ast.walk(each))
+    if 1 < math.prod(numbers) <= _MOST_THREADS and (blocks > _MOST_THREADS or (not blocks and divided)):
+        names = " and ".join(text_of(each) for each in launch.geometry[:2])
+        what = f"{launch.place} exchanges grid and block: <<<grid, block>>> takes the grid first"
+        shape = "x".join(map(str, numbers))
+        raise LacksOption(f"{what}, but {names} are {_few(first)} and {_few(second)}", f"--block {shape}")
+
+
+def _few(extents: Sequence[ast.expr]) -> str:
+    return "×".join(map(ast.unparse, extents))
 
 
 def _covered(axis: str, layout: Layout | None) -> str:

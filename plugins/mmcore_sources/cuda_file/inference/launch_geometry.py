@@ -45,6 +45,8 @@ def launch_geometry(
     shared: ast.expr | None = None
     if launch is not None:
         reader = Reader.of(source, launch, names)
+        if "block" not in given:
+            geometry.refuse_exchanged(reader, launch)
         block, grid = geometry.launched(reader, launch, roles, body, layout)
         shared = None if "shared" in given else launched_bytes(reader, launch)
     sizes: dict[str, ast.expr] = {name: ast.Name(role) for name, role in roles.sizes.items()}

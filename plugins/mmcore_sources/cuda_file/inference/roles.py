@@ -14,6 +14,8 @@ from mmcore.kernel.signature import Parameter as Typed
 from mmcore_cuda.cuda_source.program import Function, Parameter
 from mmcore_sources.cuda_file.inference.batches import of_batch
 from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.flags import flags_of
+from mmcore_sources.cuda_file.inference.old_c import MATRIX, old_c
 from mmcore_sources.cuda_file.inference.size_names import sure_role, usual_role
 from mmcore_sources.cuda_file.inference.storage import stored_by_columns, strides_of
 from mmcore_sources.cuda_file.inference.structures import structure_of
@@ -27,8 +29,6 @@ ELEMENTS = {
     **dict.fromkeys(("half", "__half", "half2", "__half2"), "float16"),
     **dict.fromkeys(("nv_bfloat16", "__nv_bfloat16", "__nv_bfloat162", "nv_bfloat162"), "bfloat16"),
 }
-_MATRIX = re.compile(r"(?:d|dev|device|g|gpu|h|mat|matrix|global|in|out|ptr)?_?([abc])_?(?:d|dev|device|mat|ptr|gpu)?")
-_MATRIX_OR_D = re.compile(_MATRIX.pattern.replace("abc", "abcd"))
 _COUNT = re.compile(r"split|slice|stage|step|tile|chunk|batch|block", re.IGNORECASE)  # no size of a matrix
 _EDGE = re.compile(r"b[mnk]|(?:tile|block)_?(?:size|dim|width|edge)?|ts|bs", re.IGNORECASE)  # a tile's, in elements
 _USUAL_EDGE = 16
@@ -70,14 +70,14 @@ def scalar_type(word: str) -> str:
 def matrices_of(function: Function, body: Body) -> dict[str, str]:
     """Return the names of the pointers that are A, B and C."""
     pointers = [parameter for parameter in function.parameters if parameter.pointer or parameter.members]
-    pointers = [each for each in pointers if each.name != _old_c(function, body)]
+    pointers = [each for each in pointers if each.name != old_c(function, body)]
     if len(pointers) != 3:
         listed = ", ".join(map(str, pointers)) or "none"
         takes = f"{function.name} takes {len(pointers)} pointers ({listed}), not three; --args gives the role of each"
         if len(pointers) < 3:
             raise InvalidKernel(takes)
         raise LacksOption(f"{takes}, and 0 for an array of zeros", *_with_zeros(function, body, pointers))
-    named = {match[1].upper(): each for each in pointers if (match := _MATRIX.fullmatch(each.name.casefold()))}
+    named = {match[1].upper(): each for each in pointers if (match := MATRIX.fullmatch(each.name.casefold()))}
     written = list(dict.fromkeys(pointer for pointer, _ in body.stores))
     writable = [each for each in pointers if not each.const]
     output = next((each for each in pointers if [each.name] == written), None) or named.get("C")
@@ -92,35 +92,18 @@ def _with_zeros(function: Function, body: Body, pointers: Sequence[Parameter]) -
     """Yield the option that passes zeros for all pointers but three: the one that is stored to, and two others."""
     written = list(dict.fromkeys(pointer for pointer, _ in body.stores))
     output = next((each for each in pointers if each.name in written[:1]), pointers[-1])
-    named = [each for each in pointers if _MATRIX.fullmatch(each.name.casefold())]
+    named = [each for each in pointers if MATRIX.fullmatch(each.name.casefold())]
     likely = sorted(pointers, key=lambda each: (each not in named, _OTHER.search(each.name) is not None))
     kept = [output, *[each for each in likely if each is not output][:2]]
     zeros = {each.name for each in pointers if each not in kept}
     rest = replace(function, parameters=tuple(each for each in function.parameters if each.name not in zeros))
     with contextlib.suppress(InvalidKernel):
-        roles = iter(roles_of(rest, Body(rest), {}).arguments)
-        words = ("0" if each.name in zeros else next(roles) for each in function.parameters)
-        yield f"--args {','.join(str(each.value) if isinstance(each, Scalar) else str(each) for each in words)}"
-
-
-def _old_c(function: Function, body: Body) -> str:
-    """Return the name of the pointer to C's old value in D = A·B + C, of four pointers; empty without one.
-
-    Their names say it, or else the indexes: C's old value is read only at elements that the output is stored to.
-    """
-    named = {match[1]: each.name for each in function.parameters
-             if each.pointer and (match := _MATRIX_OR_D.fullmatch(each.name.casefold()))}  # fmt: skip
-    written = {pointer for pointer, _ in body.stores}
-    count = sum(each.pointer for each in function.parameters)
-    if count == len(named) == 4 and named["c"] not in written:
-        return named["c"]
-    if count != 4 or len(written) != 1:
-        return ""
-    stored = list(body.indexes(*written))
-    read = {each.name: list(body.indexes(each.name)) for each in function.parameters if each.pointer}
-    same = [name for name, indexes in read.items()
-            if name not in written and indexes and all(index in stored for index in indexes)]  # fmt: skip
-    return same[0] if len(same) == 1 else ""
+        try:
+            arguments = roles_of(rest, Body(rest), {}).arguments
+            words = iter([str(each.value if isinstance(each, Scalar) else each) for each in arguments])
+        except LacksOption as error:  # some roles are unknown, too
+            words = iter(error.options[0].removeprefix("--args ").split(","))
+        yield f"--args {','.join('0' if each.name in zeros else next(words) for each in function.parameters)}"
 
 
 def sizes_of(
@@ -190,6 +173,7 @@ def roles_of(
     offsets = {name: 0 for name in integers if _OFFSET.search(name)} | batch
     edges = {name: launched.get(name, _USUAL_EDGE) for name in integers if _EDGE.fullmatch(name)}
     offsets |= edges if len(edges) + len(offsets) < len(integers) else {}
+    offsets |= {name: launched.get(name, 0) for name in flags_of(body, integers)}
     offsets |= unused
     integers = [name for name in integers if name not in offsets]
     sizes, why, by_columns = sizes_of(integers, body, matrices, by_rows=by_rows)
@@ -207,7 +191,7 @@ def roles_of(
                 f"--args {','.join(word if isinstance(word, str) else word[0].lower() for word in words)}",
             )
         sizes, why, guessed = sizes | dict(zip(unknown, free, strict=False)), "by the order of the parameters", True
-    of_pointer = {name: matrix for matrix, name in matrices.items()} | {_old_c(function, body): "C"}
+    of_pointer = {name: matrix for matrix, name in matrices.items()} | {old_c(function, body): "C"}
     reals = [each.name for each in numbers if each.name not in sizes.keys() | fixed.keys() | factors]
     beta = any(adds for pointer, adds in body.stores if pointer == matrices["C"])
     meanings = dict(zip(reals, ("alpha", "beta") if beta else ("alpha",), strict=False))

@@ -1,0 +1,147 @@
+"""Commands that follow a refusal or a verdict: a pasted one gives the verdict that the first lacked."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from mmcore.registry import registry
+from mmcore_cuda.cuda_source.program import read_program
+from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.flags import flags_of
+from tests.command_line import mmcore as command
+from tests.sources.test_source_file import NAIVE, block_and_grid, kernel
+
+LINEAR = """
+__global__ void linear(const float *x, const float *w, const float *bias, float *y, int m, int n, int k, int relu)
+{
+    int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= m || j >= n)
+        return;
+    float sum = bias[j];
+    for (int p = 0; p < k; ++p)
+        sum += x[i * k + p] * w[p * n + j];
+    if (relu && sum < 0)
+        sum = 0;
+    y[i * n + j] = sum;
+}
+"""
+ALONE = """
+__global__ void alone(const double *A, const double *B, double *C, int n)
+{
+    for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j) {
+            double sum = 0;
+            for (int k = 0; k < n; ++k)
+                sum += A[i * n + k] * B[k * n + j];
+            C[i * n + j] = sum;
+        }
+}
+void run(double *A, double *B, double *C, int n) { LAUNCH; }
+"""
+WMMA = """
+#include <mma.h>
+using namespace nvcuda;
+__global__ void whole(const half *A, const half *B, half *C, int n)
+{
+    int row = (blockIdx.y * 4 + threadIdx.y) * 16, column = (blockIdx.x * blockDim.x + threadIdx.x) / 32 * 16;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, half> sum;
+    wmma::fill_fragment(sum, 0);
+    for (int k = 0; k < n; k += 16) {
+        wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
+        wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
+        wmma::load_matrix_sync(a, A + row * n + k, n);
+        wmma::load_matrix_sync(b, B + k * n + column, n);
+        wmma::mma_sync(sum, a, b, sum);
+    }
+    wmma::store_matrix_sync(C + row * n + column, sum, n, wmma::mem_row_major);
+}
+void run(half *A, half *B, half *C, int n) { whole<<<dim3((n + 63) / 64, (n + 63) / 64), dim3(128, 4)>>>(A, B, C, n); }
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the working folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry(), "files", {})
+    return tmp_path
+
+
+def pasted(output: str) -> str:
+    """Return the output of the command that an output suggests."""
+    suggested = next(each for each in output.splitlines() if each.startswith("  mmcore "))
+    return command(*shlex.split(suggested)[1:], "--no-hazards").output
+
+
+@pytest.mark.parametrize("size", ["int n = 1024;", "int n = atoi(text);"])
+@pytest.mark.parametrize("grid", ["(n + 15) / 16, (n + 15) / 16", "n / 16, n / 16"])
+def test_an_exchange_of_grid_and_block_is_named(size: str, grid: str, folder: Path) -> None:
+    launch = f"dim3 block(16, 16), grid({grid}); mul<<<block, grid>>>(A, B, C, n);"
+    (folder / "my.cu").write_text(f"{NAIVE}void run(char *text, float *A, float *B, float *C) {{ {size} {launch} }}\n")
+    output = command(*shlex.split("run my.cu --device emulator")).output
+    assert "exchanges grid and block" in output
+    assert "TEST PASS" in pasted(output)
+
+
+@pytest.mark.parametrize("launch", ["mul<<<n / 16, 256>>>", "mul<<<16, 256>>>", "mul<<<dim3(n, n), 1>>>"])
+def test_other_launches_exchange_nothing(launch: str) -> None:
+    assert kernel(f"{NAIVE}void run(float *A, float *B, float *C, int n) {{ {launch}(A, B, C, n); }}\n").launch
+
+
+@pytest.mark.parametrize(
+    ("main", "others", "named"),
+    [
+        ('#include "product.cuh"\nint main() {}\n', {"product.cuh": NAIVE, "wrong.cu": NAIVE}, ["product.cuh"]),
+        ("int main() { launch_mul(); mul(); }\n", {"a.cu": NAIVE, "b.cu": NAIVE.replace("mul(", "other(")}, ["a.cu"]),
+        ("int main() {}\n", {"a.cu": NAIVE, "b.cu": "__global__ void fill(float *x) { x[0] = 0; }\n"}, ["a.cu"]),
+        ("int main() {}\n", {"a.cu": "__global__ void fill(float *x) { x[0] = 0; }\n"}, []),
+    ],
+)
+def test_a_file_without_kernels_names_those_of_its_project(
+    main: str, others: dict[str, str], named: list[str], folder: Path
+) -> None:
+    for name, text in {"main.cu": main, **others}.items():
+        (folder / name).write_text(text)
+    output = command(*shlex.split("run main.cu --device emulator")).output
+    assert [each.split()[2] for each in output.splitlines() if each.startswith("  mmcore")] == named, output
+    assert not named or "TEST PASS" in pasted(output)
+
+
+def test_zeros_are_passed_for_a_bias_and_for_a_flag_that_a_kernel_only_tests(folder: Path) -> None:
+    (folder / "my.cu").write_text(LINEAR)
+    output = command(*shlex.split("run my.cu --device emulator --size 32")).output
+    assert "--args A,B,0,C,m,n,k,0" in output
+    assert "TEST PASS" in pasted(output)
+
+
+@pytest.mark.parametrize(
+    ("test", "flags"),
+    [("if (!flag) return;", True), ("if (flag == 1 && i < n) return;", True), ("int x = flag ? 1 : 2;", True),
+     ("if (flag < i) return;", False), ("int x = flag + 1;", False), ("if (flag == n) return;", False)],
+)  # fmt: skip
+def test_a_number_is_a_flag_where_it_is_a_condition_alone(test: str, flags: bool) -> None:
+    (function,) = read_program(LINEAR.replace("if (relu && sum < 0)", test)).functions
+    assert flags_of(Body(function), ["flag", "n"]) == ["flag"] * flags
+
+
+@pytest.mark.parametrize("launch", ["alone<<<1, 1>>>", "dim3 one(1, 1, 1); alone<<<one, one>>>"])
+def test_a_thread_that_computes_the_whole_product_is_launched_alone(launch: str) -> None:
+    assert block_and_grid(kernel(ALONE.replace("LAUNCH", f"{launch}(A, B, C, n)"))) == ("b1", "1")
+
+
+def test_less_work_is_suggested_where_the_time_ends(folder: Path) -> None:
+    (folder / "my.cu").write_text(ALONE.replace("LAUNCH", "alone<<<1, 1>>>(A, B, C, n)"))
+    output = command(*shlex.split("run my.cu --device emulator --size 64 --timeout 1")).output
+    assert "16×16×16 is less work" in output
+    assert "TEST PASS" in pasted(output)
+
+
+def test_whole_tiles_are_suggested_under_whatever_reason_they_were_tried(folder: Path) -> None:
+    (folder / "my.cu").write_text(WMMA)
+    output = command(*shlex.split("run my.cu --device emulator")).output
+    assert "TEST FAIL" in output
+    assert "hint: without a remainder" in output
+    assert "TEST PASS" in pasted(output)
