@@ -83,12 +83,10 @@ def compile_source(
     if search.missing:
         raise SourceRejected(kernel, _no_headers(source, search.missing))
     reasons, newer = search.reasons(log), tuple(_OLDER.sub(_NEWER, option) for option in options)
-    advice = ""
     if newer != options and _NEEDS_NEWER.search("".join([log, *(each.reason for each in half.excluded)])):
         with suppress(CompileError):
-            compile_source(kernel, source, text, newer, entries)
-            advice = f"with --option={_NEWER}, which options= of a declaration can have, it compiles"
-    raise SourceRejected(kernel, _failure(source, text, reasons, log, entries, advice))
+            return compile_source(kernel, source, text, newer, entries)
+    raise SourceRejected(kernel, _failure(source, text, reasons, log, entries))
 
 
 def _no_headers(source: Path, missing: dict[str, Diagnostic]) -> str:
@@ -110,15 +108,15 @@ def _having(source: Path, header: str) -> Iterator[Path]:
         yield from islice((each for each in folders_nearby(source) if (each / header).is_file()), 1)
 
 
-def _failure(source: Path, text: str, reasons: str, log: str, entries: tuple[str, ...], advice: str) -> str:
+def _failure(source: Path, text: str, reasons: str, log: str, entries: tuple[str, ...]) -> str:
     """Return why a source does not compile, with NVRTC's log if that is about the source."""
     errors = list(diagnostics(log))
     if "__nv_name_map(" in log and not errors and not reasons:
         return _no_function(source, text, _UNMATCHED_NAME.findall(log) or entries)
     differing = cuda_headers().differing() if any(folder in log for folder in cuda_headers().all_folders) else ""
-    absent = "" if reasons or advice else ", ".join(dict.fromkeys(_NO_CONSTANT.findall(log)))
+    absent = "" if reasons else ", ".join(dict.fromkeys(_NO_CONSTANT.findall(log)))
     define = f"--define NAME=VALUE or defines= would define {absent}" if absent else ""
-    notes = "".join(f" ({each})" for each in (advice, define, differing) if each)
+    notes = "".join(f" ({each})" for each in (define, differing) if each)
     return f"{source.name} does not compile{notes}:\n{reasons}{log}"
 
 

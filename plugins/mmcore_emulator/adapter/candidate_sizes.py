@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import math
 import random
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -36,6 +37,8 @@ _FAR = 1 << 20  # of sizes that are named, though too large to be tried: so many
 _PLAIN = 6  # a run without observed accesses is so many times as fast
 # Seconds of a product of two elements, by whether tensor cores compute it.
 _RATES = {False: 3e-7, True: 3e-8}
+
+_OF_SIZE = re.compile(r"\{(?:[mnk]|ld[abc])\}")
 
 
 @dataclass(frozen=True)
@@ -213,8 +216,10 @@ class CodeSizes:
         plans = [planned for problem in tried if (planned := self.planned(problem))]
         if not plans:
             return
-        functions = self.functions(plans[0])
         entries = self._entries(plans[0])
+        if any(_OF_SIZE.search(name) for name in self._named.values()):
+            return  # each size has a function of its own, whose comparisons are with that size
+        functions = self.functions(plans[0])
         plans = [planned for planned in plans if self._entries(planned) == entries]
         comparisons = [
             (number, condition)

@@ -43,6 +43,7 @@ from mmcore_sources.cuda_file.inference.roles import (
     with_arguments,
 )
 from mmcore_sources.cuda_file.inference.storage import reads_b_by_columns
+from mmcore_sources.cuda_file.inference.template_sizes import template_sizes, with_sizes
 from mmcore_sources.cuda_file.inference.unusual import Unusual, unusual_readings
 from mmcore_sources.cuda_file.inference.vectors import vectors_of
 from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
@@ -92,11 +93,14 @@ def infer(
     known = {**defines, **parameters}
     entry = str(given.get("entry", ""))
     chosen = open_parameters(source, function, launch, known, entry, given.get("dtype", "float32"))
-    notes += chosen.notes
     of_macros = {name: macro.text for name, macro in source.macros.items() if scalar_type(macro.text)}
     function = function.with_types({**chosen.types, **of_macros, **source.types})
     body = Body(function)
     roles, role_notes, constraints = _roles(source, body, launch, given)
+    of_template = {name: role for name, role in roles.sizes.items() if name in chosen.values and name not in known}
+    launched = {name: chosen.values[name] for name in of_template}
+    chosen = with_sizes(chosen, of_template)
+    notes += chosen.notes
     types, type_notes = element_types(source, function, roles, chosen, given)
     factors = {} if "int" in types.get("dtype", "") else constant_factors(source, body, roles.pointers["C"])
     adds = "beta" not in given and adds_to_c(body, roles)
@@ -131,7 +135,7 @@ def infer(
         constraints += (SomeBlock(rule, roles.square),)
     shape = block(Config({"block": (1, 1, 1), **chosen.values})) if callable(block) else block
     extents = dict(zip(EXTENTS, dim3(shape), strict=True))
-    whole = program_sizes(source, body, launch, roles, rule, {**chosen.values, **extents})
+    whole = program_sizes(source, body, launch, roles, rule, {**chosen.values, **extents}, launched)
     fixing = next((each for each in constraints if isinstance(each, FixedSizes)), None)
     free = with_free_sizes(text, roles.sizes) if fixing else None
     if fixing is not None:
@@ -186,6 +190,10 @@ def _roles(
         roles = roles_of(function, body, launched, _unused(source, body, launched), by_rows=by_rows)
         shown = ", ".join(map(_shown, roles.arguments, function.parameters))
         notes = [Note("arguments", shown, roles.why, "--args", roles.guessed)]
+    if not roles.sizes and (of_template := template_sizes(body, roles.pointers)):
+        roles = replace(roles, sizes=of_template)
+        shown = ", ".join(f"{name}={role}" for name, role in of_template.items())
+        notes.append(Note("sizes", shown, "the template's parameters are the product's sizes", "--config"))
     constraints: tuple[Constraint, ...] = (Square(),) if roles.square else ()
     if not roles.sizes and (fixing := fixed_sizes(source, body, roles.pointers)) is not None:
         sizes, fixed = fixing

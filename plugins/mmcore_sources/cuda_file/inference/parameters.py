@@ -21,6 +21,8 @@ _CAPITALS = re.compile(r"[A-Z][A-Z0-9_]*[A-Z0-9]|[A-Z]")
 _OF_BLOCK = re.compile(r"TILE|TILE_?(WIDTH|SIZE|DIM)|BLOCK_?(SIZE|DIM|WIDTH)?|TS|BS|BLK|BLOCK_?(DIM_?)?[XYMN]?")
 _USUAL_EDGE = 16
 _OF_THREAD = re.compile(r"thread|warp|^[TW][MN]", re.IGNORECASE)
+OF_TILE = re.compile(rf"^({_OF_BLOCK.pattern})$|tile|block|thread|warp|^[BTW][MNK]", re.IGNORECASE)
+"""The names of a tile's edges."""
 _SPECIAL = re.compile("skew|pad|offset|stage|iter|thread", re.IGNORECASE)
 _USUAL = {"skew|pad|offset": 8, "stage|iter": 2, "mma": 16, "num_?threads": 256, "k$": 8, "warp|^w[mn]": 32,
           "thread|^t[mn]": 8, "": 64}  # fmt: skip
@@ -37,6 +39,7 @@ class Open:
     notes: tuple[Note, ...] = ()  # the values that the user did not give
     linked: Mapping[str, str] = field(default_factory=dict)  # by name in ``kernel<BLOCK_SIZE>``
     undefined: tuple[str, ...] = ()  # used, and defined neither by the source nor by the user
+    sizes: Mapping[str, str] = field(default_factory=dict)  # the roles of template parameters that are sizes
 
 
 def open_parameters(
@@ -137,7 +140,6 @@ def launched_numbers(source: Program, function: Function, launch: HostLaunch | N
 
 def parameter_names(chosen: Open) -> dict[str, ast.expr]:
     """Return the expressions for the parameters' names, and for the names linked to them."""
-    names: dict[str, ast.expr] = {
-        name: ast.Name(name) for name, value in chosen.values.items() if isinstance(value, int)
-    }
+    numbers = [name for name, value in chosen.values.items() if isinstance(value, int)]
+    names: dict[str, ast.expr] = {name: ast.Name(chosen.sizes.get(name, name)) for name in (*numbers, *chosen.sizes)}
     return {**{name: names[parameter] for name, parameter in chosen.linked.items() if parameter in names}, **names}

@@ -23,14 +23,21 @@ _COMPARES = re.compile(r"[<>]")
 
 
 def program_sizes(
-    source: Program, body: Body, launch: HostLaunch | None, roles: Roles, rule: LaunchText, values: Mapping[str, Any]
+    source: Program,
+    body: Body,
+    launch: HostLaunch | None,
+    roles: Roles,
+    rule: LaunchText,
+    values: Mapping[str, Any],
+    of_template: Mapping[str, int],
 ) -> tuple[Multiple, ...]:
     """Return the multiples that the sizes of a kernel's own program are, if nothing in the kernel guards remainders.
 
-    ``values`` contains the extents of the block and the config. The result is empty if the program has remainders, or
+    ``values`` contains the extents of the block and the config, ``of_template`` the sizes that the launch passes as
+    template parameters. The result is empty if the program has remainders, or
     sizes that are not known.
     """
-    numbers = launched_numbers(source, body.function, launch)
+    numbers = {**launched_numbers(source, body.function, launch), **of_template}
     sizes = {role: numbers[name] for name, role in roles.sizes.items() if name in numbers and role in ("m", "n", "k")}
     if roles.square and sizes:
         sizes = dict.fromkeys("mnk", max(sizes.values()))

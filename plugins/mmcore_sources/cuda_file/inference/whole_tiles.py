@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,12 +33,20 @@ def tiles_of(rule: LaunchText, values: Mapping[str, Any]) -> dict[str, int]:
     found: dict[str, int] = {}
     for part in parse_expressions(rule.grid, "the grid"):
         for name in names_in(part) & {"m", "n"}:
-            try:
-                counts = [int(evaluate(part, {**values, name: size})) for size in range(1, 2 * _LARGEST)]
-            except InvalidKernel:
-                continue
-            found[name] = max(found.get(name, 1), min(counts.count(1), _LARGEST))
+            counts = _counts(part, values, name)
+            if not any(counts):  # the product of two quotients is 0 if another size is small
+                counts = _counts(part, {**values, "m": 2 * _LARGEST, "n": 2 * _LARGEST}, name)
+            least = min(filter(None, counts), default=1)
+            found[name] = max(found.get(name, 1), min(counts.count(least), _LARGEST))
     return found
+
+
+def _counts(part: ast.expr, values: Mapping[str, Any], name: str) -> list[int]:
+    """Return the blocks along an axis for a size of 1 and more; none if they are unknown."""
+    try:
+        return [int(evaluate(part, {**values, name: size})) for size in range(1, 2 * _LARGEST)]
+    except InvalidKernel:
+        return []
 
 
 def whole(rule: LaunchText, problem: Problem, config: Config, *, square: bool) -> Problem:
