@@ -46,6 +46,11 @@ def test_a_product_that_no_change_of_a_word_makes_right_gets_no_hint() -> None:
     assert (result.exit_code, "hint" in result.stdout) == (1, False)
 
 
+def test_a_sum_of_fewer_digits_than_the_elements_is_named() -> None:
+    text = section_of(__file__, "naive")["text"].replace("float", "double").replace("double sum", "float sum")
+    assert "with double sum instead of float sum in line 5:" in run(text).stdout
+
+
 @pytest.mark.parametrize(("size", "status"), [((), 1), (("--size", "33x34x35"), 0)])
 def test_a_block_unlike_the_tile_gets_a_hint_also_where_the_product_happens_to_be_right(
     size: tuple[str, ...], status: int

@@ -145,3 +145,40 @@ def test_whole_tiles_are_suggested_under_whatever_reason_they_were_tried(folder:
     assert "TEST FAIL" in output
     assert "hint: without a remainder" in output
     assert "TEST PASS" in pasted(output)
+
+
+REST = """
+__global__ void rest(const float *A, const float *B, float *C, int first, int m, int n, int k)
+{
+    int i = ROW, j = COLUMN;
+    if (i < m && j < n) {
+        float sum = 0;
+        for (int p = 0; p < k; ++p)
+            sum += A[i * k + p] * B[p * n + j];
+        C[i * n + j] = sum;
+    }
+}
+void run(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    rest<<<GRID, dim3(16, 16)>>>(A, B, C, FIRST / 16 * 16, m, n, k);
+}
+"""
+ROW, COLUMN = "blockIdx.y * blockDim.y + threadIdx.y", "blockIdx.x * blockDim.x + threadIdx.x"
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "launched", "first"),
+    [
+        (f"first + {ROW}", COLUMN, "dim3((n + 15) / 16, 1)", "m"),
+        (ROW, f"first + {COLUMN}", "dim3(1, (m + 15) / 16)", "n"),
+    ],
+)
+def test_a_kernel_for_the_rest_of_c_is_right_with_a_whole_grid(
+    row: str, column: str, launched: str, first: str, folder: Path
+) -> None:
+    text = REST.replace("ROW", row).replace("COLUMN", column).replace("GRID", launched).replace("FIRST", first)
+    (folder / "my.cu").write_text(text)
+    output = command(*shlex.split("run my.cu --device emulator")).output
+    assert "guessed: arguments" in output
+    assert "hint: with --grid 'ceil(n / bx), ceil(m / by)'" in output
+    assert "TEST PASS" in pasted(output)

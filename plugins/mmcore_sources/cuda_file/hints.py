@@ -264,9 +264,14 @@ def _others(file: FileKernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _exchanged(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the grid whose axes are exchanged, if it has two."""
+    """Yield the grid whose axes are exchanged, if it has two, and those of rows and columns if it lacks one."""
     if swapped := _swapped(kernel):
         yield f"--grid '{swapped}'", {"grid": swapped}
+    if isinstance(kernel.launch, LaunchText) and not {"m", "n"} <= {*re.findall(r"\w+", kernel.launch.grid)}:
+        # Another kernel of the program may compute the rest, such as the last columns.
+        whole_grids = "ceil(n / bx), ceil(m / by)", "ceil(m / bx), ceil(n / by)"
+        square = any(isinstance(each, Square) for each in kernel.constraints)
+        yield from ((f"--grid '{grid}'", {"grid": grid}) for grid in whole_grids if not square)
 
 
 def _swapped(kernel: Kernel) -> str:

@@ -79,11 +79,16 @@ def _root(node: Node) -> Node:
     return node
 
 
-def _passed(value: Node) -> Passed:
-    scope = value.parent
+def enclosing_function(node: Node) -> Node | None:
+    """Return the definition of the function that contains a node; None outside of functions."""
+    scope = node.parent
     while scope is not None and scope.type != "function_definition":
         scope = scope.parent
-    return Passed(value, scope, value.start_point.row + 1)
+    return scope
+
+
+def _passed(value: Node) -> Passed:
+    return Passed(value, enclosing_function(value), value.start_point.row + 1)
 
 
 def _named(node: Node) -> Node | None:

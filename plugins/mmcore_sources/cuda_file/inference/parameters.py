@@ -11,6 +11,7 @@ from typing import Any
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
 from mmcore_cuda.cuda_source.tree import text_of, walk
+from mmcore_sources.cuda_file.inference.deduced_types import deduced_type
 from mmcore_sources.cuda_file.inference.host_calls import passed
 from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.notes import Note
@@ -63,7 +64,10 @@ def open_parameters(
         how = "launched" if launch else "instantiated"
         where = f"as {how} in {shown.place}" if shown and position < len(launched) else "the template's default"
         if each.type in ("typename", "class"):
-            types[each.name] = _type(text, source, launch) or _NAMES.get(element, "float")
+            deduced = deduced_type(each.name, function, launch) if launch else []
+            types[each.name] = _type(text, source, launch) or next(
+                (word for word in deduced if source.types.get(word, word) in ELEMENTS), _NAMES.get(element, "float")
+            )
             arguments.append(types[each.name])
             continue
         number = value_of(text, source, launch) if text else None

@@ -20,6 +20,8 @@ _PLACE = re.compile(r"\[\(?(\w+) \* (\w+)\)? \+ (\w+)\]")
 _LOOP = re.compile(r"for \((?:int|unsigned|size_t) (\w+)")
 _WHOLE = re.compile(r"(?:signed |unsigned )?(?:int|char|short|long)|u?int(?:8|16|32)_t")
 
+_NARROWER = {"double": re.compile(r"float|(?:__)?half"), "float": re.compile(r"(?:__)?half|(?:__)?nv_bfloat16")}
+
 
 def edits(text: str, entry: str, sizes: Mapping[str, str], element: str) -> Iterator[Edit]:
     """Yield changed sources, likely ones first.
@@ -139,13 +141,14 @@ def _other_axes(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
 
 
 def _other_types(source: bytes, nodes: Sequence[Node], element: str) -> Iterator[Edit]:
-    """Yield sources in which a sum of whole numbers has the type of the elements."""
+    """Yield sources in which a sum of whole numbers, or of fewer digits, has the type of the elements."""
     added = {text_of(each.children[0]) for each in nodes
              if each.type == "assignment_expression" and text_of(each.children[1]) == "+="}  # fmt: skip
     for node in (each for each in nodes if each.type == "declaration"):
         type_, names = node.child_by_field_name("type"), sorted({*identifiers(node)} & added)
         of_loop = node.parent is not None and node.parent.type == "for_statement"
-        if type_ is not None and _WHOLE.fullmatch(text_of(type_)) and names and not of_loop:
+        kinds = _WHOLE, _NARROWER[element]
+        if type_ is not None and any(each.fullmatch(text_of(type_)) for each in kinds) and names and not of_loop:
             yield replaced(source, [(type_, element)], f"{element} {names[0]} instead of {text_of(type_)} {names[0]}")
 
 
