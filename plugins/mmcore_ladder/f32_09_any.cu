@@ -160,6 +160,8 @@ __device__ void multiply(const float* A, const float* B, int m, int n, int k, in
         }
     };
 
+    wait_for_last_launch();
+    let_next_begin();
     for (int stage = 0; stage < STAGES - 1; ++stage)
         fetch();
     asm volatile("cp.async.wait_group %0;" :: "n"(STAGES - 2) : "memory");

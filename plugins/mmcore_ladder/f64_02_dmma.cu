@@ -155,6 +155,8 @@ __device__ void multiply(const double* A, const double* B, int m, int n, int k, 
                 b[step % 2][j][h] = (stages + tiles.read + of_b[j % 2])[(step * 8 + h * 4) * BN + j / 2 * 16];
     };
 
+    wait_for_last_launch();
+    let_next_begin();
     for (int ahead = 0; ahead < STAGES - 1; ++ahead)
         fetch(ahead);
     tiles.wait_for_first();

@@ -100,11 +100,10 @@ struct Sums {
 };
 
 // Has a block do its work: `multiply` makes the products of the steps of one tile, and asks only behind them where their
-// sums go.
+// sums go. It waits for the last launch just before it reads A or B.
 template <typename T, typename F>
 __device__ void share_tiles(T* C, T* parts, int m, int n, int k, int ldc, unsigned whole, F multiply)
 {
-    wait_for_last_launch();
 #pragma unroll 1
     for (unsigned part = 0; part < 2; ++part) {
         const Work work(m, n, k, whole, part);
@@ -130,6 +129,7 @@ __global__ void __launch_bounds__(256)
 add_up(const T* parts, T* C, int m, int n, int k, int ldc, unsigned whole, unsigned sharing)
 {
     wait_for_last_launch();
+    let_next_begin();
     constexpr unsigned WIDTH = 16 / sizeof(T), BLOCKS_OF_TILE = BM * BN / WIDTH / 256;
     const Grid grid(m, n, k);
     const unsigned tile = blockIdx.x / BLOCKS_OF_TILE;  // of those that are shared
