@@ -21,6 +21,7 @@ from mmcore_emulator.ptx.instructions import Block
 from mmcore_emulator.sanitizer.accumulations import accumulating_stores
 from mmcore_emulator.sanitizer.asynchronous.asynchrony import Asynchrony
 from mmcore_emulator.sanitizer.asynchronous.wgmma_registers import RegisterUse, WgmmaHazards
+from mmcore_emulator.sanitizer.early_waits import EarlyWaits
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
 from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers
 from mmcore_emulator.sanitizer.happens_before.vector_clocks import FlagReads, HappensBefore
@@ -73,12 +74,13 @@ class Checking(Observer):
         recorder.add(_misplaced(self._layout))
 
     def begin(self, batch: Batch) -> BatchHazards:
-        recorder, clocks = BatchRecorder(batch, self._recorder), BatchClocks(self._order, batch)
+        waits, clocks = EarlyWaits(batch), BatchClocks(self._order, batch)
+        recorder = BatchRecorder(batch, self._recorder, waits)
         record = recorder.record
         early = None if self.early_reads is None else EarlyAccesses(batch, self.early_reads, record)
         observers: list[Observer] = [BarrierHazards(clocks, record)]
         if self._asynchronous:
-            observers.append(Asynchrony(clocks, SharedReport(clocks.numbers, self._layout, record)))
+            observers.append(Asynchrony(clocks, SharedReport(clocks.numbers, self._layout, record), waits))
         if not self._registers.idle:
             observers.append(WgmmaHazards(self._registers, clocks.numbers, record))
         return BatchHazards([*observers, self._memory_hazards(clocks, early, record)], recorder)

@@ -18,6 +18,7 @@ from mmcore_emulator.machine.observer import LaneViolation
 from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.numerics.types import Flags, Integers
 from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.sanitizer.early_waits import EarlyWaits
 from mmcore_emulator.sanitizer.happens_before.numbering import LaneNumbers
 
 Record: TypeAlias = Callable[[LaneViolation], None]
@@ -41,6 +42,8 @@ WARNINGS = (
 """Kinds of violations that are warnings."""
 
 
+_FIRST = ("early-wait", "phase-waited-twice", "descriptor-mismatch")  # kinds from which others follow
+_OF_PHASES = ("deadlock", "shared-race", "unfinished-copy", "overwritten-in-flight", "mbarrier-misuse")
 _UNFINISHED = ("unawaited-copy", "unawaited-store", "unwritten-output")  # kinds that follow from a deadlock
 
 
@@ -66,12 +69,16 @@ class Recorder:
 class BatchRecorder:
     """A recorder of a batch, which counts each thread once when the batch has ended."""
 
-    def __init__(self, batch: Batch, recorder: Recorder) -> None:
-        self._batch, self._recorder = batch, recorder
+    def __init__(self, batch: Batch, recorder: Recorder, waits: EarlyWaits) -> None:
+        self._batch, self._recorder, self._waits = batch, recorder, waits
         self._lanes: dict[_Key, Flags] = {}
 
     def record(self, violation: LaneViolation) -> None:
-        """Record what lanes of the batch do."""
+        """Record what lanes of the batch do, and the early waits that explain it."""
+        for each in (*self._waits.explaining(violation), violation):
+            self._add(each)
+
+    def _add(self, violation: LaneViolation) -> None:
         other = None if violation.other is None else place_in_source(violation.other)
         key = key_of(violation), other
         if key not in self._recorder.first:
@@ -142,15 +149,23 @@ V = TypeVar("V", bound=_Violation)
 def hazards_and_warnings(violations: Iterable[V]) -> tuple[tuple[V, ...], tuple[V, ...]]:
     """Return the hazards and the warnings among violations, each sorted by source and line.
 
-    Deadlocks come last, because they follow from another hazard more often than they cause one.
+    Waits that ended too early and wrong descriptors come first, because other hazards follow from them. Deadlocks come
+    last, because they follow from another hazard more often than they cause one. A phase waited for twice is a hazard
+    beside one that may follow from it.
     """
-    ordered = sorted(violations, key=lambda each: (each.kind == "deadlock", each.source or "~", each.line or 0))
+
+    def rank(each: V) -> tuple[int, str, int]:
+        return (each.kind == "deadlock") - (each.kind in _FIRST), each.source or "~", each.line or 0
+
+    ordered = sorted(violations, key=rank)
     if any(each.kind == "deadlock" for each in ordered):
         ordered = [each for each in ordered if each.kind not in _UNFINISHED]
-    hazards = tuple(each for each in ordered if each.kind not in WARNINGS)
+    follow = any(each.kind in _OF_PHASES for each in ordered)
+    warnings = {kind for kind in WARNINGS if kind != "phase-waited-twice" or not follow}
+    hazards = tuple(each for each in ordered if each.kind not in warnings)
     # Racing writes of equal values are no news where others differ.
     races = {(each.array, each.source, each.line) for each in hazards if each.kind.endswith("-race")}
     shown = (
         each for each in ordered if each.kind != "benign-race" or (each.array, each.source, each.line) not in races
     )
-    return hazards, tuple(each for each in shown if each.kind in WARNINGS)
+    return hazards, tuple(each for each in shown if each.kind in warnings)

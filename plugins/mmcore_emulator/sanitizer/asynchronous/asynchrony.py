@@ -16,6 +16,7 @@ from mmcore_emulator.machine.observer import Access, LaneViolation, Observer
 from mmcore_emulator.numerics.types import Flags, Integers, Values
 from mmcore_emulator.ptx.instructions import Block, Instruction
 from mmcore_emulator.sanitizer.asynchronous.in_flight import InFlight
+from mmcore_emulator.sanitizer.early_waits import EarlyWaits
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
 from mmcore_emulator.sanitizer.happens_before.mbarrier_clocks import MbarrierClocks
 from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers, LaneNumbers
@@ -102,8 +103,9 @@ class Proxies:
 class Asynchrony(Observer):
     """An observer of a batch of blocks."""
 
-    def __init__(self, clocks: BatchClocks, report: SharedReport) -> None:
+    def __init__(self, clocks: BatchClocks, report: SharedReport, waits: EarlyWaits) -> None:
         self._numbers, self._order, self._report = clocks.numbers, clocks.order, report
+        self._waits = waits
         self._events = clocks.events
         self._in_flight, self._proxies = InFlight(self._events, report), Proxies(clocks.numbers, report)
         self._mbarriers = MbarrierClocks(clocks)
@@ -118,6 +120,7 @@ class Asynchrony(Observer):
         match event:
             case events.Issued(transfer) if transfer.writes:
                 self._in_flight.begin_write(transfer)
+                self._waits.forget(transfer.lanes)
                 if transfer.mbarriers is not None and effect(transfer.at).kind == "bulk copy":
                     self._proxies.check_mbarriers(transfer, transfer.mbarriers)
             case events.Issued(transfer):
@@ -154,6 +157,9 @@ class Asynchrony(Observer):
                 self._check_phases(lanes, places, parity, at)
                 self._proxies.synchronise(lanes, now)
                 self._mbarriers.wait(lanes, places, parity, awaited, relaxed)
+                for place in np.unique(places).tolist():
+                    early = self._mbarriers.is_new(place)
+                    self._waits.note(at, self._report.name(place // 4), lanes[places == place], early)
                 self._in_flight.pass_phase(lanes, places)
             case events.ProxyFenced(mask, _):
                 self._proxies.fence(numbers.lanes(mask), now)
@@ -191,6 +197,7 @@ class Asynchrony(Observer):
             check(access.at, words, lanes[:, np.newaxis])
         if lands or (access.kind != "load" and (does.kind != "mbarrier" or does.step == "init")):
             self._proxies.write(words, lanes, access.at, now)
+            self._waits.forget(lanes)
 
     def violation(self, violation: LaneViolation) -> None:
         if violation.kind == "deadlock":

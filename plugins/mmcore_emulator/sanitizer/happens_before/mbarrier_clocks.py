@@ -116,6 +116,10 @@ class MbarrierClocks:
             else:
                 self._acquire(phases, lanes[here], through)
 
+    def is_new(self, place: int) -> bool:
+        """Return True if no phase of an mbarrier has ended."""
+        return not self._of(place).current
+
     def fence(self, lanes: Integers) -> None:
         """Let lanes acquire the clocks at mbarriers that they have waited for without an acquire."""
         for place, waited in self._to_acquire.items():

@@ -3,6 +3,8 @@
 // right
 // a phase waited for twice: `WAIT(&full, step % 2)` -> `WAIT(&full, 0)` ==> deadlock*1 #wait-empty #init-empty;
 //     phase-waited-twice*64 shared #wait-full
+// the other parity: `WAIT(&full, step % 2)` -> `WAIT(&full, step % 2 ^ 1)` ==> early-wait*64 shared #wait-full "full";
+//     uninitialized-read*64 shared #read; deadlock*1 #wait-empty #init-empty; deadlock*64 #wait-full #init-full
 // a phase never waited for: drop #wait-full ==> uninitialized-read*64 shared #read; deadlock*1 #wait-empty #init-empty
 // no wait for an empty buffer: drop #wait-empty ==> mbarrier-misuse*1 shared #expect; unfinished-copy*1 shared #copy
 //     #copy; deadlock*64 #wait-full #init-full

@@ -1,0 +1,51 @@
+"""Waits for mbarriers that ended before any phase had ended, which explain what their threads read then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mmcore_emulator.machine.lanes import Batch
+from mmcore_emulator.machine.observer import LaneViolation, always
+from mmcore_emulator.numerics.types import Flags, Integers
+from mmcore_emulator.ptx.instructions import Instruction
+
+_EXPLAINED = ("uninitialized-read", "unfinished-copy", "shared-race")
+_READS = ("ld", "ldmatrix", "wgmma")
+_EARLY = "waits for the phase of the mbarrier {} before its first: that wait ends at once, and orders nothing"
+_OTHER_PARITY = "the other parity: a buffer that is filled is waited for with parity 0 first"
+
+
+class EarlyWaits:
+    """The last wait of each lane of a batch, if no phase of its mbarrier had ended and it has written nothing since.
+
+    A thread that fills a new buffer waits so. A thread that reads what others write must not.
+    """
+
+    def __init__(self, batch: Batch) -> None:
+        self._shape = batch.shape
+        self._last = np.zeros(batch.lanes, np.int32)  # number of the wait; 0 for none
+        self._waits: list[tuple[Instruction | None, str]] = [(None, "")]
+
+    def note(self, at: Instruction, mbarrier: str, lanes: Integers, early: bool) -> None:
+        """Note that lanes have waited for an mbarrier."""
+        wait = at, mbarrier
+        if early and wait not in self._waits:
+            self._waits.append(wait)
+        self._last[lanes] = self._waits.index(wait) if early else 0
+
+    def forget(self, lanes: Integers) -> None:
+        """Note that lanes write to shared memory."""
+        self._last[lanes] = 0
+
+    def explaining(self, violation: LaneViolation) -> Iterator[LaneViolation]:
+        """Yield the early waits of lanes that read shared memory before it is written."""
+        at = violation.at
+        if at is None or violation.kind not in _EXPLAINED or at.opcode[0] not in _READS:
+            return
+        last: Flags = np.where(violation.lanes, self._last.reshape(self._shape), 0)
+        for number in np.unique(last[last > 0]).tolist():
+            wait, mbarrier = self._waits[number]
+            text, hint = always(_EARLY.format(mbarrier)), always(_OTHER_PARITY)
+            yield LaneViolation("early-wait", "shared", wait, last == number, text, hint=hint)
