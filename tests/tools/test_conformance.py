@@ -551,6 +551,9 @@ def test_a_file_conforms_in_its_usual_reading_and_for_the_capability_that_an_opt
     (tmp_path / "adds.cu").write_text(text.replace("] = sum", "] += sum"))
     wrong = mmcore("conform", "adds.cu", *COMMAND)
     assert (wrong.exit_code, "right only if read as C = C + A·B" in wrong.stdout) == (1, True)
+    (tmp_path / "transposed.cu").write_text(text.replace("B[i * n + col]", "B[col * k + i]"))
+    transposed = mmcore("conform", "transposed.cu", *COMMAND)
+    assert (transposed.exit_code, "as B stored by columns" in transposed.stdout) == (1, True)
     (tmp_path / "new.cu").write_text(text.replace("float sum", 'asm volatile("cp.async.wait_all;"); float sum'))
     assert mmcore("conform", "new.cu", *COMMAND).exit_code == 1
     assert mmcore("conform", "new.cu", "--arch", "8.0", *COMMAND).exit_code == 0

@@ -278,7 +278,8 @@ class _Tests:
         """Yield a failure for a file's kernel that is right only in an unusual reading of its source."""
         if isinstance(self.reference, str) or not cases.allowed:
             return
-        smallest = min(cases.allowed, key=lambda case: case.work)
+        # One element reads the same by rows and by columns.
+        smallest = min(cases.allowed, key=lambda case: (min(case.cell.m, case.cell.n, case.cell.k) == 1, case.work))
         with contextlib.suppress(MmcoreError):  # the case itself shows why it cannot run
             for each in judged(measure_cell(smallest.cell), self.kernel, "hazards").violations:
                 if each.kind == "unusual-reading":
