@@ -92,8 +92,8 @@ def test_without_times_the_counts_that_shrank_and_grew_are_compared() -> None:
     assert sorted(name for name, *_ in rows[-3:]) == sorted(names)
     answer = result.stdout.splitlines()[-1]
     assert answer.startswith("B has fewer barriers (-87.5 %), ")
-    assert re.search(r"; predicted time [-+]\d+\.\d % on H200$", answer)
-    assert re.search(r"^predicted, H200 +\d\S* µs +\d\S* µs +\S+ %$", result.stdout, re.MULTILINE)
+    assert re.search(r"; on H200 B is predicted \d\.\d\d times as (fast|slow) at 48×48×48$", answer)
+    assert re.search(r"^predicted, 48×48×48 +\d\S* µs +\d\S* µs +\S+ %$", result.stdout, re.MULTILINE)
     table = [line for line in result.stdout.splitlines()[3:-1] if not line.startswith(("gone: ", "new: "))]
     assert max(map(len, table)) <= 100
     document = json.loads(mmcore("compare", "fast.cu", "slow.cu", "--size", "48", "--json", *EMULATOR).stdout)
@@ -105,9 +105,9 @@ def test_without_times_the_counts_that_shrank_and_grew_are_compared() -> None:
     assert (document["a"]["label"], document["b"]["result"]["verified"]) == ("fast.cu", True)
 
 
-def why(*reasons: Reason, seconds: float = 1.0) -> Why:
+def why(*reasons: Reason, seconds: float = 1.0, m: int = 8) -> Why:
     """Return a made-up explanation."""
-    problem = {"m": 8, "n": 8, "k": 8}
+    problem = {"m": m, "n": 8, "k": 8}
     return Why("acme", "", problem, "H200", True, PredictedTime(seconds, seconds / 2, 2 * seconds, ""), "", reasons)
 
 
@@ -117,6 +117,20 @@ def made_up(changes: list[Change], seconds: tuple[float, float] | None) -> Compa
     result = Result(Cell("upc.kernel11", 8, 8, 8), "upc.kernel11")
     explained = seconds and Explained(why(seconds=seconds[0]), why(seconds=seconds[1]))
     return Comparison((side, side), (result, result), None, changes, "", explained)
+
+
+def test_the_sentence_says_how_many_times_as_fast_each_product_is_predicted() -> None:
+    pairs = [(why(seconds=a, m=m), why(seconds=b, m=m)) for m, a, b in ((8, 3e-3, 2e-3), (16, 1e-3, 1e-3), (4, 1, 2))]
+    found = Explained(*pairs[0], others=tuple(pairs[1:]))
+    answer = "2.00 times as slow at 4×8×8, 1.50 times as fast at 8×8×8, as fast at 16×8×8"
+    assert found.sentence() == f"on H200 B is predicted {answer}"
+    assert [each["problem"] for each in found.to_json()["sizes"]] == ["4×8×8", "8×8×8", "16×8×8"]
+
+
+@pytest.mark.usefixtures("files")
+def test_without_a_size_times_of_three_products_are_predicted() -> None:
+    result = mmcore("compare", "slow.cu", "fast.cu", *EMULATOR)
+    assert re.findall(r"^predicted, (\d+)×", result.stdout, re.MULTILINE) == ["256", "1024", "4096"]
 
 
 MORE, FEWER = Change("", "global sectors", 10, 11), Change("", "barriers", 11, 10)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from mmcore.cell import Cell
@@ -14,6 +15,9 @@ from mmcore_performance.cards import Card
 from mmcore_performance.reasons.reason import Reason
 from mmcore_performance.why import PredictedTime, Why, explained_time, sentence
 
+_EQUAL = 0.01
+"""Difference of speeds that is not named."""
+
 
 @dataclass(frozen=True)
 class Explained:
@@ -23,12 +27,14 @@ class Explained:
         a, b: the explanations of one product on one card.
         gone: the reasons of A that B does not have, as sentences; the largest gain first.
         new: the reasons of B that A does not have.
+        others: the explanations of A and B in further products on that card.
     """
 
     a: Why
     b: Why
     gone: tuple[str, ...] = ()
     new: tuple[str, ...] = ()
+    others: tuple[tuple[Why, Why], ...] = ()
 
     @classmethod
     def of(cls, a: Why, b: Why, kernel_a: Kernel, kernel_b: Kernel) -> Explained:
@@ -39,9 +45,15 @@ class Explained:
         return cls(a, b, tuple(gone), tuple(new))
 
     @property
-    def problem(self) -> str:
-        """The product, as "1024×1024×1024"."""
-        return size_text(self.a.problem)
+    def times(self) -> dict[str, tuple[PredictedTime, PredictedTime]]:
+        """The predicted times of A and B by product, as "1024×1024×1024"; the smallest first."""
+        pairs = sorted([(self.a, self.b), *self.others], key=lambda pair: prod(pair[0].problem.values()))
+        return {size_text(a.problem): (a.predicted, b.predicted) for a, b in pairs if a.predicted and b.predicted}
+
+    def sentence(self) -> str:
+        """Return how many times as fast as A each product is predicted to be by B; "" without times."""
+        speeds = [f"{_times_as_fast(a.seconds / b.seconds)} at {size}" for size, (a, b) in self.times.items()]
+        return f"on {self.a.card} B is predicted {', '.join(speeds)}" if speeds else ""
 
     @property
     def percent(self) -> float | None:
@@ -56,13 +68,31 @@ class Explained:
     def to_json(self) -> dict[str, Any]:
         """Return JSON-ready values, times in ms."""
         times = {name: _times(why.predicted) for name, why in (("a", self.a), ("b", self.b))}
-        return {"card": self.a.card, "problem": self.problem, **times, "gone": [*self.gone], "new": [*self.new]}
+        sizes = [{"problem": size, "a": _times(a), "b": _times(b)} for size, (a, b) in self.times.items()]
+        reasons = {"gone": [*self.gone], "new": [*self.new]}
+        return {"card": self.a.card, "problem": size_text(self.a.problem), **times, "sizes": sizes, **reasons}
 
 
 def explained(cells: Sequence[Cell], kernels: Sequence[Kernel], card: Card) -> Explained:
     """Return the predicted times and the reasons of the cells of A and B on a card. Raises MmcoreError."""
+    return Explained.of(*_whys(cells, card), *kernels)
+
+
+def also_predicted(found: Explained, products: Iterable[Sequence[Cell]], card: Card) -> Explained:
+    """Return an explanation with the times of further products of A and B. Raises MmcoreError."""
+    return replace(found, others=tuple(_whys(cells, card) for cells in products))
+
+
+def _whys(cells: Sequence[Cell], card: Card) -> tuple[Why, Why]:
     a, b = (explained_time(cell, card) for cell in cells)
-    return Explained.of(a, b, *kernels)
+    return a, b
+
+
+def _times_as_fast(ratio: float) -> str:
+    """Return a ratio of speeds in words."""
+    if abs(ratio - 1) < _EQUAL:
+        return "as fast"
+    return f"{ratio:.2f} times as fast" if ratio > 1 else f"{1 / ratio:.2f} times as slow"
 
 
 def _times(time: PredictedTime | None) -> dict[str, Any] | None:

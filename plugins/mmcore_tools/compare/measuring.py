@@ -21,13 +21,14 @@ from mmcore_emulator.adapter.api import profiled
 from mmcore_performance.cards import Card, card_of, emulator_of
 from mmcore_pytest.counts import Change
 from mmcore_tools.compare.counts import changes, work
-from mmcore_tools.compare.explained import Explained, explained
+from mmcore_tools.compare.explained import Explained, also_predicted, explained
 from mmcore_tools.compare.operands import Side
 
 #: Enough rounds for an interval at 95 % confidence, which takes six.
 IN_TURNS = Timing(max_seconds=0.6, min_rounds=9, min_round_seconds=5e-3, max_rounds=50)
 PREDICTED_SIZE = 1024
-"""The default size of predicted times; a small product says little about a card."""
+"""The default size of reasons and predicted times; a small product says little about a card."""
+_ALSO_PREDICTED = (256, 4096)
 UNTIMED_SIZE = 128
 """The default size where no time is taken."""
 _EMULATOR_SECONDS = 30.0  # for counts and reasons beside measured times
@@ -101,7 +102,11 @@ def compared(
     if reasons:
         with contextlib.suppress(MmcoreError):  # the card cannot launch them, or a small product of them is refused
             large = _cells(sides, a.device, options, PREDICTED_SIZE)
-            comparison = replace(comparison, explained=explained(large, kernels, card))
+            found = explained(large, kernels, card)
+            comparison = replace(comparison, explained=found)
+            if extent == "all":
+                others = [_cells(sides, a.device, options, size) for size in _ALSO_PREDICTED]
+                comparison = replace(comparison, explained=also_predicted(found, others, card))
     return comparison
 
 

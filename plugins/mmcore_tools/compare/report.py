@@ -34,10 +34,8 @@ def sentence(comparison: Comparison) -> str:
         return f"{' and '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} {what}: no winner"
     if comparison.ratio is None:
         words = in_words(comparison.changes)
-        times = comparison.explained
-        longer = times.percent if times else None
-        time = f"; predicted time {percent(longer)} on {times.a.card}" if words and times and longer is not None else ""
-        return f"B has {words}{time}" if words else "B does the same work as A"
+        time = comparison.explained.sentence() if comparison.explained else ""
+        return "; ".join([f"B has {words}", *([time] if time else [])]) if words else "B does the same work as A"
     return f"{_ANSWERS[comparison.ratio.answer]}: {comparison.ratio}"
 
 
@@ -78,7 +76,7 @@ def notes(comparison: Comparison) -> list[tuple[str, str]]:
     if times is not None and (a := times.a.predicted) and (b := times.b.predicted) and ratio is None:
         factor = a.high / a.seconds
         limits = f"A is limited by {a.limiter}\nB is limited by {b.limiter}"
-        predicted = f"for {times.problem}; eight of ten are right within a factor of {factor:.2g}\n{limits}"
+        predicted = f"on {times.a.card}; eight of ten are right within a factor of {factor:.2g}\n{limits}"
     return [("clock", moved), ("held back by", held), ("predicted", predicted), ("counts", comparison.counted)]
 
 
@@ -151,9 +149,11 @@ def _rows(comparison: Comparison) -> list[tuple[str, str, str, str]]:
         ("speed of light", _share(a.speed_of_light), _share(b.speed_of_light), ""),
     ]
     times = comparison.explained
-    if times and (before := times.a.predicted) and (now := times.b.predicted) and comparison.ratio is None:
-        texts = [f"{each.seconds * 1e6:.3g} µs" for each in (before, now)]
-        rows.append((f"predicted, {times.a.card}", texts[0], texts[1], _change(before.seconds, now.seconds)))
+    for size, pair in times.times.items() if times and comparison.ratio is None else ():
+        before, now = (each.seconds for each in pair)
+        unit, name = (1e3, "ms") if min(before, now) >= 1e-3 else (1e6, "µs")
+        texts = [f"{each * unit:#.3g}".rstrip(".") + f" {name}" for each in (before, now)]
+        rows.append((f"predicted, {size}", texts[0], texts[1], _change(before, now)))
     counts = [
         (each.count, f"{each.before:,}", f"{each.now:,}", _change(each.before, each.now)) for each in comparison.changes
     ]
