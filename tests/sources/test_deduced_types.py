@@ -1,10 +1,10 @@
-"""Element types that a launch without template arguments takes from its arguments."""
+"""Element types: those of a launch's arguments, where it has no template arguments, and unsigned ones."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.sources.test_source_file import kernel
+from tests.sources.test_source_file import NAIVE, kernel
 from tests.sources.test_suggestions import LINEAR
 
 PRODUCT = "template <class T> " + LINEAR.replace("const float *bias, ", "").replace("float", "T").replace(
@@ -38,3 +38,9 @@ def test_the_arguments_of_a_launch_give_the_type_of_a_template(host: str) -> Non
 @pytest.mark.parametrize("host", ["", "int main() { auto x = get(); linear<<<1, dim3(9, 9)>>>(x, x, x, 9, 9, 9, 0); }"])
 def test_a_type_that_nothing_shows_is_float(host: str) -> None:
     assert kernel(PRODUCT + host, block="9x9", grid="ceil(n / 9), ceil(m / 9)").dtype == "float32"
+
+
+@pytest.mark.parametrize("word", ["unsigned", "unsigned int", "uint32_t"])
+def test_unsigned_elements_are_multiplied_as_int32(word: str) -> None:
+    found = kernel(NAIVE.replace("float", word))
+    assert (found.dtype, found.output) == ("int32", "int32")

@@ -95,6 +95,11 @@ def test_other_launches_exchange_nothing(launch: str) -> None:
     ("main", "others", "named"),
     [
         ('#include "product.cuh"\nint main() {}\n', {"product.cuh": NAIVE, "wrong.cu": NAIVE}, ["product.cuh"]),
+        (
+            '#include "a.cuh"\nint main() { mul<<<1, 9>>>(A, B, C, 9); }\n',
+            {"a.cuh": NAIVE.replace("mul(", "other("), "b.cu": NAIVE},
+            ["b.cu"],
+        ),
         ("int main() { launch_mul(); mul(); }\n", {"a.cu": NAIVE, "b.cu": NAIVE.replace("mul(", "other(")}, ["a.cu"]),
         ("int main() {}\n", {"a.cu": NAIVE, "b.cu": "__global__ void fill(float *x) { x[0] = 0; }\n"}, ["a.cu"]),
         ("int main() {}\n", {"a.cu": "__global__ void fill(float *x) { x[0] = 0; }\n"}, []),

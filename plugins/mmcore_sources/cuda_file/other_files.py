@@ -15,14 +15,16 @@ _MOST = 3
 
 
 def files_with_products(path: Path, text: str, headers: Iterable[Path]) -> tuple[Path, ...]:
-    """Return the nearest files that the file includes; without one, whose kernels it names; else any."""
+    """Return the nearest files whose kernels the file launches, or that it includes, or whose kernels it names."""
     named, included = words(text.encode()), {*headers}
-    ranks: dict[Path, tuple[bool, bool]] = {}
+    launched = {each.name.rpartition("::")[2] for each in read_program(text).launches}
+    ranks: dict[Path, tuple[bool, ...]] = {}
     for other, content in sources_of_project(path):
         if "__global__" in content:
             program = read_program(content)
             summing = (each for each in program.functions if sums_products(each.body, program.declared))
             if products := [each for each in summing if len(each.parameters) >= _MATRICES]:
-                ranks[other] = (other not in included, not any(each.word in named for each in products))
+                names = {each.word for each in products}
+                ranks[other] = not names & launched, other not in included, not names & named
     best = min(ranks.values(), default=None)
     return tuple(other for other, rank in ranks.items() if rank == best)[:_MOST]

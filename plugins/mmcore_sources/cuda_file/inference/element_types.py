@@ -12,6 +12,8 @@ from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.parameters import Open
 from mmcore_sources.cuda_file.inference.roles import ELEMENTS, Roles
 
+_UNSIGNED = ("unsigned", "unsigned int", "uint", "uint32_t")
+
 
 def element_types(
     source: Program, function: Function, roles: Roles, chosen: Open, given: Mapping[str, Any]
@@ -27,6 +29,9 @@ def element_types(
             word = source.types.get(word) or macro
         if name in given:
             continue
+        if word in _UNSIGNED:
+            notes.append(Note(f"elements of {matrix}", "int32", f"{word} agrees modulo 2^32", option))
+            word = "int32_t"
         if word not in ELEMENTS:
             known = f"none of {', '.join(dict.fromkeys(ELEMENTS.values()))}; give one with {option}"
             raise LacksOption(
