@@ -136,15 +136,22 @@ class KernelLaunch:
             self.violations[key] = violation_of(violation, batch, further)
 
 
+_AT_BARRIERS = (
+    *("deadlock", "divergent-barrier", "barrier-count", "skipped-barrier", "split-barrier"),
+    *("mbarrier-misuse", "early-wait", "phase-waited-twice"),
+)
+"""Kinds of violations at barriers and mbarriers, which often are in helper functions."""
+
+
 def place_in_source(at: Instruction | None) -> tuple[str | None, int | None]:
     """Return file and line of an instruction; None if unknown."""
     return (None, None) if at is None else (at.source or None, at.line or None)
 
 
 def key_of(violation: LaneViolation) -> Key:
-    """Return the key of a violation; deadlocks in one function that was called at several lines are apart."""
+    """Return the key of a violation; mistakes at barriers in a function that is called at several lines are apart."""
     at = violation.at
-    callers = at.callers if at is not None and violation.kind == "deadlock" else ()
+    callers = at.callers if at is not None and violation.kind in _AT_BARRIERS else ()
     return violation.kind, violation.array, place_in_source(at), callers
 
 

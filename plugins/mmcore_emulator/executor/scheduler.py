@@ -99,7 +99,7 @@ class BlockBatchExecutor:
         array = self.machine.memory.shared.at(address & (SHARED_WINDOW - 1))
         where = f"{array} (byte {(address & (SHARED_WINDOW - 1)) - array.base})" if array else f"address {address:#x}"
         by = self.machine.mbarriers.initialised_at.get(address & (BLOCK_BYTES - 1))
-        initialised = f" (initialised at {by.source}:{by.line})" if by is not None and by.line else ""
+        initialised = f" (initialised at {by.place})" if by is not None and by.line else ""
         return f"waits for the mbarrier in {where}{initialised}, and no thread is left to end its {described(word)}"
 
     def _parity_hint(self, asked: tuple[Values, Values] | None, lane: tuple[int, ...]) -> str:

@@ -80,6 +80,12 @@ class Instruction:
         """The opcode as written: "ld.global.f32"."""
         return ".".join(self.opcode)
 
+    @property
+    def place(self) -> str:
+        """The line, with the kernel's line that leads to it if it was inlined; empty without a line."""
+        called = "".join(f", called at {source}:{line}" for source, line in self.callers[-1:])
+        return f"{self.source}:{self.line}{called}" if self.line else ""
+
 
 @dataclass(frozen=True)
 class Parameter:

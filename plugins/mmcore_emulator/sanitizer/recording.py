@@ -129,7 +129,7 @@ class SharedReport:
 
 def at_line(at: Instruction | None) -> str:
     """Return the place of an instruction as the end of a clause; an empty string if it has no line."""
-    return f" at {at.source}:{at.line}" if at is not None and at.line else ""
+    return f" at {at.place}" if at is not None and at.line else ""
 
 
 class _Violation(Protocol):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,43 @@ def test_parity_is_no_cause_where_more_threads_arrive_than_an_mbarrier_counts() 
     source = WAITING.replace("    if (threadIdx.x < 32)", f"    {arrival}\n    if (threadIdx.x < 32)")
     report = launch(source, "f", grid=1, block=64, args=(np.zeros(64, np.float32),))
     assert {each.message.split()[12]: bool(each.hint) for each in report.hazards} == {"empty": True, "full": False}
+
+
+def test_an_mbarrier_that_a_helper_initialises_is_named_with_its_call() -> None:
+    source = WAITING.replace("extern", "__device__ void make(unsigned long long* bar) { MAKE }\nextern").replace(
+        'asm volatile("mbarrier.init', "make(bar); //"
+    )
+    make = 'asm volatile("mbarrier.init.shared::cta.b64 [%0], 32;" :: "r"((unsigned)__cvta_generic_to_shared(bar)));'
+    source = source.replace("MAKE", make)
+    report = launch(source, "f", grid=1, block=64, args=(np.zeros(64, np.float32),))
+    line = next(number for number, text in enumerate(source.splitlines(), 1) if "make(bar); //" in text)
+    assert len(report.hazards) == 2
+    assert all(re.search(rf"\(initialised at \S+:\d+, called at \S+:{line}\)", each.message) for each in report.hazards)
+
+
+BARRIERS = """
+__device__ void meet(int threads) { asm volatile("bar.sync 1, %0;" :: "r"(threads)); }
+extern "C" __global__ void f(float* out)
+{
+    if (threadIdx.x < 32)
+        meet(64);
+    else
+        meet(32);
+    if (threadIdx.x < 32)
+        meet(64);
+    else
+        meet(32);
+}
+"""
+
+
+def test_barriers_in_a_helper_are_reported_for_each_of_its_calls() -> None:
+    report = launch(BARRIERS, "f", grid=1, block=64, args=(np.zeros(64, np.float32),))
+    lines = BARRIERS.splitlines()
+    assert {each.kind for each in report.hazards} == {"barrier-count"}
+    called = sorted(each.callers[0][1] for each in report.hazards)
+    assert len(called) > 1
+    assert all("meet(32)" in lines[line - 1] for line in called)
 
 
 @pytest.mark.parametrize(
