@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.lanes import Batch
 from mmcore_emulator.machine.observer import LaneViolation, always
 from mmcore_emulator.numerics.types import Flags, Integers
 from mmcore_emulator.ptx.instructions import Instruction
 
 _EXPLAINED = ("uninitialized-read", "unfinished-copy", "shared-race")
-_READS = ("ld", "ldmatrix", "wgmma")
 _EARLY = "waits for the phase of the mbarrier {} before its first: that wait ends at once, and orders nothing"
 _OTHER_PARITY = "the other parity: a buffer that is filled is waited for with parity 0 first"
 
@@ -42,7 +42,9 @@ class EarlyWaits:
     def explaining(self, violation: LaneViolation) -> Iterator[LaneViolation]:
         """Yield the early waits of lanes that read shared memory before it is written."""
         at = violation.at
-        if at is None or violation.kind not in _EXPLAINED or at.opcode[0] not in _READS:
+        if at is None or violation.kind not in _EXPLAINED:
+            return
+        if effect(at).verb != "reads" and effect(at).kind != "warpgroup":
             return
         last: Flags = np.where(violation.lanes, self._last.reshape(self._shape), 0)
         for number in np.unique(last[last > 0]).tolist():
