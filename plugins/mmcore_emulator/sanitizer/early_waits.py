@@ -42,9 +42,7 @@ class EarlyWaits:
     def explaining(self, violation: LaneViolation) -> Iterator[LaneViolation]:
         """Yield the early waits of lanes that read shared memory before it is written."""
         at = violation.at
-        if at is None or violation.kind not in _EXPLAINED:
-            return
-        if effect(at).verb != "reads" and effect(at).kind != "warpgroup":
+        if at is None or violation.kind not in _EXPLAINED or effect(at).verb != "reads":
             return
         last: Flags = np.where(violation.lanes, self._last.reshape(self._shape), 0)
         for number in np.unique(last[last > 0]).tolist():
