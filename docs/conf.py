@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
 from importlib.metadata import version as version_of
@@ -12,6 +13,7 @@ from sphinx.application import Sphinx
 
 project = "mmcore"
 author = "the authors of mmcore"
+copyright = f"2026, {author}"
 release = version = version_of("mmcore-cuda")
 extensions = ["myst_parser"]
 html_theme = "furo"
@@ -19,6 +21,13 @@ html_title = f"mmcore {release}"
 # The anchors of GitHub, so that a link to a heading works in the repository too.
 myst_heading_anchors = 4
 html_copy_source = False
+# The versions that the workflow builds side by side; a site alone lists none.
+html_context = {"versions": os.environ.get("MMCORE_DOCS_VERSIONS", "").split()}
+templates_path = ["_templates"]
+_SIDEBAR = "brand search scroll-start navigation"
+html_sidebars = {
+    "**": [*(f"sidebar/{part}.html" for part in _SIDEBAR.split()), "versions.html", "sidebar/scroll-end.html"]
+}
 
 _DOCS = Path(__file__).parent
 _LINK_OUTSIDE = re.compile(r"\[([^\]]*)\]\(\.\./([^)#]*)(?:#[^)]*)?\)")
