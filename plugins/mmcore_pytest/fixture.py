@@ -128,8 +128,8 @@ def _what_is_wrong(result: Result, timeout: float | None) -> str:
     cell = result.cell
     name, device = f"{result.kernel} {cell.m}×{cell.n}×{cell.k}", result.device
     if result.timed_out:
-        limit = f"the limit of {timeout:g} s was reached, which --mm-timeout sets"
-        return "\n".join([f"{name} was not finished on {device}: {limit}", *result.failures()])
+        limit = f"the limit of {timeout:g} s, which --mm-timeout sets"
+        return "\n".join([f"{name} takes longer on {device} than {limit}", *result.failures()])
     what = "failed" if result.verification is None else "is wrong"
     again = f"to see it again: {launch_command('run', cell)}"
     return "\n".join([f"{name} {what} on {device}; no time is reported", *result.failures(), again])

@@ -40,6 +40,13 @@ def test_an_invalid_request_is_refused_with_one_sentence(command: str, arguments
     assert sentence in line
 
 
+def test_a_product_that_takes_many_times_the_limit_is_given_up_early() -> None:
+    result = mmcore("check", "upc.kernel01", "--size", "4000", "--timeout", "25")
+    assert (result.exit_code, result.stdout) == (2, "")
+    pattern = r"is the last that was run, as the limit of \S+ s is too short; \S+ % of its blocks had run in \S+ s, so "
+    assert re.search(pattern, result.stderr)
+
+
 def test_a_time_limit_is_exit_2_with_an_estimate() -> None:
     result = mmcore("check", "upc.kernel01", "--size", "1500", "--timeout", "0.3")
     assert (result.exit_code, result.stdout) == (2, "")

@@ -546,11 +546,7 @@ def test_a_rate_has_three_digits_or_all_before_the_point(seconds: float, rate: s
     [
         ((Violation("illegal-address", "it is", fatal=True),), None, "failed on timed:0; no time is reported"),
         ((Violation("misaligned", "it is"),), Verification(True, 0.0, None, "", 0, 1), "is wrong on timed:0; no time"),
-        (
-            (Violation("timeout", "late", fatal=True),),
-            None,
-            "was not finished on timed:0: the limit of 2.5 s was reached",
-        ),
+        ((Violation("timeout", "late", fatal=True),), None, "takes longer on timed:0 than the limit of 2.5 s"),
     ],
 )
 def test_a_failure_has_a_name(violations: tuple[Violation, ...], verification: Verification | None, said: str) -> None:

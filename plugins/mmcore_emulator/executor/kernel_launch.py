@@ -19,7 +19,7 @@ from mmcore_emulator.machine.formatted_output import PrintBuffer
 from mmcore_emulator.machine.lanes import LANES_PER_BATCH, ONE_BLOCK, Batch, batches
 from mmcore_emulator.machine.limits import Dim3
 from mmcore_emulator.machine.memory.arrays import Array, DeviceMemory, poisoned
-from mmcore_emulator.machine.observer import LaneViolation, Observer
+from mmcore_emulator.machine.observer import LaneViolation, Observer, always
 from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.declarations import Variable
@@ -27,6 +27,8 @@ from mmcore_emulator.ptx.instructions import Function, Instruction
 
 # The driver's memory for each cooperative launch, as cooperative_groups.h uses it: its size, and a counter.
 _GRID_BARRIER = Variable("the grid's barrier", "global", 8, 8, bytes(8))
+_SURE_AFTER = 5.0  # seconds after which an estimate of the time counts
+_HOPELESS = 4  # multiple of the time limit from which on the rest is not run
 _KEYWORDS = {"global": "__device__", "const": "__constant__"}
 
 
@@ -107,6 +109,8 @@ class KernelLaunch:
     approximate_operations: int = 0  # results whose bits are not specified, counted once per thread
     printed: PrintBuffer = field(default_factory=PrintBuffer)  # output of its threads
     write: Callable[[str], object] = to_stderr  # receives the output at the end of the launch
+    began: float = field(default_factory=time.monotonic)  # start, by ``time.monotonic``
+    done: int = 0  # threads of the blocks that have ended
 
     def batches(self) -> Iterable[Batch]:
         """Return the whole grid, in batches that fit the host's cache."""
@@ -128,6 +132,22 @@ class KernelLaunch:
             further = f"; {self.progress.estimate(batch.lanes, self.device_memory.labelled('C'))}"
         self.report(LaneViolation("timeout", None, at, lanes, lambda lane: text), batch, further)
         raise (WorkLimit if exhausted else TimeLimit)(str([*self.violations.values()][-1]))
+
+    def ended(self, batch: Batch) -> None:
+        """Count a batch whose blocks have ended.
+
+        Raises:
+            TimeLimit: the launch would take many times what is left of the time limit.
+        """
+        self.progress.done += batch.lanes
+        self.done += batch.lanes
+        now = time.monotonic()
+        spent, share = now - self.began, self.done / (self.grid.size * self.block.size)
+        if spent > _SURE_AFTER and spent / share > _HOPELESS * (spent + self.deadline.end - now):
+            last = always(f"is the last that was run, as the limit of {self.deadline.limit or 0:g} s is too short")
+            estimate = self.progress.estimate(0, None)
+            self.report(LaneViolation("timeout", None, None, np.array(True), last), batch, f"; {estimate}")
+            raise TimeLimit(str([*self.violations.values()][-1]))
 
     def report(self, violation: LaneViolation, batch: Batch, further: str = "") -> None:
         """Record the first violation of its kind, array and line in a batch; ``further`` is appended to the message."""

@@ -118,7 +118,7 @@ class BlockBatchExecutor:
             observer.ran(self._batch, self.machine.thread_instructions, watcher)
         self._launch.thread_instructions += self.machine.thread_instructions
         self._launch.work += self.machine.memory.changes * _CHANGE
-        self._launch.progress.done += self._batch.lanes
+        self._launch.ended(self._batch)
         return self._batch.extent.size
 
     def _step(self, step: CompiledBlock, index: int, mask: Mask | None) -> None:
