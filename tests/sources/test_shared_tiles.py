@@ -74,3 +74,31 @@ __global__ void blocked(int M, int N, int K, const float *A, const float *B, flo
 def test_constants_of_a_threads_tile_make_the_block_smaller(constants: str) -> None:
     text = BLOCKS_OF_THREADS.replace("CONSTANTS", constants)
     assert block_and_grid(kernel(text)) == ("b64x1", "ceil(n / 32), ceil(m / 64)")
+
+
+FLAT = """
+#define EDGE 8
+__global__ void flat(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    __shared__ float a[EDGE][EDGE], b[EDGE][EDGE];
+    int x = threadIdx.x % EDGE, y = threadIdx.x / EDGE, across = (n + EDGE - 1) / EDGE;
+    int i = blockIdx.x / across * EDGE + y, j = blockIdx.x % across * EDGE + x;
+    float sum = 0;
+    for (int t = 0; t < k; t += EDGE) {
+        a[y][x] = i < m && t + x < k ? A[i * k + t + x] : 0;
+        b[y][x] = j < n && t + y < k ? B[(t + y) * n + j] : 0;
+        __syncthreads();
+        for (int p = 0; p < EDGE; ++p)
+            sum += a[y][p] * b[p][x];
+        __syncthreads();
+    }
+    if (i < m && j < n)
+        C[i * n + j] = sum;
+}
+"""
+
+
+def test_threads_along_x_compute_a_square_tile_by_whose_edge_they_are_divided() -> None:
+    assert block_and_grid(kernel(FLAT)) == ("b64x1", "ceil(n / 8) * ceil(m / 8)")
+    other = FLAT.replace("blockIdx.x / across", "blockIdx.y").replace("blockIdx.x % across", "blockIdx.x")
+    assert block_and_grid(kernel(other))[1] != "ceil(n / 8) * ceil(m / 8)"

@@ -187,3 +187,48 @@ def test_a_kernel_for_the_rest_of_c_is_right_with_a_whole_grid(
     assert "guessed: arguments" in output
     assert "hint: with --grid 'ceil(n / bx), ceil(m / by)'" in output
     assert "TEST PASS" in pasted(output)
+
+
+TRANSPOSED_NAMES = """
+__device__ float dot(const float *row, const float *column, int count, int step)
+{
+    float sum = 0;
+    for (int p = 0; p < count; ++p)
+        sum += row[p] * column[p * step];
+    return sum;
+}
+__global__ void named(int n, int m, int k, const float *A, const float *B, float *C)
+{
+    int i = blockIdx.y * 16 + threadIdx.y, j = blockIdx.x * 16 + threadIdx.x;
+    if (i < n && j < m)
+        C[i * m + j] = dot(A + i * k, B + j, k, m);
+}
+void run(int n, int m, int k, const float *A, const float *B, float *C)
+{
+    named<<<dim3((m + 15) / 16, (n + 15) / 16), dim3(16, 16)>>>(n, m, k, A, B, C);
+}
+"""
+
+
+def test_exchanged_names_of_sizes_are_a_hint(folder: Path) -> None:
+    (folder / "my.cu").write_text(TRANSPOSED_NAMES)
+    output = command(*shlex.split("run my.cu --device emulator")).output
+    assert "TEST PASS" in output or "TEST PASS" in pasted(output), output
+    assert "--args m,n,k,A,B,C" in output or "m=n" in output
+
+
+def test_a_wrong_length_of_rows_is_no_exchange_of_sizes(folder: Path) -> None:
+    (folder / "my.cu").write_text(TRANSPOSED_NAMES.replace("C[i * m", "C[i * k"))
+    output = command(*shlex.split("run my.cu --device emulator")).output
+    assert "TEST FAIL" in output
+    assert "hint: with --args" not in output
+
+
+def test_all_products_are_judged_where_another_file_launches_one(folder: Path) -> None:
+    (folder / "my.cu").write_text(NAIVE + NAIVE.replace("mul(", "other("))
+    launch = (
+        "void run(float *A, float *B, float *C, int n) { mul<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(A, B, C, n); }\n"
+    )
+    (folder / "main.cu").write_text(f'#include "my.h"\n{launch}')
+    output = command(*shlex.split("run my.cu --device emulator --size 32 --no-hazards")).output
+    assert output.count("TEST PASS") == 4  # a verdict each, and a table

@@ -27,6 +27,7 @@ from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.whole_tiles import whole
+from mmcore_sources.cuda_file.other_sizes import other_sizes
 from mmcore_sources.cuda_file.repairs.trial import repairs
 from mmcore_sources.cuda_file.tile_blocks import blocks_of_tiles
 
@@ -83,7 +84,7 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
         if failed is not None:
             cell = _at(small_cell(result.cell, file.kernel), file.kernel, *(failed[name] for name in "mnk"))
             if not _is_right(cell):  # a race alone leaves the product right
-                yield from _tried((cell,), file, (*_exchanged(file.kernel), *blocks_of_tiles(file.kernel)))
+                yield from _tried((cell,), file, _alike_in_squares(file.kernel))
         return
     small = small_cell(result.cell, file.kernel)
     tiles = _whole_tiles(small, file.kernel)
@@ -250,8 +251,7 @@ def _others(file: FileKernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if kernel.dtype == "float32":
         yield "--dtype tf32", {"dtype": "tf32"}
     layouts = [each for each in ("B", "ABC", "A", "AB", "C", "AC", "BC", "") if each != kernel.column_major]
-    yield from _exchanged(kernel)
-    yield from blocks_of_tiles(kernel)
+    yield from _alike_in_squares(kernel)
     for layout in layouts:
         yield f"--column-major '{layout}'", {"column_major": layout}
     if not kernel.beta:
@@ -261,6 +261,13 @@ def _others(file: FileKernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for layout in ("B", "ABC") if narrow else ():
         both = {"accumulator": kernel.dtype, "column_major": layout}
         yield f"--accumulator {kernel.dtype} --column-major {layout}", both
+
+
+def _alike_in_squares(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield other readings that may be right where square matrices are."""
+    yield from _exchanged(kernel)
+    yield from other_sizes(kernel)
+    yield from blocks_of_tiles(kernel)
 
 
 def _exchanged(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, Any]]]:

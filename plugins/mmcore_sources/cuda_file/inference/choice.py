@@ -38,6 +38,12 @@ def _without_others(products: list[Function]) -> list[Function]:
     return [each for each in matrices if not _OTHER.search(each.word)] or matrices
 
 
+def _launches(source: Program, function: Function) -> bool:
+    """Return whether a file launches a function itself."""
+    launch = first_launch(source, function)
+    return launch is not None and not launch.file
+
+
 def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, HostLaunch | None, tuple[Note, ...]]:
     """Return the chosen function, its first launch in the file, and notes about the choice.
 
@@ -59,7 +65,7 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
         raise InvalidKernel(f"{file} has no matrix product: none of its {len(likely)} __global__ functions has a loop")
     for which, those in (
         ("takes three pointers and sums products", products),
-        ("is launched in the file", [each for each in likely if first_launch(source, each) is not None]),
+        ("is launched in the file", [each for each in likely if _launches(source, each)]),
     ):
         fitting = [each for each in likely if each in those]
         if len(likely) > 1 and fitting:

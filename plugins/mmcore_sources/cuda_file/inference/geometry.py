@@ -21,7 +21,7 @@ from mmcore_sources.cuda_file.inference.host_constants import extent_of, host_co
 from mmcore_sources.cuda_file.inference.layout import Layout
 from mmcore_sources.cuda_file.inference.quotients import constant
 from mmcore_sources.cuda_file.inference.roles import Roles
-from mmcore_sources.cuda_file.inference.shared_tiles import block_of_tiles
+from mmcore_sources.cuda_file.inference.shared_tiles import block_of_tiles, edge_of_flat_tiles
 
 _MOST_THREADS = 1024
 _INSTANCE = re.compile(r"\b[A-Za-z_]\w*<(\d+)> ?\(")
@@ -178,6 +178,8 @@ def by_body(reader: Reader, body: Body, layout: Layout) -> tuple[Geometry | None
         height, width = (_product(part, reader) for part in (layout.height, layout.width))
     except Unreadable:
         return None, None
+    if names_in(width) & set(SIZES):  # blocks along x count tiles, which its index divides by the tiles of a row
+        return None, None
     why = "the source's index into C"
     if layout.flat:
         elements = ast.BinOp(ast.Name("m"), ast.Mult(), ast.Name("n"))
@@ -236,6 +238,15 @@ def _constants(reader: Reader, names: Iterable[str]) -> dict[str, ast.expr]:
         with contextlib.suppress(Unreadable):
             found[name] = reader.number(parse_expression(name))
     return found
+
+
+def of_flat_tiles(reader: Reader, body: Body) -> tuple[Geometry, Geometry] | None:
+    """Return the guessed block and grid of a kernel that divides its indexes along x by a tile's edge; None if not."""
+    if not (edge := edge_of_flat_tiles(reader, body)):
+        return None
+    rows, columns = (_tiles(ast.Name(size), ast.Constant(edge)) for size in "mn")
+    grid = Geometry((ast.BinOp(columns, ast.Mult(), rows),), "a block for each tile of C", guessed=True)
+    return Geometry((ast.Constant(edge * edge),), _BY_TILES, guessed=True), grid
 
 
 def usual_block(reader: Reader, body: Body) -> Geometry:

@@ -54,6 +54,8 @@ def launch_geometry(
     if layout is not None and (block is None or grid is None):
         block_of_body, grid_of_body = geometry.by_body(Reader(source, {**sizes, **names}), body, layout)
         block, grid = block or block_of_body, grid or grid_of_body
+    if block is None and grid is None and roles.sizes:
+        block, grid = geometry.of_flat_tiles(Reader(source, names), body) or (None, None)
     block = block if launched is not None else geometry.by_names(names) or block
     reader = Reader(source, names)
     block = launched or geometry.within_bounds(reader, body, block, chosen.values)

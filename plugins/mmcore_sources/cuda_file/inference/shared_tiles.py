@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import re
 from collections.abc import Iterator
 
 from mmcore_cuda.cuda_source.tree import Node, text_of, walk
-from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
 from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.quotients import constant
 
+_AXES, _MOST_THREADS = 2, 1024
 _ROW, _COLUMN = ("threadIdx.y",), ("threadIdx.x",)
 
 
@@ -32,6 +34,24 @@ def block_of_tiles(reader: Reader, body: Body) -> tuple[ast.expr, ast.expr] | No
                 height = ast.BinOp(first, ast.FloorDiv(), width)
                 return _without_padding(width, height), height
     return None
+
+
+def edge_of_flat_tiles(reader: Reader, body: Body) -> int:
+    """Return the edge of a tile that a block of threads along x computes, which divides indexes by it; 0 without one.
+
+    Blocks along x count the tiles of C, too.
+    """
+    text = text_of(body.function.body)
+    if {axis for _, axis in BUILT_IN.findall(text)} != {"x"}:
+        return 0
+    edges = set[int | None]()
+    for _, sizes in _shared_arrays(body):
+        with contextlib.suppress(Unreadable):
+            edges |= {constant(reader.number(size)) for size in sizes}
+            if len(sizes) != _AXES or not re.search(rf"% *{re.escape(text_of(sizes[0]))}\b", text):
+                return 0
+    (edge,) = edges if len(edges) == 1 else (0,)
+    return edge if edge and edge * edge <= _MOST_THREADS else 0
 
 
 def _without_padding(width: ast.expr, height: ast.expr) -> ast.expr:
