@@ -160,6 +160,31 @@ def test_a_right_product_is_passed_with_a_warning_if_it_is_wrong_beside_whole_ti
     assert emulated("run my.cu --size 32 --quiet").stdout == "TEST PASS\n"
 
 
+@pytest.mark.parametrize(
+    ("steps", "why"),
+    [("k / T", ": line 7 counts k / T whole steps and leaves the rest of k out\n"), ("(k - k % T) / T", "\n")],
+)
+def test_the_loop_that_leaves_a_remainder_of_k_out_is_named(folder: Path, steps: str, why: str) -> None:
+    source = f"""#define T 16
+__global__ void mul(const float *A, const float *B, float *C, int m, int n, int k)
+{{
+    __shared__ float a[T][T], b[T][T];
+    int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * T + y, col = blockIdx.x * T + x;
+    float sum = 0;
+    for (int t = 0; t < {steps}; t++) {{
+        a[y][x] = row < m ? A[row * k + t * T + x] : 0;
+        b[y][x] = col < n ? B[(t * T + y) * n + col] : 0;
+        __syncthreads();
+        for (int i = 0; i < T / 1; i++) sum += a[y][i] * b[i][x];
+        __syncthreads();
+    }}
+    if (row < m && col < n) C[row * n + col] = sum;
+}}
+"""
+    (folder / "rest.cu").write_text(source)
+    assert f"the product is right{why}" in emulated("run rest.cu --size 40 --block 16x16 --quiet").stdout
+
+
 @pytest.mark.parametrize("barriers", [True, False])
 def test_no_size_is_suggested_to_a_kernel_with_a_race(folder: Path, barriers: bool) -> None:
     unguarded = TILED.replace("if (row < m && col < n) C", "C")

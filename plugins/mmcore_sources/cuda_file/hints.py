@@ -28,7 +28,8 @@ from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.whole_tiles import whole
 from mmcore_sources.cuda_file.other_sizes import other_sizes
-from mmcore_sources.cuda_file.repairs.trial import repairs
+from mmcore_sources.cuda_file.repairs.edits import rest_left_out
+from mmcore_sources.cuda_file.repairs.trial import repairs, sizes_of
 from mmcore_sources.cuda_file.tile_blocks import blocks_of_tiles
 
 _HALF, _BFLOAT = r"(?:__half|half)2?", r"(?:__)?nv_bfloat162?"
@@ -134,7 +135,9 @@ def _without_remainder(cell: Cell) -> Iterator[str]:
     """Yield the hint of a size at which a product is right, unless it has hazards there."""
     kernel, result = registry().kernel(cell.kernel), measured(cell)
     if result is not None and judged(result, kernel, "hazards").verified:
-        yield _hint(f"without a remainder, at {_size(cell)}, the product is right", cell)
+        text, name = kernel.source_text(), kernel.entry.partition("<")[0]
+        why = rest_left_out(text, name, sizes_of(kernel)) if name and kernel.build is None else ""
+        yield _hint(f"without a remainder, at {_size(cell)}, the product is right{why and f': {why}'}", cell)
 
 
 def _tried(

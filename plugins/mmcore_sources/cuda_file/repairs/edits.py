@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from mmcore_cuda.cuda_source.tree import Node, identifiers, parse, text_of, walk
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
-from mmcore_sources.cuda_file.repairs.loop_edits import loop_edits
+from mmcore_sources.cuda_file.repairs.loop_edits import loop_edits, quotients
 from mmcore_sources.cuda_file.repairs.tensor_core_edits import tensor_core_edits
 
 _ON_DEVICE = re.compile(r"\b__(?:global|device)__\b")
@@ -60,6 +60,16 @@ def _nodes(text: str, entry: str) -> list[Node]:
     """Return the nodes of a kernel and of the device functions."""
     functions = [each for each in walk(parse(text.encode())) if each.type == "function_definition"]
     return [node for function in functions if _is_on_device(function, entry) for node in walk(function)]
+
+
+def rest_left_out(text: str, entry: str, sizes: Mapping[str, str]) -> str:
+    """Return the first loop's bound that is a quotient of k rounded down, in a clause; "" without one."""
+    roles = {"k"} if "k" in sizes.values() else {*sizes.values()}
+    names = {name for name, role in sizes.items() if role in roles}
+    of_k = (node for node in quotients(_nodes(text, entry)) if names & {text_of(each) for each in walk(node)})
+    first = next(of_k, None)
+    line = "" if first is None else f"line {first.start_point.row + 1} counts {text_of(first)} whole steps"
+    return f"{line} and leaves the rest of k out" if line else ""
 
 
 def guards(text: str, entry: str, sizes: Mapping[str, str]) -> Iterator[Edit]:

@@ -7,26 +7,40 @@ from collections.abc import Iterator, Sequence
 from mmcore_cuda.cuda_source.tree import Node, text_of, walk
 from mmcore_sources.cuda_file.repairs.edit import Edit, replaced
 
+_BINARY = "binary_expression"
 _LOOPS = ("for_statement", "while_statement", "do_statement")
 
 
 def loop_edits(source: bytes, nodes: Sequence[Node]) -> Iterator[Edit]:
     """Yield sources with a greater bound of a loop: a quotient rounded up, the whole size, or ``<=`` for ``<``."""
-    conditions = [each.child_by_field_name("condition") for each in nodes if each.type in _LOOPS]
-    binary = [each for condition in conditions if condition is not None for each in walk(condition)
-              if each.type == "binary_expression"]  # fmt: skip
-    compared = [each for each in binary if text_of(each.children[1]) in ("<", "<=")]
-    bounds = {text_of(each.children[2]) for each in compared}
-    outside = (node.child_by_field_name("value") for node in nodes if node.type == "init_declarator"
-               and text_of(node.children[0]) in bounds)  # fmt: skip
-    for node in [*binary, *(each for value in outside if value is not None for each in walk(value))]:
-        if node.type == "binary_expression" and (rounded := _rounded_up(node)):
-            yield replaced(source, [(node, rounded)])
+    compared = _compared(nodes)
+    for node in quotients(nodes):
+        yield replaced(source, [(node, _rounded_up(node))])
     for node in compared:
         yield from _whole_size(source, node)
     for node in compared:
         if text_of(node.children[1]) == "<" and node.children[2].type != "number_literal":
             yield replaced(source, [(node.children[1], "<=")])
+
+
+def quotients(nodes: Sequence[Node]) -> list[Node]:
+    """Return the quotients that bound loops and are rounded down, in a condition or in a variable's first value."""
+    bounds = {text_of(each.children[2]) for each in _compared(nodes)}
+    values = (node.child_by_field_name("value") for node in nodes if node.type == "init_declarator"
+              and text_of(node.children[0]) in bounds)  # fmt: skip
+    outside = [each for value in values if value is not None for each in walk(value) if each.type == _BINARY]
+    return [node for node in [*_conditions(nodes), *outside] if _rounded_up(node)]
+
+
+def _compared(nodes: Sequence[Node]) -> list[Node]:
+    return [each for each in _conditions(nodes) if text_of(each.children[1]) in ("<", "<=")]
+
+
+def _conditions(nodes: Sequence[Node]) -> list[Node]:
+    """Return the binary expressions in the conditions of loops."""
+    conditions = (each.child_by_field_name("condition") for each in nodes if each.type in _LOOPS)
+    return [each for condition in conditions if condition is not None for each in walk(condition)
+            if each.type == _BINARY]  # fmt: skip
 
 
 def _rounded_up(node: Node) -> str:

@@ -65,7 +65,7 @@ def _changed(kernel: Kernel) -> Iterator[tuple[Kernel, str]]:
     if isinstance(kernel.build, ChangeableBuild):
         yield from kernel.build.changed(kernel)
         return
-    text, name, sizes = kernel.source_text(), kernel.entry.partition("<")[0], _sizes(kernel)
+    text, name, sizes = kernel.source_text(), kernel.entry.partition("<")[0], sizes_of(kernel)
     rule = kernel.launch
     if isinstance(rule, LaunchText) and "//" in rule.grid:
         up = replace(rule, grid=_ROUNDED_DOWN.sub(r"ceil(\1 / \2)", rule.grid))
@@ -81,7 +81,7 @@ def _in_line(edit: Edit) -> str:
     return f"{edit.what} in line {edit.line}:\n{_INDENT}{edit.text.splitlines()[edit.line - 1].strip()}"
 
 
-def _sizes(kernel: Kernel) -> dict[str, str]:
+def sizes_of(kernel: Kernel) -> dict[str, str]:
     """Return the roles of the parameters that are sizes, by name."""
     name = kernel.entry.partition("<")[0].rpartition("::")[2]
     signature = next((each for each in signatures(kernel.source_text()) if each.name == name), None)
