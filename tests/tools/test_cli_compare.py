@@ -124,6 +124,9 @@ def test_the_sentence_says_how_many_times_as_fast_each_product_is_predicted() ->
     found = Explained(*pairs[0], others=tuple(pairs[1:]))
     answer = "2.00 times as slow at 4×8×8, 1.50 times as fast at 8×8×8, as fast at 16×8×8"
     assert found.sentence() == f"on H200 B is predicted {answer}"
+    same = why(seconds=1e-3)
+    assert Explained(same, same).sentence() == "on H200 B is predicted as fast at 8×8×8"
+    assert Explained(same, same, new=("waits",)).sentence().endswith(", which its new reasons may outweigh")
     assert [each["problem"] for each in found.to_json()["sizes"]] == ["4×8×8", "8×8×8", "16×8×8"]
 
 

@@ -17,6 +17,8 @@ from mmcore_performance.why import PredictedTime, Why, explained_time, sentence
 
 _EQUAL = 0.01
 """Difference of speeds that is not named."""
+_UNSURE = 0.1
+"""Difference of predicted speeds that may be wrong in sign."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,15 @@ class Explained:
         return {size_text(a.problem): (a.predicted, b.predicted) for a, b in pairs if a.predicted and b.predicted}
 
     def sentence(self) -> str:
-        """Return how many times as fast as A each product is predicted to be by B; "" without times."""
-        speeds = [f"{_times_as_fast(a.seconds / b.seconds)} at {size}" for size, (a, b) in self.times.items()]
-        return f"on {self.a.card} B is predicted {', '.join(speeds)}" if speeds else ""
+        """Return how many times as fast as A each product is predicted to be by B; "" without times.
+
+        A small difference is less than the waits that a prediction may miss, and which the new reasons name.
+        """
+        ratios = {size: a.seconds / b.seconds for size, (a, b) in self.times.items()}
+        speeds = [f"{_times_as_fast(ratio)} at {size}" for size, ratio in ratios.items()]
+        unsure = self.new and all(abs(ratio - 1) < _UNSURE for ratio in ratios.values())
+        doubt = ", which its new reasons may outweigh" if unsure else ""
+        return f"on {self.a.card} B is predicted {', '.join(speeds)}{doubt}" if speeds else ""
 
     @property
     def percent(self) -> float | None:

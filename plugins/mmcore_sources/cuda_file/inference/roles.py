@@ -35,7 +35,7 @@ _USUAL_EDGE = 16
 _OFFSET = re.compile(r"off(?:set)?(?![a-z])|start|first|begin", re.IGNORECASE)
 _ADVICE = {
     "Accessor": "; take pointers instead, such as a.data_ptr<float>()",
-    "CUtensorMap": "; a plugin's launch rule can pass it, as TensorMap(matrix, box, swizzle): mmcore new-plugin NAME",
+    "CUtensorMap": "; a declaration passes it as a TensorMap: the page 'Kernels of other repositories' has an example",
 }
 _FACTOR = re.compile(r"alpha|beta", re.IGNORECASE)
 _ZEROS = bytes(4 << 20)  # of a bias or the like
