@@ -373,6 +373,25 @@ def test_a_package_is_made_of_a_file_with_the_headers_that_it_includes(folder: P
     assert mmcore.run(kernel, 20, device="emulator", hazards=False).verified
 
 
+def test_a_package_of_a_file_marks_guesses_and_takes_block_and_config(folder: Path) -> None:
+    open_tile = NAIVE.replace("int row =", "const int edge = TILE;\n    int row =")
+    assert open_tile != NAIVE
+    (folder / "open.cu").write_text(open_tile)
+
+    def configs(*options: str) -> str:
+        result = command(
+            "new-plugin", "acme.open", "--from", "open.cu", "--dir", "-".join(("made", *options)), *options
+        )
+        assert result.exit_code == 0, result.output
+        lines = (folder / "-".join(("made", *options)) / "acme_open" / "open.py").read_text().splitlines()
+        (found,) = (number for number, line in enumerate(lines) if "configs=" in line)
+        return "\n".join(each.strip() for each in lines[found - 1 : found + 1])
+
+    assert "TILE is a guess: the source does not define it" in configs()
+    assert configs("--config", "TILE=8", "--block", "16x4").endswith('configs=[{"block": (16, 4), "TILE": 8}],')
+    assert "a guess" not in configs("--config", "TILE=4", "--block", "8")
+
+
 def test_declared_kernels_are_inferred_as_they_are_declared() -> None:
     """Read sources that were not written for this test."""
     ours = [each.item for name, each in registry().kernels.items() if name.startswith(("upc.", "hpsee."))]

@@ -6,6 +6,7 @@ import dataclasses
 import errno
 import importlib
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,7 +23,7 @@ from mmcore.cell import Cell
 from mmcore.executor.worker import opened
 from mmcore.measure import measure
 from mmcore.planning.plan import plan
-from mmcore.plugin_table import Origin, Registered
+from mmcore.plugin_table import FailedPlugin, Origin, Registered
 from mmcore.registry import Registry, registry
 from tests.command_line import mmcore
 from tests.fresh_environment import fresh_environment, run, wheel_of_mmcore
@@ -265,6 +266,72 @@ def test_the_generated_tests_try_each_config(
     change: Any, declared: Any, outcomes: Any, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     generated_tests(pytester, monkeypatch, change, **declared).assert_outcomes(**outcomes)
+
+
+def test_the_generated_tests_try_each_kernel(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = pytester.path / "wrong.cu"
+    wrong.write_text(section_of(__file__, "wrong")["wrong.cu"])
+    second = Kernel(name="acme.wrong", source=wrong, entry="multiply_wrong", configs=[{"block": (16, 16)}])
+    monkeypatch.setitem(registry().kernels, second.name, Registered(second, Origin("wrong", "acme-tiled")))
+    result = generated_tests(pytester, monkeypatch)
+    result.assert_outcomes(passed=6, failed=2)
+    result.stdout.fnmatch_lines(["FAILED *acme.wrong-*"])
+
+
+@pytest.mark.parametrize(
+    ("failed", "expected"),
+    [
+        ([], "*the package is not installed: python -m pip install -e .*"),
+        (
+            [FailedPlugin(Origin("second", "acme-tiled"), "no colon")],
+            "*plugin second of acme-tiled failed to load: no colon*",
+        ),
+    ],
+    ids=["no kernel", "a module that fails"],
+)
+def test_the_generated_tests_fail_for_missing_kernels(
+    failed: list[FailedPlugin], expected: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = written("acme.tiled", "--dir", str(pytester.path / "new"))
+    if failed:
+        kernel = kernel_of(document)
+        monkeypatch.setitem(registry().kernels, kernel.name, Registered(kernel, Origin("tiled", "acme-tiled")))
+        monkeypatch.setattr(registry(), "failed", failed)
+    result = pytester.runpytest_inprocess(pytester.path / "new" / "tests", "-p", "no:cacheprovider")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([expected])
+
+
+def test_git_ignores_what_the_commands_write() -> None:
+    folder = Path(written("acme.tiled")["folder"])
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    made = [
+        "acme_tiled.egg-info/PKG-INFO",
+        "dist/a.whl",
+        "build/lib/a.py",
+        ".benchmarks/0001.json",
+        "tests/__pycache__/a.pyc",
+    ]
+    asked = ["git", "-C", str(folder), "check-ignore", *made, "acme_tiled/tiled.cu", ".github/workflows/ci.yml"]
+    assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout.splitlines() == made
+
+
+def test_the_workflow_conforms_the_kernels_of_the_package() -> None:
+    workflow = Path(written("acme.fast.tiled")["folder"], ".github", "workflows", "ci.yml").read_text()
+    commands = re.findall(r"- run: (.*)", workflow)
+    assert commands == [
+        'python -m pip install "mmcore-cuda @ git+$MMCORE"',
+        "python -m pip install -e .",
+        "pytest",
+        "mmcore conform 'acme.fast.*'",
+    ]
+    assert "MMCORE: ${{ vars.MMCORE }}" in workflow
+
+
+def test_a_block_is_for_a_file() -> None:
+    for model in ((), ("--from", "upc.kernel01")):
+        for option in (("--block", "16"), ("--config", "BM=8")):
+            assert "--block and --config are for a .cu file" in refusal("acme.tiled", *model, *option)
 
 
 def test_a_compile_error_has_no_traceback(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ def _headers(path: Path, text: str) -> dict[str, str]:
 def declaration(inferred: Inferred, kernel: str, source: str) -> str:
     """Return the text of a module that declares an inferred kernel."""
     attributes = dict(inferred.attributes)
-    why = {note.what: note.why for note in inferred.notes}
+    why = {note.what: f"{'a guess: ' * note.guessed}{note.why}" for note in inferred.notes}
     rule: LaunchText = attributes["launch"]
     grid = _tuple([python_text(each) for each in parse_expressions(rule.grid, "the grid")])
     several = (*attributes["constraints"], *attributes["program_sizes"])
@@ -109,7 +109,7 @@ def declaration(inferred: Inferred, kernel: str, source: str) -> str:
         *([("source", _text(source), "")] if source != f"{kernel.rpartition('.')[2]}.cu" else []),
         ("entry", _text(attributes["entry"]), why.get("function", "")),
         ("arguments", _tuple([_argument(each) for each in attributes["arguments"]]), why.get("arguments", "")),
-        ("configs", f"[{', '.join(map(_config, attributes['configs']))}]", why.get("block", "")),
+        ("configs", f"[{', '.join(map(_config, attributes['configs']))}]", _why_config(inferred)),
     ]
     if rule.shared_bytes == "0" and not rule.cooperative:
         rows.append(("grid", f"lambda problem, config: {grid}", why.get("grid", "")))
@@ -132,6 +132,14 @@ def declaration(inferred: Inferred, kernel: str, source: str) -> str:
     math = "import math\n\n" * ("math." in before + body)
     head = f'"""{kernel}: {attributes["title"]}."""\n\n{math}from mmcore import {imports}\n\n{before}'
     return head + _HOOK.format(body=body)
+
+
+def _why_config(inferred: Inferred) -> str:
+    """Return the origin of the block, and of each parameter that is a guess."""
+    (config,) = inferred.attributes["configs"]
+    notes = [note for note in inferred.notes if note.what == BLOCK or (note.guessed and note.what in config)]
+    notes.sort(key=lambda note: note.what != BLOCK)
+    return "; ".join(f"{note.what}{' is a guess' * note.guessed}: {note.why}" for note in notes)
 
 
 def _text(value: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from mmcore.cli.kernel_param import KernelParam, refuse_file_options
+from mmcore.cli.options import block_option, config_option
 from mmcore.cli.output import fields, json_option, loaded_registry, render, write_json
 from mmcore.kernel_reference import KernelReference
 
@@ -16,6 +18,8 @@ _ROLES = {
     "README.md": "the files, and how to run them",
     "tests/test_kernel.py": "tests of the product, in every config",
     "bench/test_speed.py": "the benchmark",
+    ".github/workflows/ci.yml": "the tests on GitHub, without a GPU",
+    ".gitignore": "what git ignores",
 }
 
 
@@ -31,11 +35,17 @@ _ROLES = {
     metavar="KERNEL",
     help="Start from a copy of this kernel, or of the one in a .cu file.",
 )
+@block_option
+@config_option
 @json_option
-def new_plugin(name: str, folder: Path | None, model: KernelReference | None, as_json: bool) -> int:
+def new_plugin(
+    name: str, folder: Path | None, model: KernelReference | None, as_json: bool, **launch: Sequence[object] | None
+) -> int:
     """Write a package with a kernel to start from."""
     if model is None:
         refuse_file_options("none is named")
+    if not isinstance(model, Mapping) and any(launch.values()):
+        raise click.UsageError("--block and --config are for a .cu file; a copy keeps the configs that are declared")
     registry = loaded_registry()
     from mmcore_tools.new_plugin.project import free_names, project
 

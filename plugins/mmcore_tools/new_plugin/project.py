@@ -198,6 +198,7 @@ def project(names: Names, model: Kernel | None = None) -> Project:
     file = registry().files.get(model.name) if model else None
     origin = file.kernel.source.name if file else model.name if model else ""
     words = names._asdict() | {"origin": f", begun as a copy of `{origin}`" if origin else ""}
+    words["namespace"] = names.kernel.rpartition(".")[0]
     further = further_requirements(known.origin.distribution) if known else []
     words["dependencies"] = ", ".join(f'"{each}"' for each in (_this_version(), *further))
     own = {f"{names.module}.py": "kernel.py", f"{names.word}.cu": "kernel.cu"}
@@ -210,7 +211,8 @@ def project(names: Names, model: Kernel | None = None) -> Project:
     texts = {path: _filled(path, words) for path in ("pyproject.toml", "README.md")}
     texts[f"{names.package}/__init__.py"] = _filled("package.py", words)
     texts |= {f"{names.package}/{path}": text for path, text in kernel_files.items()}
-    texts |= {path: _filled(path.rpartition("/")[2], words) for path in ("tests/test_kernel.py", "bench/test_speed.py")}
+    further_files = ("tests/test_kernel.py", "bench/test_speed.py", ".github/workflows/ci.yml", ".gitignore")
+    texts |= {path: _filled(path.rpartition("/")[2].lstrip("."), words) for path in further_files}
     return Project(names, texts)
 
 
