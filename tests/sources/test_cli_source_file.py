@@ -185,6 +185,39 @@ __global__ void mul(const float *A, const float *B, float *C, int m, int n, int 
     assert f"the product is right{why}" in emulated("run rest.cu --size 40 --block 16x16 --quiet").stdout
 
 
+def test_a_size_that_alone_reaches_a_side_is_verified_when_the_work_is_used_up(folder: Path) -> None:
+    (folder / "half.cu").write_text("""#define EDGE 64
+#define DEPTH 8
+#define ROWS 8
+__global__ void mul(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    __shared__ float a[EDGE][DEPTH], b[DEPTH][EDGE];
+    int t = threadIdx.x, x = t % EDGE, y = t / EDGE, top = blockIdx.y * EDGE, left = blockIdx.x * EDGE;
+    float sum[ROWS] = {};
+    for (int p = 0; p < (k > 2000 ? k / 2 : k); p += DEPTH) {
+        int row = top + t / DEPTH, column = p + t % DEPTH;
+        a[t / DEPTH][t % DEPTH] = row < m && column < k ? A[row * k + column] : 0;
+        b[y][x] = left + x < n && p + y < k ? B[(p + y) * n + left + x] : 0;
+        __syncthreads();
+        for (int q = 0; q < DEPTH; q++)
+            for (int i = 0; i < ROWS; i++)
+                sum[i] += a[y * ROWS + i][q] * b[q][x];
+        __syncthreads();
+    }
+    for (int i = 0; i < ROWS; i++)
+        if (top + y * ROWS + i < m && left + x < n)
+            C[(top + y * ROWS + i) * n + left + x] = sum[i];
+}
+void f(float *a, float *b, float *c, int m, int n, int k)
+{
+    mul<<<dim3((n + EDGE - 1) / EDGE, (m + EDGE - 1) / EDGE), EDGE * EDGE / ROWS>>>(a, b, c, m, n, k);
+}
+""")
+    output = emulated("run half.cu --quiet").stdout
+    assert "line 9 compares k with 2000" in output
+    assert output.splitlines()[-1] != "TEST PASS"
+
+
 @pytest.mark.parametrize("barriers", [True, False])
 def test_no_size_is_suggested_to_a_kernel_with_a_race(folder: Path, barriers: bool) -> None:
     unguarded = TILED.replace("if (row < m && col < n) C", "C")

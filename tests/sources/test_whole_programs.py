@@ -100,6 +100,13 @@ def test_another_file_launches_a_kernel_of_its_own_with_the_same_name(folder: Pa
     assert "main.cu" not in run().stderr
 
 
+def test_a_comment_in_another_file_launches_nothing(folder: Path) -> None:
+    (folder / "my.cu").write_text(KERNEL.replace("GUARD", ""))
+    other = "// faster than mul\n#define EDGE 4\n" + (KERNEL + MAIN).replace("mul", "other").replace("16", "EDGE")
+    (folder / "other.cu").write_text(other.replace("GUARD", "").replace("SIZE", 'int N = 64; puts("mul")'))
+    assert "16×16" in run().stderr
+
+
 def test_an_instance_in_the_file_gives_the_values_of_a_template(folder: Path) -> None:
     template = "template <int EDGE>" + KERNEL.replace("GUARD", "").replace("16", "EDGE")
     instance = "template __global__ void mul<8>(const float *, const float *, float *, int);"

@@ -143,9 +143,11 @@ class _Runs:
         for size in self._in_order():
             if self._affords(size) or size.is_due:
                 yield size
+            elif size.is_alone and self._affords(plain := replace(size, is_plain=True)):
+                yield plain
             elif not size.is_extra:
                 missing.append(size)
-                if size.is_plain and not self.unreached:
+                if size.is_alone and not self.unreached:
                     self.unreached = f"{size.why}, and {size.problem} takes too long"
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""

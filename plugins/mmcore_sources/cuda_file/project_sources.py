@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from mmcore.files import read_text
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_cuda.cuda_source.project_folders import folders_of_project
+from mmcore_cuda.cuda_source.tokens import words
+from mmcore_cuda.cuda_source.tree import identifiers, parse
 
 _SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".h", ".hpp")
 _MOST_FILES, _MOST_BYTES = 300, 1 << 18
@@ -27,12 +28,14 @@ def launching_sources(path: Path, text: str) -> tuple[tuple[str, str], ...]:
         return ()  # its host code launches what it wants to
     found: dict[str, str] = {}
     for other, content in sources_of_project(path) if names else ():
-        mentioned = {name for name in names if re.search(rf"\b{re.escape(name)}\b", content)}
-        if "<<<" in content and mentioned and not mentioned & {each.word for each in read_program(content).functions}:
+        if "<<<" not in content or names.isdisjoint(words(content.encode())):
+            continue
+        mentioned = names & {*identifiers(parse(content.encode()))}  # in comments, a name may be any word
+        if mentioned and not mentioned & {each.word for each in read_program(content).functions}:
             found[other.name] = content
             names -= mentioned
-        if not names:
-            break
+            if not names:
+                break
     return tuple(found.items())
 
 

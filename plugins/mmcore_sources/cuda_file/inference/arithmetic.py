@@ -10,7 +10,8 @@ from mmcore_cuda.cuda_source.tree import text_of
 
 _TF32 = re.compile(r"\bprecision::tf32\b|\.tf32\b")
 _NARROW = {"float16": r"(?:__half|half)", "bfloat16": r"(?:__)?nv_bfloat16"}
-_WIDE_SUMS = re.compile(r"\baccumulator\b[^;>]*\bfloat\b|\.f32\.(?:f16|bf16)\.|\bfloat\b[^;]*\b(?:sum|acc)\w*")
+_ACCUMULATORS = re.compile(r"\baccumulator\b[^;>]*>")
+_WIDE_SUMS = re.compile(r"\.f32\.(?:f16|bf16)\.|\bfloat\b[^;]*\b(?:sum|acc)\w*")
 _NARROW_MMA = re.compile(r"\bmma\.[\w.]*\.f16\.f16\.f16\b")
 _INTRINSICS = {f"{name}{width}" for name in ("__hfma", "__hadd", "__hmul", "hfma", "hadd") for width in ("", "2")}
 
@@ -25,11 +26,12 @@ def narrow_sums(source: Program, function: Function, dtype: str) -> str:
     code = _code(source, function)
     if not _INTRINSICS.isdisjoint(words(code.encode())):
         return "the source adds with __hadd or __hfma"
+    kind = _NARROW[dtype]
+    if fragments := _ACCUMULATORS.findall(code):  # they decide, whatever else the file has
+        narrow = all(re.search(rf"\b{kind}\b", each) for each in fragments)
+        return "the type of the source's accumulator fragments" if narrow else ""
     if _WIDE_SUMS.search(code):
         return ""
-    kind = _NARROW[dtype]
-    if re.search(rf"\baccumulator\b[^;>]*\b{kind}\b", code):
-        return "the type of the source's accumulator fragments"
     if _NARROW_MMA.search(code):
         return "the type of the source's mma instructions"
     declared = re.findall(rf"\b{kind} (\w+)(?: ?\[[^;=]*)? ?[=;]", code)
