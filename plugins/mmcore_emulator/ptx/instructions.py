@@ -81,6 +81,11 @@ class Instruction:
         return ".".join(self.opcode)
 
     @property
+    def kernel_line(self) -> int:
+        """The kernel's line that leads to it, which is another if it was inlined; 0 if it is not known."""
+        return self.callers[-1][1] if self.callers else self.line
+
+    @property
     def place(self) -> str:
         """The line, with the kernel's line that leads to it if it was inlined; empty without a line."""
         called = "".join(f", called at {source}:{line}" for source, line in self.callers[-1:])

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from mmcore_emulator.isa.asynchronous.mbarriers import MbarrierKind, parse
 from mmcore_emulator.isa.entries import Execute
 from mmcore_emulator.isa.table import decode, destinations, effect, reads
 from mmcore_emulator.ptx.instructions import Address, Block, Instruction, Register
 
+_WAITS = ("test_wait", "try_wait")
 _COMPUTING = ("compute", "compare", "move")
 
 
@@ -105,6 +107,33 @@ class Loops:
                     reached.add(number)
                     rest.append(number)
         return None if end in reached else loop.line
+
+    def early_arrival(self, earlier: Instruction, later: Instruction) -> int:
+        """Return the line of an arrival at an mbarrier that comes before ``earlier``, with no wait between them.
+
+        It may release what ``earlier`` accesses, if ``later`` follows a wait. It is 0 if there is no such arrival.
+        """
+        if not any(kind.action in _WAITS or kind.tx for _, kind in self._latest(later)):
+            return 0
+        bodies = [loop.body for loop in self.around(earlier)]
+        arrivals = (at for at, kind in self._latest(earlier) if kind.action == "arrive" and not kind.tx)
+        near = (at for at in arrivals if not bodies or any(self._places[id(at)][0] in body for body in bodies))
+        return next((at.kernel_line for at in near), 0)
+
+    def _latest(self, before: Instruction) -> Iterator[tuple[Instruction, MbarrierKind]]:
+        """Yield the latest arrival or wait on each way to an instruction within an iteration of its loops."""
+        number, position = self._places.get(id(before), (0, 0))
+        rest, reached = [(number, position)], {number}
+        while rest:
+            number, end = rest.pop()
+            kinds = ((at, parse(at.opcode)) for at in reversed(self._blocks[number].instructions[:end]))
+            latest = next(((at, kind) for at, kind in kinds if kind and kind.action in ("arrive", *_WAITS)), None)
+            if latest:
+                yield latest
+                continue
+            ahead = {each for each in self._before[number] if each < number} - reached
+            reached |= ahead
+            rest += [(each, len(self._blocks[each].instructions)) for each in ahead]
 
     def _twins(self, at: Instruction) -> Iterator[Instruction]:
         """Yield the instructions that do the same at the same place of the source, which must be known."""

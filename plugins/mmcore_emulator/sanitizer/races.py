@@ -163,17 +163,14 @@ class Races:
     def _hint(self, accesses: ArrayAccess, last: LastAccess, earlier: Instruction, entry: int) -> str:
         """Return the barrier or fence that may order a race."""
         other, own, same_block = self._blocks(accesses, last, entry)
-        begin, line = (at.callers[-1][1] if at.callers else at.line for at in (earlier, accesses.at))
+        begin, line = earlier.kernel_line, accesses.at.kernel_line
         before = f" before line {line}" if line else " between them"
         behind = f" behind line {begin}" if begin else ""
         if same_block:
-            volatile = any("volatile" in effect(at).order for at in (earlier, accesses.at))
-            size, one_warp = self._batch.block.size, self._in_one_warp(other, own)
-            apart = volatile or self._in_part(accesses, own, WARP)
-            of_warp = size <= WARP or (apart and one_warp)
-            if self.counted and not one_warp and self._in_part(accesses, own, size):
-                return f"an arrival{behind} at a barrier or mbarrier that is waited for{before}"
-            return f"{'__syncwarp()' if of_warp else '__syncthreads()'}{before}"
+            if arrival := self._loops.early_arrival(earlier, accesses.at):
+                access = f"line {begin}" if begin not in (0, arrival) else "the access"
+                return f"the arrival at the mbarrier of line {arrival} behind {access}, not before it"
+            return self._barrier(accesses, earlier, self._in_one_warp(other, own), own, behind, before)
         if self._ordered_by_fence(accesses, last, np.arange(len(accesses.index)) == entry, "read").any():
             return f"__threadfence(){before}"
         if accesses.access.space == "shared":
@@ -184,6 +181,20 @@ class Races:
                 f"after that is read,{before}"
             )
         return "an atomic operation, or a second launch: no barrier orders the blocks of one"
+
+    def _barrier(
+        self, accesses: ArrayAccess, earlier: Instruction, one_warp: bool, thread: int, behind: str, before: str
+    ) -> str:
+        """Return the barrier of a warp or block that may order a race within it, at a place that its threads reach."""
+        size, volatile = self._batch.block.size, any("volatile" in effect(at).order for at in (earlier, accesses.at))
+        in_part = self._in_part(accesses, thread, size)
+        of_warp = size <= WARP or (one_warp and (volatile or in_part))
+        part_of_warp = self._in_part(accesses, thread, WARP)
+        if self.counted and in_part and (part_of_warp or not of_warp):
+            return f"an arrival{behind} at a barrier or mbarrier that is waited for{before}"
+        if of_warp:
+            return f"a barrier{before} that all threads of the warp reach" if part_of_warp else f"__syncwarp(){before}"
+        return f"__syncthreads(){before}{', where all threads of the block reach it' if in_part else ''}"
 
     def _in_one_warp(self, one: int, other: int) -> bool:
         size = self._batch.block.size

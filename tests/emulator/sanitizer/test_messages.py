@@ -98,8 +98,10 @@ def test_barriers_in_a_helper_are_reported_for_each_of_its_calls() -> None:
     [
         ("", "", 32, 64, "__syncthreads() before line 7"),
         ("", "", 1, 32, "__syncwarp() before line 7"),
-        ("", "if (threadIdx.x % 2)", 1, 64, "__syncwarp() before line 7"),
-        ("", "if (threadIdx.x % 2)", 32, 64, "__syncthreads() before line 7"),
+        ("", "if (threadIdx.x < 32)", 1, 64, "__syncwarp() before line 7"),
+        ("", "if (threadIdx.x % 2)", 1, 64, "a barrier before line 7 that all threads of the warp reach"),
+        ("volatile", "if (threadIdx.x % 2)", 1, 32, "a barrier before line 7 that all threads of the warp reach"),
+        ("", "if (threadIdx.x % 2)", 32, 64, "__syncthreads() before line 7, where all threads of the block reach it"),
         (
             "",
             'if (threadIdx.x < 32) asm volatile("bar.sync 1, 32;"); if (threadIdx.x < 32)',
@@ -116,3 +118,53 @@ def test_a_race_within_a_block_suggests_a_barrier(
     source = RACE.replace("QUALIFIER", qualifier).replace("GUARD", guard).replace("OTHER", str(other))
     report = launch(source, "f", grid=1, block=block, args=(np.zeros(64, np.float32),))
     assert [each.hint for each in report.hazards] == [hint]
+
+
+RING = """
+__device__ void arrive(unsigned long long* bar)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"((unsigned)__cvta_generic_to_shared(bar)) : "memory");
+}
+__device__ void wait(unsigned long long* bar, int parity)
+{
+    asm volatile("{ .reg .pred p; again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra again; }"
+                 :: "r"((unsigned)__cvta_generic_to_shared(bar)), "r"(parity) : "memory");
+}
+extern "C" __global__ void f(float* out)
+{
+    __shared__ float tile[64];
+    __shared__ unsigned long long full, empty;
+    if (threadIdx.x == 0)
+        for (auto bar : {&full, &empty})
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 64;" :: "r"((unsigned)__cvta_generic_to_shared(bar)));
+    __syncthreads();
+    for (int step = 0; step < 4; ++step) {
+        if (step)
+            wait(&empty, (step - 1) % 2);
+        tile[threadIdx.x] = step;
+        arrive(&full);
+        wait(&full, step % 2);
+        EARLY
+        out[threadIdx.x] += tile[63 - threadIdx.x];
+        LATE
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("early", ["arrive(&empty);", "if (threadIdx.x % 2) arrive(&empty); else arrive(&empty);"])
+def test_a_race_behind_an_early_arrival_names_the_lines_of_both(early: str) -> None:
+    lines = RING.splitlines()
+    arrival, read = (next(n for n, text in enumerate(lines, 1) if word in text) for word in ("EARLY", "out[thr"))
+    report = launch(RING.replace("EARLY", early).replace("LATE", ""), "f", grid=1, block=64, args=(np.zeros(64, "f4"),))
+    hint = f"the arrival at the mbarrier of line {arrival} behind line {read}, not before it"
+    assert [each.hint for each in report.hazards] == [hint]
+    right = launch(RING.replace("EARLY", "").replace("LATE", early), "f", grid=1, block=64, args=(np.zeros(64, "f4"),))
+    assert not right.hazards
+
+
+def test_a_race_without_an_early_arrival_asks_for_an_arrival_and_a_wait() -> None:
+    source = RING.replace("EARLY", "").replace("LATE", "arrive(&empty);").replace("if (step)", "if (step > 4)")
+    report = launch(source, "f", grid=1, block=64, args=(np.zeros(64, "f4"),))
+    assert report.hazards
+    assert not any("arrival at the mbarrier of line" in each.hint for each in report.hazards)
