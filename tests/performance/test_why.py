@@ -21,8 +21,9 @@ from mmcore_performance.cards import cards, emulator_of
 from mmcore_performance.costs import NOTHING, Costs
 from mmcore_performance.observation import Observation, observe
 from mmcore_performance.prediction import parameters
-from mmcore_performance.reasons import ranking
+from mmcore_performance.reasons import global_memory, ranking
 from mmcore_performance.reasons.reason import Reason
+from mmcore_performance.sites import Site
 from mmcore_performance.why import UNITS, explained_time
 from tests.command_line import mmcore
 from tests.kernel_sources import kernel_sources
@@ -168,6 +169,18 @@ def test_overlapping_reasons_save_no_more_than_the_whole(monkeypatch: pytest.Mon
     ranked = ranking.reasons(cast("Observation", SimpleNamespace(launches=[None], card=None)))
     assert [each.kind for each in ranked] == ["overlapping 0", "overlapping 1", "after"]
     assert sum(each.gain for each in ranked) <= 1
+
+
+@pytest.mark.parametrize(
+    ("dtype", "stride", "vector"),
+    [("bfloat16", 4, "__nv_bfloat162"), ("float16", 4, "__half2"), ("float16", 8, "float2"), ("float32", 16, "float4")],
+)
+def test_almost_neighbours_are_advised_a_vector_of_their_size(dtype: str, stride: int, vector: str) -> None:
+    place = SimpleNamespace(kind="load", array="A")
+    site = SimpleNamespace(place=place, stride=stride)
+    problem = SimpleNamespace(dtype_of=lambda matrix: SimpleNamespace(name=dtype))
+    advice = global_memory._advice(cast("Site", site), cast("Observation", SimpleNamespace(problem=problem)))
+    assert advice == f"load {stride} bytes at a time, as {vector} does, or take elements blockDim.x apart"
 
 
 def test_a_launch_with_violations_gets_no_reasons(tmp_path: Path) -> None:

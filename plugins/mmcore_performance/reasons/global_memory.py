@@ -13,6 +13,8 @@ from mmcore_performance.sites import Site
 
 _LEAST_RATIO = 4  # of touched sectors to needed ones
 _VECTOR_BYTES = 16  # that a thread can access at a time
+_PAIR_BYTES = 4
+_PAIRS = {"float16": "__half2", "bfloat16": "__nv_bfloat162"}  # types of that size
 _REPEATED = 4  # stores to an element, from which the sum is kept in memory
 
 
@@ -48,7 +50,10 @@ def _advice(site: Site, observation: Observation) -> str:
     """Return what to try: a vector for elements that are almost neighbours, else other roles of x and y."""
     place, stride = site.place, abs(site.stride or 0)
     if stride <= _VECTOR_BYTES:
-        return f"{place.kind} {stride} bytes at a time, as float4 does, or take elements blockDim.x apart"
+        dtype = observation.problem.dtype_of(place.array).name if place.array in ("A", "B", "C") else ""
+        vector = _PAIRS.get(dtype, "") if stride <= _PAIR_BYTES else "float2" if stride <= 2 * _PAIR_BYTES else "float4"
+        example = f", as {vector} does" if vector else ""
+        return f"{place.kind} {stride} bytes at a time{example}, or take elements blockDim.x apart"
     if place.array in ("A", "C") and place.array not in observation.problem.column_major:
         return "exchange x and y: let threadIdx.x select the column of C, and threadIdx.y the row"
     return "let threadIdx.x run along the elements that are neighbours in memory"
