@@ -4,6 +4,7 @@
 - ``syntax`` reports the compiler's errors first.
 - ``host_bugs`` finds mistakes in the host code, which warnings report.
 - ``hints`` tries other readings of a wrong kernel, and ``findings`` the usual reading of a right one.
+- ``declared_storage`` tries another storage of a registered kernel's matrices.
 - ``excluded_host_code`` lists the host code that was removed.
 - ``package`` writes the declaration as a module. ``revisions`` finds another version of a source.
 """
@@ -68,13 +69,17 @@ def mmcore_source_revision(kernel: Kernel, version: str) -> str:
 
 @hookimpl
 def mmcore_hints(result: Result) -> Iterator[str]:
-    """Yield the host code that was excluded; for a file's kernel, also other readings and sizes that were tried."""
+    """Yield the host code that was excluded; other storage, readings and sizes with which the product is right."""
     if result.excluded_host_code:
         from mmcore.registry import registry
         from mmcore_sources.cuda_file.excluded_host_code import in_a_line
 
         yield in_a_line(registry().kernel(result.cell.kernel).source, result.excluded_host_code)
-    if not isinstance(result.cell.kernel, str):
+    if isinstance(result.cell.kernel, str):
+        from mmcore_sources.cuda_file.declared_storage import declared_storage
+
+        yield from declared_storage(result)
+    else:
         from mmcore_sources.cuda_file.hints import hints
         from mmcore_sources.cuda_file.host_bugs.unread_errors import note
 

@@ -16,7 +16,7 @@ from mmcore.errors import InvalidKernel, LacksOption, NoKernel, SeveralKernels
 from mmcore.files import read_text
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel_reference import FileKernel
-from mmcore.registry import registry
+from mmcore.registry import referenced_kernel
 from mmcore_cuda.nvrtc.dependencies import dependencies
 from mmcore_sources.cuda_file.device_functions import with_device_functions
 from mmcore_sources.cuda_file.header_folders import header_folders
@@ -39,14 +39,16 @@ def file_kernel(reference: Mapping[str, Any], taken: Mapping[str, FileKernel]) -
     """Return the kernel of a file, under a name that none of the ``taken`` kernels of other files has.
 
     The reference contains the path as "file", and options or attributes of a kernel by name. Values that were
-    "inferred" before are inferred again. A registered "kernel" keeps its declaration, and has the file as its source.
+    "inferred" before are inferred again. A registered "kernel" keeps its declaration, except for another
+    "column_major", and has the file as its source.
     Raises InvalidKernel if the file cannot be read, or does not contain enough.
     """
     path = path_of(reference)
     if "kernel" in reference:
-        registered = registry().kernel(reference["kernel"])
+        registered = referenced_kernel(reference["kernel"])
         variant_of = registered.variant_of or registered.name  # its tuned configs
-        kernel = replace(registered, name=reference["name"], source=path, variant_of=variant_of)
+        columns = reference.get("column_major", registered.column_major)
+        kernel = replace(registered, name=reference["name"], source=path, variant_of=variant_of, column_major=columns)
         return FileKernel(kernel, reference, (_shown(path),), "")
     name = reference.get("name") or _name(path, taken)
     try:

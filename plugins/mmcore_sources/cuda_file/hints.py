@@ -41,6 +41,8 @@ _SIGNS = {
 _SMALL, _LARGEST = 64, 256
 _WHOLE = "whole tiles"  # the reason for a size, as the verdict names it
 _SECONDS = 10.0
+LAYOUTS = "B", "ABC", "A", "AB", "C", "AC", "BC", ""
+"""The values of ``column_major``, likely ones first."""
 
 
 def hints(result: Result) -> Iterator[str]:
@@ -67,7 +69,7 @@ def _less_work(cell: Cell, kernel: Kernel) -> Iterator[str]:
     problem = kernel.square_problem(max(cell.m, cell.n, cell.k) // 4)
     smaller = replace(cell, m=problem.m, n=problem.n, k=problem.k, lda=0, ldb=0, ldc=0)
     if math.prod((problem.m, problem.n, problem.k)) < cell.m * cell.n * cell.k:
-        yield _hint(f"{_size(smaller)} is less work", smaller)
+        yield _hint(f"{size_of(smaller)} is less work", smaller)
 
 
 def _repairs(result: Result, file: FileKernel) -> Iterator[str]:
@@ -137,7 +139,7 @@ def _without_remainder(cell: Cell) -> Iterator[str]:
     if result is not None and judged(result, kernel, "hazards").verified:
         text, name = kernel.source_text(), kernel.entry.partition("<")[0]
         why = rest_left_out(text, name, sizes_of(kernel)) if name and kernel.build is None else ""
-        yield _hint(f"without a remainder, at {_size(cell)}, the product is right{why and f': {why}'}", cell)
+        yield _hint(f"without a remainder, at {size_of(cell)}, the product is right{why and f': {why}'}", cell)
 
 
 def _tried(
@@ -154,8 +156,8 @@ def _tried(
         )
         right = list(itertools.takewhile(_is_right, others))
         if right:
-            says = _says(file.kernel.source_text(), values) or _reads(file.kernel, values)
-            yield _hint(f"with {option} the product is right at {_size(right[-1])}{says}", right[-1])
+            says = _says(file.kernel.source_text(), values) or reads_by_columns(file.kernel, values)
+            yield _hint(f"with {option} the product is right at {size_of(right[-1])}{says}", right[-1])
             return
 
 
@@ -168,7 +170,8 @@ def _hint(text: str, cell: Cell) -> str:
     return f"hint: {text}\n  {launch_command('run', replace(cell, seed=None))}"
 
 
-def _size(cell: Cell) -> str:
+def size_of(cell: Cell) -> str:
+    """Return the sizes of a cell's product as a text."""
     return size_text({name: getattr(cell, name) for name in "mnk"})
 
 
@@ -229,7 +232,7 @@ def _says(text: str, values: Mapping[str, Any]) -> str:
     return ""
 
 
-def _reads(kernel: Kernel, values: Mapping[str, Any]) -> str:
+def reads_by_columns(kernel: Kernel, values: Mapping[str, Any]) -> str:
     """Return the first line that reads the matrix which another storage concerns; empty for other readings."""
     text, matrix = kernel.source_text(), str(values.get("column_major", ""))
     name = kernel.entry.partition("<")[0].rpartition("::")[2]
@@ -253,7 +256,7 @@ def _others(file: FileKernel) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield f"--accumulator {kernel.dtype}", {"accumulator": kernel.dtype}
     if kernel.dtype == "float32":
         yield "--dtype tf32", {"dtype": "tf32"}
-    layouts = [each for each in ("B", "ABC", "A", "AB", "C", "AC", "BC", "") if each != kernel.column_major]
+    layouts = [each for each in LAYOUTS if each != kernel.column_major]
     yield from _alike_in_squares(kernel)
     for layout in layouts:
         yield f"--column-major '{layout}'", {"column_major": layout}

@@ -1,0 +1,67 @@
+"""The hint about the storage that the declaration of a registered kernel lacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mmcore import Launch, Multiple, Square
+from mmcore.plugin_table import Origin, Registered
+from mmcore.registry import registry
+from tests.command_line import mmcore
+from tests.own_kernel import own
+
+SUM = """    int i = blockIdx.y * 16 + threadIdx.y, j = blockIdx.x * 16 + threadIdx.x;
+    if (i >= n || j >= n) return;
+    float sum = 0;
+    for (int p = 0; p < n; p++) sum += {product};
+    C[i * n + j] = sum;"""
+BY_COLUMNS = "A[i * n + p] * B[j * n + p]"
+
+
+def run(folder: Path, patch: pytest.MonkeyPatch, product: str, columns: str = "", least: int = 1) -> str:
+    """Return the output of a run of a registered kernel that adds a product; its sizes are multiples of ``least``."""
+    kernel = own(
+        folder / "own.cu",
+        SUM.format(product=product),
+        block=(16, 16),
+        constraints=(Square(), Multiple("n", least)),
+        launch=lambda problem, config, _: Launch(grid=2 * (-(-problem.n // 16),), block=config.block),
+        column_major=columns,
+    )
+    patch.setenv("MMCORE_IN_PROCESS", "1")
+    patch.setitem(registry().kernels, kernel.name, Registered(kernel, Origin("acme", "acme")))
+    return mmcore("run", kernel.name, "--size", "96", "--device", "emulator").stdout
+
+
+@pytest.mark.parametrize(
+    ("product", "declared", "columns"),
+    [(BY_COLUMNS, "", "B"), ("A[p * n + i] * B[p * n + j]", "", "A"), ("A[i * n + p] * B[p * n + j]", "B", "")],
+)
+def test_the_storage_that_makes_a_registered_kernel_right_is_a_hint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, product: str, declared: str, columns: str
+) -> None:
+    output = run(tmp_path, monkeypatch, product, declared)
+    assert f'hint: with column_major="{columns}" the product is right at ' in output
+    assert output.count("hint:") == 1
+    assert output.endswith("\nTEST FAIL\n")
+
+
+def test_a_kernel_that_refuses_small_products_is_tried_at_the_size_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = run(tmp_path, monkeypatch, BY_COLUMNS, least=96)
+    assert 'hint: with column_major="B" the product is right at 96×96×96' in output
+
+
+def test_no_storage_is_a_hint_if_none_makes_the_product_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output = run(tmp_path, monkeypatch, "2 * A[i * n + p] * B[p * n + j]")
+    assert output.endswith("\nTEST FAIL\n")
+    assert "hint:" not in output
+
+
+def test_a_right_registered_kernel_has_no_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output = run(tmp_path, monkeypatch, BY_COLUMNS, "B")
+    assert output.endswith("\nTEST PASS\n")
+    assert "hint:" not in output
