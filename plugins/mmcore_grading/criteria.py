@@ -44,6 +44,8 @@ class Answer:
             return [self.reason]
         if self.document.get("verified"):
             return []
+        if "violations" not in self.document:  # the process ended before there was a result
+            return [self.reason]
         lines = [str(Violation.from_json(each)) for each in self.document["violations"]]
         verification = Verification.from_json(self.document)
         if verification is not None and verification.mismatch is not None:

@@ -13,7 +13,7 @@ import pytest
 
 from mmcore.errors import InvalidProblem
 from mmcore.kernel.sizes import Sizes
-from mmcore_grading.criteria import Outcome
+from mmcore_grading.criteria import Answer, Outcome
 from mmcore_grading.grading import Grade
 from mmcore_grading.pages import class_page, student_page
 from mmcore_grading.submissions import Submission, submissions
@@ -189,3 +189,9 @@ def test_a_killed_grading_resumes_with_the_same_result(tmp_path: Path) -> None:
         subprocess.run([*COMMAND, task, submitted, "-o", tmp_path / name, "-q"], check=True, timeout=600)
     first, second = ((tmp_path / name / "grades.csv").read_text() for name in ("killed", "whole"))
     assert first == second
+
+
+def test_a_result_that_ended_before_a_verdict_has_its_reason() -> None:
+    assert Answer(2, {"kernel": "mm"}, "Error: it used more than 256 MB of memory").faults == [
+        "it used more than 256 MB of memory"
+    ]
