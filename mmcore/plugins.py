@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pluggy
 
 from mmcore import hookspecs
 from mmcore.errors import MmcoreError, described, place
+from mmcore.field_types import check_fields
 from mmcore.kernel.declaration import Kernel
 from mmcore.messages import say, suggestion
 from mmcore.plugin_table import FailedPlugin, Origin, Registered
@@ -47,8 +49,7 @@ class Plugins:
 
     def register(self, plugin: object, origin: Origin) -> object:
         """Register a plugin and return the object that pluggy knows. Raises MmcoreError if it implements no hook."""
-        name_in_pluggy = f"{origin.distribution}:{origin.plugin}"
-        isolated = ModuleType(name_in_pluggy)
+        isolated = ModuleType(_name_in_pluggy(origin))
         for name in _public_names(plugin):
             if (options := self.manager.parse_hookimpl_opts(plugin, name)) is not None:
                 function = getattr(plugin, name)
@@ -57,25 +58,50 @@ class Plugins:
                         self._isolated(function, options["specname"] or name, origin)
                     )
                 setattr(isolated, name, function)
-        self.manager.register(isolated, name_in_pluggy)
-        if not self.manager.get_hookcallers(isolated):
-            self.manager.unregister(isolated)
+        if not _public_names(isolated):
             raise MmcoreError("it implements no hook of mmcore")
+        self._implement(isolated, origin)
         self.modules[origin] = plugin
         return isolated
 
     def finish_loading(self) -> None:
-        """Add the hooks that plugins declare, and report implementations of undeclared hooks."""
-        for plugin in self.modules.values():
+        """Add the hooks that plugins declare, and report implementations that fit no declaration."""
+        implementing = {origin: self.manager.unregister(name=_name_in_pluggy(origin)) for origin in self.modules}
+        for origin, plugin in self.modules.items():
             if any(self.manager.parse_hookspec_opts(plugin, name) is not None for name in _public_names(plugin)):  # type: ignore[arg-type]
-                self.manager.add_hookspecs(plugin)  # type: ignore[arg-type]
-        for origin in self.modules:
+                with self.reported(origin):
+                    self.manager.add_hookspecs(plugin)  # type: ignore[arg-type]
+        for origin, isolated in implementing.items():
+            with self.reported(origin):
+                self._implement(isolated, origin)
             self.failed += [FailedPlugin(origin, reason, "") for reason in self._unknown_hooks(origin)]
         self._loading = False
 
+    def _implement(self, isolated: Any, origin: Origin) -> None:
+        """Register a plugin with pluggy, without the hooks that have other arguments than declared: these are reported.
+
+        Raises PluginValidationError, and registers nothing, if pluggy refuses a hook for another reason.
+        """
+        for name in _public_names(isolated):
+            options = self.manager.parse_hookimpl_opts(isolated, name)
+            hook = getattr(self.hook, (options and options["specname"]) or name, None)
+            if options is not None and hook is not None and hook.spec:
+                declared = (*hook.spec.argnames, *hook.spec.kwargnames)
+                taken = _arguments(getattr(isolated, name))
+                if not {*taken} <= {*declared}:
+                    delattr(isolated, name)
+                    reason = f"{hook.name} takes ({', '.join(declared)}), not ({', '.join(taken)})"
+                    self._report(FailedPlugin(origin, reason, ""))
+        try:
+            self.manager.register(isolated, _name_in_pluggy(origin))
+        except pluggy.PluginValidationError:
+            if self.manager.is_registered(isolated):  # pluggy before 1.7 registers the hooks in front
+                self.manager.unregister(isolated)
+            raise
+
     def _unknown_hooks(self, origin: Origin) -> Iterator[str]:
         """Yield a sentence for each hook that a plugin implements and that no plugin declares."""
-        plugin = self.manager.get_plugin(f"{origin.distribution}:{origin.plugin}")
+        plugin = self.manager.get_plugin(_name_in_pluggy(origin))
         hooks = self.manager.get_hookcallers(plugin) or []
         works = any(hook.has_spec() for hook in hooks)
         rest = "but its other hooks work" if works else "and it implements no other"
@@ -126,11 +152,14 @@ class Plugins:
                 raise
             what = "failed to load" if hook in ("", *LOADED_HOOKS) else f"failed in {hook}"
             text = described(error) + (f" ({where})" if (where := place(error)) else "")
-            failed = FailedPlugin(origin, " ".join(text.split())[:300], what)
-            if failed not in self.failed:
-                self.failed.append(failed)
-                if not self._loading:
-                    say(f"warning: {failed}")
+            self._report(FailedPlugin(origin, " ".join(text.split())[:300], what))
+
+    def _report(self, failed: FailedPlugin) -> None:
+        """Add a failure to :attr:`failed`, and once plugins are loaded print it to stderr."""
+        if failed not in self.failed:
+            self.failed.append(failed)
+            if not self._loading:
+                say(f"warning: {failed}")
 
     def _isolated(self, function: Callable[..., Any], hook: str, origin: Origin) -> Callable[..., Any]:
         """Return an implementation that answers with the plugin's answer and origin, or with None if it raises.
@@ -142,13 +171,33 @@ class Plugins:
         @functools.wraps(function)
         def isolated(*arguments: Any, **named: Any) -> Registered[Any] | None:
             with self.reported(origin, hook, (MmcoreError,) if expected else ()):
-                answer = function(*arguments, **named)
-                if answer is not None and expected and expected not in (each.__name__ for each in type(answer).__mro__):
-                    raise TypeError(f"it returned {type(answer).__name__}, not {expected}")
-                return None if answer is None else Registered(answer, origin)
+                if (answer := function(*arguments, **named)) is None:
+                    return None
+                with self.reported(origin, hook):
+                    if expected:
+                        _check_answer(answer, expected)
+                    return Registered(answer, origin)
             return None
 
         return isolated
+
+
+def _name_in_pluggy(origin: Origin) -> str:
+    return f"{origin.distribution}:{origin.plugin}"
+
+
+def _arguments(function: Callable[..., Any]) -> list[str]:
+    """Return the names of the arguments that pluggy passes: those without a default."""
+    passed = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(function).parameters.values()
+    return [each.name for each in parameters if each.kind in passed and each.default is each.empty]
+
+
+def _check_answer(answer: object, expected: str) -> None:
+    """Raise MmcoreError if an answer is not of the type of that name, or a field of it holds another type."""
+    if expected not in (each.__name__ for each in type(answer).__mro__):
+        raise MmcoreError(f"it returned {type(answer).__name__}, not {expected}")
+    check_fields(answer)
 
 
 def _public_names(plugin: object) -> list[str]:
@@ -184,11 +233,10 @@ def imported(what: str, target: str) -> Any:
 
 
 def instance_of(kind: type[_T]) -> Callable[[Any], _T]:
-    """Return a function that returns an answer of that type, and raises TypeError for any other."""
+    """Return a function that returns an answer of that type, and raises MmcoreError for any other or a wrong field."""
 
     def checked(answer: Any) -> _T:
-        if not isinstance(answer, kind):
-            raise TypeError(f"it returned {type(answer).__name__}, not {kind.__name__}")
-        return answer
+        _check_answer(answer, kind.__name__)
+        return cast(_T, answer)
 
     return checked

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -22,9 +22,12 @@ import pytest
 import mmcore
 import mmcore_tools
 from mmcore import Dim3, Kernel, Launch, Multiple, Scalar, Square, Workspace, hookimpl, hookspec
+from mmcore.devices.violations import Violation
+from mmcore.planning.kernel_choice import Choice
 from mmcore.plugin_table import Origin, Registered
-from mmcore.plugins import GROUP
+from mmcore.plugins import GROUP, instance_of
 from mmcore.registry import DISTRIBUTION, Registry, plugin_distributions, registry
+from mmcore.verdict import Findings
 from mmcore_tools.list_kernels import descriptions
 from tests.command_line import install, installed, kernel_module
 
@@ -158,6 +161,117 @@ def test_a_plugin_declares_a_hook_that_others_implement() -> None:
         ("random", "acme of acme-tuners"),
         ("annealing", "acme of acme-tuners"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("hook", "declared"), [("mmcore_hints", "result"), ("mmcore_findings", "result, kernel, extent")]
+)
+@pytest.mark.parametrize("late", [False, True])
+def test_a_hook_with_other_arguments_than_declared_is_lost_alone(
+    hook: str, declared: str, late: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def wrong(res: Any, *, unused: int = 0) -> Any:
+        """Return a sentence that no result has."""
+        return ["lost"]
+
+    def mmcore_remarks(result: Any) -> Any:
+        return [f"{result}, remarked"]
+
+    acme = plugin(mmcore_kernels=[kernel()])
+    acme.mmcore_remarks = hookimpl(mmcore_remarks)  # type: ignore[attr-defined]
+    setattr(acme, hook, hookimpl(wrong))
+    registry = Registry()
+    if late:
+        registry.add(mmcore_tools, "tools", DISTRIBUTION)
+        registry.finish_loading()
+        registry.add(acme, "acme", "acme-kernels")
+    else:
+        registry.add(acme, "acme", "acme-kernels")
+        registry.add(mmcore_tools, "tools", DISTRIBUTION)
+        registry.finish_loading()
+    expected = f"plugin acme of acme-kernels: {hook} takes ({declared}), not (res)"
+    assert registry.warnings() == [expected]
+    assert capsys.readouterr().err == (f"warning: {expected}\n" if late else "")
+    assert set(registry.kernels) == {"acme.fast"}
+    assert [*registry.answers("mmcore_remarks", list, result="right")] == [["right, remarked"]]
+    assert [*registry.answers("mmcore_hints", list, result="right")] == []
+
+
+def test_plugins_that_declare_a_hook_again_or_that_pluggy_refuses_are_lost_alone() -> None:
+    def mmcore_hints() -> Any:
+        """Return hints."""
+
+    def mmcore_notes(kernel: Any) -> Any:
+        """Return at once, unlike a wrapper."""
+
+    again, refused = plugin(mmcore_kernels=[kernel()]), plugin(mmcore_kernels=[])
+    again.mmcore_hints = hookspec(mmcore_hints)  # type: ignore[attr-defined]
+    refused.mmcore_notes = hookimpl(wrapper=True)(mmcore_notes)  # type: ignore[attr-defined]
+    registry = Registry()
+    registry.add(mmcore_tools, "tools", DISTRIBUTION)
+    registry.add(again, "again", "acme-kernels")
+    registry.add(refused, "refused", "acme-notes")
+    registry.finish_loading()
+    first, second = registry.warnings()
+    assert "plugin again of acme-kernels failed to load: ValueError: Hook 'mmcore_hints' is already registered" in first
+    assert "plugin refused of acme-notes failed to load: PluginValidationError: " in second
+    assert set(registry.kernels) == {"acme.fast"}
+    assert registry.hook.mmcore_notes(kernel=kernel()) == []
+
+
+def answering(hook: str, answer: object) -> ModuleType:
+    """Return a plugin whose hook, of no arguments, returns that answer."""
+    module = plugin(mmcore_kernels=[])
+
+    def implementation() -> object:
+        return answer
+
+    setattr(module, hook, hookimpl(implementation))
+    return module
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("a text", "it returned str, not Findings"),
+        (Findings(NOTHING), "looked of Findings holds NoneType, not str"),
+        (Findings("", violations=(cast(Any, "a text"),)), "violations of Findings holds str, not Violation"),
+        (Findings("", violations=cast(Any, "a text")), "violations of Findings holds str, not tuple[mmcore"),
+        (Findings("", warnings=(cast(Any, 1),)), "warnings of Findings holds int, not str"),
+        (Findings("", sizes=(cast(Any, 64),)), "sizes of Findings holds int, not collections.abc.Mapping[str"),
+        (Findings("", (Violation("trap", NOTHING),)), "message of Violation holds NoneType, not str"),
+        (Findings("", (Violation("trap", "it", line=HALF),)), "line of Violation holds float, not int | None"),
+    ],
+)
+def test_an_answer_that_holds_another_type_is_lost_alone(
+    answer: object, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right = Findings("none", [Violation("trap", "it", line=7, block=Dim3(1))], sizes=[{"m": 1}])  # type: ignore[arg-type]
+    registry = Registry()
+    registry.add(answering("mmcore_findings", right), "good", "good-findings")
+    registry.add(answering("mmcore_findings", answer), "bad", "bad-findings")
+    registry.finish_loading()
+    asked = {"result": None, "kernel": kernel(), "extent": "all"}
+    assert [*registry.answers("mmcore_findings", instance_of(Findings), **asked)] == [right]
+    (warning,) = registry.warnings()
+    assert warning.startswith(f"plugin bad of bad-findings failed in mmcore_findings: {reason}")
+    assert capsys.readouterr().err == f"warning: {warning}\n"
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [(kernel().usual_configs[0], ""), ({"block": (16, 16)}, "config of Choice holds dict, not Config")],
+)
+def test_a_first_answer_that_holds_another_type_does_not_count(config: Any, reason: str) -> None:
+    choice, usual = Choice(kernel(), config, "faster"), Choice(kernel(), kernel().usual_configs[0], "usual")
+    registry = Registry()
+    registry.add(answering("mmcore_tuned_config", usual), "usual", "usual-configs")
+    registry.add(answering("mmcore_tuned_config", choice), "acme", "acme-configs")
+    registry.finish_loading()
+    answer = registry.hook.mmcore_tuned_config(kernel=kernel(), problem=None, device=None, fits=None)
+    assert answer.item is (usual if reason else choice)
+    failed = f"plugin acme of acme-configs failed in mmcore_tuned_config: {reason}"
+    assert registry.warnings() == ([failed] if reason else [])
 
 
 def test_a_name_that_several_plugins_bring_belongs_to_none() -> None:

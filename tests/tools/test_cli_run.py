@@ -103,6 +103,29 @@ def test_every_plugins_hazards_are_reported(tmp_path: Path, monkeypatch: pytest.
     assert [line for line in stray.stdout.splitlines() if "out-of-bounds" in line] != []
 
 
+@pytest.mark.parametrize("order", ["tryfirst", "trylast"])
+def test_findings_of_a_wrong_type_leave_the_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str
+) -> None:
+    class Content:
+        @hookimpl(tryfirst=order == "tryfirst", trylast=order == "trylast")
+        def mmcore_findings(self, result: Result, kernel: Kernel, extent: str) -> Findings:
+            return Findings("elsewhere", violations=("a text",))  # type: ignore[arg-type]
+
+    name = register_staged(tmp_path, monkeypatch, "__syncthreads();")
+    monkeypatch.setattr(registry(), "failed", [])
+    registry().add(Content(), "content", "tests")
+    try:
+        result = mmcore("run", name, "--size", "64", *EMULATOR)
+    finally:
+        registry().manager.unregister(name="tests:content")
+    assert (result.exit_code, result.stdout.endswith("\nTEST PASS\n")) == (0, True)
+    warning = (
+        "warning: plugin content of tests failed in mmcore_findings: violations of Findings holds str, not Violation"
+    )
+    assert result.stderr.splitlines().count(warning) == 1
+
+
 def test_the_lines_of_hazards_are_found_for_a_fault_without_a_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

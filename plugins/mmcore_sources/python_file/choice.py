@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mmcore.errors import InvalidKernel, SeveralKernels
+from mmcore.plugins import instance_of
 from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore_sources.cuda_file.files import inferred_of
@@ -29,7 +30,7 @@ def inferred_from_python(path: Path, text: str, given: Mapping[str, Any]) -> Inf
     Raises InvalidKernel if the file is not Python, or has no kernel, or several among which ``entry`` must choose.
     """
     program = _program(path, text)
-    every = registry().answers("mmcore_python_kernels", list, program=program)
+    every = registry().answers("mmcore_python_kernels", _found_kernels, program=program)
     kernels = {found.name: found for answer in every for found in answer}
     kernel, why = _chosen(program, kernels, str(given.get("entry", "")))
     try:
@@ -44,6 +45,10 @@ def inferred_from_python(path: Path, text: str, given: Mapping[str, Any]) -> Inf
     ]
     warnings = tuple(map(program.in_cells, inferred.warnings))
     return replace(inferred, notes=tuple(notes), unusual=tuple(unusual), warnings=warnings)
+
+
+def _found_kernels(answer: Iterable[FoundKernel]) -> list[FoundKernel]:
+    return [*map(instance_of(FoundKernel), answer)]
 
 
 def _program(path: Path, text: str) -> PythonProgram:
