@@ -15,7 +15,8 @@ from mmcore_emulator.executor.barrier_waits import BarrierWaits
 from mmcore_emulator.executor.batch_machine import BatchMachine
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
 from mmcore_emulator.executor.translation.compiled_block import CompiledBlock
-from mmcore_emulator.isa.asynchronous.mbarriers import described, untouched
+from mmcore_emulator.isa.asynchronous.mbarriers import described, parse, untouched
+from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.barriers import Arrival
 from mmcore_emulator.machine.lanes import Batch, Mask, add_waiting
@@ -25,6 +26,7 @@ from mmcore_emulator.numerics.types import Values
 from mmcore_emulator.ptx.instructions import EXIT, Block, Register
 
 _PARITY = "a first wait for parity 1, if it is for an empty buffer: on a new mbarrier that ends at once"
+_OVERRUN = "an initialisation for all arrivals of a phase: two phases have ended with no wait between"
 _POLLS = "waits for a value in memory that no thread is left to write"
 # The work of running an instruction for any number of threads, and the work of a change to memory, in instructions of
 # a thread.
@@ -84,10 +86,12 @@ class BlockBatchExecutor:
     def give_up(self) -> None:
         """Report the remaining lanes: each waits for another."""
         self._waits.report_deadlocks()
+        filling = [index for index in self._polling if self._fills(index)]
         for index, mask in self._polling.items():
             at, lanes = self._steps[index].polling_at, self._batch.spread(mask)
             asked = self.machine.mbarriers.asked.get(id(at))
-            text, hint = partial(self._awaited, asked), partial(self._parity_hint, asked)
+            first = _PARITY if index in filling or not filling else ""
+            text, hint = partial(self._awaited, asked), partial(self._awaited_hint, asked, first)
             self.machine.observers.report(LaneViolation("deadlock", None, at, lanes, text, hint=hint))
         self._polling = {}
 
@@ -102,13 +106,31 @@ class BlockBatchExecutor:
         initialised = f" (initialised at {by.place})" if by is not None and by.line else ""
         return f"waits for the mbarrier in {where}{initialised}, and no thread is left to end its {described(word)}"
 
-    def _parity_hint(self, asked: tuple[Values, Values] | None, lane: tuple[int, ...]) -> str:
-        """Return a hint for a lane that waits for an mbarrier at which nothing has arrived yet."""
+    def _fills(self, index: int) -> bool:
+        """Return True if threads that leave a polling step begin bulk copies next."""
+        rest, reached = [*self._steps[index].block.successors], {index}
+        while rest:
+            if (number := rest.pop()) in reached:
+                continue
+            reached.add(number)
+            block = self._steps[number].block
+            kinds = ((at, parse(at.opcode)) for at in block.instructions)
+            latest = next(((at, kind) for at, kind in kinds if kind or effect(at).kind == "bulk copy"), None)
+            if latest is None:
+                rest += block.successors
+            elif latest[1] is None or latest[1].tx or latest[1].action == "expect_tx":
+                return True
+        return False
+
+    def _awaited_hint(self, asked: tuple[Values, Values] | None, first: str, lane: tuple[int, ...]) -> str:
+        """Return a hint for a lane that waits for an mbarrier; ``first`` if nothing has arrived there yet."""
         if asked is None:
             return ""
         address, word = (np.broadcast_to(values, self._batch.shape)[lane] for values in asked)
-        arrived = int(address) & (BLOCK_BYTES - 1) in self.machine.mbarriers.arrived
-        return _PARITY if untouched(word) and not arrived else ""
+        offset, log = int(address) & (BLOCK_BYTES - 1), self.machine.mbarriers
+        if offset in log.overrun:
+            return _OVERRUN
+        return first if untouched(word) and offset not in log.arrived else ""
 
     def end(self) -> int:
         """Report the batch's end to the observers; return the number of its blocks."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.asynchronous.in_flight import BulkGroups, InFlight, ThreadCopies
 from mmcore_emulator.machine.barriers import ClusterBarrier
 from mmcore_emulator.machine.formatted_output import Format
@@ -27,6 +29,22 @@ class MbarrierLog:
     initialised_at: dict[int, Instruction] = field(default_factory=dict)
     # The objects that a thread has arrived at, by the same offsets.
     arrived: set[int] = field(default_factory=set)
+    # The objects of which two phases have ended with no wait between, by the same offsets.
+    overrun: set[int] = field(default_factory=set)
+    # Number of phases of each object, by its place in the batch, that arrivals have ended since its latest wait.
+    _ended: Counter[int] = field(default_factory=Counter)
+
+    def end_phases(self, places: Iterable[int]) -> None:
+        """Note that arrivals have ended phases, a place for each phase."""
+        for place in places:
+            self._ended[place] += 1
+            if self._ended[place] > 1:
+                self.overrun.add(place % BLOCK_BYTES)
+
+    def wait(self, places: Iterable[int]) -> None:
+        """Note that threads have waited for phases that have ended."""
+        for place in places:
+            self._ended.pop(place, None)
 
 
 class Machine(Protocol):

@@ -141,6 +141,8 @@ class _Violation(Protocol):
     def line(self) -> int | None: ...
     @property
     def array(self) -> str | None: ...
+    @property
+    def hint(self) -> str: ...
 
 
 V = TypeVar("V", bound=_Violation)
@@ -150,12 +152,14 @@ def hazards_and_warnings(violations: Iterable[V]) -> tuple[tuple[V, ...], tuple[
     """Return the hazards and the warnings among violations, each sorted by source and line.
 
     Waits that ended too early and wrong descriptors come first, because other hazards follow from them. Deadlocks come
-    last, because they follow from another hazard more often than they cause one. A phase waited for twice is a hazard
+    last, because they follow from another hazard more often than they cause one; those with a hint come before those
+    that follow from them. A phase waited for twice is a hazard
     beside one that may follow from it.
     """
 
-    def rank(each: V) -> tuple[int, str, int]:
-        return (each.kind == "deadlock") - (each.kind in _FIRST), each.source or "~", each.line or 0
+    def rank(each: V) -> tuple[int, bool, str, int]:
+        deadlock = each.kind == "deadlock"
+        return deadlock - (each.kind in _FIRST), deadlock and not each.hint, each.source or "~", each.line or 0
 
     ordered = sorted(violations, key=rank)
     if any(each.kind == "deadlock" for each in ordered):

@@ -53,7 +53,34 @@ def test_parity_is_no_cause_where_more_threads_arrive_than_an_mbarrier_counts() 
     )
     source = WAITING.replace("    if (threadIdx.x < 32)", f"    {arrival}\n    if (threadIdx.x < 32)")
     report = launch(source, "f", grid=1, block=64, args=(np.zeros(64, np.float32),))
-    assert {each.message.split()[12]: bool(each.hint) for each in report.hazards} == {"empty": True, "full": False}
+    assert {each.message.split()[12]: "parity" in each.hint for each in report.hazards} == {
+        "empty": True,
+        "full": False,
+    }
+
+
+def test_the_wait_of_the_producer_comes_first_and_has_the_hint() -> None:
+    expected = 'asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 4;"'
+    expected += ':: "r"((unsigned)__cvta_generic_to_shared(&full)));'
+    begin, _, _ = WAITING.partition("    if (threadIdx.x < 32)")
+    source = f"{begin}    if (threadIdx.x >= 32) wait(&full, 0);\n    else {{ wait(&empty, 0); {expected} }}\n}}\n"
+    report = launch(source, "f", grid=1, block=64, args=(np.zeros(64, np.float32),))
+    assert [each.message.split()[12] for each in report.hazards] == ["empty", "full"]
+    assert ["parity 1" in each.hint for each in report.hazards] == [True, False]
+
+
+@pytest.mark.parametrize("count", [16, 8])
+def test_phases_that_end_with_no_wait_between_are_named(count: int) -> None:
+    arrival = (
+        'asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"((unsigned)__cvta_generic_to_shared(&full)));'
+    )
+    source = WAITING.replace(
+        "    if (threadIdx.x < 32)", f"    if (threadIdx.x < 32) {arrival}\n    if (threadIdx.x < 32)"
+    )
+    report = launch(source.replace(", 32;", f", {count};"), "f", grid=1, block=64, args=(np.zeros(64, np.float32),))
+    hints = {each.message.split()[12]: each.hint for each in report.hazards}
+    assert "two phases have ended with no wait between" in hints["full"]
+    assert "two phases" not in hints["empty"]
 
 
 def test_an_mbarrier_that_a_helper_initialises_is_named_with_its_call() -> None:

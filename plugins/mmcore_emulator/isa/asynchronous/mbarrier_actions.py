@@ -12,7 +12,7 @@ from mmcore_emulator.isa.asynchronous.mbarriers import MbarrierKind, contents
 from mmcore_emulator.isa.entries import CLUSTER_SPACE, Effect, Entry, Execute, Family, Opcode, OperandSpec
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, ArrivalSent, Arrived, Made, Passed
 from mmcore_emulator.machine.lanes import Mask
-from mmcore_emulator.machine.machine import Execution
+from mmcore_emulator.machine.machine import Execution, Machine
 from mmcore_emulator.machine.observer import LaneViolation, always
 from mmcore_emulator.numerics.types import Flags, Values
 
@@ -69,6 +69,12 @@ def _offsets(execution: Execution, address: Values) -> set[int]:
     return {place & (BLOCK_BYTES - 1) for place in np.unique(places).tolist()}
 
 
+def _places(machine: Machine, address: Values, mask: Mask | None) -> list[int]:
+    """Return the place in the batch of the object of each lane."""
+    places = np.broadcast_to(machine.memory.places(address), machine.batch.shape)[machine.batch.spread(mask)]
+    return [int(place) for place in places]
+
+
 def change(kind: MbarrierKind, execution: Execution, address: list[Values], *number: list[Values]) -> Sequence[Values]:
     """Change objects; return their previous words."""
     execution = execution.in_cluster(address[0])
@@ -83,6 +89,8 @@ def change(kind: MbarrierKind, execution: Execution, address: list[Values], *num
     _report_misuse(kind, execution, before, operand)
     if machine.observers and kind.action in ("arrive", "arrive_drop"):
         machine.mbarriers.arrived |= _offsets(execution, address[0])
+        ended = contents(of(before, *operands)).parity != contents(before).parity
+        machine.mbarriers.end_phases(_places(machine, address[0], machine.batch.narrow(mask, ended)))
         relaxed = _fenced(kind) if kind.semantics == "relaxed" else ""
         sent = ArrivalSent(machine.memory.places(address[0]), mask, at, relaxed)
         machine.observers.event(sent)
@@ -138,6 +146,7 @@ def _wait(
         awaited = None if kind.parity else contents(phase[0]).parity
         places, parity = machine.memory.places(address[0]), contents(words).parity
         machine.observers.event(Passed(places, parity, passed, at, relaxed, awaited))
+        machine.mbarriers.wait(set(_places(machine, address[0], passed)))
     machine.mbarriers.asked[id(at)] = address[0], words
     return [done]
 
