@@ -60,7 +60,7 @@ class Checking(Observer):
 
     def __init__(self, shadows: GlobalShadows, recorder: Recorder, translation: Translation) -> None:
         instructions = [at for block in translation.blocks for at in block.instructions]
-        loops = Loops(translation.blocks)
+        self._loops = loops = Loops(translation.blocks)
         flag_reads = FlagReads(translation.blocks, loops.waiting_reads())
         self._recorder, self._order, self._layout = recorder, HappensBefore(), translation.layout
         numbers, accumulating = InstructionNumbers(), _accumulating(translation)
@@ -80,7 +80,8 @@ class Checking(Observer):
         early = None if self.early_reads is None else EarlyAccesses(batch, self.early_reads, record)
         observers: list[Observer] = [BarrierHazards(clocks, record)]
         if self._asynchronous:
-            observers.append(Asynchrony(clocks, SharedReport(clocks.numbers, self._layout, record), waits))
+            report = SharedReport(clocks.numbers, self._layout, record)
+            observers.append(Asynchrony(clocks, report, waits, self._loops))
         if not self._registers.idle:
             observers.append(WgmmaHazards(self._registers, clocks.numbers, record))
         return BatchHazards([*observers, self._memory_hazards(clocks, early, record)], recorder)

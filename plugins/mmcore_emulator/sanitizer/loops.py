@@ -120,6 +120,26 @@ class Loops:
         near = (at for at in arrivals if not bodies or any(self._places[id(at)][0] in body for body in bodies))
         return next((at.kernel_line for at in near), 0)
 
+    def arrival_before_end(self, wgmma: Instruction) -> tuple[int, int] | None:
+        """Return the lines of an arrival at an mbarrier behind ``wgmma``, and of the wait for its group behind that."""
+        number, position = self._places.get(id(wgmma), (0, 0))
+        rest, reached = [(number, position + 1, 0)], set[tuple[int, int, int]]()
+        while rest:
+            number, begin, arrival = rest.pop()
+            for at in self._blocks[number].instructions[begin:]:
+                kind = parse(at.opcode)
+                if kind and kind.action == "arrive" and not kind.tx:
+                    arrival = arrival or at.kernel_line
+                if at.opcode[:2] == ("wgmma", "wait_group"):
+                    if arrival:
+                        return arrival, at.kernel_line
+                    break
+            else:
+                ahead = {(each, 0, arrival) for each in self._blocks[number].successors if each > number} - reached
+                reached |= ahead
+                rest += ahead
+        return None
+
     def _latest(self, before: Instruction) -> Iterator[tuple[Instruction, MbarrierKind]]:
         """Yield the latest arrival or wait on each way to an instruction within an iteration of its loops."""
         number, position = self._places.get(id(before), (0, 0))

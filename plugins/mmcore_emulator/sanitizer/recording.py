@@ -14,7 +14,7 @@ from mmcore_emulator.executor.translation.layout import Layout
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.lanes import Batch
 from mmcore_emulator.machine.limits import WARP
-from mmcore_emulator.machine.observer import LaneViolation
+from mmcore_emulator.machine.observer import LaneViolation, always
 from mmcore_emulator.machine.violations import Violation
 from mmcore_emulator.numerics.types import Flags, Integers
 from mmcore_emulator.ptx.instructions import Instruction
@@ -98,7 +98,13 @@ class SharedReport:
         self._numbers, self._layout, self._record = numbers, layout, record
 
     def add(
-        self, kind: str, at: Instruction, lanes: Integers | list[int], text: str, other: Instruction | None = None
+        self,
+        kind: str,
+        at: Instruction,
+        lanes: Integers | list[int],
+        text: str,
+        other: Instruction | None = None,
+        hint: str = "",
     ) -> None:
         """Report what lanes do in an instruction, and the other instruction that is involved."""
         batch = self._numbers.batch
@@ -110,7 +116,7 @@ class SharedReport:
             warp = int(self._numbers.thread_in_block[np.ravel_multi_index(lane, batch.shape)]) // WARP
             return f"(warp {warp}) {text}{where}"
 
-        self._record(LaneViolation(kind, "shared", at, marked.reshape(batch.shape), of_lane, other))
+        self._record(LaneViolation(kind, "shared", at, marked.reshape(batch.shape), of_lane, other, always(hint)))
 
     def name(self, word: int) -> str:
         """Return the array that a word is in, as the source calls it, and the byte in it."""

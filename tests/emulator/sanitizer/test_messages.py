@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mmcore_emulator import launch
+from tests.emulator.sanitizer.corpus import FOLDER, cases
 
 WAITING = """
 __device__ void wait(unsigned long long* bar, int parity)
@@ -195,3 +197,13 @@ def test_a_race_without_an_early_arrival_asks_for_an_arrival_and_a_wait() -> Non
     report = launch(source, "f", grid=1, block=64, args=(np.zeros(64, "f4"),))
     assert report.hazards
     assert not any("arrival at the mbarrier of line" in each.hint for each in report.hazards)
+
+
+@pytest.mark.parametrize(
+    ("name", "hinted"), [("a thread arrives before its wait", True), ("a refill by another warp", False)]
+)
+def test_an_arrival_before_the_wait_for_wgmma_is_named(name: str, hinted: bool, tmp_path: Path) -> None:
+    (case,) = (case for case in cases(FOLDER / "wgmma_refills.cu") if case.name == name)
+    (hazard,), _ = case.check(tmp_path)
+    pattern = r"the arrival at the mbarrier of line (\d+) behind wgmma\.wait_group in line \1, not before it"
+    assert bool(re.fullmatch(pattern, hazard.hint)) == hinted, hazard.hint

@@ -20,6 +20,7 @@ from mmcore_emulator.sanitizer.early_waits import EarlyWaits
 from mmcore_emulator.sanitizer.happens_before.batch_clocks import BatchClocks
 from mmcore_emulator.sanitizer.happens_before.mbarrier_clocks import MbarrierClocks
 from mmcore_emulator.sanitizer.happens_before.numbering import InstructionNumbers, LaneNumbers
+from mmcore_emulator.sanitizer.loops import Loops
 from mmcore_emulator.sanitizer.recording import SharedReport
 
 _UNORDERED = "missing-proxy-fence"
@@ -103,11 +104,11 @@ class Proxies:
 class Asynchrony(Observer):
     """An observer of a batch of blocks."""
 
-    def __init__(self, clocks: BatchClocks, report: SharedReport, waits: EarlyWaits) -> None:
+    def __init__(self, clocks: BatchClocks, report: SharedReport, waits: EarlyWaits, loops: Loops) -> None:
         self._numbers, self._order, self._report = clocks.numbers, clocks.order, report
         self._waits = waits
         self._events = clocks.events
-        self._in_flight, self._proxies = InFlight(self._events, report), Proxies(clocks.numbers, report)
+        self._in_flight, self._proxies = InFlight(self._events, report, loops), Proxies(clocks.numbers, report)
         self._mbarriers = MbarrierClocks(clocks)
         # The parity of the phase after the last one that each lane has waited for, by mbarrier.
         self._parities: dict[int, NDArray[np.int8]] = {}

@@ -20,6 +20,7 @@ from mmcore_emulator.machine.limits import WARP
 from mmcore_emulator.numerics.types import Flags, Integers
 from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_emulator.sanitizer.happens_before.event_clocks import WARPS_OF_GROUP, EventClocks, Kind
+from mmcore_emulator.sanitizer.loops import Loops
 from mmcore_emulator.sanitizer.recording import SharedReport
 
 _NONE = np.zeros((0, 0), np.int64)
@@ -38,6 +39,7 @@ _STILL_READ = {
     "bulk": "writes {}, which a bulk copy may still be reading: cp.async.bulk.wait_group.read is missing there, or a "
     "barrier behind it",
 }
+_EARLY_ARRIVAL = "the arrival at the mbarrier of line {} behind wgmma.wait_group in line {}, not before it"
 _MISMATCH = (
     "does not find the matrix in {} as it was written: the descriptor says {}, the copy {}; neighbours there are no "
     "neighbours in global memory"
@@ -68,8 +70,8 @@ class _Landing(NamedTuple):
 class InFlight:
     """The transfers of a batch of blocks."""
 
-    def __init__(self, clocks: EventClocks, report: SharedReport) -> None:
-        self._clocks, self._report = clocks, report
+    def __init__(self, clocks: EventClocks, report: SharedReport, loops: Loops) -> None:
+        self._clocks, self._report, self._loops = clocks, report, loops
         self._thread, self._block = clocks.numbers.thread_in_block, clocks.numbers.block_in_batch
         self._blocks = clocks.numbers.batch.extent.size
         self._origins = Origins(self._blocks)
@@ -212,7 +214,9 @@ class InFlight:
                     word = words_read[chosen][:1]
                     reader = self._transfers[int(reads.transfer[word[0]])]
                     text = self._named(_STILL_READ[kind[0]], word)
-                    self._report.add(violation, at, lanes[rows[chosen], 0], text, reader.at)
+                    lines = self._loops.arrival_before_end(reader.at) if kind[0] == "wgmma" else None
+                    hint = _EARLY_ARRIVAL.format(*lines) if lines else ""
+                    self._report.add(violation, at, lanes[rows[chosen], 0], text, reader.at, hint)
 
     def _check_descriptor(self, transfer: Transfer) -> None:
         """Check that neighbouring chunks of a matrix were neighbours in global memory."""
