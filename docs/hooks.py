@@ -18,6 +18,8 @@ from mmcore.registry import registry
 PAGE = Path(__file__).with_name("hooks.md")
 _GENERATED = re.compile(r"(?<=<!-- hooks: begin -->\n).*(?=<!-- hooks: end -->)", re.DOTALL)
 _ROLE = re.compile(r":\w+:`(?:~[\w.]+\.)?([\w.]+)`")
+_CLASS = re.compile(r":class:`~?([\w.]+)`")
+_RAISES = re.compile(r"\n\nRaises:\n.*", re.DOTALL)
 _FIELDS = re.compile(r"^    (\w+(?:, \w+)*): (.*(?:\n {8}.*)*)", re.MULTILINE)
 _ELSEWHERE = (Kernel,)  # types whose fields another page explains
 
@@ -28,8 +30,8 @@ def page() -> str:
     table = ["| hook | returns | declared in |", "|---|---|---|"]
     table += [f"| [`{name}`](#{name}) | {_summary(each)} | `{each.__module__}` |" for name, each in functions.items()]
     parts = ["\n".join(table), *(_hook(name, each) for name, each in functions.items())]
-    records = {name: kind for each in functions.values() for name, kind in _records(each)}
-    parts += ["## Types of the answers", *(_record(kind) for _, kind in sorted(records.items()))]
+    kinds = {kind.__name__: kind for each in functions.values() for kind in _types_of_hook(each)}
+    parts += ["## Types of the answers and arguments", *(_explained(kind) for _, kind in sorted(kinds.items()))]
     generated = "\n\n".join(parts)
     return _GENERATED.sub(lambda _: f"\n{generated}\n\n", PAGE.read_text("utf-8"))
 
@@ -57,16 +59,30 @@ def _summary(function: Any) -> str:
     return " ".join(sentence.removeprefix("Return ").split())
 
 
-def _records(function: Any) -> Iterator[tuple[str, type]]:
-    """Yield the types in a hook's answer that have fields."""
-    module = sys.modules[function.__module__]
-    imports = _imports(inspect.getsource(module))
-    for name in re.findall(r"\b[A-Z]\w+", inspect.signature(function).return_annotation):
-        defined = importlib.import_module(imports[name]) if name in imports else module
+def _types_of_hook(function: Any) -> Iterator[type]:
+    """Yield the types in a hook's signature and docstring, and in the fields of its answer."""
+    signature, module = inspect.signature(function), function.__module__
+    arguments = " ".join(str(each.annotation) for each in signature.parameters.values())
+    roles = " ".join(_CLASS.findall(inspect.getdoc(function) or ""))
+    yield from _types(f"{arguments} {roles}", module)
+    for kind in _types(signature.return_annotation, module):
+        yield kind
+        if _is_record(kind):
+            yield from _types(" ".join(_annotations(kind).values()), kind.__module__)
+
+
+def _types(text: str, module_name: str) -> Iterator[type]:
+    """Yield mmcore's classes that a text in a module names, but those that another page explains."""
+    imports = _imports(inspect.getsource(sys.modules[module_name]))
+    for path, name in re.findall(r"([\w.]+\.)?\b([A-Z]\w+)", text):
+        defined = importlib.import_module(path.rstrip(".") or imports.get(name, module_name))
         kind = getattr(defined, name, None)
-        has_fields = dataclasses.is_dataclass(kind) or hasattr(kind, "_fields")
-        if has_fields and kind not in _ELSEWHERE:
-            yield name, kind
+        if inspect.isclass(kind) and kind.__module__.startswith("mmcore") and kind not in _ELSEWHERE:
+            yield kind
+
+
+def _is_record(kind: type) -> bool:
+    return dataclasses.is_dataclass(kind) or hasattr(kind, "_fields")
 
 
 def _imports(source: str) -> Mapping[str, str]:
@@ -75,32 +91,45 @@ def _imports(source: str) -> Mapping[str, str]:
     return {alias.name: node.module or "" for node in nodes for alias in node.names}
 
 
-def _record(kind: type) -> str:
-    """Return the heading of a type, the text about it, and its fields. Raises KeyError for a field without a text."""
-    text, _, attributes = (inspect.getdoc(kind) or "").partition("\n\nAttributes:\n")
-    explained = {name: (names, what) for names, what in _FIELDS.findall(attributes) for name in names.split(", ")}
-    types = dict(_typed_fields(kind))
-    rows = dict.fromkeys(explained[name] for name in types)
-    table = [
-        "| field | type and default | meaning |",
-        "|---|---|---|",
-        *(_row(names, types, what) for names, what in rows),
-    ]
-    return f"### {kind.__name__}\n\n`{kind.__module__}.{kind.__name__}`. {_markdown(text)}\n\n" + "\n".join(table)
+def _explained(kind: type) -> str:
+    """Return a type's heading, text and attributes. Raises KeyError for a record's field without a text."""
+    text, _, attributes = _RAISES.sub("", inspect.getdoc(kind) or "").partition("\n\nAttributes:\n")
+    attributes, _, more = attributes.partition("\n\n")
+    rows = _FIELDS.findall(attributes)
+    types, explained = _typed_attributes(kind), {name for names, _ in rows for name in names.split(", ")}
+    missing = _annotations(kind).keys() - explained if _is_record(kind) else ()
+    if missing:
+        raise KeyError(f"{kind.__name__} has no text about {', '.join(sorted(missing))}")
+    table = ["| attribute | type and default | meaning |", "|---|---|---|", *(_row(*row, types) for row in rows)]
+    heading = f"### {kind.__name__}\n\n`{kind.__module__}.{kind.__name__}`. {_markdown(text)}"
+    return "\n\n".join(filter(None, [heading, "\n".join(table) if rows else "", _markdown(more)]))
 
 
-def _typed_fields(kind: Any) -> Iterator[tuple[str, str]]:
-    """Yield the names of a type's fields, each with its type, and with its default value if it has one."""
+def _annotations(kind: type) -> dict[str, str]:
+    """Return the annotations of a type's fields, the inherited ones first."""
+    annotations: dict[str, Any] = {}
+    for each in reversed(kind.__mro__):
+        annotations |= inspect.get_annotations(each) if each.__module__.startswith("mmcore") else {}
+    return {name: getattr(each, "__forward_arg__", each) for name, each in annotations.items()}
+
+
+def _typed_attributes(kind: Any) -> dict[str, str]:
+    """Return the type of each field and property as a text, with its default value if it has one."""
     defaults = {name: getattr(kind, name) for name in vars(kind) if dataclasses.is_dataclass(kind)}
     defaults |= getattr(kind, "_field_defaults", {})
-    for name, annotation in inspect.get_annotations(kind).items():
-        text = getattr(annotation, "__forward_arg__", annotation)
-        yield name, f"{text} = {defaults[name]!r}" if name in defaults else text
+    types = _annotations(kind)
+    properties = inspect.getmembers(kind, lambda member: isinstance(member, property))
+    returned = {name: each.fget.__annotations__.get("return", "") for name, each in properties}
+    return returned | {
+        name: f"{each} = {defaults[name]!r}" if name in defaults else each for name, each in types.items()
+    }
 
 
-def _row(names: str, types: Mapping[str, str], what: str) -> str:
-    fields = names.split(", ")
-    cells = [", ".join(f"`{each}`" for each in texts) for texts in (fields, dict.fromkeys(types[n] for n in fields))]
+def _row(names: str, what: str, types: Mapping[str, str]) -> str:
+    """Return a row of a table. The type is empty for an attribute that only ``__init__`` sets."""
+    attributes = names.split(", ")
+    kinds = dict.fromkeys(types.get(name, "") for name in attributes)
+    cells = [", ".join(f"`{each}`" for each in texts if each) for texts in (attributes, kinds)]
     return "| " + " | ".join(each.replace("|", r"\|") for each in (*cells, " ".join(_markdown(what).split()))) + " |"
 
 

@@ -69,14 +69,20 @@ def mmcore_baselines(kernel: Kernel) -> Kernel | None:
 def mmcore_tuned_config(
     kernel: Kernel, problem: Problem, device: DeviceProperties, fits: Callable[[Config], bool]
 ) -> Choice | None:
-    """Return a tuned config, in which the kernel ``fits``, for a product that names none. None if there is none."""
+    """Return a tuned config, in which the kernel ``fits``, for a product that names none. None if there is none.
+
+    ``fits`` takes a :class:`~mmcore.kernel.configs.Config`, such as one of ``kernel.usual_configs``.
+    """
 
 
 @hookspec(firstresult=True)
 def mmcore_best_kernel(
     problem: Problem, device: DeviceProperties, fits: Callable[[Kernel, Config], bool]
 ) -> Choice | None:
-    """Return a kernel and a config in which it ``fits`` a product of arrays that names none. None if there is none."""
+    """Return a kernel and a config in which it ``fits`` a product of arrays that names none. None if there is none.
+
+    ``fits`` takes a kernel and a :class:`~mmcore.kernel.configs.Config`, such as one of ``kernel.usual_configs``.
+    """
 
 
 @hookspec

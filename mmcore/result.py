@@ -44,6 +44,7 @@ class Result(ResultValues):
         compared: what took turns with the first kernel time: baselines, and another version.
         conditions: clocks, power, temperature and throttle reasons of the device while it was timed.
         host_seconds: the host's time from the beginning to the end of the launches that were verified first.
+        device_description: the device in words, such as a GPU's product name.
         place: the worker that measured it, such as "node7 NAME:0", if there were several.
         supports_timing: whether the device measures device time.
         peak_flops: peak FLOP/s of the device in the kernel's type; None if unknown.

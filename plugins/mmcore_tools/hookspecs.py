@@ -26,7 +26,10 @@ def mmcore_notes(kernel: Kernel) -> Iterable[str]:  # type: ignore[empty-body]
 
 @hookspec
 def mmcore_hints(result: Result) -> Iterable[str]:  # type: ignore[empty-body]
-    """Return sentences to show before a result's last line, such as the reason why a product may be wrong."""
+    """Return sentences to show before a result's last line, such as the reason why a product may be wrong.
+
+    The hook is called for right results, too, whose ``result.verified`` is true.
+    """
 
 
 @hookspec

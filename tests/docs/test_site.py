@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
+from mmcore.devices.violations import Violation
+from mmcore.kernel.properties import DeviceProperties
 from mmcore.planning.kernel_choice import Choice
 from mmcore.verdict import Findings
 
@@ -30,9 +32,19 @@ def test_the_page_of_the_hooks_has_every_hook_and_every_field_of_an_answer() -> 
     assert generator["page"]() == page, "python docs/hooks.py writes the page"
     declared = re.findall(r"@hookspec[^\n]*\ndef (\w+)", "".join(each.read_text("utf-8") for each in _sources()))
     assert sorted(re.findall(r"^## (mmcore_\w+)", page, re.MULTILINE)) == sorted(declared)
-    for kind in (Choice, Findings):
+    for kind in (Choice, Findings, Violation, DeviceProperties):
         section = page.partition(f"### {kind.__name__}\n")[2].partition("\n#")[0]
-        assert re.findall(r"^\| `(\w+)`", section, re.MULTILINE) == [field.name for field in fields(kind)]
+        named = re.findall(r"^\| (`.*?`) \|", section, re.MULTILINE)
+        explained = re.findall(r"\w+", " ".join(named))
+        assert sorted(explained) == sorted(field.name for field in fields(kind))
+
+
+def test_the_page_of_the_hooks_explains_each_type_in_a_signature() -> None:
+    page = (DOCS / "hooks.md").read_text("utf-8")
+    elsewhere = {"Kernel", "None", "Any", "Callable", "Iterable", "Mapping", "Path", "Option"}
+    signatures = "\n".join(re.findall(r"^def mmcore_.*", page, re.MULTILINE))
+    named = set(re.findall(r"\b[A-Z]\w+", signatures)) - elsewhere
+    assert named | {"Cell", "Check", "Violation"} <= set(re.findall(r"^### (\w+)\n\n`mmcore", page, re.MULTILINE))
 
 
 def _sources() -> Iterator[Path]:

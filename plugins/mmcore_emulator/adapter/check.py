@@ -34,11 +34,17 @@ from mmcore_emulator.sanitizer.undefined_values import UndefinedValues
 
 @dataclass(frozen=True)
 class Check:
-    """The hazards of one kernel's launches for one problem."""
+    """The hazards of one kernel's launches for one problem.
 
-    launched: Launched  # the launches and their device
-    violations: tuple[Violation, ...]  # by line, then in the order of their discovery
-    warnings: tuple[Violation, ...] = ()  # signs of a mistake that are none by themselves
+    Attributes:
+        launched: the launches and their device.
+        violations: the hazards, by line, then in the order of their discovery.
+        warnings: signs of a mistake that are none by themselves.
+    """
+
+    launched: Launched
+    violations: tuple[Violation, ...]
+    warnings: tuple[Violation, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the check as JSON-ready values."""

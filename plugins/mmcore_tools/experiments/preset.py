@@ -52,7 +52,8 @@ class Preset:
             blocks are flat.
         configs: parameters by name. Without blocks and configs, each kernel is measured in its usual configs.
         measures: names in :data:`MEASURES`.
-        quick_sizes, quick_blocks: those of the reduced form, which an emulator runs in less than a minute.
+        quick_sizes, quick_blocks: those of the reduced form, which an emulator runs in less than a minute. Without
+            quick_blocks, it has the same blocks.
         baseline: the name of a library's kernel, such as "cublas.best", that takes turns with each kernel. Names and
             patterns of other kernels, which do so too, follow after commas.
         figures: further figures of each kernel and its baselines, of :data:`mmcore.cell.FIGURES`.
@@ -68,10 +69,10 @@ class Preset:
     shows: str
     kernels: tuple[str, ...]
     sizes: tuple[Size, ...]
+    quick_sizes: tuple[Size, ...]
     blocks: tuple[Block, ...] = ()
     configs: tuple[Mapping[str, Any], ...] = ()
     measures: tuple[str, ...] = (UNTIMED,)
-    quick_sizes: tuple[Size, ...] = ()
     quick_blocks: tuple[Block, ...] = ()
     baseline: str = ""
     figures: tuple[str, ...] = ()

@@ -53,13 +53,21 @@ _COOPERATIVE = re.compile("Launch(Attribute)?Cooperative")
 
 @dataclass(frozen=True)
 class Inferred:
-    """A kernel of a file."""
+    """A kernel of a file.
 
-    attributes: Mapping[str, Any]  # those of :class:`mmcore.Kernel` by name; the launch rule is a :class:`LaunchText`
-    notes: tuple[Note, ...]  # the inferred values, in the order in which they are printed
-    unusual: tuple[Unusual, ...] = ()  # the unusual readings of the source
-    warnings: tuple[str, ...] = ()  # signs of a mistake in the host code, a sentence each
-    factors: Mapping[str, float] = field(default_factory=dict)  # alpha and beta, as the source's constants may mean
+    Attributes:
+        attributes: those of :class:`mmcore.Kernel` by name; the launch rule is a :class:`LaunchText`.
+        notes: the inferred values, in the order in which they are printed.
+        unusual: the unusual readings of the source.
+        warnings: signs of a mistake in the host code, a sentence each.
+        factors: alpha and beta, as the source's constants may mean.
+    """
+
+    attributes: Mapping[str, Any]
+    notes: tuple[Note, ...]
+    unusual: tuple[Unusual, ...] = ()
+    warnings: tuple[str, ...] = ()
+    factors: Mapping[str, float] = field(default_factory=dict)
 
 
 def infer(
