@@ -30,7 +30,7 @@ from mmcore_sources.cuda_file.inference.whole_tiles import whole
 from mmcore_sources.cuda_file.other_sizes import other_sizes
 from mmcore_sources.cuda_file.repairs.edits import rest_left_out
 from mmcore_sources.cuda_file.repairs.trial import repairs, sizes_of
-from mmcore_sources.cuda_file.tile_blocks import blocks_of_tiles
+from mmcore_sources.cuda_file.tile_blocks import blocks_of_tiles, smaller_blocks
 
 _HALF, _BFLOAT = r"(?:__half|half)2?", r"(?:__)?nv_bfloat162?"
 _SIGNS = {
@@ -83,6 +83,8 @@ def _readings(result: Result, file: FileKernel) -> Iterator[str]:
     if guessed and not result.verified:
         yield f"guessed: {'; '.join(f'{note.what} {note.value} ({note.option})' for note in guessed)}"
     if result.verification is not None and result.verification.verified:
+        if not result.verified and any(note.what == "block" for note in guessed):
+            yield from _tried((small_cell(result.cell, file.kernel),), file, smaller_blocks(file.kernel))
         failed = next((each for each in result.sizes if not each["right"] and each["why"].startswith(_WHOLE)), None)
         if failed is not None:
             cell = _at(small_cell(result.cell, file.kernel), file.kernel, *(failed[name] for name in "mnk"))

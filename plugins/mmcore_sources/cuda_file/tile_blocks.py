@@ -11,6 +11,7 @@ from mmcore_sources.cuda_file.inference.expressions import LaunchText
 _CONSTANT = re.compile(r"(?:#[ \t]*define[ \t]+|\bint[ \t]+)(\w+)[ \t]*=?[ \t]*\(?(\d+)\b")
 _EDGE = re.compile(r"__shared__[^;\[]*\[(\w+)\]|\bblockIdx\.[xy][ \t]*\*[ \t]*(\w+)\b(?!\.)")
 _MOST = 32
+_WARP = 32
 
 
 def blocks_of_tiles(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -27,3 +28,11 @@ def blocks_of_tiles(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
         if edge <= _MOST and (block.x, block.y) != (edge, edge):
             grid = ", ".join(f"ceil({axis} / {edge})" for axis in axes)
             yield f"a block and a grid of {edge}×{edge} tiles", {"block": f"{edge}x{edge}", "grid": grid}
+
+
+def smaller_blocks(kernel: Kernel) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield blocks of fewer threads, each of which computes more elements; block and grid depend on each other."""
+    x, y, _ = kernel.usual_configs[0].block
+    while x * y > _WARP:
+        x, y = (x // 2, y) if x > y else (x, y // 2)
+        yield f"--block {x}x{y}", {"block": f"{x}x{y}"}

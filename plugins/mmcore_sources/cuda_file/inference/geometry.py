@@ -28,6 +28,7 @@ _INSTANCE = re.compile(r"\b[A-Za-z_]\w*<(\d+)> ?\(")
 _LAUNCHED = "as launched in "
 _AXIS = {axis: name for name, axis in EXTENTS.items()}
 _BY_TILES = "a thread for each element of the source's shared arrays"
+_BY_TILE = "a thread for each element of a tile"
 _BY_BLOCK = "the source goes by blockDim, whatever it is"
 
 
@@ -218,17 +219,30 @@ def _block(reader: Reader, body: Body, layout: Layout, height: ast.expr, width: 
         return Geometry(tuple(map(ast.Constant, (256,) if flat else (16, 16))), _BY_BLOCK)
     if "NUM_THREADS" in names:
         return Geometry((names["NUM_THREADS"],), "by the name NUM_THREADS")
-    # TM and TN usually are the rows and columns of a tile that a thread computes.
     height, width = (
-        ast.BinOp(side, ast.FloorDiv(), _product(part, reader) if part else names.get(name, ast.Constant(1)))
-        if part or name in names
-        else side
-        for side, part, name in ((height, layout.tall, "TM"), (width, layout.wide, "TN"))
+        _threads_along(reader, *side, names)
+        for side in ((height, layout.tall, layout.down, "TM"), (width, layout.wide, layout.across, "TN"))
     )
     if not flat and layout.threads != {"x", "y"}:
         return None
     sides = (height, width) if layout.rows == "x" else (width, height)
-    return Geometry((ast.BinOp(height, ast.Mult(), width),) if flat else sides, "a thread for each element of a tile")
+    known = layout.tall or layout.wide or layout.down or layout.across or {"TM", "TN"} & names.keys()
+    why = "threads whose loops compute the elements of a tile" if layout.down or layout.across else _BY_TILE
+    guessed = layout.looped and not known
+    return Geometry((ast.BinOp(height, ast.Mult(), width),) if flat else sides, why, guessed)
+
+
+def _threads_along(
+    reader: Reader, side: ast.expr, factors: Sequence[str], between: Sequence[str], name: str, names: Mapping[str, Any]
+) -> ast.expr:
+    """Return the threads along a side of a tile, of which each computes several elements if the source shows that."""
+    with contextlib.suppress(Unreadable):
+        if between and not names_in(threads := _product(between, reader)) & set(EXTENTS):
+            return threads
+    # TM and TN usually are the rows and columns of a tile that a thread computes.
+    if not factors and name not in names:
+        return side
+    return ast.BinOp(side, ast.FloorDiv(), _product(factors, reader) if factors else names[name])
 
 
 def _constants(reader: Reader, names: Iterable[str]) -> dict[str, ast.expr]:

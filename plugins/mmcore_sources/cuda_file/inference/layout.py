@@ -20,11 +20,14 @@ class Layout:
     tall: tuple[str, ...] = ()  # factors of a thread's index that make the rows and columns which a thread computes
     wide: tuple[str, ...] = ()
     flat: bool = False  # True if one index counts the elements of C
+    down: tuple[str, ...] = ()  # factors of a loop's variable: the rows and columns between a thread's elements
+    across: tuple[str, ...] = ()
+    looped: bool = False  # True if a loop's variable is in the index, so that a thread computes several elements
 
     def turned(self) -> Layout:
         """Return the layout for a C that is stored by columns."""
         turned = replace(self, rows=self.columns, columns=self.rows, height=self.width, width=self.height)
-        return replace(turned, tall=self.wide, wide=self.tall)
+        return replace(turned, tall=self.wide, wide=self.tall, down=self.across, across=self.down)
 
 
 def layout_of(body: Body, c: str, strides: set[str]) -> Layout | None:
@@ -46,8 +49,28 @@ def layout_of(body: Body, c: str, strides: set[str]) -> Layout | None:
         if row == column or (not row and not rows):
             return Layout(row, column, (), width, threads, flat=True)
         tall, wide = (_of_thread(part, axis, strides) for part, axis in ((rows, row), (columns, column)))
-        return Layout(row, column, height, width, threads, tall, wide)
+        single = all(len(set(term) - strides) == 1 for term in filter(_is_of_thread, terms))
+        down, across = (_between(part, body.changing, strides) if single else () for part in (rows, columns))
+        tiled = (*(rows if row else ()), *(columns if column else ()))  # else a loop covers all rows or columns
+        looped = any(body.changing & set(term) for term in tiled)
+        return Layout(row, column, height, width, threads, tall, wide, down=down, across=across, looped=looped)
     return None
+
+
+def _between(terms: Sequence[Term], changing: set[str], strides: set[str]) -> tuple[str, ...]:
+    """Return the factors of the loop's variable that moves a thread over a side, 1 for the whole side; empty for none.
+
+    A thread's index with further factors may be that of a warp, or of several elements.
+    """
+    of_loops = [term for term in terms if changing & set(term)]
+    of_threads = [term for term in terms if _is_of_thread(term)]
+    if len(of_loops) != 1 or len(of_threads) > 1:
+        return ()
+    return tuple(each for each in of_loops[0] if each not in changing | strides) if of_threads else ("1",)
+
+
+def _is_of_thread(term: Term) -> bool:
+    return any(kind == "threadIdx" for kind, _ in built_in(term))
 
 
 def _of_thread(terms: Sequence[Term], axis: str, strides: set[str]) -> tuple[str, ...]:

@@ -1,0 +1,66 @@
+"""Blocks of kernels whose threads compute several elements of a tile in loops."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import mmcore
+from tests.sources.test_source_file import block_and_grid, guesses, kernel
+
+TILED = """
+__global__ void looped(const float *A, const float *B, float *C, int m, int n, int k)
+{{
+    __shared__ float a[{height}][16], b[16][{width}];
+    const int top = blockIdx.y * {height}, left = blockIdx.x * {width};
+    float sum[{many}] = {{}};
+    for (int step = 0; step < k; step += 16) {{
+        for (int e = {thread}; e < {height} * 16; e += {threads})
+            a[e / 16][e % 16] = A[(top + e / 16) * k + step + e % 16];
+        for (int e = {thread}; e < 16 * {width}; e += {threads})
+            b[e / {width}][e % {width}] = B[(step + e / {width}) * n + left + e % {width}];
+        __syncthreads();
+        for (int p = 0; p < 16; ++p)
+            for (int i = 0; i < {many}; ++i)
+                sum[i] += a[{row}][p] * b[p][{column}];
+        __syncthreads();
+    }}
+    for (int i = 0; i < {many}; ++i)
+        C[(top + {row}) * n + left + {column}] = sum[i];
+}}
+"""
+FLAT, BOTH = "threadIdx.x", "threadIdx.y * 32 + threadIdx.x"
+
+
+def tiled(height: int, width: int, threads: int, row: str, column: str, thread: str = FLAT) -> str:
+    """Return a kernel of tiles of C, whose threads compute the elements at these rows and columns."""
+    many = height * width // threads
+    return TILED.format(**locals())
+
+
+@pytest.mark.parametrize(
+    ("text", "block"),
+    [
+        (tiled(16, 64, 256, "threadIdx.x / 16", "threadIdx.x % 16 + 16 * i"), "b256x1"),
+        (tiled(16, 64, 64, "i", "threadIdx.x"), "b64x1"),
+        (tiled(32, 32, 256, "threadIdx.y + 8 * i", "threadIdx.x", BOTH), "b32x8"),
+        (tiled(32, 64, 1024, "threadIdx.y", "threadIdx.x + i * 32", BOTH), "b32"),
+    ],
+)
+def test_the_step_of_a_loop_over_elements_is_the_number_of_threads(text: str, block: str) -> None:
+    assert block_and_grid(kernel(text))[0] == block
+    assert "block" not in guesses(text)
+
+
+def test_the_block_is_a_guess_if_a_loop_over_elements_does_not_show_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = tiled(16, 32, 128, "threadIdx.x / 8", "threadIdx.x % 8 * 4 + i")
+    assert block_and_grid(kernel(text))[0] == "b512x1"
+    assert "block" in guesses(text)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "looped.cu").write_text(text)
+    output = mmcore("run", "looped.cu", "--size", "64", "--device", "emulator").stdout
+    assert "guessed: block 512×1 (--block)" in output
+    assert "hint: with --block 128x1 the product is right at 64×64×64" in output
