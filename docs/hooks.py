@@ -100,7 +100,11 @@ def _explained(kind: type) -> str:
     missing = _annotations(kind).keys() - explained if _is_record(kind) else ()
     if missing:
         raise KeyError(f"{kind.__name__} has no text about {', '.join(sorted(missing))}")
-    table = ["| attribute | type and default | meaning |", "|---|---|---|", *(_row(*row, types) for row in rows)]
+    table = [
+        "| attribute | type and default | meaning |",
+        "|---|---|---|",
+        *(_row(names, what, types) for names, what in rows),
+    ]
     heading = f"### {kind.__name__}\n\n`{kind.__module__}.{kind.__name__}`. {_markdown(text)}"
     return "\n\n".join(filter(None, [heading, "\n".join(table) if rows else "", _markdown(more)]))
 
