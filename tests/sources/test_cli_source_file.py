@@ -248,7 +248,7 @@ def test_a_race_fails(folder: Path) -> None:
     result = emulated("run race.cu --size 65 --quiet")
     line = text[: text.index("a[threadIdx.y][threadIdx.x] =")].count("\n") + 1
     race, *_, answer = result.stdout.splitlines()
-    thread = "thread (0, 0) of block (0, 0) writes element 0 of a in the next iteration "
+    thread = "at 33×33×65, thread (0, 0) of block (0, 0) writes element 0 of a in the next iteration "
     assert race.startswith(f"shared-race at race.cu:{line}: {thread}")
     assert (answer, result.exit_code) == ("TEST FAIL", 1)
     assert "hint" not in emulated("run race.cu --quiet").stdout  # the product is right with this grid, and with others

@@ -10,6 +10,7 @@ from mmcore.cell import Cell
 from mmcore.deadline import USUAL_SECONDS
 from mmcore.devices.violations import Violation
 from mmcore.errors import MmcoreError, TimeLimit
+from mmcore.kernel.arguments import SIZES
 from mmcore.kernel.declaration import Kernel
 from mmcore.registry import referenced_kernel
 from mmcore.result import Result
@@ -154,6 +155,8 @@ def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, *, remembe
     warnings = tuple(str(each) for each in check.warnings if each in causes)
     if not violations:
         return Findings(f"none at {size} on the emulator", warnings=warnings)
+    if any(getattr(cell, name) != getattr(result.cell, name) for name in SIZES):
+        violations = tuple(replace(each, message=f"at {size}, {each.message}") for each in violations)
     command = launch_command("check", replace(cell, seed=None))
     return Findings(f"found at {size} on the emulator\n{command}", violations, warnings)
 
