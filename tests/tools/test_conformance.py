@@ -247,6 +247,17 @@ def test_a_property_without_an_outcome_has_the_reason(tmp_path: Path) -> None:
         assert [line for line in lines if re.fullmatch(rf"{name} +not tested: {reason}", line)]
 
 
+@pytest.mark.usefixtures("quick")
+def test_a_proof_that_is_too_long_for_the_tests_has_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmcore_tools.conform.worker.MOST_PROVED", 1)
+    found = conform_kernel("hpsee.simple", "emulator", seed=SEED)
+    assert not found.failures
+    reason, _, command = found.why_untested("proof").partition("; ")
+    assert reason == "no right case without hazards has m·n·k ≤ 65,536"
+    assert command.startswith("mmcore prove hpsee.simple -m ")
+    assert mmcore(*shlex.split(command)[1:], "--quiet").stdout == "PROVED\n"
+
+
 @pytest.mark.usefixtures("few")
 def test_a_failure_is_shown_on_the_device_that_found_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def on_the_emulator(device: str, target: str, *arguments: Any, **options: Any) -> Any:

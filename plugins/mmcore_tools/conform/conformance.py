@@ -78,7 +78,13 @@ class Conformance:
         """Return the reason why a property without an outcome has none."""
         if self.stopped:
             return "the tests were stopped before"
-        return UNTESTED.get(name, "no case was run to its end")
+        reason = UNTESTED.get(name, "no case was run to its end")
+        cases = [each.case for each in self.of("hazards") if each.outcome == PASSED and each.case is not None]
+        cells = [each.cell for each in cases if min(each.cell.m, each.cell.n, each.cell.k) > 1 and not each.cell.force]
+        if name != "proof" or self.failures or not cells:
+            return reason
+        cell = min(cells, key=lambda each: each.m * each.n * each.k)
+        return f"{reason}; {launch_command('prove', replace(cell, device=SANITIZER, seed=None, inputs='usual'))}"
 
     @property
     def conforms(self) -> bool:
