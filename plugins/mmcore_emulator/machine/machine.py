@@ -31,7 +31,7 @@ class MbarrierLog:
     arrived: set[int] = field(default_factory=set)
     # The objects of which two phases have ended with no wait between, by the same offsets.
     overrun: set[int] = field(default_factory=set)
-    # Number of phases of each object, by its place in the batch, that arrivals have ended since its latest wait.
+    # Number of phases of each object, by its place in the batch, that arrivals have ended with no wait yet.
     _ended: Counter[int] = field(default_factory=Counter)
 
     def end_phases(self, places: Iterable[int]) -> None:
@@ -41,8 +41,8 @@ class MbarrierLog:
             if self._ended[place] > 1:
                 self.overrun.add(place % BLOCK_BYTES)
 
-    def wait(self, places: Iterable[int]) -> None:
-        """Note that threads have waited for phases that have ended."""
+    def forget_phases(self, places: Iterable[int]) -> None:
+        """Note that threads have waited for phases that have ended, or have initialised the objects."""
         for place in places:
             self._ended.pop(place, None)
 

@@ -61,6 +61,7 @@ def _init(kind: MbarrierKind, execution: Execution, address: list[Values], numbe
     machine.memory.store(space, address[0], [mbarriers.init(nothing, number[0])], _OBJECT, mask, at)
     if machine.observers:
         machine.observers.event(Made(machine.memory.places(address[0]), mask))
+        machine.mbarriers.forget_phases(np.unique(_places(machine, address[0], mask)).tolist())
 
 
 def _offsets(execution: Execution, address: Values) -> set[int]:
@@ -69,10 +70,9 @@ def _offsets(execution: Execution, address: Values) -> set[int]:
     return {place & (BLOCK_BYTES - 1) for place in np.unique(places).tolist()}
 
 
-def _places(machine: Machine, address: Values, mask: Mask | None) -> list[int]:
+def _places(machine: Machine, address: Values, mask: Mask | None) -> Values:
     """Return the place in the batch of the object of each lane."""
-    places = np.broadcast_to(machine.memory.places(address), machine.batch.shape)[machine.batch.spread(mask)]
-    return [int(place) for place in places]
+    return np.broadcast_to(machine.memory.places(address), machine.batch.shape)[machine.batch.spread(mask)]
 
 
 def change(kind: MbarrierKind, execution: Execution, address: list[Values], *number: list[Values]) -> Sequence[Values]:
@@ -90,7 +90,7 @@ def change(kind: MbarrierKind, execution: Execution, address: list[Values], *num
     if machine.observers and kind.action in ("arrive", "arrive_drop"):
         machine.mbarriers.arrived |= _offsets(execution, address[0])
         ended = contents(of(before, *operands)).parity != contents(before).parity
-        machine.mbarriers.end_phases(_places(machine, address[0], machine.batch.narrow(mask, ended)))
+        machine.mbarriers.end_phases(_places(machine, address[0], machine.batch.narrow(mask, ended)).tolist())
         relaxed = _fenced(kind) if kind.semantics == "relaxed" else ""
         sent = ArrivalSent(machine.memory.places(address[0]), mask, at, relaxed)
         machine.observers.event(sent)
@@ -146,7 +146,7 @@ def _wait(
         awaited = None if kind.parity else contents(phase[0]).parity
         places, parity = machine.memory.places(address[0]), contents(words).parity
         machine.observers.event(Passed(places, parity, passed, at, relaxed, awaited))
-        machine.mbarriers.wait(set(_places(machine, address[0], passed)))
+        machine.mbarriers.forget_phases(np.unique(_places(machine, address[0], passed)).tolist())
     machine.mbarriers.asked[id(at)] = address[0], words
     return [done]
 
