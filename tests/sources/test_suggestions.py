@@ -76,7 +76,7 @@ def pasted(output: str) -> str:
     return command(*shlex.split(suggested)[1:], "--no-hazards").output
 
 
-@pytest.mark.parametrize("size", ["int n = 1024;", "int n = atoi(text);"])
+@pytest.mark.parametrize("size", ["int n = 128;", "int n = atoi(text);"])
 @pytest.mark.parametrize("grid", ["(n + 15) / 16, (n + 15) / 16", "n / 16, n / 16"])
 def test_an_exchange_of_grid_and_block_is_named(size: str, grid: str, folder: Path) -> None:
     launch = f"dim3 block(16, 16), grid({grid}); mul<<<block, grid>>>(A, B, C, n);"
