@@ -41,7 +41,7 @@ def test_an_invalid_request_is_refused_with_one_sentence(command: str, arguments
 
 
 def test_a_product_that_takes_many_times_the_limit_is_given_up_early() -> None:
-    size = ("-m", "4096", "-n", "4096", "-k", "128")
+    size = ("-m", "4096", "-n", "4096", "-k", "512")
     result = mmcore("check", "upc.kernel01", *size, "--timeout", "30")
     assert (result.exit_code, result.stdout) == (2, "")
     pattern = r"is the last that was run, as the limit of \S+ s is too short; \S+ % of its blocks had run in \S+ s, so "
