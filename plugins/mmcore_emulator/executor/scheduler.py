@@ -15,7 +15,7 @@ from mmcore_emulator.executor.barrier_waits import BarrierWaits
 from mmcore_emulator.executor.batch_machine import BatchMachine
 from mmcore_emulator.executor.kernel_launch import KernelLaunch
 from mmcore_emulator.executor.translation.compiled_block import CompiledBlock
-from mmcore_emulator.isa.asynchronous.mbarriers import described, parse, untouched
+from mmcore_emulator.isa.asynchronous.mbarriers import described, kind_of, untouched
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES
 from mmcore_emulator.machine.barriers import Arrival
@@ -114,7 +114,7 @@ class BlockBatchExecutor:
                 continue
             reached.add(number)
             block = self._steps[number].block
-            kinds = ((at, parse(at.opcode)) for at in block.instructions)
+            kinds = ((at, kind_of(at)) for at in block.instructions)
             latest = next(((at, kind) for at, kind in kinds if kind or effect(at).kind == "bulk copy"), None)
             if latest is None:
                 rest += block.successors

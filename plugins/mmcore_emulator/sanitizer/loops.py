@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from mmcore_emulator.isa.asynchronous.mbarriers import MbarrierKind, parse
+from mmcore_emulator.isa.asynchronous.mbarriers import MbarrierKind, kind_of
 from mmcore_emulator.isa.entries import Execute
 from mmcore_emulator.isa.table import decode, destinations, effect, reads
 from mmcore_emulator.ptx.instructions import Address, Block, Instruction, Register
@@ -127,10 +127,10 @@ class Loops:
         while rest:
             number, begin, arrival = rest.pop()
             for at in self._blocks[number].instructions[begin:]:
-                kind = parse(at.opcode)
+                kind = kind_of(at)
                 if kind and kind.action == "arrive" and not kind.tx:
                     arrival = arrival or at.kernel_line
-                if at.opcode[:2] == ("wgmma", "wait_group"):
+                if effect(at).kind == "warpgroup" and effect(at).step == "wait":
                     if arrival:
                         return arrival, at.kernel_line
                     break
@@ -146,7 +146,7 @@ class Loops:
         rest, reached = [(number, position)], {number}
         while rest:
             number, end = rest.pop()
-            kinds = ((at, parse(at.opcode)) for at in reversed(self._blocks[number].instructions[:end]))
+            kinds = ((at, kind_of(at)) for at in reversed(self._blocks[number].instructions[:end]))
             latest = next(((at, kind) for at, kind in kinds if kind and kind.action in ("arrive", *_WAITS)), None)
             if latest:
                 yield latest

@@ -17,6 +17,7 @@ import numpy as np
 from mmcore_emulator.machine.memory.operations import Combine
 from mmcore_emulator.machine.violations import Problem, first_of
 from mmcore_emulator.numerics.types import Flags, Values
+from mmcore_emulator.ptx.instructions import Instruction
 
 MOST_ARRIVALS = 2**16 - 1
 """The most arrivals that an object can expect here; PTX allows 2^20 - 1, more than a cluster has threads."""
@@ -202,6 +203,11 @@ _SEMANTICS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("expect_tx", "complete_tx"), ("relaxed",)),
     **dict.fromkeys(_WAITS, ("acquire", "relaxed")),
 }
+
+
+def kind_of(at: Instruction) -> MbarrierKind | None:
+    """Return the kind of an instruction for mbarriers; None for other instructions."""
+    return parse(at.opcode)
 
 
 def parse(opcode: tuple[str, ...]) -> MbarrierKind | None:
