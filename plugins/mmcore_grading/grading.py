@@ -70,7 +70,7 @@ class Grade:
 
     @property
     def hidden_failure(self) -> str:
-        """What the teacher alone may see of the failures, such as the hidden size; empty if there is nothing."""
+        """The part of the failures that the teacher alone may see, such as the hidden size; empty if there is none."""
         hidden = (f"{each.criterion}: {each.hidden}" for each in self.outcomes if each.hidden)
         return "\n".join(line for text in hidden for line in text.splitlines()[:_MOST_LINES])
 

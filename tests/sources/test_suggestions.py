@@ -70,6 +70,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def ran() -> str:
+    """Return the output of a run of my.cu."""
+    return command(*shlex.split("run my.cu --device emulator")).output
+
+
 def pasted(output: str) -> str:
     """Return the output of the command that an output suggests."""
     suggested = next(each for each in output.splitlines() if each.startswith("  mmcore "))
@@ -81,7 +86,7 @@ def pasted(output: str) -> str:
 def test_an_exchange_of_grid_and_block_is_named(size: str, grid: str, folder: Path) -> None:
     launch = f"dim3 block(16, 16), grid({grid}); mul<<<block, grid>>>(A, B, C, n);"
     (folder / "my.cu").write_text(f"{NAIVE}void run(char *text, float *A, float *B, float *C) {{ {size} {launch} }}\n")
-    output = command(*shlex.split("run my.cu --device emulator")).output
+    output = ran()
     assert "exchanges grid and block" in output
     assert "TEST PASS" in pasted(output)
 
@@ -146,7 +151,7 @@ def test_less_work_is_suggested_where_the_time_ends(folder: Path) -> None:
 
 def test_whole_tiles_are_suggested_under_whatever_reason_they_were_tried(folder: Path) -> None:
     (folder / "my.cu").write_text(WMMA)
-    output = command(*shlex.split("run my.cu --device emulator")).output
+    output = ran()
     assert "TEST FAIL" in output
     assert "hint: without a remainder" in output
     assert "TEST PASS" in pasted(output)
@@ -183,7 +188,7 @@ def test_a_kernel_for_the_rest_of_c_is_right_with_a_whole_grid(
 ) -> None:
     text = REST.replace("ROW", row).replace("COLUMN", column).replace("GRID", launched).replace("FIRST", first)
     (folder / "my.cu").write_text(text)
-    output = command(*shlex.split("run my.cu --device emulator")).output
+    output = ran()
     assert "guessed: arguments" in output
     assert "hint: with --grid 'ceil(n / bx), ceil(m / by)'" in output
     assert "TEST PASS" in pasted(output)
@@ -212,14 +217,14 @@ void run(int n, int m, int k, const float *A, const float *B, float *C)
 
 def test_exchanged_names_of_sizes_are_a_hint(folder: Path) -> None:
     (folder / "my.cu").write_text(TRANSPOSED_NAMES)
-    output = command(*shlex.split("run my.cu --device emulator")).output
+    output = ran()
     assert "TEST PASS" in output or "TEST PASS" in pasted(output), output
     assert "--args m,n,k,A,B,C" in output or "m=n" in output
 
 
 def test_a_wrong_length_of_rows_is_no_exchange_of_sizes(folder: Path) -> None:
     (folder / "my.cu").write_text(TRANSPOSED_NAMES.replace("C[i * m", "C[i * k"))
-    output = command(*shlex.split("run my.cu --device emulator")).output
+    output = ran()
     assert "TEST FAIL" in output
     assert "hint: with --args" not in output
 

@@ -158,9 +158,8 @@ def hazards_and_warnings(violations: Iterable[V]) -> tuple[tuple[V, ...], tuple[
     """Return the hazards and the warnings among violations, each sorted by source and line.
 
     Waits that ended too early and wrong descriptors come first, because other hazards follow from them. Deadlocks come
-    last, because they follow from another hazard more often than they cause one; those with a hint come before those
-    that follow from them. A phase waited for twice is a hazard
-    beside one that may follow from it.
+    last, because they follow from another hazard more often than they cause one; those with a hint come before the
+    others. A phase waited for twice is a hazard beside one that may follow from it.
     """
 
     def rank(each: V) -> tuple[int, bool, str, int]:

@@ -67,9 +67,8 @@ def rest_left_out(text: str, entry: str, sizes: Mapping[str, str]) -> str:
     roles = {"k"} if "k" in sizes.values() else {*sizes.values()}
     names = {name for name, role in sizes.items() if role in roles}
     of_k = (node for node in quotients(_nodes(text, entry)) if names & {text_of(each) for each in walk(node)})
-    first = next(of_k, None)
-    line = "" if first is None else f"line {first.start_point.row + 1} counts {text_of(first)} whole steps"
-    return f"{line} and leaves the rest of k out" if line else ""
+    clauses = (f"line {each.start_point.row + 1} counts {text_of(each)} whole steps" for each in of_k)
+    return next((f"{clause} and leaves the rest of k out" for clause in clauses), "")
 
 
 def guards(text: str, entry: str, sizes: Mapping[str, str]) -> Iterator[Edit]:
