@@ -16,6 +16,7 @@ from mmcore.kernel.signature import Signature
 MATRICES = ("A", "B", "C")
 SIZES = ("m", "n", "k", "lda", "ldb", "ldc")
 FACTORS = ("alpha", "beta")
+LOGARITHMS = {f"log2({size})": size for size in SIZES}
 
 _INTEGERS = {
     **{f"int{bits}": range(-(2 ** (bits - 1)), 2 ** (bits - 1)) for bits in (8, 16, 32, 64)},
@@ -30,7 +31,8 @@ class Scalar:
     """A number passed by value.
 
     Attributes:
-        value: the number, or the name of a size ("m", "n", "k", "lda", "ldb", "ldc") or a factor ("alpha", "beta").
+        value: the number, or the name of a size ("m", "n", "k", "lda", "ldb", "ldc") or a factor ("alpha", "beta"), or
+            the logarithm of a size that is a power of two, as "log2(n)".
         type: numpy's name of the parameter's type ("int32", "uint64", "float32", …).
     """
 
@@ -127,6 +129,8 @@ def check_argument(argument: Argument) -> None:
                 check_argument(member)
         case bytes():
             return
+        case Scalar(name) if name in LOGARITHMS:
+            return
         case Scalar(name) | name:
             if name not in MATRICES + SIZES + FACTORS:
                 raise InvalidKernel(f"argument {name!r} is none of {', '.join(MATRICES + SIZES + FACTORS)}")
@@ -164,6 +168,11 @@ def scalar_value(scalar: Scalar, problem: Problem) -> float:
     """Return the number of a scalar argument. Raises :class:`InvalidKernel` if its type cannot hold it."""
     if not isinstance(scalar.value, str):
         return scalar.value
+    if scalar.value in LOGARITHMS:
+        length: int = getattr(problem, LOGARITHMS[scalar.value])
+        if length & (length - 1):
+            raise InvalidKernel(f"{LOGARITHMS[scalar.value]} = {length} is no power of two; it takes {scalar.value}")
+        return length.bit_length() - 1
     size: float = getattr(problem, scalar.value)
     if not _holds(scalar.type, size):
         raise InvalidKernel(f"{scalar.value} = {size} is passed as {scalar.type}, which cannot hold it")

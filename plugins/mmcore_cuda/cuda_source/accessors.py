@@ -1,4 +1,4 @@
-"""Macros that access an array or compute an index, such as ``#define A(i, j) a[(i) * n + (j)]``, or launch a kernel."""
+"""Macros that access an array, compute an index or launch a kernel, such as ``#define A(i, j) a[(i) * n + (j)]``."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from mmcore_cuda.cuda_source.tokens import blank, code, directives, without_comm
 
 _DEFINITION = re.compile(rb"[ \t]+(?P<name>\w+)\((?P<parameters>[\w\s,]*)\)(?P<value>.*)", re.DOTALL)
 _ACCESS = re.compile(rb".*(?:\w|\(\w+\))\s*\[.*|(?=.*\*)(?=.*\+)[\w\s()*+]+", re.DOTALL)
+_PLACE = re.compile(rb"[ \t]+(?P<name>\w+)[ \t]+(?P<value>[^\n]*\b(?:thread|block)(?:Idx|Dim)\.[^\n]*)")
 _WORD = re.compile(rb"\b[A-Za-z_]\w*\b")
 _MOST = 2000  # calls that are replaced
 
 
 def without_accessors(content: bytes) -> bytes:
-    """Return a source with the calls of such macros replaced by the accesses and launches, in the same lines."""
+    """Return a source with the calls of such macros replaced by the accesses and launches, in the same lines.
+
+    Macros that stand for a thread's place, such as ``#define tx threadIdx.x``, are replaced, too.
+    """
+    content = _without_places(content)
     macros: dict[bytes, tuple[list[bytes], bytes]] = {}
     for each in directives(content):
         macro = _DEFINITION.match(each.text) if each.word == "define" else None
@@ -37,6 +42,19 @@ def without_accessors(content: bytes) -> bytes:
             lines = re.sub(rb"[^\n]", b"", blank(content[call.start() : end]))
             parts += [content[position : call.start()], access, lines]
             position = end
+    return b"".join([*parts, content[position:]])
+
+
+def _without_places(content: bytes) -> bytes:
+    macros = [macro for each in directives(content) if each.word == "define" and (macro := _PLACE.fullmatch(each.text))]
+    places = {macro["name"]: macro["value"].strip() for macro in macros}
+    if not places:
+        return content
+    visible, position, parts = code(content), 0, list[bytes]()
+    for word in _WORD.finditer(visible):
+        if word[0] in places:
+            parts += [content[position : word.start()], places[word[0]]]
+            position = word.end()
     return b"".join([*parts, content[position:]])
 
 

@@ -213,6 +213,9 @@ class Body:
             left, right = (self.terms(node.children[i], seen) for i in (0, 2))
             products = [(*one, *other) for one in left for other in right if len(one) + len(other) <= _MOST_FACTORS]
             terms = products if sign == "*" else [*left, *right]
+        elif node.type == "binary_expression" and (power := power_of_two(node)):
+            shifted = self.terms(node.children[0], seen)
+            terms = [(*(each for each in term if each != "1"), power) for term in shifted]
         elif (element := _addressed(node)) is not None:
             terms = [*self.terms(element.children[0], seen), *self.terms(element.children[1].named_children[0], seen)]
         elif node.type == "identifier" and (name := text_of(node)) in self.values.keys() - seen:
@@ -230,6 +233,16 @@ class Body:
             terms = [(" ".join(dict.fromkeys(words)) or text_of(node),)]
         terms = [term for term in terms if "0" not in term][:_MOST_TERMS]
         return list(dict.fromkeys(terms))
+
+
+def power_of_two(node: Node) -> str:
+    """Return the factor ``1<<m`` of ``i << m`` and of ``i << (m - 1)``; empty for other expressions."""
+    count = node.children[2] if text_of(node.children[1]) == "<<" else None
+    while count is not None and count.type in ("parenthesized_expression", "binary_expression"):
+        if count.type == "binary_expression" and count.children[2].type != "number_literal":
+            return ""
+        count = count.named_children[0]
+    return f"1<<{text_of(count)}" if count is not None and count.type == "identifier" else ""
 
 
 def _addressed(node: Node) -> Node | None:

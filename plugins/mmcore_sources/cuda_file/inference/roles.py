@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from mmcore.errors import InvalidKernel, LacksOption
-from mmcore.kernel.arguments import FACTORS, MATRICES, SIZES, Argument, Scalar, Struct, Workspace
+from mmcore.kernel.arguments import FACTORS, LOGARITHMS, MATRICES, SIZES, Argument, Scalar, Struct, Workspace
 from mmcore.kernel.signature import Parameter as Typed
 from mmcore_cuda.cuda_source.program import Function, Parameter
 from mmcore_sources.cuda_file.inference.batches import of_batch
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.flags import flags_of
+from mmcore_sources.cuda_file.inference.logarithms import logarithms_of
 from mmcore_sources.cuda_file.inference.old_c import MATRIX, old_c
 from mmcore_sources.cuda_file.inference.size_names import sure_role, usual_role
 from mmcore_sources.cuda_file.inference.storage import stored_by_columns, strides_of
@@ -40,7 +41,7 @@ _ADVICE = {
 _FACTOR = re.compile(r"alpha|beta", re.IGNORECASE)
 _ZEROS = bytes(4 << 20)  # of a bias or the like
 _OTHER = re.compile(r"bias|scale|resid|work|te?mp|count|lock|flag|stat|debug", re.IGNORECASE)  # no matrix's name
-_NAMES = (*MATRICES, *SIZES, *FACTORS)
+_NAMES = (*MATRICES, *SIZES, *FACTORS, *LOGARITHMS)
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,8 @@ def roles_of(
     offsets |= edges if len(edges) + len(offsets) < len(integers) else {}
     offsets |= {name: launched.get(name, 0) for name in flags_of(body, integers)}
     offsets |= unused
-    integers = [name for name in integers if name not in offsets]
+    powers = {name: f"1<<{name}" for name in logarithms_of(body, integers)}
+    integers = [powers.get(name, name) for name in integers if name not in offsets]
     sizes, why, by_columns = sizes_of(integers, body, matrices, by_rows=by_rows)
     guessed = bool(offsets.keys() - batch.keys() - unused.keys() - (edges.keys() & launched.keys()))
     unknown = [name for name in integers if name not in sizes]
@@ -191,8 +193,12 @@ def roles_of(
                 f"--args {','.join(word if isinstance(word, str) else word[0].lower() for word in words)}",
             )
         sizes, why, guessed = sizes | dict(zip(unknown, free, strict=False)), "by the order of the parameters", True
+    if not {"n", "k"} <= {*sizes.values()}:  # of square matrices, whose rows are the powers
+        sizes |= dict.fromkeys(powers.values(), "n")
     of_pointer = {name: matrix for matrix, name in matrices.items()} | {old_c(function, body): "C"}
-    reals = [each.name for each in numbers if each.name not in sizes.keys() | fixed.keys() | factors]
+    reals = [
+        each.name for each in numbers if powers.get(each.name, each.name) not in sizes.keys() | fixed.keys() | factors
+    ]
     beta = any(adds for pointer, adds in body.stores if pointer == matrices["C"])
     meanings = dict(zip(reals, ("alpha", "beta") if beta else ("alpha",), strict=False))
     guessed = guessed or bool(reals)
@@ -227,6 +233,8 @@ def adds_to_c(body: Body, roles: Roles) -> bool:
 
 def _number(parameter: Parameter, sizes: Mapping[str, str], meanings: Mapping[str, str]) -> Argument:
     dtype = scalar_type(parameter.type)
+    if (power := f"1<<{parameter.name}") in sizes:
+        return Scalar(f"log2({sizes[power]})", dtype)
     if parameter.name in sizes:
         role = sizes[parameter.name]
         return role if dtype == "int32" else Scalar(role, dtype)
@@ -271,6 +279,7 @@ def with_arguments(arguments: tuple[Argument, ...], function: Function) -> Roles
     names = [str(getattr(each, "value", getattr(each, "name", each))) for each in arguments]
     pairs = list(zip(function.parameters, names, strict=True))
     sizes = {parameter.name: str(role) for parameter, role in pairs if role in SIZES}
+    sizes |= {f"1<<{parameter.name}": LOGARITHMS[role] for parameter, role in pairs if role in LOGARITHMS}
     pointers = {str(role): parameter.name for parameter, role in pairs if parameter.pointer}
     for parameter, argument in zip(function.parameters, arguments, strict=True):
         if isinstance(argument, Struct):

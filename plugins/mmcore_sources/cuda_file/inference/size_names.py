@@ -11,12 +11,13 @@ _OF_SIDE = {
 }  # fmt: skip
 _POINTER = re.compile(r"(?:d|dev|h|g)?_?([a-z])_?(?:d|dev)?")
 _SIZE = re.compile(r"([mnk])_?(?:ld|size|dim|total|global)|(?:ld|size|dim)_([mnk])")
+_LOGARITHM = re.compile(r"1<<(?:log2?|lg|ld)?_?")  # of a power of two
 _PITCH = re.compile(r"pitch([abc])|([abc])pitch")  # in elements
 
 
 def usual_role(name: str) -> str:
     """Return the name of a size without its affixes: "m" for "M_size", and others as they are."""
-    match = _SIZE.fullmatch(word := name.casefold())
+    match = _SIZE.fullmatch(word := _LOGARITHM.sub("", name.casefold()))
     return match[1] or match[2] if match else word
 
 
