@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import click
 from mmcore.cli.options import number_type
 from mmcore.cli.output import console, json_option, loaded_registry, quiet_option, write, write_json
 from mmcore.errors import MmcoreError
-from mmcore.files import read_text, replace
+from mmcore.files import replace
 from mmcore.messages import say
 from mmcore_grading.grading import Grade, graded
 from mmcore_grading.pages import class_page, student_page
@@ -21,6 +21,8 @@ from mmcore_grading.similarity import Pair, similar
 from mmcore_grading.submissions import KERNELS, Submission, ignored, submissions
 from mmcore_grading.tables import csv_table, gradescope_results, json_table
 from mmcore_grading.task import Task, read_task
+
+_OF_STUDENTS = ("answers/*.json", "gradescope/*.json", "students/*.html")  # a file for each student
 
 
 @click.command()
@@ -34,25 +36,29 @@ def grade(task: Path, folder: Path, output: Path, jobs: int | None, quiet: bool,
     """Grade a class's submissions by the rubric of a task.
 
     TASK is a TOML file. SUBMISSIONS is a folder with a file, or a folder with one, for each student. REPORT gets
-    index.html, grades.csv, grades.json, a page for each student, and Gradescope's results. Grades that it has already
-    are kept. Exit status: 0 = all are graded, 2 = could not grade.
+    index.html, grades.csv, grades.json, a page for each student, and Gradescope's results. A submission runs again only
+    if its files, the sizes, the options or the limits have changed. Exit status: 0 = all are graded, 2 = could not
+    grade.
     """
     loaded_registry()
     read, several = read_task(task), submissions(folder)
     if names := ignored(folder):
         say(f"ignored: {', '.join(names)} (files of kernels end in {', '.join(KERNELS)})")
     with _progress(len(several), shown=not (quiet or as_json)) as report:
-        grades = graded(read, several, output / "grades", jobs or len(os.sched_getaffinity(0)), report)
-    pairs = similar(several, read_text(read.given) if read.given else "")
+        grades, ran = graded(read, several, output / "answers", jobs or len(os.sched_getaffinity(0)), report)
+    pairs = similar(several, read.given)
     try:
         _write(output, read, grades, several, pairs)
+        if names := _remove_others(output, {each.student for each in several}):
+            say(f"removed from {output}: {', '.join(names)} (no longer in {folder})")
     except OSError as error:
         raise MmcoreError(f"{error.filename or output} cannot be written: {error.strerror}") from None
     if as_json:
-        write_json(json_table(read, grades, pairs))
+        write_json({**json_table(read, grades, pairs), "ran": ran})
     elif not quiet:
         count = f"{len(grades)} submission{'s' * (len(grades) != 1)}"
-        write(f"{output / 'index.html'}: {count}, {_words(read, grades, pairs)}")
+        kept = f" ({len(grades) - ran} from stored answers)" if ran < len(grades) else ""
+        write(f"{output / 'index.html'}: {count}{kept}, {_words(read, grades, pairs)}")
     return 0
 
 
@@ -75,6 +81,15 @@ def _write(
     replace(output / "grades.csv", csv_table(task, grades).encode())
     replace(output / "grades.json", json.dumps(json_table(task, grades, pairs), indent=1).encode())
     replace(output / "index.html", class_page(task, grades, pairs).encode())
+
+
+def _remove_others(output: Path, students: Collection[str]) -> Sequence[str]:
+    """Remove the files of students that have no submission; return their names. Raises OSError."""
+    paths = [path for pattern in _OF_STUDENTS for path in output.glob(pattern)]
+    stale = [path for path in paths if path.stem not in students and not path.stem.startswith(("_", "."))]
+    for path in stale:
+        path.unlink()
+    return sorted({path.stem for path in stale})
 
 
 @contextmanager

@@ -35,7 +35,8 @@ class Answer:
     def reason(self) -> str:
         """Why the command gave no document, in a sentence or a compiler's lines."""
         sentence = f"\n{self.message}".rpartition("\nError: ")[2].strip()
-        return sentence.removesuffix("; --timeout sets the limit") or "it gave no answer"
+        limit = "20 times limits.seconds of the task is the limit"
+        return sentence.replace("--timeout sets the limit", limit) or "it gave no answer"
 
     @property
     def faults(self) -> Sequence[str]:

@@ -68,13 +68,15 @@ def _watched(process: subprocess.Popen[bytes], limits: Mapping[str, Any]) -> str
     At the limit of processor time the processes get SIGXCPU, and may still answer where they were.
     """
     end, reached = time.monotonic() + limits["wall_seconds"], False
-    late = f"it took more than {limits['seconds']:g} seconds of processor time"
+    late = (
+        f"it took more than {limits['seconds']:g} seconds of processor time; limits.seconds of the task sets the limit"
+    )
     while process.poll() is None:
         processes = _descendants()
         if len(processes) > limits["processes"]:
-            return f"it started more than {limits['processes']} processes"
+            return f"it started more than {limits['processes']} processes; limits.processes of the task sets the limit"
         if sum(map(_memory, processes)) > limits["memory_bytes"]:
-            return f"it used more than {limits['memory_bytes'] >> 20} MB of memory"
+            return f"it used more than {limits['memory_bytes'] >> 20} MB; limits.memory_mb of the task sets the limit"
         spent = sum(map(_seconds, processes))
         if spent > limits["seconds"]:
             reached = True
@@ -82,7 +84,7 @@ def _watched(process: subprocess.Popen[bytes], limits: Mapping[str, Any]) -> str
         if spent > limits["seconds"] + _GRACE:
             return late
         if time.monotonic() > end:
-            return f"it took more than {limits['wall_seconds']:g} seconds"
+            return f"it took more than {limits['wall_seconds']:g} seconds, 20 times limits.seconds of the task"
         time.sleep(_INTERVAL)
     return late if reached or process.returncode == -signal.SIGXCPU else ""
 

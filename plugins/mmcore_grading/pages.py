@@ -7,11 +7,25 @@ from urllib.parse import quote
 
 from mmcore.kernel.sizes import size_text
 from mmcore.view import View, escaped
+from mmcore_grading.criteria import Outcome
 from mmcore_grading.grading import Grade
 from mmcore_grading.similarity import Pair
 from mmcore_grading.submissions import Submission
 from mmcore_grading.task import Task
 from mmcore_tools.pages.html import document, facts, folded
+
+_MET = {
+    "compiles": "the file compiles",
+    "shown-sizes": "the product is right at the shown sizes",
+    "hidden-sizes": "the product is right at sizes that are not shown",
+    "any-size": "the product is right at the sizes that the code asks for",
+    "no-hazards": "no hazard is found",
+    "proved": "the product is proved for all values",
+    "coalesced": "neighbouring threads access neighbouring elements",
+    "counts": "the count is small enough",
+    "time": "the time is short enough",
+}
+"""The reason for all points of each criterion."""
 
 
 def student_page(task: Task, grade: Grade, submission: Submission) -> str:
@@ -24,8 +38,7 @@ def student_page(task: Task, grade: Grade, submission: Submission) -> str:
     body.append(
         f'<p class="verdict {"good" if right else "bad"}">{_points(grade.points)} of {_points(task.points)} points</p>'
     )
-    rows = [(each.criterion, f"{_points(each.points)} of {_points(each.most)}") for each in grade.outcomes]
-    body.append(facts([("file", submission.file), *rows]))
+    body.append(facts([("file", submission.file), *((each.criterion, _reason(each)) for each in grade.outcomes)]))
     messages = [f"{each.criterion}: {each.message}" for each in grade.outcomes if each.message]
     distinct = dict.fromkeys(each.message for each in grade.outcomes if each.message)
     if len(distinct) == 1:  # one reason, such as a compiler's message, for everything
@@ -68,6 +81,14 @@ def _summary(task: Task, grades: Sequence[Grade], pairs: Sequence[Pair] | None) 
     if not all(grade.confined for grade in grades):
         words = "This system has no Landlock: submissions could read other files. See docs/trust.md."
         yield f'<p class="note">{words}</p>'
+
+
+def _reason(outcome: Outcome) -> str:
+    """Return the points of a criterion with their reason in a sentence."""
+    first, *further = outcome.message.splitlines() or [_MET[outcome.criterion]]
+    if first.endswith(":") and further:  # such as "a.cu does not compile:"
+        first = f"{first} {further[0].strip()}"
+    return f"{_points(outcome.points)} of {_points(outcome.most)}: {first}"
 
 
 def _row(grade: Grade, task: Task) -> str:

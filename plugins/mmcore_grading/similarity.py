@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from itertools import combinations
+from pathlib import Path
 from typing import NamedTuple
 
+from mmcore.files import read_text
 from mmcore_grading.submissions import Submission
 
-_TOKENS, _WINDOW = 25, 10  # characters of tokenised code in a match at least, and between two fingerprints
+_TOKENS = 25  # characters of tokenised code in a match at least
+_WINDOW = 1  # all fingerprints: a selection depends on Python's hashes, which differ from run to run
 _LEAST = 0.8  # the part of the smaller submission that is in the other
 
 
@@ -21,19 +24,22 @@ class Pair(NamedTuple):
     part: float
 
 
-def similar(submissions: Sequence[Submission], given: str) -> Sequence[Pair] | None:
+def similar(submissions: Sequence[Submission], given: Path | None) -> Sequence[Pair] | None:
     """Return the pairs of similar submissions, the most similar first; None without the package copydetect.
 
-    Names of variables, comments and spaces do not count; nor does the code of ``given``, the text of a file that all
-    students were given.
+    Names of variables, comments and spaces do not count; nor does the code of ``given``, a file that all students were
+    given.
     """
     try:
         from copydetect import CodeFingerprint, compare_files
     except ImportError:
         return None
-    common = list(CodeFingerprint("given.cpp", _TOKENS, _WINDOW, fp=io.StringIO(given)).hashes) if given else []
+    common = []
+    if given:
+        text = io.StringIO(read_text(given, "replace"))
+        common = list(CodeFingerprint(f"given.{_language(given.name)}", _TOKENS, _WINDOW, fp=text).hashes)
     prints = [
-        CodeFingerprint(f"{each.student}.{_language(each)}", _TOKENS, _WINDOW, common, fp=io.StringIO(each.text))
+        CodeFingerprint(f"{each.student}.{_language(each.file)}", _TOKENS, _WINDOW, common, fp=io.StringIO(each.text))
         for each in submissions
     ]
     pairs = []
@@ -44,5 +50,5 @@ def similar(submissions: Sequence[Submission], given: str) -> Sequence[Pair] | N
     return sorted(pairs, key=lambda pair: -pair.part)
 
 
-def _language(submission: Submission) -> str:
-    return "py" if submission.file.endswith(".py") else "cpp"
+def _language(file: str) -> str:
+    return "py" if file.endswith(".py") else "cpp"

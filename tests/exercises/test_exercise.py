@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mmcore_exercises.exercise import EXERCISES, Exercise, source_line
+from mmcore_grading.runs import Run
 from tests.command_line import mmcore
 
 NAMES = [each.name for each in EXERCISES]
@@ -80,6 +81,19 @@ def test_a_failure_is_shown_with_its_line_and_a_command(tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize(
+    ("name", "command"),
+    [("guard", "mmcore run guard.cu --size 33x34x35 "), ("coalescing", "mmcore why coalescing.cu --size 64x64x64 ")],
+)
+def test_the_command_of_a_failure_has_its_size(
+    name: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    mmcore("exercise", "start", name)
+    failure = json.loads(mmcore("exercise", "check", name, "--json").stdout)["first_failure"]
+    assert failure["command"].startswith(command)
+
+
+@pytest.mark.parametrize(
     ("message", "line"),
     [
         ("at 3×4×5: out-of-bounds-read at my.cu:2: thread (0, 1) reads", "second"),
@@ -111,7 +125,7 @@ def test_a_request_that_cannot_run_is_refused_in_a_sentence(words: tuple[str, ..
 def test_a_file_that_reaches_a_limit_could_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from mmcore_exercises import exercise
 
-    monkeypatch.setattr(exercise, "examined", lambda task, submission: ({}, "it used too much", True))
+    monkeypatch.setattr(exercise, "examined", lambda task, submission: Run({}, "it used too much"))
     (tmp_path / "guard.cu").write_text("int x;")
     answer = mmcore("exercise", "check", "guard", str(tmp_path / "guard.cu"))
     assert answer.exit_code == 2

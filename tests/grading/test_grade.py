@@ -16,9 +16,10 @@ from mmcore.kernel.sizes import Sizes
 from mmcore_grading.criteria import Answer, Outcome
 from mmcore_grading.grading import Grade
 from mmcore_grading.pages import class_page, student_page
+from mmcore_grading.similarity import similar
 from mmcore_grading.submissions import Submission, submissions
 from mmcore_grading.tables import csv_table
-from mmcore_grading.task import Criterion, Task, read_task
+from mmcore_grading.task import CRITERIA, Criterion, Task, read_task
 from tests.grading.made_up_class import HOSTILE, NAIVE, STRIP, TILED, WRONG, grades_of, write_class
 
 COMMAND = [sys.executable, "-m", "mmcore", "grade"]
@@ -134,9 +135,59 @@ def test_a_class_gets_its_points_pages_and_tables(tmp_path: Path) -> None:
     assert hidden["score"] == 1
     assert {"name", "score", "max_score", "output"} <= hidden["tests"][0].keys()
     assert "33" not in (report / "students" / "wrong_transposed.html").read_text().split("<body>")[1]
-    before = {path: path.stat().st_mtime_ns for path in (report / "grades").iterdir()}
-    subprocess.run([*COMMAND, task, submitted, "-o", report, "-q"], check=True)
-    assert before == {path: path.stat().st_mtime_ns for path in (report / "grades").iterdir()}
+
+
+def test_a_changed_rubric_grades_what_is_stored(tmp_path: Path) -> None:
+    task, submitted = write_class(tmp_path, 1, NAIVE, seconds=20)
+    for path in submitted.iterdir():
+        if path.stem not in ("right_naive", "wrong_transposed"):
+            path.unlink()
+    report = tmp_path / "report"
+
+    def grade() -> str:
+        done = subprocess.run([*COMMAND, task, submitted, "-o", report], capture_output=True, text=True, check=True)
+        return " ".join((done.stdout + done.stderr).split())
+
+    assert "2 submissions, 1 with all 10 points" in grade()
+    stored = {path: path.stat().st_mtime_ns for path in (report / "answers").iterdir()}
+    task.write_text(task.read_text().replace("points = 4", "points = 9").replace("for any n", "for each n"))
+    assert "2 submissions (2 from stored answers), 1 with all 15 points" in grade()
+    assert stored == {path: path.stat().st_mtime_ns for path in (report / "answers").iterdir()}
+    assert "for each n" in (report / "students" / "right_naive.html").read_text()
+
+    (submitted / "wrong_transposed.cu").rename(submitted / "late.cu")
+    task.write_text(task.read_text().replace('"33"', '"35"'))
+    said = grade()
+    assert f"removed from {report}: wrong_transposed (no longer in {submitted})" in said
+    assert "2 submissions, 1 with" in said  # another hidden size: both ran again
+    assert {path.stem for name in ("students", "gradescope") for path in (report / name).iterdir()} == {
+        "right_naive",
+        "late",
+    }
+
+
+def test_each_criterion_of_a_students_page_has_its_reason() -> None:
+    broken = Outcome("compiles", 0, 1, 'a.cu does not compile:\na.cu(5): error: expected a ";"\n      ^')
+    page = student_page(TWO, Grade("a", "a.cu", (broken, Outcome("hidden-sizes", 2, 2))), Submission("a"))
+    assert "0 of 1: a.cu does not compile: a.cu(5): error: expected a &quot;;&quot;</dd>" in page
+    assert "2 of 2: the product is right at sizes that are not shown</dd>" in page
+    criteria = tuple(Outcome(name, 0, 0) for name in CRITERIA)
+    assert student_page(TWO, Grade("a", "a.cu", criteria), Submission("a")).count("0 of 0: ") == len(CRITERIA)
+
+
+def test_code_that_all_were_given_makes_no_submissions_similar(tmp_path: Path) -> None:
+    pytest.importorskip("copydetect")
+    line = "sum += a[threadIdx.y][i] * b[i][threadIdx.x];"
+    loop = f"for (int i = 0; i < T; ++i) {line}"
+    given = tmp_path / "start.cu"
+    given.write_text(TILED.replace(loop, ""))
+    down = "for (int i = T - 1; i >= 0; --i) { float x = a[threadIdx.y][i]; sum = fmaf(b[i][threadIdx.x], x, sum); }"
+    twice = f"#pragma unroll\nfor (int i = 0; i < T; i += 2) {{ {line} {line.replace('[i]', '[i + 1]')} }}"
+    fills = {"up": loop, "copied": f"// mine\n{loop}", "down": down, "twice": twice, "start": ""}
+    written = [Submission(name, ((f"{name}.cu", TILED.replace(loop, fill).encode()),)) for name, fill in fills.items()]
+
+    assert [pair[:2] for pair in similar(written, given) or []] == [("up", "copied")]
+    assert len(similar(written, None) or []) > 1
 
 
 def test_a_loop_that_does_not_end_is_named_by_its_line(tmp_path: Path) -> None:
@@ -148,6 +199,7 @@ def test_a_loop_that_does_not_end_is_named_by_its_line(tmp_path: Path) -> None:
     (grade,) = json.loads((tmp_path / "report" / "grades.json").read_text())["grades"]
     place = "timeout at endless.cu:5: thread (0, 0) of block (0, 0) was still running after 6 s; "
     assert grade["ended"].startswith(place)
+    assert grade["ended"].endswith("; limits.seconds of the task sets the limit")
     assert grade["outcomes"][1]["message"] == grade["ended"]
     assert grade["points"] == 1
 

@@ -39,12 +39,20 @@ def kept(script: str, tmp_path: Path, *words: str, **limits: float) -> tuple[str
 @pytest.mark.parametrize(
     ("script", "limits", "reason"),
     [
-        ("import time; time.sleep(60)", {"wall_seconds": 1}, "it took more than 1 seconds"),
+        (
+            "import time; time.sleep(60)",
+            {"wall_seconds": 1},
+            "it took more than 1 seconds, 20 times limits.seconds of the task",
+        ),
         ("print('fine')", {}, ""),
-        ("while True: pass", {"seconds": 1}, "it took more than 1 seconds of processor time"),
-        (FORKS, {}, "it started more than 12 processes"),
+        (
+            "while True: pass",
+            {"seconds": 1},
+            "it took more than 1 seconds of processor time; limits.seconds of the task sets the limit",
+        ),
+        (FORKS, {}, "it started more than 12 processes; limits.processes of the task sets the limit"),
         ("data = bytearray(10 << 30)", {}, ""),  # refused by the system: a MemoryError
-        (SHARED, {}, "it used more than 512 MB of memory"),
+        (SHARED, {}, "it used more than 512 MB; limits.memory_mb of the task sets the limit"),
         ("print('x' * (10 << 20))", {}, ""),  # a file of at most a MiB
     ],
 )

@@ -1,0 +1,159 @@
+"""The run of a submission: the rubric's commands in processes under the task's limits, and their answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import mmcore
+from mmcore.files import read_bytes
+from mmcore.files import replace as replace_file
+from mmcore.messages import visible
+from mmcore_grading import keeper
+from mmcore_grading.criteria import Answer, Answers, commands
+from mmcore_grading.submissions import Submission
+from mmcore_grading.task import Task
+
+_KEPT = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LD_LIBRARY_PATH",
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "CUDA_VISIBLE_DEVICES",
+    "PYTHONPATH",
+)
+_FILE_BYTES = 256 << 20  # the largest file that a submission's processes may write
+
+
+@dataclass(frozen=True)
+class Run:
+    """The run of a submission.
+
+    Attributes:
+        answers: the answers of the commands, by name.
+        ended: why the submission's processes were ended, or why it could not run; empty otherwise.
+        confined: whether its processes could read only Python, the system and the submission.
+    """
+
+    answers: Answers
+    ended: str = ""
+    confined: bool = True
+
+
+class Runs:
+    """The runs of a class in a folder, a file each.
+
+    A submission does not run again while its files, its commands, its limits and mmcore are the same.
+    """
+
+    def __init__(self, folder: Path, task: Task) -> None:
+        self._folder, self._task = folder, task
+
+    def stored(self, submission: Submission) -> Run | None:
+        """Return the stored run of a submission; None if there is none of its files, commands and limits."""
+        try:
+            values = json.loads(read_bytes(self._path(submission)))
+            answers = {name: Answer(**each) for name, each in values["answers"].items()}
+            return (
+                Run(answers, values["ended"], values["confined"])
+                if values["digest"] == self._digest(submission)
+                else None
+            )
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+    def run(self, submission: Submission) -> Run:
+        """Run a submission, and store its answers."""
+        done = Run({}, submission.refused) if submission.refused else examined(self._task, submission)
+        values = {**asdict(done), "digest": self._digest(submission)}
+        replace_file(self._path(submission), json.dumps(values).encode())
+        return done
+
+    def _path(self, submission: Submission) -> Path:
+        return self._folder / f"{submission.student}.json"
+
+    def _digest(self, submission: Submission) -> str:
+        asked = {} if submission.refused else commands(self._task, submission.file, submission.text)
+        return submission.digest(mmcore.__version__, json.dumps([asked, asdict(self._task.limits)]))
+
+
+def examined(task: Task, submission: Submission) -> Run:
+    """Run the rubric's commands on a submission, alone in a folder and under the task's limits."""
+    with tempfile.TemporaryDirectory(prefix="mmcore-grade-", ignore_cleanup_errors=True) as folder:
+        workspace = Path(folder).resolve()
+        for name, content in submission.files:
+            path = workspace / "submission" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        asked = commands(task, submission.file, submission.text)
+        request = {
+            "workspace": str(workspace),
+            "commands": [*asked.values()],
+            "message_bytes": int(task.limits.output_kb * 1024),
+        }
+        lines, ended = _kept(task, workspace, json.dumps(request).encode())
+    for text, short in ((f"{workspace}/submission/", ""), (f"{workspace}/submission", ".")):
+        lines = lines.replace(text.encode(), short.encode())
+    documents = [*_documents(lines)]
+    if not documents or documents[-1] != "end":
+        ended = ended or "its process ended before it answered"
+    several = [_answer(each) for each in documents[1:] if each != "end"]
+    if ended and several:
+        places = (fault for fault in several[-1].faults if fault.startswith("timeout at"))
+        ended = next((f"{place}; limits.seconds of the task sets the limit" for place in places), ended)
+    return Run(dict(zip(asked, several, strict=False)), ended, bool(documents and documents[0]["confined"]))
+
+
+def _kept(task: Task, workspace: Path, request: bytes) -> tuple[bytes, str]:
+    """Run :mod:`mmcore_grading.examine` under the keeper; return its output, and why it was ended."""
+    limits = {
+        "seconds": task.limits.seconds,
+        "wall_seconds": task.limits.wall_seconds,
+        "memory_bytes": int(task.limits.memory_mb) << 20,
+        "processes": int(task.limits.processes),
+        "file_bytes": _FILE_BYTES,
+    }
+    command = [sys.executable, "-P", "-m", "mmcore_grading.examine"]
+    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    environment |= {"MMCORE_CACHE_DIR": str(workspace / "cache"), "TMPDIR": str(workspace), "OMP_NUM_THREADS": "1"}
+    environment |= {"OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    with tempfile.TemporaryFile() as output:
+        words = [sys.executable, "-I", "-S", keeper.__file__, json.dumps([limits, command]), str(output.fileno())]
+        done = subprocess.run(
+            words,
+            input=request,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[output.fileno()],
+            cwd=workspace / "submission",
+            env=environment,
+            check=False,
+        )
+        output.seek(0)
+        return output.read(_FILE_BYTES), done.stdout.decode().strip()
+
+
+def _documents(lines: bytes) -> Iterator[Any]:
+    """Yield the documents of complete lines; the process may have been ended while it wrote."""
+    for line in lines.splitlines():
+        try:
+            yield json.loads(line)
+        except ValueError:
+            return
+
+
+def _answer(values: Mapping[str, Any]) -> Answer:
+    """Return the answer of a command; of one about several kernels, the first with a verdict."""
+    several = values["document"] if isinstance(values["document"], list) else [values["document"]]
+    verdicts = (each for each in several if isinstance(each, dict) and "error" not in each)
+    return Answer(values["status"], next(verdicts, None), visible(values["message"]))
