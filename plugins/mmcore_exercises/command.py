@@ -12,6 +12,7 @@ import click
 
 from mmcore.cli.output import console, fields, json_option, loaded_registry, render, write, write_json
 from mmcore.errors import MmcoreError
+from mmcore.kernel.sizes import Sizes, size_text
 from mmcore_exercises.exercise import EXERCISES, Exercise, source_line
 from mmcore_grading.criteria import Outcome
 
@@ -94,13 +95,11 @@ def _document(checked: Exercise, file: Path, found: Sequence[Outcome]) -> dict[s
     following = EXERCISES[EXERCISES.index(checked) + 1 :]
     failure = None
     if failed is not None:
-        command = ["mmcore", _MORE.get(failed.criterion, "run"), str(file), *checked.task.options]
-        command += [] if failed.criterion in _MORE else ["--device", "emulator"]
         failure = {
             "criterion": failed.criterion,
             "message": failed.message,
             "source": source_line(failed.message, file),
-            "command": shlex.join(command),
+            "command": shlex.join(_more(checked, file, failed)),
         }
     return {
         "name": checked.name,
@@ -113,6 +112,20 @@ def _document(checked: Exercise, file: Path, found: Sequence[Outcome]) -> dict[s
         "first_failure": failure,
         "next": following[0].name if following and failed is None else None,
     }
+
+
+def _more(checked: Exercise, file: Path, failed: Outcome) -> Sequence[str]:
+    """Return the command that has more about a failure, at the size at which the check found it."""
+    command, shown = _MORE.get(failed.criterion, "run"), checked.task.shown
+    sizes = shown[:1] if failed.criterion in _MORE else [size for size in shown if _is_at(failed, size)]
+    option = ["--size", "x".join(map(str, sizes[0]))] if sizes else []
+    device = [] if failed.criterion in _MORE else ["--device", "emulator"]
+    return ["mmcore", command, str(file), *option, *checked.task.options, *device]
+
+
+def _is_at(failed: Outcome, size: Sizes) -> bool:
+    """Return whether a failure is one at a size, such as "at 33×34×35: …"."""
+    return failed.message.startswith(f"at {size_text(size._asdict())}: ")
 
 
 def _report(document: dict[str, Any]) -> Iterator[Any]:
