@@ -114,6 +114,7 @@ def test_a_browser_reads_the_page(width: int, scheme: int, slow: str, tmp_path: 
     assert found["overflow"] <= 0, "the page itself is never scrolled sideways"
     assert (found["paper"], found["ink"]) == COLOURS[scheme]
     assert found["figures"] > 0
+    assert found["head"] < 1100, "the verdict, the command and the facts are short on a phone"
 
 
 def test_a_wrong_kernel_has_its_faults_at_their_lines(tmp_path: Path) -> None:
