@@ -24,6 +24,7 @@ from mmcore.view import View, escaped
 _PYTHON = re.compile(r"^(?:import \w|from \w[\w.]* import|def \w+\()", re.MULTILINE)
 _INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 _INTERRUPTED = 130
+_HERE = "--option=-I."  # headers beside the notebook
 
 
 class DisplayHook(Protocol):
@@ -99,27 +100,35 @@ def answer(words: Sequence[str], file: Path | None = None, magic: str = "") -> A
     """
     if file is not None:
         headers = _INCLUDED.findall(file.read_text(encoding="utf-8"))
-        here = ["--option=-I."] if any(Path(header).is_file() for header in headers) else []
+        here = [_HERE] if any(Path(header).is_file() for header in headers) else []
         words = [*words[:1], str(file), *words[1:], *here]
     output, errors, views = io.StringIO(), io.StringIO(), Views()
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
         status = _status(words, views)
     if status == _INTERRUPTED:
         raise KeyboardInterrupt
-    folder = "" if file is None else f"{file.parent}/"
-    said, text = (stream.getvalue().replace(folder, "") for stream in (errors, output))
+    said, text = (_as_in_the_cell(stream.getvalue(), file) for stream in (errors, output))
     shown = views or _refusal(said, "" if file is None else file.name)
     if file is not None:
         source = magic + CELL_LINE.split(file.read_text(encoding="utf-8"))[-1]
-        shown = [_of_cell(view, folder, file=file.name, text=source) for view in shown]
+        shown = [_of_cell(view, file, source) for view in shown]
     return Answer(status, "\n".join(filter(None, (said.strip(), text.strip()))), shown)
 
 
-def _of_cell(view: View, folder: str, file: str, text: str) -> View:
+def _of_cell(view: View, file: Path, text: str) -> View:
     """Return a view of a cell's kernel that names the cell without its folder."""
-    facts = [(name, value.replace(folder, "")) for name, value in view.facts]
-    messages = [message.replace(folder, "") for message in view.messages]
-    return replace(view, facts=facts, messages=messages, file=file, text=text)
+    facts = [(name, _as_in_the_cell(value, file)) for name, value in view.facts]
+    messages = [_as_in_the_cell(message, file) for message in view.messages]
+    return replace(view, facts=facts, messages=messages, file=file.name, text=text)
+
+
+def _as_in_the_cell(text: str, file: Path | None) -> str:
+    """Return a text without the cell's folder, whose commands on the cell's file are magics of the cell."""
+    if file is None:
+        return text
+    name = re.escape(file.name)
+    command = rf"\bmmcore ([\w-]+) {name}(?![\w.:])(?: {re.escape(_HERE)})?"
+    return re.sub(command, r"%%mmcore \1", text.replace(f"{file.parent}/", ""))
 
 
 def _status(words: Sequence[str], views: Views) -> int:

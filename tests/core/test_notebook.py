@@ -126,7 +126,8 @@ def test_the_magic_is_line_1_and_no_message_names_a_folder(magic: Magic, cell: s
     assert re.search(rf"out-of-bounds-read at cell3\.\w+:{at_fault}: ", "\n".join(page.marked))
     assert any(re.fullmatch(rf" *{at_fault} .*sum \+= .*", each) for each in page.lines)
     assert any(re.fullmatch(rf" *1  %%mmcore {RUN}", each) for each in page.lines) == (at_fault <= 9)
-    assert re.search(r"  mmcore run cell3\.\w+ -m 48 ", "\n".join(page.lines))
+    assert re.search(r"  %%mmcore run -m 48 ", "\n".join(page.lines))
+    assert "mmcore run cell" not in "\n".join(page.lines), "there is no such file"
     assert "/cell3" not in "\n".join(page.lines)
 
 
@@ -172,6 +173,8 @@ def test_a_cell_includes_headers_beside_the_notebook(
     monkeypatch.chdir(tmp_path)
     Path("zero.cuh").write_text("#define ZERO 0\n")
     assert magic(RUN, '#include "zero.cuh"\n' + RIGHT.replace("sum = 0", "sum = ZERO")).status == 0
+    wrong = repr(magic(RUN, '#include "zero.cuh"\n' + UNGUARDED))
+    assert re.search(r"  %%mmcore run -m \d+ ", wrong), "the command of the cell does without the folder of headers"
 
 
 def test_a_python_cell_is_judged_at_its_lines(magic: Magic) -> None:
