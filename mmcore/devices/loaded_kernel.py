@@ -170,7 +170,11 @@ class LoadedKernel:
         """Return a tensor map with its buffer."""
         problem = self.plan.problem
         if name in MATRICES:
-            extents, strides = map.extents or problem.stored_shape(name), map.strides or (problem.leading(name), 1)
+            rows, columns = problem.stored_shape(name)
+            extents, strides = (map.extents or (rows, columns)), (map.strides or (problem.leading(name), 1))
+            if len(map.box) == 3 and not map.extents:  # pieces of rows
+                piece = map.box[-1]
+                extents, strides = (columns // piece, rows, piece), (piece, *strides)
             return MatrixMap(map, self.buffers[name], extents, strides, map.dtype or problem.dtype_of(name).name)
         workspace = self.plan.workspaces.get(name)
         last = sum((extent - 1) * stride for extent, stride in zip(map.extents, map.strides, strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 from collections.abc import Callable
+from dataclasses import replace
 
 from mmcore import Config, Launch, Problem, Scalar, TensorMap, Workspace, ceil_div
 from mmcore.kernel.arguments import Argument
@@ -49,26 +50,20 @@ def _plain(bm: int, bn: int, *, pointer: bool) -> tuple[TensorMap, TensorMap]:
     return a, b
 
 
-def _columns(matrix: str, height: int, width: int, box: tuple[int, int, int], swizzle: int = 128) -> TensorMap:
-    """Return the map of ``create_tensor_map``: the slowest axis runs over groups of 64 columns."""
-    return TensorMap(matrix, box=box, swizzle=swizzle, extents=(width // 64, height, 64), strides=(64, width, 1))
-
-
-def _inputs(problem: Problem) -> tuple[TensorMap, TensorMap]:
-    return _columns("A", problem.m, problem.k, (1, 128, 64)), _columns("B", problem.n, problem.k, (1, 256, 64))
+_INPUTS = TensorMap("A", box=(1, 128, 64), swizzle=128), TensorMap("B", box=(1, 256, 64), swizzle=128)
 
 
 def _five_axes(problem: Problem) -> tuple[Argument, ...]:
-    """Return the maps of :func:`_inputs` with two more axes of length 1."""
+    """Return the maps of A and B in pieces of rows, with two more axes of length 1."""
     maps = [
         TensorMap(
             each.matrix,
             box=(1, 1, *each.box),
             swizzle=128,
-            extents=(1, 1, *each.extents),
-            strides=(each.strides[1] * each.extents[1], each.strides[1] * each.extents[1], *each.strides),
+            extents=(1, 1, problem.k // 64, rows, 64),
+            strides=(problem.k * rows, problem.k * rows, 64, problem.k, 1),
         )
-        for each in _inputs(problem)
+        for each, rows in zip(_INPUTS, (problem.m, problem.n), strict=True)
     ]
     return ("C", *maps)
 
@@ -77,11 +72,13 @@ def _stored(rows: int, wide: int, *, curve: bool) -> Arguments:
     """Return the arguments of kernels that store C by TMA, in boxes of ``rows`` rows and ``wide`` columns."""
 
     def arguments(problem: Problem) -> tuple[Argument, ...]:
-        c = _columns("C", problem.n, problem.m, (rows // 64, 256, wide), swizzle=0)
+        c = TensorMap("C", box=(rows // 64, 256, wide))
+        if wide != 64:
+            c = replace(c, extents=(problem.m // 64, problem.n, 64), strides=(64, problem.m, 1))
         if not curve:
-            return (c, *_inputs(problem))
+            return (c, *_INPUTS)
         tiles = hilbert(ceil_div(problem.m, 256), ceil_div(problem.n, 256), _BLOCKS // 2)
-        return (c, *_inputs(problem), Workspace("order", content=tiles))
+        return (c, *_INPUTS, Workspace("order", content=tiles))
 
     return arguments
 
@@ -112,7 +109,7 @@ RULES: dict[str, Rule] = {
     "two consumers": _tiled(128, 256, 384, 147456),
     "persistent": _persistent(147456, lambda problem: ("C", *_plain(128, 256, pointer=False))),
     "five axes": _persistent(147456, _five_axes),
-    "split": _persistent(147456, lambda problem: ("C", *_inputs(problem))),
+    "split": _persistent(147456, lambda problem: ("C", *_INPUTS)),
     "stored": _persistent(213120, _stored(128, 64, curve=False)),
     "Hilbert curve": _persistent(213632, _stored(128, 64, curve=True)),
     "Hilbert curve, padded": _persistent(221824, _stored(64, 72, curve=True)),

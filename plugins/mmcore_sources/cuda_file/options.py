@@ -15,7 +15,11 @@ from mmcore.kernel.geometry import parse_shape
 
 _OPTIONS = {
     "entry": ("F", "the __global__ function, or an instance of a template: f<32>."),
-    "args": ("A,B,C,m,n,k", "what each parameter gets: a matrix, a size, lda, ldb, ldc, alpha, beta, or a number."),
+    "args": (
+        "A,B,C,m,n,k",
+        "what each parameter gets: a matrix, a size, lda, ldb, ldc, alpha, beta, a number, "
+        "or a tensor map's box and swizzle: A:128x64:128.",
+    ),
     "grid": ("X,Y", "the blocks along each axis, such as 'ceil(n/bx), ceil(m/by)'."),
     "shared": ("BYTES", "the dynamic shared memory of a block, such as '8*bx*by'."),
     "dtype": ("T", "the type of A's and B's elements, such as float32."),

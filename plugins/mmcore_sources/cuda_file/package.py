@@ -9,7 +9,7 @@ from typing import Any
 
 from mmcore.errors import InvalidKernel
 from mmcore.files import read_text
-from mmcore.kernel.arguments import Scalar, Struct, Workspace
+from mmcore.kernel.arguments import Scalar, Struct, TensorMap, Workspace
 from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.constraints import Constraint, Multiple
 from mmcore_sources.cuda_file.files import headers_of, inferred_of
@@ -24,8 +24,8 @@ _OPTIONAL = ("dtype", "output", "accumulator", "column_major", "alpha", "beta", 
 _USUAL = {"dtype": "float32", "output": "float32", "alpha": 1.0}
 _WHY = {"beta": "operation", "column_major": "storage", "accumulator": "sums in"}
 
-_EXPORTED = ("Config", "DeviceProperties", "Launch", "Multiple", "Problem", "Scalar", "Square", "Struct", "Workspace",
-             "ceil_div")  # fmt: skip
+_EXPORTED = ("Config", "DeviceProperties", "Launch", "Multiple", "Problem", "Scalar", "Square", "Struct", "TensorMap",
+             "Workspace", "ceil_div")  # fmt: skip
 
 _FIXED = '''
 class FixedSizes:
@@ -159,6 +159,9 @@ def _constraint(constraint: Constraint) -> str:
 def _argument(argument: Any) -> str:
     if isinstance(argument, Struct):
         return f"Struct({_tuple(list(map(_argument, argument.members)))})"
+    if isinstance(argument, TensorMap):
+        in_memory = ", pointer=True" * argument.pointer
+        return f"TensorMap({_text(argument.matrix)}, box={argument.box}, swizzle={argument.swizzle}{in_memory})"
     if isinstance(argument, Workspace):
         return f"Workspace({_text(argument.name)}, content=bytes({argument.nbytes}))"
     if isinstance(argument, Scalar):

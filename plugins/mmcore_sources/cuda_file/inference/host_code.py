@@ -17,10 +17,13 @@ from mmcore_sources.cuda_file.inference.conditions import conditions_around
 from mmcore_sources.cuda_file.inference.dimensions import component, definition, definition_in_file
 from mmcore_sources.cuda_file.inference.host_calls import Passed, passed, returned
 from mmcore_sources.cuda_file.inference.quotients import ceiling, constant, rounded_up, truncated
+from mmcore_sources.cuda_file.inference.structure_members import structure_named
 
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9']*\.?[0-9]*(?:[eE][-+]?\d+)?)([uUlLfF]*)")
-_SIZEOF = {"char": 1, "half": 2, "__half": 2, "__nv_bfloat16": 2, "short": 2, "int": 4, "float": 4, "double": 8}
+_SIZEOF = {"char": 1, "half": 2, "__half": 2, "__nv_bfloat16": 2, "short": 2, "int": 4, "float": 4, "double": 8,
+           "uint8_t": 1, "uint32_t": 4, "uint64_t": 8, "barrier": 8}  # fmt: skip
 _FLOATS = ("float", "double")
+_INTEGER = re.compile(r"unsigned|int|long|size_t|(?:cu)?u?int(?:32|64)_t")
 _FUNCTIONS = {"ceil": "ceil", "ceilf": "ceil", "floor": "floor", "floorf": "floor", "max": "max", "min": "min"}
 _OPERATORS: Mapping[str, type[ast.operator]] = {"+": ast.Add, "-": ast.Sub, "*": ast.Mult, "%": ast.Mod}
 _COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
@@ -154,8 +157,7 @@ class Reader:
                 number, real = self._typed(parts[1], depth + 1)
                 return (number, True) if text_of(parts[0]) in _FLOATS else truncated(number, real)
             case "sizeof_expression":
-                word = text_of(parts[0]).strip("() ")
-                if (size := _SIZEOF.get(self.source.types.get(word, word))) is not None:
+                if (size := self._bytes(text_of(parts[0]).strip("() "), depth)) is not None:
                     return ast.Constant(size), False
             case "field_expression" if text_of(node) in self.names:
                 return self.names[text_of(node)], False
@@ -171,6 +173,27 @@ class Reader:
             case "call_expression":
                 return self._call(node, depth)
         raise Unreadable(text_of(node))
+
+    def _bytes(self, type_: str, depth: int) -> int | None:
+        """Return the size of a type, which may be a structure of this file with arrays; None if it is unknown."""
+        if (size := _SIZEOF.get(self.source.types.get(type_, type_))) is not None:
+            return size
+        structure = structure_named(self.scope, type_)
+        if structure is None or depth > _DEEPEST:
+            return None
+        meant = {name: self.number(parse_expression(text), depth + 1) for name, text in structure.template.items()}
+        inside = Reader(self.source, meant)
+        total, largest = 0, 1
+        for member in structure.members:
+            size = inside._bytes(member.type, depth + 1)
+            counts = [constant(inside.number(each, depth + 1)) for each in (*member.extents, *member.alignment)]
+            if size is None or None in counts:
+                return None
+            numbers = [each or 1 for each in counts]
+            alignment = max(min(size, 8), *numbers[len(member.extents) :], 1)
+            total = -(-total // alignment) * alignment + size * math.prod(numbers[: len(member.extents)])
+            largest = max(largest, alignment)
+        return -(-total // largest) * largest
 
     def _alternative(self, parts: list[Node], depth: int) -> tuple[ast.expr, bool]:
         """Return the value of ``a ? b : c``; if the condition is unknown, the only value that can be read."""
@@ -220,7 +243,7 @@ class Reader:
             )
             return self._typed(parse_expression(text), depth + 1)
         typed = [self._typed(each, depth + 1) for each in arguments]
-        if name in ("static_cast", "int", "float", "double", "size_t") and len(typed) == 1:
+        if (name in ("static_cast", *_FLOATS) or _INTEGER.fullmatch(name)) and len(typed) == 1:
             cast = template.rstrip("> ") or name
             return (typed[0][0], True) if cast in _FLOATS else truncated(*typed[0])
         if name in _FUNCTIONS:

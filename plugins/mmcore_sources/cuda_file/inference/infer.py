@@ -44,6 +44,13 @@ from mmcore_sources.cuda_file.inference.roles import (
 )
 from mmcore_sources.cuda_file.inference.storage import reads_b_by_columns
 from mmcore_sources.cuda_file.inference.template_sizes import template_sizes, with_sizes
+from mmcore_sources.cuda_file.inference.tensor_maps import (
+    aligned_rows,
+    of_elements,
+    stored_columns,
+    with_boxes,
+    with_maps,
+)
 from mmcore_sources.cuda_file.inference.unusual import Unusual, unusual_readings
 from mmcore_sources.cuda_file.inference.vectors import vectors_of
 from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
@@ -87,6 +94,7 @@ def infer(
     source = functools.reduce(lambda found, header: found.with_header(*header), headers, read_program(text))
     source = functools.reduce(lambda found, other: found.with_launches(*other), launching, source).with_members()
     function, launch, notes = chosen_function(path.name, source, str(given.get("entry", "")))
+    taken, (function, maps, given) = function, with_maps(source, function, launch, given)
     if "args" not in given and (vectors := vectors_of(function)):
         what = f"{function.name} is not a matrix product: it indexes {' and '.join(vectors)} as vectors"
         raise InvalidKernel(f"{what}; --args gives the role of each parameter if it is one")
@@ -105,11 +113,14 @@ def infer(
     function = function.with_types({**chosen.types, **of_macros, **source.types})
     body = Body(function)
     roles, role_notes, constraints = _roles(source, body, launch, given)
+    roles, map_notes = with_boxes(source, taken, roles, maps, {**chosen.values, **known})
+    role_notes += map_notes
     of_template = {name: role for name, role in roles.sizes.items() if name in chosen.values and name not in known}
     launched = {name: chosen.values[name] for name in of_template}
     chosen = with_sizes(chosen, of_template)
     notes += chosen.notes
-    types, type_notes = element_types(source, function, roles, chosen, given)
+    types, type_notes = element_types(source, of_elements(source, function, maps), roles, chosen, given)
+    constraints += tuple(aligned_rows(roles, {**types, **given}))
     factors = {} if "int" in types.get("dtype", "") else constant_factors(source, body, roles.pointers["C"])
     adds = "beta" not in given and adds_to_c(body, roles)
     scales, operation_notes = operation({name: factors[name] for name in factors.keys() - given.keys()}, adds=adds)
@@ -121,6 +132,9 @@ def infer(
     if "column_major" not in given and reads_b_by_columns(body, roles.pointers, set(roles.sizes)):
         columns = "B"
         role_notes.append(Note("storage of B", "by columns", "as the source steps over B", "--column-major ''"))
+    if "column_major" not in given and maps:
+        columns, storage_notes = stored_columns(function, launch, roles, maps)
+        role_notes += storage_notes
     named = {*identifiers(function.body)}
     macros = (each.text for each in source.macros.values() if each.name in named)
     searched, meant = "\n".join([text, *macros]), "args" in given

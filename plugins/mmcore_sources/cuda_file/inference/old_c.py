@@ -7,7 +7,9 @@ import re
 from mmcore_cuda.cuda_source.program import Function
 from mmcore_sources.cuda_file.inference.body import Body
 
-MATRIX = re.compile(r"(?:d|dev|device|g|gpu|h|mat|matrix|global|in|out|ptr)?_?([abc])_?(?:d|dev|device|mat|ptr|gpu)?")
+_MAP = "(?:tensor|tma|tm|map|desc|_)+"
+_BEFORE, _AFTER = f"d|dev|device|g|gpu|h|mat|matrix|global|in|out|ptr|{_MAP}", f"d|dev|device|mat|ptr|gpu|{_MAP}"
+MATRIX = re.compile(rf"(?:{_BEFORE})?_?([abc])_?(?:{_AFTER})?")
 _OR_D = re.compile(MATRIX.pattern.replace("abc", "abcd"))
 
 

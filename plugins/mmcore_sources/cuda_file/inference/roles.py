@@ -34,10 +34,7 @@ _COUNT = re.compile(r"split|slice|stage|step|tile|chunk|batch|block", re.IGNOREC
 _EDGE = re.compile(r"b[mnk]|(?:tile|block)_?(?:size|dim|width|edge)?|ts|bs", re.IGNORECASE)  # a tile's, in elements
 _USUAL_EDGE = 16
 _OFFSET = re.compile(r"off(?:set)?(?![a-z])|start|first|begin", re.IGNORECASE)
-_ADVICE = {
-    "Accessor": "; take pointers instead, such as a.data_ptr<float>()",
-    "CUtensorMap": "; a declaration passes it as a TensorMap: the page 'Kernels of other repositories' has an example",
-}
+_ADVICE = {"Accessor": "; take pointers instead, such as a.data_ptr<float>()"}
 _FACTOR = re.compile(r"alpha|beta", re.IGNORECASE)
 _ZEROS = bytes(4 << 20)  # of a bias or the like
 _OTHER = re.compile(r"bias|scale|resid|work|te?mp|count|lock|flag|stat|debug", re.IGNORECASE)  # no matrix's name

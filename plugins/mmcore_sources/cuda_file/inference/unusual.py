@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mmcore.kernel.arguments import Scalar
+from mmcore.kernel.arguments import Scalar, TensorMap
 from mmcore_cuda.cuda_source.program import HostLaunch
 from mmcore_cuda.cuda_source.tree import Node, identifiers, text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
@@ -73,6 +73,8 @@ def unusual_readings(
     if columns == "B":
         match = _TRANSPOSED.search(text) or _BY_COLUMNS.search(text)
         evidence = f'the word "{match[0]}"' if match else ""
+        if any(isinstance(each, TensorMap) for each in roles.arguments):
+            evidence = "its tensor map"
         usual = {"column_major": ""}
         yield Unusual("B stored by columns", "B stored by rows", usual, "--column-major B", evidence)
     elif columns:

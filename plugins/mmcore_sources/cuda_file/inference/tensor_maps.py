@@ -1,0 +1,306 @@
+"""The tensor maps that a kernel takes: their boxes and swizzles, as host code encodes them or as ``--args`` says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mmcore.errors import InvalidKernel, LacksOption
+from mmcore.kernel.arguments import TensorMap
+from mmcore.kernel.constraints import Multiple
+from mmcore.kernel.problem import dtype_named
+from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
+from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
+from mmcore_sources.cuda_file.inference.host_calls import arguments_of, called_function, parameter_names, passed
+from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
+from mmcore_sources.cuda_file.inference.notes import Note
+from mmcore_sources.cuda_file.inference.quotients import constant
+from mmcore_sources.cuda_file.inference.roles import Roles, scalar_type
+from mmcore_sources.cuda_file.inference.size_names import usual_role
+
+_DEEPEST = 4
+_TYPES = {
+    "UINT8": "uint8_t",
+    "INT32": "int",
+    "FLOAT16": "__half",
+    "FLOAT32": "float",
+    "FLOAT64": "double",
+    "BFLOAT16": "__nv_bfloat16",
+    "TFLOAT32": "float",
+}
+_NUMBERS = {f"CU_TENSOR_MAP_DATA_TYPE_{name}": number for number, name in enumerate(_TYPES)}
+_NUMBERS |= {f"CU_TENSOR_MAP_SWIZZLE_{n}B": n for n in (32, 64, 128)} | {"CU_TENSOR_MAP_SWIZZLE_NONE": 0}
+_ENCODE = 12  # parameters of cuTensorMapEncodeTiled
+_WORD = re.compile(r"([A-Za-z]):((?:[0-9]+[x×]){1,2}[0-9]+)(?::([0-9]+))?")
+_WORDS_OF_TYPE = (("bfloat16|bf16", "__nv_bfloat16"), ("half|fp16", "__half"))
+_BY_DESCRIPTORS = re.compile("wgmma|tcgen05")  # reads tiles in shared memory as a map's swizzle places them
+_EDGES = {"A": ("BM", "BK"), "B": ("BN", "BK"), "C": ("BM", "BN")}
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A tensor map, as far as it is known."""
+
+    box: tuple[int, ...] = ()  # slowest axis first, in elements; empty if unknown
+    swizzle: int = 0
+    element: str = ""  # the type in C; empty if unknown
+    rows: str = ""  # the host's name of the tensor's last extent but one
+    line: int = 0  # of the call that encodes it; 0 if ``--args`` gives it
+
+
+@dataclass(frozen=True)
+class _Search:
+    """A search for the encoding of maps: the program, and the function that launches the kernel."""
+
+    source: Program
+    outermost: Node
+
+
+def is_map(parameter: Parameter) -> bool:
+    """Return whether a parameter is a tensor map, or a pointer to one."""
+    return "CUtensorMap" in parameter.type
+
+
+def with_maps(
+    source: Program, function: Function, launch: HostLaunch | None, given: Mapping[str, Any]
+) -> tuple[Function, dict[str, Encoded], dict[str, Any]]:
+    """Return a function whose maps are pointers, its maps by parameter, and ``given`` without boxes.
+
+    Raises InvalidKernel for a box in ``--args`` of a parameter that is no map.
+    """
+    maps = {each.name: Encoded() for each in function.parameters if is_map(each)}
+    if launch is not None:
+        for name, argument in zip((each.name for each in function.parameters), launch.arguments, strict=False):
+            if name in maps:
+                found = _encoded(_Search(source, launch.scope), text_of(argument), launch.scope, launch.call, 0)
+                maps[name] = found or Encoded()
+    if "args" in given:
+        given, words = dict(given), list(given["args"])
+        for position, (word, parameter) in enumerate(zip(words, function.parameters, strict=False)):
+            if (match := _WORD.fullmatch(word.strip())) is None:
+                continue
+            if parameter.name not in maps:
+                raise InvalidKernel(f"--args passes {word} as {str(parameter)!r}, which is no CUtensorMap")
+            box = tuple(map(int, re.split("[x×]", match[2])))
+            maps[parameter.name] = replace(maps[parameter.name], box=box, swizzle=int(match[3] or 0), line=0)
+            words[position] = match[1]
+        given["args"] = words
+    parameters = (replace(each, pointer=True) if each.name in maps else each for each in function.parameters)
+    return replace(function, parameters=tuple(parameters)), maps, dict(given)
+
+
+def of_elements(source: Program, function: Function, maps: Mapping[str, Encoded]) -> Function:
+    """Return a function whose maps are pointers to elements of their type, or of one that the source uses."""
+    usual = next((kind for words, kind in _WORDS_OF_TYPE if re.search(words, source.text)), "float")
+    types = {name: each.element or usual for name, each in maps.items()}
+    parameters = (replace(each, type=types.get(each.name, each.type)) for each in function.parameters)
+    return replace(function, parameters=tuple(parameters))
+
+
+def with_boxes(
+    source: Program, original: Function, roles: Roles, maps: Mapping[str, Encoded], values: Mapping[str, Any]
+) -> tuple[Roles, list[Note]]:
+    """Return roles whose arguments contain the maps, and a note for each that host code encodes.
+
+    ``original`` still has the maps as parameters. Raises LacksOption for a map whose box is unknown.
+    """
+    names = [each.name for each in original.parameters]
+    matrix_of = {name: matrix for matrix, name in roles.pointers.items()}
+    for name, encoded in maps.items():
+        if not encoded.box:
+            words = (
+                _suggested(source, matrix_of[each], maps[each], values) if each in maps else _word(argument)
+                for each, argument in zip(names, roles.arguments, strict=True)
+            )
+            raise LacksOption(
+                f"no host code that can be read encodes the tensor map {name}; --args gives the box of each map, "
+                "slowest axis first, and its swizzle in bytes",
+                f"--args {','.join(words)}",
+            )
+    arguments, notes = list(roles.arguments), []
+    for position, parameter in enumerate(original.parameters):
+        if (found := maps.get(parameter.name)) is not None:
+            matrix = matrix_of[parameter.name]
+            arguments[position] = TensorMap(matrix, found.box, found.swizzle, pointer=parameter.pointer)
+            text = f"boxes of {'×'.join(map(str, found.box))}, a swizzle of {found.swizzle} bytes"
+            if found.line:
+                notes.append(Note(f"tensor map of {matrix}", text, f"encoded in line {found.line}", "--args"))
+    return replace(roles, arguments=tuple(arguments)), notes
+
+
+def stored_columns(
+    function: Function, launch: HostLaunch | None, roles: Roles, maps: Mapping[str, Encoded]
+) -> tuple[str, list[Note]]:
+    """Return the matrices that the maps' extents, or else their boxes, show to be stored by columns, and notes."""
+    hosts: dict[str, str] = {}
+    if launch is not None:
+        for parameter, node in zip(function.parameters, launch.arguments, strict=False):
+            if role := roles.sizes.get(parameter.name):
+                text = text_of(node)
+                hosts[text] = "" if hosts.get(text, role) != role else role  # "" if one name is two sizes
+    columns, notes = "", []
+    boxes = {matrix: maps[name].box for matrix, name in roles.pointers.items() if name in maps}
+    for matrix, of_rows in (("A", "m"), ("B", "k"), ("C", "m")):
+        found = maps.get(roles.pointers[matrix])
+        if found is None:
+            continue
+        role, guessed = hosts.get(found.rows) or (usual_role(found.rows) if found.rows not in hosts else ""), False
+        why = f"{found.rows} is its extent in line {found.line}"
+        if role not in ("m", "n", "k"):
+            guessed, why = True, "as most boxes for tensor cores"
+            by_rows = matrix != "B" or ("A" in boxes and boxes["B"][0] == boxes["A"][-1] != boxes["B"][-1])
+        else:
+            by_rows = role == of_rows
+        if not by_rows:
+            columns += matrix
+            notes.append(Note(f"storage of {matrix}", "by columns", why, "--column-major ''", guessed))
+    return columns, notes
+
+
+def aligned_rows(roles: Roles, types: Mapping[str, Any]) -> Iterator[Multiple]:
+    """Yield the constraint of each matrix with a map: rows, or columns, begin at multiples of 16 bytes."""
+    for each in roles.arguments:
+        if isinstance(each, TensorMap):
+            element = dtype_named(types["output" if each.matrix == "C" else "dtype"])
+            yield Multiple(f"ld{each.matrix.lower()}", 16 // element.itemsize)
+
+
+def _word(argument: Any) -> str:
+    return str(getattr(argument, "value", getattr(argument, "name", argument)))
+
+
+def _suggested(source: Program, matrix: str, found: Encoded, values: Mapping[str, Any]) -> str:
+    """Return a map as ``--args`` takes it, with the edges of the source's tiles if those have the usual names."""
+    box, swizzle = found.box or tuple(_edge(source, each, values) for each in _EDGES[matrix]), found.swizzle
+    if not found.box:
+        row = box[-1] * {"float": 4, "double": 8}.get(found.element, 2)
+        swizzled = row in (32, 64, 128) and matrix != "C" and _BY_DESCRIPTORS.search(source.text)
+        swizzle = row if swizzled else 0
+    return f"{matrix}:{'x'.join(map(str, box))}:{swizzle}"
+
+
+def _edge(source: Program, name: str, values: Mapping[str, Any]) -> int:
+    try:
+        return int(values.get(name) or constant(Reader(source).number(parse_expression(name))) or 64)
+    except Unreadable:
+        return 64
+
+
+def _encoded(search: _Search, name: str, scope: Node, call: Node | None, depth: int) -> Encoded | None:
+    """Return the map in a variable of a host function, or of one that it calls; None if it cannot be read."""
+    name = name.lstrip("&*( ").rstrip(") ")
+    if depth > _DEEPEST:
+        return None
+    for node in _calls(scope):
+        arguments = arguments_of(node)
+        if len(arguments) == _ENCODE and name in ("", _pointed(arguments[0])):
+            return _read(search, arguments, scope, call)
+    for node in _calls(scope):
+        function, places = called_function(node), [_pointed(each) for each in arguments_of(node)]
+        if function is None or function == scope:
+            continue
+        inside = None
+        if name in places and places.index(name) < len(parameter_names(function)):
+            inside = parameter_names(function)[places.index(name)]
+        elif name == _assigned(node):
+            inside = ""  # it returns a map
+        if inside is not None and (found := _encoded(search, inside, function, node, depth + 1)):
+            return found
+    if (argument := passed(scope, name, call)) is not None and argument.scope is not None:
+        return _encoded(search, text_of(argument.value), argument.scope, None, depth + 1)
+    return None
+
+
+def _calls(scope: Node) -> Iterator[Node]:
+    return (each for each in walk(scope) if each.type == "call_expression")
+
+
+def _pointed(node: Node) -> str:
+    """Return the variable of ``&x``, ``x`` or a cast of one."""
+    while node.type in ("cast_expression", "pointer_expression", "parenthesized_expression") and node.named_children:
+        node = node.named_children[-1]
+    return text_of(node)
+
+
+def _assigned(call: Node) -> str:
+    """Return the variable that gets the value of a call; empty without one."""
+    above = call.parent
+    if above is None or above.type not in ("init_declarator", "assignment_expression"):
+        return ""
+    return text_of(above.children[0]).lstrip("*& ")
+
+
+def _read(search: _Search, arguments: Sequence[Node], scope: Node, call: Node | None) -> Encoded | None:
+    """Return the map of a call of cuTensorMapEncodeTiled; None if its box or swizzle cannot be read."""
+    constants = {name: parse_expression(str(number)) for name, number in _NUMBERS.items()}
+    line = arguments[0].start_point.row + 1
+    reader = Reader(replace(search.source, constants=search.source.constants | constants), {}, scope, line, call)
+    try:
+        axes = constant(reader.number(arguments[2])) or 0
+        box = [constant(of.number(each)) for of, each in _elements(reader, arguments[6])][:axes]
+        swizzle = constant(reader.number(arguments[9]))
+    except Unreadable:
+        return None
+    if swizzle is None or not all(box) or len(box) not in (2, 3):
+        return None
+    extents = _elements(reader, arguments[4])[:axes]
+    rows = _meaning(*extents[1], search.outermost) if len(extents) == axes else ""
+    whole = tuple(int(each or 0) for each in reversed(box))
+    if axes == 3 and _number(extents[0]) != whole[-1]:
+        return None  # a batch, perhaps; not pieces of rows
+    return Encoded(whole, swizzle, _element(reader, arguments[1]), rows, line)
+
+
+def _number(extent: tuple[Reader, Node]) -> int | None:
+    try:
+        return constant(extent[0].number(extent[1]))
+    except Unreadable:
+        return None
+
+
+def _element(reader: Reader, node: Node) -> str:
+    try:
+        number = constant(reader.number(node))
+    except Unreadable:
+        return ""
+    return "" if number is None else [*_TYPES.values()][number]
+
+
+def _elements(reader: Reader, node: Node) -> list[tuple[Reader, Node]]:
+    """Return the elements of an array of a host function, each with its reader."""
+    scope, name = reader.scope, re.sub(r"(\.data\(\)| ?\+ ?1)$", "", _pointed(node))
+    if node.type == "initializer_list":
+        return [(reader, each) for each in node.named_children if each.type != "comment"]
+    if scope is None:
+        return []
+    found: list[tuple[Reader, Node]] = []
+    for each in walk(scope):
+        if each.start_point.row >= reader.line:
+            break
+        for variable, value in initializers(each) if each.type == "declaration" else ():
+            if variable.partition("[")[0].strip() == name:
+                found = [(reader, part) for part in value.named_children if part.type != "comment"]
+        if each.type == "assignment_expression" and (
+            index := re.fullmatch(rf"{name} ?\[(\d)\]", text_of(each.children[0]))
+        ):
+            element = (reader, each.children[2])
+            found = [*found, *[element] * (int(index[1]) + 1 - len(found))]
+            found[int(index[1])] = element
+    if not found and (argument := passed(scope, name, reader.call)) is not None:
+        return _elements(replace(reader, scope=argument.scope, line=argument.line, call=None), argument.value)
+    return found
+
+
+def _meaning(reader: Reader, node: Node, outermost: Node) -> str:
+    """Return the name that an extent has in the function that launches the kernel, without casts."""
+    while node.type in ("cast_expression", "parenthesized_expression") or (
+        node.type == "call_expression" and scalar_type(text_of(node.children[0])) and len(arguments_of(node)) == 1
+    ):
+        node = arguments_of(node)[0] if node.type == "call_expression" else node.named_children[-1]
+    inside = reader.scope is not None and reader.scope != outermost
+    argument = passed(reader.scope, text_of(node), reader.call) if inside and reader.scope is not None else None
+    if argument is None:
+        return text_of(node)
+    return _meaning(replace(reader, scope=argument.scope, line=argument.line, call=None), argument.value, outermost)

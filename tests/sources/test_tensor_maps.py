@@ -1,0 +1,177 @@
+"""Tensor maps of a .cu file: boxes and swizzles as its host code encodes them, or as ``--args`` gives them."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from mmcore import TensorMap
+from mmcore.kernel.constraints import Multiple
+from mmcore.registry import registry
+from tests.command_line import mmcore as command
+from tests.sources.test_source_file import grid, kernel
+
+KERNEL = """
+#include <cuda.h>
+#include <cstdint>
+constexpr int BM = 32, BN = 16, BK = 8;
+
+struct Tiles {
+    alignas(128) float a[BM * BK], b[BN * BK];
+    alignas(8) uint64_t full;
+};
+
+__device__ void copy(float *to, const CUtensorMap *map, uint64_t *full, int column, int row)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 " [%0], [%1, {%2, %3}], [%4];"
+                 :: "r"((unsigned)__cvta_generic_to_shared(to)), "l"(map), "r"(column), "r"(row),
+                    "r"((unsigned)__cvta_generic_to_shared(full)) : "memory");
+}
+
+__global__ void product(PARAMETERS float *out, int M, int N, int K)
+{
+    extern __shared__ __align__(128) unsigned char bytes[];
+    Tiles &t = *reinterpret_cast<Tiles *>(bytes);
+    unsigned full = __cvta_generic_to_shared(&t.full);
+    if (threadIdx.x == 0)
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1; fence.mbarrier_init.release.cluster;" :: "r"(full));
+    __syncthreads();
+    float sum = 0;
+    int y = threadIdx.x / BN, x = threadIdx.x % BN;
+    for (int step = 0; step < K / BK; ++step) {
+        if (threadIdx.x == 0) {
+            asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                         :: "r"(full), "r"((BM + BN) * BK * 4));
+            copy(t.a, FIRST, &t.full, step * BK, blockIdx.y * BM);
+            copy(t.b, SECOND, &t.full, step * BK, blockIdx.x * BN);
+        }
+        for (int done = 0; !done;)
+            asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.s32 %0, 1, 0, p; }"
+                         : "=r"(done) : "r"(full), "r"(step & 1) : "memory");
+        for (int p = 0; p < BK; ++p)
+            sum += t.a[y * BK + p] * t.b[x * BK + p];
+        __syncthreads();
+    }
+    out[(blockIdx.y * BM + y) * N + blockIdx.x * BN + x] = sum;
+}
+"""
+BY_VALUE = {
+    "PARAMETERS": "const __grid_constant__ CUtensorMap first, const __grid_constant__ CUtensorMap second,",
+    "FIRST": "&first",
+    "SECOND": "&second",
+}
+IN_MEMORY = {"PARAMETERS": "const CUtensorMap *first, const CUtensorMap *second,", "FIRST": "first", "SECOND": "second"}
+LAUNCH = "product<<<dim3(N / BN, M / BM), BM * BN, sizeof(Tiles)>>>(x, y, c, M, N, K);"
+ENCODE = """cuTensorMapEncodeTiled(TARGET, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, p, sides, pitch, box, ones,
+    CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE)"""
+ARRAYS = "cuuint64_t sides[2] = {SIDES}, pitch[1] = {4ull * w}; cuuint32_t box[2] = {BOX}, ones[2] = {1, 1};"
+HELPER = ARRAYS.replace("SIDES", "(cuuint64_t)w, (cuuint64_t)h").replace("BOX", "uint32_t(WIDTH), HEIGHT")
+RETURNED = (
+    f"template <int HEIGHT, int WIDTH> CUtensorMap made(float *p, int h, int w) {{ CUtensorMap map; {HELPER}"
+    f" {ENCODE.replace('TARGET', '&map')}; return map; }}\n"
+    "void run(float *a, float *b, float *c, int M, int N, int K) { CUtensorMap x = made<BM, BK>(a, M, K);"
+    f" CUtensorMap y = made<BN, BK>(b, N, K); {LAUNCH} }}\n"
+    "int main() { float *a, *b, *c; run(a, b, c, 512, 512, 512); }\n"
+)
+FILLED = (
+    f"CUresult fill(CUtensorMap *map, void *p, int h, int w, int HEIGHT, int WIDTH) {{ {HELPER} return"
+    f" {ENCODE.replace('TARGET', 'map')}; }}\n"
+    "void run(float *a, float *b, float *c, int M, int N, int K) { CUtensorMap x, y; fill(&x, a, M, K, BM, BK);"
+    f" fill(&y, b, N, K, BN, BK); {LAUNCH} }}\n"
+)
+IN_PLACE = "".join(
+    [
+        "int main() { const int M = 64, N = 128, K = 32; float *p, *c; CUtensorMap x, y;",
+        "{ int w = K; " + ARRAYS.replace("SIDES", "K, M").replace("BOX", "BK, BM") + ENCODE.replace("TARGET", "&x"),
+        "; } { int w = K; " + ARRAYS.replace("SIDES", "K, N").replace("BOX", "BK, BN") + ENCODE.replace("TARGET", "&y"),
+        f"; }} {LAUNCH} }}",
+    ]
+)
+A, B = TensorMap("A", (32, 8)), TensorMap("B", (16, 8))
+
+
+def source(host: str, changes: dict[str, str] = BY_VALUE) -> str:
+    text = KERNEL + host
+    for word, replaced in changes.items():
+        text = text.replace(word, replaced)
+    return text
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the working folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry(), "files", {})
+    return tmp_path
+
+
+@pytest.mark.parametrize("host", [RETURNED, FILLED, IN_PLACE], ids=["returned", "filled", "in place"])
+def test_boxes_and_storage_are_those_of_the_host_code(host: str) -> None:
+    found = kernel(source(host))
+    assert (found.arguments, found.column_major) == ((A, B, "C", "m", "n", "k"), "B")
+    assert grid(found) == "n // 16, m // 32"
+    assert {Multiple("lda", 4), Multiple("ldb", 4)} <= {*found.constraints}
+
+
+def test_maps_in_memory_are_passed_by_pointer() -> None:
+    found = kernel(
+        source(RETURNED.replace("CUtensorMap x =", "CUtensorMap *x =").replace("y = made", "*y = made"), IN_MEMORY)
+    )
+    assert [each.pointer for each in found.arguments if isinstance(each, TensorMap)] == [True, True]
+
+
+def test_the_swizzle_is_read() -> None:
+    swizzled = RETURNED.replace("SWIZZLE_NONE", "SWIZZLE_32B")
+    assert [each.swizzle for each in kernel(source(swizzled)).arguments if isinstance(each, TensorMap)] == [32, 32]
+
+
+def test_boxes_of_three_axes_are_pieces_of_rows() -> None:
+    pieces = HELPER.replace("(cuuint64_t)w, (cuuint64_t)h", "4, h, w / 4").replace("uint32_t(WIDTH)", "4")
+    pieces = pieces.replace("HEIGHT}", "HEIGHT, WIDTH / 4}").replace("[2]", "[3]")
+    host = RETURNED.replace(HELPER, pieces).replace("FLOAT32, 2", "FLOAT32, 3")
+    maps = [each for each in kernel(source(host)).arguments if isinstance(each, TensorMap)]
+    assert [each.box for each in maps] == [(2, 32, 4), (2, 16, 4)]
+
+
+@pytest.mark.parametrize("host", [RETURNED, IN_PLACE], ids=["function", "in place"])
+def test_a_file_with_tensor_maps_is_verified_by_one_command(folder: Path, host: str) -> None:
+    (folder / "my.cu").write_text(source(host))
+    output = command(*shlex.split("run my.cu --device emulator")).output
+    assert "TEST PASS if" in output
+    assert "hazards          none" in output
+
+
+def test_a_race_in_it_is_found(folder: Path) -> None:
+    (folder / "my.cu").write_text(source(RETURNED).replace("        __syncthreads();\n    }", "    }"))
+    result = command(*shlex.split("check my.cu --device emulator"))
+    assert (result.exit_code, "shared-race" in result.output) == (1, True)
+
+
+def test_without_host_code_the_suggested_boxes_can_be_pasted(folder: Path) -> None:
+    (folder / "my.cu").write_text(source(""))
+    refused = command(*shlex.split("run my.cu --device emulator"))
+    assert (refused.exit_code, "encodes the tensor map first" in refused.output) == (2, True)
+    (suggested,) = (each.strip() for each in refused.output.splitlines() if each.startswith("  mmcore run"))
+    assert "--args A:32x8:0,B:16x8:0,C,m,n,k" in suggested
+    output = command(*shlex.split(suggested)[1:]).output
+    assert "hint: without a remainder, at 64×48×64, the product is right" in output
+
+
+def test_a_box_for_a_pointer_is_refused(folder: Path) -> None:
+    (folder / "my.cu").write_text(source(RETURNED))
+    refused = command(*shlex.split("run my.cu --args A,B,C:8x8,m,n,k"))
+    assert (refused.exit_code, "--args passes C:8x8 as 'float* out', which is no CUtensorMap" in refused.output) == (
+        2,
+        True,
+    )
+
+
+def test_a_package_declares_the_maps(folder: Path) -> None:
+    (folder / "my.cu").write_text(source(RETURNED))
+    assert command(*shlex.split("new-plugin acme.tma --from my.cu")).exit_code == 0
+    (module,) = folder.rglob("tma.py")
+    assert 'TensorMap("A", box=(32, 8), swizzle=0), TensorMap("B", box=(16, 8), swizzle=0)' in module.read_text()
