@@ -23,6 +23,7 @@ from mmcore_sources.cuda_file.header_folders import header_folders
 from mmcore_sources.cuda_file.host_bugs.find import bugs_of_refused, host_bugs
 from mmcore_sources.cuda_file.inference.infer import Inferred, infer
 from mmcore_sources.cuda_file.inference.notes import Note, notes_table
+from mmcore_sources.cuda_file.inference.tuned_macros import UndefinedMacros
 from mmcore_sources.cuda_file.missing_headers import without_missing_headers
 from mmcore_sources.cuda_file.options import normalised, words_of
 from mmcore_sources.cuda_file.other_files import files_with_products
@@ -144,10 +145,12 @@ def _inferred(
     except RecursionError:
         raise InvalidKernel(f"{_shown(path)} cannot be read: its expressions are nested too deeply") from None
     except InvalidKernel as error:
+        parameters = options.get("parameters", {})
         if isinstance(error, NoKernel):
             error.file, error.others = path, files_with_products(path, text, [each for each, _ in headers])
         if not isinstance(error, SeveralKernels) and not (isinstance(error, NoKernel) and error.others):
-            refuse_errors(path, text, {**options, "options": search})
+            values = error.values if isinstance(error, UndefinedMacros) else {}
+            refuse_errors(path, text, {**options, "options": search, "parameters": {**parameters, **values}})
         if isinstance(error, LacksOption):
             error.options = tuple(
                 _with_further(lambda further: infer(path, text, {**options, **further}, named, others), error.options)

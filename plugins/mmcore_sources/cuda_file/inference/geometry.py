@@ -274,8 +274,9 @@ def usual_block(reader: Reader, body: Body) -> Geometry:
 
 def by_names(names: Mapping[str, ast.expr]) -> Geometry | None:
     """Return the block of parameters that are named as Kernel Tuner names them; None without such parameters."""
-    extents = [names.get(f"block_size_{axis}", ast.Constant(1)) for axis in "xyz"]
-    return Geometry(_trimmed(extents), "by the names of those parameters") if "block_size_x" in names else None
+    meant = {name.lower(): value for name, value in names.items()}
+    extents = [meant.get(f"block_size_{axis}", ast.Constant(1)) for axis in "xyz"]
+    return Geometry(_trimmed(extents), "by the names of those parameters") if "block_size_x" in meant else None
 
 
 def within_bounds(reader: Reader, body: Body, block: Geometry | None, values: Mapping[str, Any]) -> Geometry | None:

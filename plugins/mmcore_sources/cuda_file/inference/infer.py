@@ -51,6 +51,7 @@ from mmcore_sources.cuda_file.inference.tensor_maps import (
     with_boxes,
     with_maps,
 )
+from mmcore_sources.cuda_file.inference.tuned_macros import refuse_undefined
 from mmcore_sources.cuda_file.inference.unusual import Unusual, unusual_readings
 from mmcore_sources.cuda_file.inference.vectors import vectors_of
 from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
@@ -112,6 +113,7 @@ def infer(
     of_macros = {name: macro.text for name, macro in source.macros.items() if scalar_type(macro.text)}
     function = function.with_types({**chosen.types, **of_macros, **source.types})
     body = Body(function)
+    refuse_undefined(path.name, source, body, {**chosen.values, **known}, known)
     roles, role_notes, constraints = _roles(source, body, launch, given)
     roles, map_notes = with_boxes(source, taken, roles, maps, {**chosen.values, **known})
     role_notes += map_notes

@@ -18,8 +18,8 @@ _ROW, _COLUMN = ("threadIdx.y",), ("threadIdx.x",)
 
 def block_of_tiles(reader: Reader, body: Body) -> tuple[ast.expr, ast.expr] | None:
     """Return x and y of the block whose threads have an element each of a shared array; None without such an array."""
-    arrays = dict(_shared_arrays(body))
-    for name, indexes in _accesses(body):
+    arrays = dict(shared_arrays(body))
+    for name, indexes in accesses(body):
         sizes = arrays.get(name, [])
         if not 1 <= len(indexes) == len(sizes) <= 2:
             continue
@@ -45,7 +45,7 @@ def edge_of_flat_tiles(reader: Reader, body: Body) -> int:
     if {axis for _, axis in BUILT_IN.findall(text)} != {"x"}:
         return 0
     edges = set[int | None]()
-    for _, sizes in _shared_arrays(body):
+    for _, sizes in shared_arrays(body):
         with contextlib.suppress(Unreadable):
             edges |= {constant(reader.number(size)) for size in sizes}
             if len(sizes) != _AXES or not re.search(rf"% *{re.escape(text_of(sizes[0]))}\b", text):
@@ -60,7 +60,7 @@ def _without_padding(width: ast.expr, height: ast.expr) -> ast.expr:
     return height if padded or constant(ast.BinOp(width, ast.Sub(), height)) == 1 else width
 
 
-def _shared_arrays(body: Body) -> Iterator[tuple[str, list[Node]]]:
+def shared_arrays(body: Body) -> Iterator[tuple[str, list[Node]]]:
     """Yield the name and the sizes of each array in shared memory."""
     for node in walk(body.function.body):
         if node.type == "declaration" and "__shared__" in text_of(node):
@@ -69,7 +69,7 @@ def _shared_arrays(body: Body) -> Iterator[tuple[str, list[Node]]]:
                 yield name, sizes
 
 
-def _accesses(body: Body) -> Iterator[tuple[str, list[Node]]]:
+def accesses(body: Body) -> Iterator[tuple[str, list[Node]]]:
     """Yield the name and the indexes of each access to an array."""
     for node in walk(body.function.body):
         above = node.parent
