@@ -17,6 +17,7 @@ from mmcore.kernel.constraints import Constraint, Square
 from mmcore.kernel.geometry import dim3
 from mmcore_cuda.cuda_source.includes import has_quoted_includes
 from mmcore_cuda.cuda_source.program import HostLaunch, Parameter, Program, read_program
+from mmcore_cuda.cuda_source.taken_branches import without_skipped_definitions
 from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import identifiers, text_of
 from mmcore_sources.cuda_file.inference import geometry
@@ -92,6 +93,8 @@ def infer(
     of other files that launch its kernels. Raises InvalidKernel if it has no kernel, or several, or lacks something;
     the message names the option that gives it.
     """
+    parameters, defines = dict(given.get("parameters", {})), dict(given.get("defines", {}))
+    text, headers = without_skipped_definitions(text, headers, {**parameters, **defines})
     source = functools.reduce(lambda found, header: found.with_header(*header), headers, read_program(text))
     source = functools.reduce(lambda found, other: found.with_launches(*other), launching, source).with_members()
     function, launch, notes = chosen_function(path.name, source, str(given.get("entry", "")))
@@ -99,7 +102,6 @@ def infer(
     if "args" not in given and (vectors := vectors_of(function)):
         what = f"{function.name} is not a matrix product: it indexes {' and '.join(vectors)} as vectors"
         raise InvalidKernel(f"{what}; --args gives the role of each parameter if it is one")
-    parameters, defines = dict(given.get("parameters", {})), dict(given.get("defines", {}))
     for name in parameters:
         if name not in words(text.encode()) and not has_quoted_includes(text.encode()):
             raise InvalidKernel(f"{path.name} has no {name} for --config to set")

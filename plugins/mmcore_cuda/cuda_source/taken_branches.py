@@ -1,0 +1,152 @@
+"""The definitions of macros in branches that the preprocessor takes, where a source defines a name several times."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import PurePath
+
+from mmcore_cuda.cuda_source.includes import includes
+from mmcore_cuda.cuda_source.tokens import Directive, blank, directives, macros
+
+_MACRO = re.compile(rb"\s*(?P<name>[A-Za-z_]\w*)(?P<parameters>\()?(?P<value>.*)", re.DOTALL)
+_DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
+_SUFFIX = re.compile(r"\b(\d+)[uUlL]+\b")
+_OF_OTHERS = re.compile(r"_|CUD|NV|WIN|GCC|NDEBUG|__")  # names that the compiler, its headers or a build may define
+_DEEPEST = 20
+_LONGEST = 2000
+
+
+class _Preprocessor:
+    """The state of the preprocessor: the macros that are defined, and each definition that it takes or skips.
+
+    Conditions have three values; None stands for an unknown one, whose branches all count.
+    """
+
+    def __init__(self, texts: Mapping[str, bytes], defined: Mapping[str, object]) -> None:
+        self.texts, self.macros = texts, {name: str(value) for name, value in defined.items()}
+        self.taken: set[str] = set()
+        self.skipped: dict[str, list[tuple[str, Directive]]] = defaultdict(list)  # by the name of a macro
+        self.seen: set[str] = set()
+
+    def run(self, file: str, depth: int = 0) -> None:
+        """Follow the directives of a file, and those of the headers that it includes."""
+        conditions: list[list[bool | None]] = []  # of the branches so far, for each conditional that is open
+        for each in directives(self.texts[file]):
+            word, text = each.word, each.text.decode(errors="replace").replace("\\\n", " ").strip()
+            live = _all(_branch(branches) for branches in conditions)
+            if word in ("if", "ifdef", "ifndef"):
+                conditions.append([self._condition(word, text) if live is not False else False])
+            elif word in ("elif", "elifdef", "elifndef") and conditions:
+                conditions[-1].append(self._condition(word.removeprefix("el"), text))
+            elif word == "else" and conditions:
+                conditions[-1].append(True)
+            elif word == "endif" and conditions:
+                conditions.pop()
+            elif word == "define" and (macro := _MACRO.match(each.text)):
+                name = macro["name"].decode()
+                if live is False:
+                    self.skipped[name].append((file, each))
+                else:
+                    self.taken.add(name)
+                    self.macros.setdefault(name, "" if macro["parameters"] else macro["value"].decode(errors="replace"))
+            elif word == "undef" and live:
+                self.macros.pop(text, None)
+            elif word == "include" and live is not False and depth < _DEEPEST:
+                for include in includes(b"#include" + each.text).names:
+                    if (name := PurePath(include.name).name) in self.texts.keys() - self.seen:
+                        self.seen.add(name)
+                        self.run(name, depth + 1)
+
+    def _condition(self, word: str, text: str) -> bool | None:
+        if word == "if":
+            return self._value(text)
+        defined = self._is_defined(text.split()[0]) if text else None
+        return defined if word == "ifdef" or defined is None else not defined
+
+    def _is_defined(self, name: str) -> bool | None:
+        return True if name in self.macros else None if _OF_OTHERS.match(name) else False
+
+    def _value(self, text: str) -> bool | None:
+        """Return the value of an expression of the preprocessor."""
+        tested = _DEFINED.sub(lambda found: f" {self._is_defined(found[1] or found[2])} ", text[:_LONGEST])
+        words = tested.replace("&&", " and ").replace("||", " or ")
+        words = re.sub(r"!(?!=)", " not ", words)
+        try:
+            found = self._number(_parsed(words), 0)
+        except (SyntaxError, ValueError, MemoryError, RecursionError):
+            return None
+        return None if found is None else bool(found)
+
+    def _number(self, node: ast.expr, depth: int) -> int | None:
+        if depth > _DEEPEST:
+            return None
+        match node:
+            case ast.Constant(value=bool() | int() as number):
+                return int(number)
+            case ast.Name(name) if name in self.macros:
+                return self._number(_parsed(self.macros[name].strip() or "None"), depth + 1)
+            case ast.Name(name):
+                return None if self._is_defined(name) is None else 0
+            case ast.UnaryOp(ast.Not(), operand):
+                negated = self._number(operand, depth + 1)
+                return None if negated is None else int(not negated)
+            case ast.BoolOp(operator, operands):
+                values = [
+                    None if (found := self._number(each, depth + 1)) is None else bool(found) for each in operands
+                ]
+                both = isinstance(operator, ast.And)
+                whole = _all(values) if both else _all(None if each is None else not each for each in values)
+                return None if whole is None else int(whole == both)
+            case ast.Compare(
+                left, [ast.Eq() | ast.NotEq() | ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE() as sign], [right]
+            ):
+                one, other = self._number(left, depth + 1), self._number(right, depth + 1)
+                if one is None or other is None:
+                    return None
+                order = {ast.Eq: one == other, ast.NotEq: one != other, ast.Lt: one < other, ast.LtE: one <= other,
+                         ast.Gt: one > other, ast.GtE: one >= other}  # fmt: skip
+                return int(order[type(sign)])
+        return None
+
+
+def _parsed(text: str) -> ast.expr:
+    """Return a preprocessor's expression as Python's, without the suffixes of numbers."""
+    text = _SUFFIX.sub(r"\1", text)
+    return ast.parse(f"({text})", mode="eval").body
+
+
+def _all(values: Iterable[bool | None]) -> bool | None:
+    """Return whether all hold; None if that is unknown."""
+    several = list(values)
+    return False if False in several else None if None in several else True
+
+
+def _branch(conditions: list[bool | None]) -> bool | None:
+    """Return whether the last branch of a conditional is taken."""
+    *before, last = conditions
+    return _all([*(None if each is None else not each for each in before), last])
+
+
+def without_skipped_definitions(
+    text: str, headers: Iterable[tuple[str, str]], defined: Mapping[str, object]
+) -> tuple[str, list[tuple[str, str]]]:
+    """Return a source and its headers without the definitions that the preprocessor skips in favour of others.
+
+    A name that is only defined in branches which are not taken keeps its definitions. Lines keep their numbers.
+    """
+    named = list(headers)
+    texts = {"": text.encode(), **{name: content.encode() for name, content in reversed(named)}}
+    counts = Counter(name for content in texts.values() for name, _ in macros(content))
+    if not any(count > 1 for count in counts.values()):
+        return text, named
+    preprocessor = _Preprocessor(texts, defined)
+    preprocessor.run("")
+    for name in preprocessor.taken & preprocessor.skipped.keys():
+        for file, each in preprocessor.skipped[name]:
+            content = texts[file]
+            texts[file] = content[: each.begin] + blank(content[each.begin : each.end]) + content[each.end :]
+    read = {file: content.decode(errors="replace") for file, content in texts.items()}
+    return read[""], [(name, read[name]) for name, _ in named]
