@@ -175,3 +175,18 @@ def test_a_package_declares_the_maps(folder: Path) -> None:
     assert command(*shlex.split("new-plugin acme.tma --from my.cu")).exit_code == 0
     (module,) = folder.rglob("tma.py")
     assert 'TensorMap("A", box=(32, 8), swizzle=0), TensorMap("B", box=(16, 8), swizzle=0)' in module.read_text()
+
+
+def test_kernels_of_an_included_header_are_those_of_a_file_without_products(folder: Path) -> None:
+    (folder / "parts.cuh").write_text(source(RETURNED))
+    (folder / "my.cu").write_text('#include "parts.cuh"\n__global__ void warm() {}\n')
+    output = command(*shlex.split("run my.cu --device emulator")).output
+    assert "encoded in line" in output
+    assert "TEST PASS if" in output
+
+
+def test_products_stored_by_columns_are_seen_in_the_stores() -> None:
+    by_columns = source(RETURNED).replace(
+        "out[(blockIdx.y * BM + y) * N + blockIdx.x * BN + x]", "out[(blockIdx.x * BN + x) * M + blockIdx.y * BM + y]"
+    )
+    assert kernel(by_columns).column_major == "BC"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from mmcore_cuda.cuda_source.accessors import without_accessors
@@ -112,6 +112,7 @@ class Program:
     cooperative: bool  # True if it synchronises the whole grid
     declared: frozenset[str]  # all names that it declares
     text: str  # the source without comments
+    included: tuple[Function, ...] = ()  # the functions that its headers define
 
     def with_header(self, name: str, text: str) -> Program:
         """Return the program with a header's macros, constants and types; its own definitions win."""
@@ -124,8 +125,18 @@ class Program:
             types=header.types | self.types,
             structures=header.structures | self.structures,
             generic=header.generic | self.generic,
+            included=(*self.included, *header.functions),
+            launches=(*self.launches, *(replace(each, file=name) for each in header.launches)),
             declared=header.declared | self.declared,
         )
+
+    def with_products_of_headers(self, is_product: Callable[[Function, Program], bool], entry: str) -> Program:
+        """Return the program with the matrix products of its headers if it has none itself, or not the entry's."""
+        own = [
+            each for each in self.functions if entry in (each.name, each.word) or (not entry and is_product(each, self))
+        ]
+        products = tuple(each for each in self.included if is_product(each, self))
+        return self if own or not products else replace(self, functions=products)
 
     def with_launches(self, name: str, text: str) -> Program:
         """Return the program with the launches in another file, and the names of that file where its own lack them."""

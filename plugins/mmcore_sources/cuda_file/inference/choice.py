@@ -22,7 +22,7 @@ def is_product(function: Function, source: Program) -> bool:
 
     Assembly, and functions of the file that it calls, may sum them.
     """
-    arrays = (each.pointer or bool(each.members) or "TensorMap" in each.type for each in function.parameters)
+    arrays = (each.pointer or bool(each.members) or "CUtensorMap" in each.type for each in function.parameters)
     return sum(arrays) >= 3 and sums_products(function.body, source.declared)
 
 

@@ -16,7 +16,7 @@ from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, wal
 from mmcore_sources.cuda_file.inference.conditions import conditions_around
 from mmcore_sources.cuda_file.inference.dimensions import component, definition, definition_in_file
 from mmcore_sources.cuda_file.inference.host_calls import Passed, passed, returned
-from mmcore_sources.cuda_file.inference.quotients import ceiling, constant, rounded_up, truncated
+from mmcore_sources.cuda_file.inference.quotients import aligned, ceiling, constant, rounded_up, truncated
 from mmcore_sources.cuda_file.inference.structure_members import structure_named
 
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9']*\.?[0-9]*(?:[eE][-+]?\d+)?)([uUlLfF]*)")
@@ -158,7 +158,7 @@ class Reader:
                 return (number, True) if text_of(parts[0]) in _FLOATS else truncated(number, real)
             case "sizeof_expression":
                 if (size := self._bytes(text_of(parts[0]).strip("() "), depth)) is not None:
-                    return ast.Constant(size), False
+                    return size[0], False
             case "field_expression" if text_of(node) in self.names:
                 return self.names[text_of(node)], False
             case "field_expression":
@@ -174,26 +174,27 @@ class Reader:
                 return self._call(node, depth)
         raise Unreadable(text_of(node))
 
-    def _bytes(self, type_: str, depth: int) -> int | None:
-        """Return the size of a type, which may be a structure of this file with arrays; None if it is unknown."""
+    def _bytes(self, type_: str, depth: int) -> tuple[ast.expr, int] | None:
+        """Return the size of a type and its alignment; None if unknown. It may be a structure of this file."""
         if (size := _SIZEOF.get(self.source.types.get(type_, type_))) is not None:
-            return size
+            return ast.Constant(size), size
         structure = structure_named(self.scope, type_)
         if structure is None or depth > _DEEPEST:
             return None
         meant = {name: self.number(parse_expression(text), depth + 1) for name, text in structure.template.items()}
-        inside = Reader(self.source, meant)
-        total, largest = 0, 1
+        inside, largest = Reader(self.source, meant), 1
+        total: ast.expr = ast.Constant(0)
         for member in structure.members:
-            size = inside._bytes(member.type, depth + 1)
-            counts = [constant(inside.number(each, depth + 1)) for each in (*member.extents, *member.alignment)]
-            if size is None or None in counts:
+            element = inside._bytes(member.type, depth + 1)
+            asked = [constant(inside.number(each, depth + 1)) for each in member.alignment]
+            if element is None or None in asked:
                 return None
-            numbers = [each or 1 for each in counts]
-            alignment = max(min(size, 8), *numbers[len(member.extents) :], 1)
-            total = -(-total // alignment) * alignment + size * math.prod(numbers[: len(member.extents)])
-            largest = max(largest, alignment)
-        return -(-total // largest) * largest
+            all_elements, alignment = element
+            alignment = max(alignment, *(each or 1 for each in asked), 1)
+            for extent in member.extents:
+                all_elements = ast.BinOp(all_elements, ast.Mult(), inside.number(extent, depth + 1))
+            total, largest = ast.BinOp(aligned(total, alignment), ast.Add(), all_elements), max(largest, alignment)
+        return aligned(total, largest), largest
 
     def _alternative(self, parts: list[Node], depth: int) -> tuple[ast.expr, bool]:
         """Return the value of ``a ? b : c``; if the condition is unknown, the only value that can be read."""

@@ -23,7 +23,7 @@ from mmcore_cuda.cuda_source.tree import identifiers, text_of
 from mmcore_sources.cuda_file.inference import geometry
 from mmcore_sources.cuda_file.inference.batches import wrong_steps
 from mmcore_sources.cuda_file.inference.body import Body
-from mmcore_sources.cuda_file.inference.choice import chosen_function
+from mmcore_sources.cuda_file.inference.choice import chosen_function, is_product
 from mmcore_sources.cuda_file.inference.element_types import element_types
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, LaunchText
 from mmcore_sources.cuda_file.inference.factors import constant_factors, operation
@@ -96,8 +96,10 @@ def infer(
     parameters, defines = dict(given.get("parameters", {})), dict(given.get("defines", {}))
     text, headers = without_skipped_definitions(text, headers, {**parameters, **defines})
     source = functools.reduce(lambda found, header: found.with_header(*header), headers, read_program(text))
-    source = functools.reduce(lambda found, other: found.with_launches(*other), launching, source).with_members()
-    function, launch, notes = chosen_function(path.name, source, str(given.get("entry", "")))
+    source = functools.reduce(lambda found, other: found.with_launches(*other), launching, source)
+    entry = str(given.get("entry", ""))
+    source = source.with_products_of_headers(is_product, entry.partition("<")[0].strip()).with_members()
+    function, launch, notes = chosen_function(path.name, source, entry)
     taken, (function, maps, given) = function, with_maps(source, function, launch, given)
     if "args" not in given and (vectors := vectors_of(function)):
         what = f"{function.name} is not a matrix product: it indexes {' and '.join(vectors)} as vectors"
@@ -110,7 +112,6 @@ def infer(
     parameters |= {name: int(defines.pop(name)) for name in numbers}
     given = {**given, "parameters": parameters, "defines": defines}
     known = {**defines, **parameters}
-    entry = str(given.get("entry", ""))
     chosen = open_parameters(source, function, launch, known, entry, given.get("dtype", "float32"))
     of_macros = {name: macro.text for name, macro in source.macros.items() if scalar_type(macro.text)}
     function = function.with_types({**chosen.types, **of_macros, **source.types})
@@ -137,7 +138,7 @@ def infer(
         columns = "B"
         role_notes.append(Note("storage of B", "by columns", "as the source steps over B", "--column-major ''"))
     if "column_major" not in given and maps:
-        columns, storage_notes = stored_columns(function, launch, roles, maps)
+        columns, storage_notes = stored_columns(body, launch, roles, maps)
         role_notes += storage_notes
     named = {*identifiers(function.body)}
     macros = (each.text for each in source.macros.values() if each.name in named)

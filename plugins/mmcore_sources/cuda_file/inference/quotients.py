@@ -29,6 +29,13 @@ def ceiling(number: ast.expr, step: ast.expr) -> ast.expr:
     return ast.Call(ast.Name("ceil"), [ast.BinOp(number, ast.Div(), step)], [])
 
 
+def aligned(number: ast.expr, step: int) -> ast.expr:
+    """Return the least multiple of a step from a number on."""
+    if (value := constant(number)) is not None:
+        return ast.Constant(-(-value // step) * step)
+    return ast.BinOp(ceiling(number, ast.Constant(step)), ast.Mult(), ast.Constant(step))
+
+
 def rounded_up(number: ast.expr, step: ast.expr) -> ast.expr:
     """Return a quotient of whole numbers, as ``ceil(n / 16)`` if it is ``(n + 16 - 1) // 16`` or the like."""
     plain, unit = ast.unparse(number), ast.unparse(step)

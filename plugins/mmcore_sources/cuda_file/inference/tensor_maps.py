@@ -13,12 +13,14 @@ from mmcore.kernel.constraints import Multiple
 from mmcore.kernel.problem import dtype_named
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
 from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
+from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, called_function, parameter_names, passed
 from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.quotients import constant
-from mmcore_sources.cuda_file.inference.roles import Roles, scalar_type
+from mmcore_sources.cuda_file.inference.roles import Roles
 from mmcore_sources.cuda_file.inference.size_names import usual_role
+from mmcore_sources.cuda_file.inference.storage import strides_of
 
 _DEEPEST = 4
 _TYPES = {
@@ -46,7 +48,7 @@ class Encoded:
     box: tuple[int, ...] = ()  # slowest axis first, in elements; empty if unknown
     swizzle: int = 0
     element: str = ""  # the type in C; empty if unknown
-    rows: str = ""  # the host's name of the tensor's last extent but one
+    rows: frozenset[str] = frozenset()  # the host's names in the tensor's last extent but one
     line: int = 0  # of the call that encodes it; 0 if ``--args`` gives it
 
 
@@ -131,32 +133,29 @@ def with_boxes(
 
 
 def stored_columns(
-    function: Function, launch: HostLaunch | None, roles: Roles, maps: Mapping[str, Encoded]
+    body: Body, launch: HostLaunch | None, roles: Roles, maps: Mapping[str, Encoded]
 ) -> tuple[str, list[Note]]:
-    """Return the matrices that the maps' extents, or else their boxes, show to be stored by columns, and notes."""
+    """Return the matrices that are stored by columns, as the maps' extents or boxes show, or C's stores, and notes."""
     hosts: dict[str, str] = {}
     if launch is not None:
-        for parameter, node in zip(function.parameters, launch.arguments, strict=False):
+        for parameter, node in zip(body.function.parameters, launch.arguments, strict=False):
             if role := roles.sizes.get(parameter.name):
                 text = text_of(node)
                 hosts[text] = "" if hosts.get(text, role) != role else role  # "" if one name is two sizes
-    columns, notes = "", []
-    boxes = {matrix: maps[name].box for matrix, name in roles.pointers.items() if name in maps}
-    for matrix, of_rows in (("A", "m"), ("B", "k"), ("C", "m")):
-        found = maps.get(roles.pointers[matrix])
-        if found is None:
-            continue
-        role, guessed = hosts.get(found.rows) or (usual_role(found.rows) if found.rows not in hosts else ""), False
-        why = f"{found.rows} is its extent in line {found.line}"
-        if role not in ("m", "n", "k"):
-            guessed, why = True, "as most boxes for tensor cores"
-            by_rows = matrix != "B" or ("A" in boxes and boxes["B"][0] == boxes["A"][-1] != boxes["B"][-1])
-        else:
-            by_rows = role == of_rows
-        if not by_rows:
-            columns += matrix
-            notes.append(Note(f"storage of {matrix}", "by columns", why, "--column-major ''", guessed))
-    return columns, notes
+    why: dict[str, tuple[str, bool]] = {}
+    lengths = {roles.sizes.get(name, "") for name in strides_of(body, roles.pointers["C"], set(roles.sizes))}
+    if lengths == {"m"}:
+        why["C"] = ("as the source steps over C", False)
+    found = {matrix: maps[name] for matrix, name in roles.pointers.items() if name in maps}
+    for matrix, each in found.items():
+        roles_of_rows = {hosts.get(name, usual_role(name)) for name in each.rows} & {"m", "n", "k"}
+        if len(roles_of_rows) == 1:
+            if roles_of_rows != {"k" if matrix == "B" else "m"}:
+                why[matrix] = (f"its rows are {', '.join(sorted(each.rows))} in line {each.line}", False)
+        elif matrix == "B" and not ("A" in found and each.box[0] == found["A"].box[-1] != each.box[-1]):
+            why[matrix] = ("as most boxes for tensor cores", True)
+    notes = [Note(f"storage of {each}", "by columns", why[each][0], "--column-major ''", why[each][1]) for each in why]
+    return "".join(sorted(why)), notes
 
 
 def aligned_rows(roles: Roles, types: Mapping[str, Any]) -> Iterator[Multiple]:
@@ -246,7 +245,7 @@ def _read(search: _Search, arguments: Sequence[Node], scope: Node, call: Node | 
     if swizzle is None or not all(box) or len(box) not in (2, 3):
         return None
     extents = _elements(reader, arguments[4])[:axes]
-    rows = _meaning(*extents[1], search.outermost) if len(extents) == axes else ""
+    rows = _names(*extents[1], search.outermost) if len(extents) == axes else frozenset()
     whole = tuple(int(each or 0) for each in reversed(box))
     if axes == 3 and _number(extents[0]) != whole[-1]:
         return None  # a batch, perhaps; not pieces of rows
@@ -293,14 +292,16 @@ def _elements(reader: Reader, node: Node) -> list[tuple[Reader, Node]]:
     return found
 
 
-def _meaning(reader: Reader, node: Node, outermost: Node) -> str:
-    """Return the name that an extent has in the function that launches the kernel, without casts."""
-    while node.type in ("cast_expression", "parenthesized_expression") or (
-        node.type == "call_expression" and scalar_type(text_of(node.children[0])) and len(arguments_of(node)) == 1
-    ):
-        node = arguments_of(node)[0] if node.type == "call_expression" else node.named_children[-1]
-    inside = reader.scope is not None and reader.scope != outermost
-    argument = passed(reader.scope, text_of(node), reader.call) if inside and reader.scope is not None else None
-    if argument is None:
-        return text_of(node)
-    return _meaning(replace(reader, scope=argument.scope, line=argument.line, call=None), argument.value, outermost)
+def _names(reader: Reader, node: Node, outermost: Node) -> frozenset[str]:
+    """Return the names that an extent is made of in the function that launches the kernel."""
+    found = set[str]()
+    for each in walk(node):
+        if each.type in ("identifier", "field_expression"):
+            inside = reader.scope is not None and reader.scope != outermost
+            argument = passed(reader.scope, text_of(each), reader.call) if inside and reader.scope is not None else None
+            if argument is None:
+                found.add(text_of(each))
+            else:
+                caller = replace(reader, scope=argument.scope, line=argument.line, call=None)
+                found |= _names(caller, argument.value, outermost)
+    return frozenset(found)
