@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mmcore.errors import LacksOption
 from tests.sources.test_source_file import block_and_grid, kernel
 
 GROUPS = """
@@ -68,6 +69,45 @@ SIZES = "dim3 blocks((N + 23) / 24, M); "
 def test_block_and_grid_are_read_where_the_host_sets_them(helper: str, code: str) -> None:
     text = GROUPS + CALL.replace("HELPER", helper).replace("CODE", code)
     assert block_and_grid(kernel(text)) == ("b96x1", "ceil(n / 24), m")
+
+
+TOKENS = """
+#define CEIL_DIV(a, b) (((a) + (b) - 1) / (b))
+__device__ float4 four(const float *p) { return *reinterpret_cast<const float4 *>(p); }
+__global__ void dense(float *y, const float *x, const float *w, const float *bias, SIZES)
+{
+    int row = blockIdx.x * 16 + threadIdx.x, column = blockIdx.y * 16 + threadIdx.y;
+    float sum = bias ? bias[column] : 0;
+    for (int p = 0; p < inner; p += 4) {
+        float4 a = four(x + row * inner + p), b = four(w + column * inner + p);
+        sum += a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
+    }
+    put(y + row * outer + column, sum);
+}
+void forward(float *y, const float *x, const float *w, const float *bias, int batch, int steps, int inner, int outer)
+{
+    dim3 grid(CEIL_DIV(batch * steps, 16), CEIL_DIV(outer, 16));
+    dense<<<grid, dim3(16, 16)>>>(y, x, w, bias, PASSED);
+}
+int main() { forward(y, x, w, 0, 8, 64, 256, 128); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "passed", "words"),
+    [
+        ("int rows, int inner, int outer", "batch * steps, inner, outer", "m,k,n"),
+        ("int rows, int inner, int outer", "steps*batch, inner, outer", "m,k,n"),
+        ("int inner, int outer", "inner, outer", "k,n"),
+    ],
+)
+def test_a_product_of_two_numbers_of_the_host_is_the_number_of_rows(sizes: str, passed: str, words: str) -> None:
+    text = TOKENS.replace("SIZES", sizes).replace("PASSED", passed)
+    with pytest.raises(LacksOption) as refused:
+        kernel(text)
+    assert refused.value.options == (f"--args C,A,B,0,{words}",)
+    found = kernel(text, args=["C", "A", "B", "0", *words.split(",")])
+    assert (block_and_grid(found), found.column_major) == (("b16", "ceil(m / 16), ceil(n / 16)"), "B")
 
 
 def test_a_dimension_that_depends_on_itself_is_not_read() -> None:

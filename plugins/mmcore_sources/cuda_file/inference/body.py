@@ -185,8 +185,10 @@ class Body:
                     yield [*moved, *self.terms(indices[0])]
             elif node.type == "pointer_expression" and names & {*identifiers(node)} and _READ.fullmatch(text_of(node)):
                 yield [*moved, *(each for each in self.terms(node.children[1]) if not names & set(each))]
-            elif node.type == "call_expression" and _WMMA.match(text_of(node)):
+            elif node.type == "call_expression":
+                whole = _WMMA.match(text_of(node)) is not None
                 places = (each for each in node.children[1].named_children if names & {*identifiers(each)})
+                places = (each for each in places if whole or _is_address(each, names))
                 yield from ([term for term in self.terms(each) if not names & set(term)] for each in places)
 
     def terms(self, node: Node, seen: frozenset[str] = frozenset()) -> list[Term]:
@@ -233,6 +235,14 @@ class Body:
             terms = [(" ".join(dict.fromkeys(words)) or text_of(node),)]
         terms = [term for term in terms if "0" not in term][:_MOST_TERMS]
         return list(dict.fromkeys(terms))
+
+
+def _is_address(node: Node, names: set[str]) -> bool:
+    """Return whether an expression adds to a pointer, as in ``load(A + row * k)``."""
+    while node.type == "binary_expression" and text_of(node.children[1]) == "+":
+        if text_of(node := node.children[0]) in names:
+            return True
+    return False
 
 
 def power_of_two(node: Node) -> str:

@@ -16,7 +16,7 @@ from mmcore_cuda.cuda_source.program import HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, evaluate, names_in
-from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
+from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression, product_name
 from mmcore_sources.cuda_file.inference.host_constants import extent_of, host_constant
 from mmcore_sources.cuda_file.inference.layout import Layout
 from mmcore_sources.cuda_file.inference.quotients import constant
@@ -151,6 +151,7 @@ def _host_sizes(launch: HostLaunch, roles: Roles, order: Sequence[str]) -> dict[
     for name, argument in zip(order, launch.arguments, strict=False):
         if name in roles.sizes:
             word = text_of(argument).removeprefix("(int)").strip("() ")
+            word = product_name(word) or word
             sizes.setdefault(word, []).append(roles.sizes[name])
         for member in (each for each in roles.sizes if each.startswith(f"{name}.")):
             owners = (text_of(argument), *(matrix for matrix, pointer in roles.pointers.items() if pointer == name))
@@ -161,7 +162,7 @@ def _host_sizes(launch: HostLaunch, roles: Roles, order: Sequence[str]) -> dict[
         for word in (role, role.upper()):
             if role not in passed and word not in sizes and not roles.square:
                 sizes[word] = [role]
-    return {name: several for name, several in sizes.items() if name.replace(".", "_").isidentifier()}
+    return {name: several for name, several in sizes.items() if re.sub("[.*]", "_", name).isidentifier()}
 
 
 def _role(several: list[str], axis: str, layout: Layout | None) -> str:

@@ -166,6 +166,8 @@ class Reader:
                 if axis in ("x", "y", "z") and (dimensions := self._variable(owner, depth + 1)) is not None:
                     reader, part = [*dimensions, *[(self, _ONE)] * 2]["xyz".index(axis)]
                     return reader.number(part, depth + 1), False
+            case "binary_expression" if (product := product_name(text_of(node))) in self.names:
+                return self.names[product], False
             case "binary_expression":
                 return self._binary(node, depth)
             case "conditional_expression" if len(parts) == 3:
@@ -290,6 +292,12 @@ class Reader:
 
 _LISTS = ("parameter_list", "argument_list", "initializer_list")
 _CEILING = re.compile(r"ceil|div.?up|round.?up|i?cdiv|idiv", re.IGNORECASE)
+
+
+def product_name(text: str) -> str:
+    """Return the name of a product of variables, ``B*T`` for ``T * B``; empty for another expression."""
+    factors = [each.strip() for each in text.split("*")]
+    return "*".join(sorted(factors)) if len(factors) > 1 and all(map(str.isidentifier, factors)) else ""
 
 
 def parse_expression(text: str) -> Node:

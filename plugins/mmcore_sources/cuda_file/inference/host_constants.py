@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 import contextlib
+from collections.abc import Set
 from dataclasses import replace
 
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import HostLaunch
-from mmcore_cuda.cuda_source.tree import identifiers, initializers, walk
+from mmcore_cuda.cuda_source.tree import Node, identifiers, initializers, text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.expressions import evaluate, names_in
 from mmcore_sources.cuda_file.inference.host_calls import parameter_names
-from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
+from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression, product_name
 from mmcore_sources.cuda_file.inference.quotients import constant
 
 _LARGE = 1 << 10
@@ -34,6 +35,7 @@ def host_constant(reader: Reader, launch: HostLaunch, position: int, role: str, 
     named = {name for each in declared for name, _ in initializers(each)} | {*reader.source.constants}
     named |= {name for name, macro in reader.source.macros.items() if macro.parameters is None}
     named |= {*parameter_names(launch.scope)}
+    named |= {product for each in walk(launch.scope) if (product := _product(each, of_block | reader.names.keys()))}
     found: list[tuple[int, str, ast.expr]] = []
     for name in named - of_block - reader.names.keys():
         with contextlib.suppress(Unreadable):
@@ -46,6 +48,12 @@ def host_constant(reader: Reader, launch: HostLaunch, position: int, role: str, 
     # The edge of a tile is smaller.
     _, name, extent = max(found, key=lambda each: each[:2])
     return name, extent
+
+
+def _product(node: Node, others: Set[str]) -> str:
+    """Return the name of a product of variables, as the rows of a batch of sequences; empty if one is of ``others``."""
+    name = product_name(text_of(node)) if node.type == "binary_expression" else ""
+    return name if not others & {*name.split("*")} else ""
 
 
 def _grows(extent: ast.expr, role: str) -> bool:

@@ -89,7 +89,9 @@ def matrices_of(function: Function, body: Body) -> dict[str, str]:
 def _with_zeros(function: Function, body: Body, pointers: Sequence[Parameter]) -> Iterator[str]:
     """Yield the option that passes zeros for all pointers but three: the one that is stored to, and two others."""
     written = list(dict.fromkeys(pointer for pointer, _ in body.stores))
-    output = next((each for each in pointers if each.name in written[:1]), pointers[-1])
+    writable = [each for each in pointers if not each.const]
+    last = writable[0] if len(writable) == 1 else pointers[-1]
+    output = next((each for each in pointers if each.name in written[:1]), last)
     named = [each for each in pointers if MATRIX.fullmatch(each.name.casefold())]
     likely = sorted(pointers, key=lambda each: (each not in named, _OTHER.search(each.name) is not None))
     kept = [output, *[each for each in likely if each is not output][:2]]
