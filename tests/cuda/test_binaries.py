@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 import mmcore
+import mmcore_emulator
 from mmcore import Binary, CompilerMissing, Config, DeviceProperties, Kernel, Problem
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.compile.compiler import compile_plan, compiler_of
@@ -133,6 +134,23 @@ def test_code_is_built_once_for_each_problem_config_and_architecture() -> None:
             compile_plan(planned(kernel, size), architecture)
     compile_plan(planned(replace(kernel, architecture="75")), "90")
     assert asked == [(8, "90"), (9, "90"), (8, "80"), (8, "75")]
+
+
+class OwnNames:
+    """A build rule of a language with names of its own."""
+
+    names: ClassVar = {"__syncthreads()": "own.wait()"}
+
+    def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
+        racing = "rows[(threadIdx.y * blockDim.x + threadIdx.x) ^ 64]"
+        return Binary(ptx=made(architecture, source=SOURCE.replace("= *sum;", f"= {racing};")).ptx)
+
+
+def test_a_hint_has_the_names_of_the_language() -> None:
+    found = mmcore_emulator.check(declared(build=OwnNames(), shared_bytes=1024), 16)
+    (hint,) = {each.hint for each in found.violations if each.kind == "shared-race"}
+    assert "own.wait()" in hint
+    assert "__syncthreads" not in hint
 
 
 def test_code_is_known_by_its_content(tmp_path: Path) -> None:

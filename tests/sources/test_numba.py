@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -51,6 +52,16 @@ def test_only_what_the_kernel_needs_is_run() -> None:
     result = command("run", written(f"import gone\n{program}\nopen('made', 'w')\nimport gone_too\n"), "--size", "9")
     assert result.exit_code == 0, result.output
     assert not Path("made").exists()
+
+
+@needs_numba
+def test_a_race_has_a_hint_in_numbas_words() -> None:
+    program = section_of(__file__, "programs")["guarded_tiles"]["text"]
+    *_, last = re.finditer(r"cuda\.syncthreads\(\)", program)
+    racing = f"{program[: last.start()]}pass{program[last.end() :]}"
+    result = command("check", written(racing), "--size", "33")
+    assert "cuda.syncthreads() before line " in result.stdout
+    assert "__syncthreads" not in result.stdout
 
 
 @needs_numba

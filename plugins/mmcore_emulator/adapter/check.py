@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -142,7 +142,16 @@ def sanitized_run(loaded: LoadedKernel, *, quiet: bool = False, most_work: float
         if quiet:
             run.write = len
         execute(run)
-    return mmcore_violations(recorder.violations) + _unwritten(problem, shadows.of(output.array))
+    found = mmcore_violations(recorder.violations) + _unwritten(problem, shadows.of(output.array))
+    return [replace(each, hint=_in_its_language(each.hint, loaded.plan.kernel)) for each in found]
+
+
+def _in_its_language(hint: str, kernel: Kernel) -> str:
+    """Return a hint with the names of the language whose compiler is the kernel's build rule."""
+    names: Mapping[str, str] = getattr(kernel.build, "names", {})
+    for name, own in names.items():
+        hint = hint.replace(name, own)
+    return hint
 
 
 @functools.cache

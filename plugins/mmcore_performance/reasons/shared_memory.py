@@ -54,7 +54,7 @@ def _barriers(launch: ObservedLaunch) -> Iterable[Reason]:
     saved = counters.barriers * BARRIER_CYCLES / max(1, launch.occupancy.active_blocks) * (1 - each / _ENOUGH)
     yield Reason(
         "barriers",
-        f"a block waits at __syncthreads() after every {few} of a thread",
+        f"a block waits at a barrier after every {few} of a thread",
         f"load tiles {ceil(_ENOUGH / each)} times as deep in k, or let each thread compute several elements of C",
         line,
         0,

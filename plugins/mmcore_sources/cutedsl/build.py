@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from mmcore.compile.compiled_module import Binary
 from mmcore.errors import CompileError, CompilerMissing, InvalidKernel
@@ -27,6 +27,8 @@ TYPES = {
     "float8_e4m3fn": "Float8E4M3FN",
     "float8_e5m2": "Float8E5M2",
 }
+NAMES = {"__syncthreads()": "cute.arch.sync_threads()", "__syncwarp()": "cute.arch.sync_warp()"}
+"""The DSL's names of barriers, by CUDA C++'s."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class CuteBuild:
     function: Any  # the ``@cute.kernel`` function, or "module:function"
     arguments: tuple[Argument, ...]  # the arguments of its first parameters; the others are compiled in
     shared_bytes: Callable[[Config], int] | None  # dynamic shared memory of a block, in bytes
+    names: ClassVar = NAMES
 
     def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
         """Return the code for an architecture such as "90a".

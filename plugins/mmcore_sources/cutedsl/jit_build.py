@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from mmcore.compile.compiled_module import Binary
 from mmcore.errors import CompileError, CompilerMissing, InvalidKernel
 from mmcore.kernel.arguments import MATRICES
 from mmcore.kernel.configs import Config
 from mmcore.kernel.problem import Problem
-from mmcore_sources.cutedsl.build import COLOUR, TYPES
+from mmcore_sources.cutedsl.build import COLOUR, NAMES, TYPES
 from mmcore_sources.python_file.extraction import FunctionInFile
 
 _BLOCK = re.compile(r"\.reqntid (\d+)(?:, (\d+))?(?:, (\d+))?")
@@ -33,6 +33,7 @@ class JitBuild:
     function: FunctionInFile
     parameters: Mapping[str, Any]
     kernel: str
+    names: ClassVar = NAMES
 
     def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
         """Return the code for an architecture such as "90a".

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from mmcore.compile.compiled_module import Binary
 from mmcore.errors import CompileError, CompilerMissing
@@ -39,6 +39,7 @@ class NumbaBuild:
     axes: Mapping[str, int]
     contiguous: bool = True
     fastmath: bool = False
+    names: ClassVar = {f"__{name}()": f"cuda.{name}()" for name in ("syncthreads", "syncwarp", "threadfence")}
 
     def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
         """Return the PTX for an architecture such as "90a".

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from mmcore.compile.compiled_module import Binary
 from mmcore.errors import CompileError, CompilerMissing, InvalidKernel
@@ -44,6 +44,7 @@ class TritonBuild:
     function: Any  # the ``@triton.jit`` function, or "module:function"
     arguments: tuple[Argument | int, ...]  # of parameters other than ``tl.constexpr``; whole numbers are compiled in
     options: tuple[tuple[str, Any], ...] = ()  # options of Triton's compiler for every config, by name
+    names: ClassVar = {"__syncthreads()": "tl.debug_barrier()"}
 
     def __call__(self, problem: Problem, config: Config, architecture: str) -> Binary:
         """Return the code for an architecture such as "90a".
