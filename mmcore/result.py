@@ -38,7 +38,8 @@ class Result(ResultValues):
         proof: the size at which the product is proved, or the reason why it is not; empty if no proof was tried.
         warnings: faults at sizes that were not requested, and signs of a mistake, a sentence each.
         sizes: the further products that were run: "m", "n", "k", "why" and "right" of each.
-        not_executed: the lines that none of these executed: "source", "line", and "branch" if it went one way alone.
+        not_executed: the lines that none of these executed: "source", "line", "branch" if it went one way alone, and
+            "loop" if the other way is another turn.
         not_tried: the limit that kept further sizes from being run; empty if none did.
         times: in the order of the cell's timings; none of an unverified product, or without device time.
         compared: what took turns with the first kernel time: baselines, and another version.

@@ -26,8 +26,8 @@ class Findings:
         violations: faults, which make the kernel wrong.
         warnings: faults at sizes that the user did not name, and signs of a mistake, a sentence each.
         sizes: the further products that were run, as JSON-ready values: "m", "n", "k", "why" and "right".
-        not_executed: the lines that none of these executed, as JSON-ready values: "source", "line", and "branch", which
-            is true if the line's branch went one way alone.
+        not_executed: the lines that none of these executed, as JSON-ready values: "source", "line", "branch", which is
+            true if the line's branch went one way alone, and "loop", which is true if the other way is another turn.
         not_tried: the limit that kept sizes from being run, such as "time limit".
         proof: the size at which the product is proved for all values, or what keeps it from a proof.
     """
@@ -48,7 +48,8 @@ hazards of the code alone, which are remembered."""
 
 def places(not_executed: Sequence[Mapping[str, Any]]) -> str:
     """Return the first of :attr:`Findings.not_executed` in words, and the number of the others."""
-    named = [f"{'the other branch of ' * each['branch']}line {each['line']}" for each in not_executed]
+    part = {True: "another turn of the loop in ", False: "the other branch of "}
+    named = [f"{part[each.get('loop', False)] * each['branch']}line {each['line']}" for each in not_executed]
     more = [f"{len(named) - _MOST_PLACES} more"] if len(named) > _MOST_PLACES else []
     return ", ".join([*named[:_MOST_PLACES], *more])
 

@@ -15,6 +15,7 @@ from mmcore.devices.violations import Violation
 from mmcore.result import LaunchRecord
 from mmcore.result_view import local_memory
 from mmcore.timing import Time
+from mmcore.verdict import places
 from mmcore.verify.outcome import Mismatch, Verification
 from mmcore_emulator.machine.violations import Violation as EmulatedViolation
 
@@ -59,7 +60,7 @@ RESULT = Result(
     proof="proved at 2×3×4",
     warnings=("a fault at 7×7×7",),
     sizes=({"m": 7, "n": 7, "k": 7, "why": "n % 8", "right": False},),
-    not_executed=({"source": "fast.cu", "line": 9, "branch": True},),
+    not_executed=({"source": "fast.cu", "line": 9, "branch": True, "loop": False},),
     not_tried="time limit",
 )
 WRONG = replace(
@@ -294,3 +295,8 @@ def test_every_key_of_the_json_is_an_attribute(result: Result) -> None:
         assert value is None or attribute is not None, name
     with pytest.raises(AttributeError, match="a result has no attribute 'gigaflops'"):
         _ = result.gigaflops  # type: ignore[attr-defined]
+
+
+def test_places_name_lines_branches_and_loops() -> None:
+    missing = [{"line": 3, "branch": False}, {"line": 4, "branch": True}, {"line": 5, "branch": True, "loop": True}]
+    assert places(missing) == "line 3, the other branch of line 4, another turn of the loop in line 5"

@@ -103,5 +103,21 @@ def test_elements_are_not_called_threads() -> None:
     assert "unwritten-output of C, 129 elements\n  no thread writes element (0, 64) of C" in output
 
 
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("if (n % 16) __trap();", "comes to a trap (__trap()); a GPU would stop the launch"),
+        ("assert(n % 16 == 0);", "fails the assertion 'n % 16 == 0'; a GPU would stop the launch"),
+    ],
+)
+def test_a_trap_is_named_alone(statement: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "traps.cu"
+    path.write_text(f"#include <cassert>\n{kernel_source('right').replace('{', f'{{ {statement}', 1)}")
+    output = mmcore("check", str(path), "--block", "16x8", "--size", "33").stdout
+    assert said in output
+    assert output.count(" of block ") == 1
+    assert "unwritten-output" not in output, "the threads did not come to the store"
+
+
 def test_128_is_taken_or_the_next_size_that_is_allowed() -> None:
     assert "m×n×k = 140×140×140" in mmcore("check", "unsa.tiled", "--block", "20").stdout

@@ -165,25 +165,24 @@ CALLED = RIGHT.replace('extern "C"', '__device__ void add(float &sum, int k)\n{\
     ("source", "body", "places"),
     [
         ("begin", "", []),
-        ("begin", "if (k > 100000)\n        C[0] = 1;", [(8, False)]),
-        ("begin", "if (k > 100000 && row == 3)\n        C[0] = 1;", [(8, False)]),
-        ("begin", "if (k > 0)\n        C[row * n + column] = 1;", [(7, True)]),
-        ("begin", "if (k > 100000) C[0] = 1;", [(7, True)]),
+        ("begin", "for (int p = 0; p <= k / 100000; ++p)\n        C[row * n + column] = p;", [(7, True, True)]),
+        ("begin", "if (k > 100000)\n        C[0] = 1;", [(8, False, False)]),
+        ("begin", "if (k > 100000 && row == 3)\n        C[0] = 1;", [(8, False, False)]),
+        ("begin", "if (k > 0)\n        C[row * n + column] = 1;", [(7, True, False)]),
+        ("begin", "if (k > 100000) C[0] = 1;", [(7, True, False)]),
         ("begin", "if (k > 600)\n        C[row * n + column] = 1;", []),
         ("begin", "for (int p = 0; p < k / 700; ++p)\n        if (p == 1)\n            __syncthreads();", []),
-        ("called", "if (k > 100000)\n        __trap();", [(4, False)]),
+        ("called", "if (k > 100000)\n        __trap();", [(4, False, False)]),
     ],
 )
 def test_code_that_no_size_executes_is_listed_by_line(
-    tmp_path: Path, source: str, body: str, places: list[tuple[int, bool]]
+    tmp_path: Path, source: str, body: str, places: list[tuple[int, bool, bool]]
 ) -> None:
     text = CALLED if source == "called" else RIGHT.replace("    float sum", "    BODY\n    float sum")
     made = kernel(tmp_path, source=text.replace("BODY", body), configs=[{"block": (4, 4)}])
     found = examination(made)
     assert (found.faults, found.left_out) == ((), "")
-    assert [(each["source"], each["line"], each["branch"]) for each in found.not_executed] == [
-        ("own.cu", *place) for place in places
-    ]
+    assert [tuple(each.values()) for each in found.not_executed] == [("own.cu", *place) for place in places]
 
 
 @pytest.mark.parametrize("constraints", [(), (Square(),)])

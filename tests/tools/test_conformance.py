@@ -124,7 +124,7 @@ def test_code_that_no_case_executes_is_listed(tmp_path: Path) -> None:
         wrong_kernels.kernel(tmp_path, ("float sum", "if (k > 100000)\n        C[0] = 1;\n    float sum"))
     )
     assert found.conforms
-    assert found.to_json()["not_executed"] == ({"source": "own.cu", "line": 8, "branch": False},)
+    assert found.to_json()["not_executed"] == ({"source": "own.cu", "line": 8, "branch": False, "loop": False},)
 
 
 @pytest.mark.usefixtures("few")

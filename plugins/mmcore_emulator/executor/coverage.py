@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -16,9 +16,10 @@ Place: TypeAlias = tuple[str, int]
 
 @dataclass
 class Direction:
-    """One way that threads can continue at a conditional branch."""
+    """One way that threads can continue at a conditional branch; ``back`` is true for another turn of a loop."""
 
     taken: bool = False
+    back: bool = False
     leads_to: set[Place] = field(default_factory=set)  # the lines of the code that it leads to
 
 
@@ -51,6 +52,7 @@ class Coverage:
             both = self.branches.setdefault((place, numbers[place]), (Direction(), Direction()))
             for direction, target in zip(both, (block.following, block.taken), strict=True):
                 direction.taken |= (index, target) in launch.branched
+                direction.back |= _is_back(blocks, index, target)
                 direction.leads_to |= set() if target == EXIT else _places(blocks[target])
             numbers[place] += 1
 
@@ -61,6 +63,7 @@ class Coverage:
         for key, others in other.branches.items():
             for mine, theirs in zip(self.branches.setdefault(key, (Direction(), Direction())), others, strict=True):
                 mine.taken |= theirs.taken
+                mine.back |= theirs.back
                 mine.leads_to |= theirs.leads_to
 
     @property
@@ -72,17 +75,20 @@ class Coverage:
         """Return the lines of a file that were not executed, and the lines whose branches have gone one way alone.
 
         A branch whose other way leads to a line that was not executed is left out. Each is a JSON-ready "source",
-        "line" and "branch": false for the line itself.
+        "line", "branch", which is false for the line itself, and "loop", which is true if the missing way is another
+        turn of a loop.
         """
         lines = [
             number for (name, number), executed in self.lines.items() if name == source and number and not executed
         ]
-        found = [{"source": source, "line": line, "branch": False} for line in lines]
-        found += [{"source": source, "line": line, "branch": True} for line in self._one_way(source)]
+        found = [{"source": source, "line": line, "branch": False, "loop": False} for line in lines]
+        found += [
+            {"source": source, "line": line, "branch": True, "loop": back} for line, back in self._one_way(source)
+        ]
         return sorted(found, key=lambda each: (each["line"], each["branch"]))
 
-    def _one_way(self, source: str) -> Iterator[int]:
-        """Yield the lines with a branch that has gone one way, and with none that has gone both ways."""
+    def _one_way(self, source: str) -> Iterator[tuple[int, bool]]:
+        """Yield the lines with a branch that has gone one way, and none both ways; true if the other way is back."""
         by_line: dict[int, list[tuple[Direction, Direction]]] = {}
         for ((name, line), _), both in self.branches.items():
             if name == source and line and any(each.taken for each in both):
@@ -92,12 +98,12 @@ class Coverage:
             if not any(one.taken and other.taken for one, other in several) and all(
                 self.lines[place] for each in others for place in each.leads_to
             ):
-                yield line
+                yield line, any(each.back for each in others)
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON-ready values."""
         branches = [
-            [*place, number, [[each.taken, sorted(each.leads_to)] for each in both]]
+            [*place, number, [[each.taken, each.back, sorted(each.leads_to)] for each in both]]
             for (place, number), both in self.branches.items()
         ]
         return {"lines": [[*place, executed] for place, executed in self.lines.items()], "branches": branches}
@@ -108,9 +114,17 @@ class Coverage:
         lines = {(source, line): executed for source, line, executed in values["lines"]}
         branches = {}
         for source, line, number, both in values["branches"]:
-            one, other = (Direction(taken, {(name, at) for name, at in places}) for taken, places in both)
+            one, other = (Direction(taken, back, {(name, at) for name, at in places}) for taken, back, places in both)
             branches[(source, line), number] = one, other
         return cls(lines, branches)
+
+
+def _is_back(blocks: Sequence[Block], index: int, target: int) -> bool:
+    """Return whether a branch of a block to another leads back, at once or by a jump."""
+    if 0 <= target < len(blocks) and target > index and not blocks[target].body:
+        jump = blocks[target]
+        target = jump.taken if jump.taken is not None and (jump.end is None or jump.end.guard is None) else target
+    return 0 <= target <= index
 
 
 def _places(block: Block) -> set[Place]:

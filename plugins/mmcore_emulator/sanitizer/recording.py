@@ -44,7 +44,8 @@ WARNINGS = (
 
 _FIRST = ("early-wait", "phase-waited-twice", "descriptor-mismatch")  # kinds from which others follow
 _OF_PHASES = ("deadlock", "shared-race", "unfinished-copy", "overwritten-in-flight", "mbarrier-misuse")
-_UNFINISHED = ("unawaited-copy", "unawaited-store", "unwritten-output")  # kinds that follow from a deadlock
+_STOPS = ("deadlock", "assertion", "trap")  # kinds after which threads do not continue
+_UNFINISHED = ("unawaited-copy", "unawaited-store", "unwritten-output")  # kinds that follow from these
 
 
 class Recorder:
@@ -167,7 +168,7 @@ def hazards_and_warnings(violations: Iterable[V]) -> tuple[tuple[V, ...], tuple[
         return deadlock - (each.kind in _FIRST), deadlock and not each.hint, each.source or "~", each.line or 0
 
     ordered = sorted(violations, key=rank)
-    if any(each.kind == "deadlock" for each in ordered):
+    if any(each.kind in _STOPS for each in ordered):
         ordered = [each for each in ordered if each.kind not in _UNFINISHED]
     follow = any(each.kind in _OF_PHASES for each in ordered)
     warnings = {kind for kind in WARNINGS if kind != "phase-waited-twice" or not follow}
