@@ -13,7 +13,9 @@ from mmcore.cli.notebook import answer
 from mmcore.deadline import left, whole
 from mmcore.errors import SeveralKernels, TimeLimit
 from mmcore.registry import registry
+from mmcore_cuda.cuda_source.program import read_program
 from mmcore_sources.cuda_file.inference.infer import infer
+from mmcore_sources.cuda_file.inference.launches import first_launch
 from tests.command_line import mmcore as command
 from tests.sources.test_source_file import NAIVE
 
@@ -133,3 +135,39 @@ def test_a_limit_holds_for_everything_in_it() -> None:
         assert (left(7), left(None), left(2)) == (3, 3, 2)
     with whole(-1), pytest.raises(TimeLimit):
         left(7)
+
+
+def template(parameters: str, statement: str = "") -> str:
+    """Return an overload of the naive kernel that is a template, with a statement before its sum."""
+    return NAIVE.replace("__global__", f"template <{parameters}> __global__").replace(
+        "float sum", statement + "float sum"
+    )
+
+
+def test_functions_of_one_name_get_a_verdict_each(folder: Path) -> None:
+    wrong = template("int EDGE", "A += EDGE - 15; ")
+    (folder / "my.cu").write_text(NAIVE + wrong + template("class T, int EDGE", "constexpr int e = EDGE / e; "))
+    first, second, third = (f"mul:{NAIVE.count(chr(10)) * count + 1}" for count in range(3))
+    run = "run my.cu --size 32 --device emulator --no-hazards"
+    output = command(*shlex.split(run)).output
+    assert table(output) == {first: "TEST PASS", second: "TEST FAIL", third: "could not run"}
+    assert "must have a constant value" in output
+    assert "TEST PASS" in command(*shlex.split(f"{run} --entry {first}")).output
+    assert table(command(*shlex.split(f"{run} --entry mul")).output) == table(output)
+
+
+@pytest.mark.parametrize(("launch", "launched"), [("mul<<<9, 64>>>", 0), ("mul<16><<<9, 64>>>", 1)])
+def test_a_launch_is_that_of_the_function_whose_template_it_fits(launch: str, launched: int) -> None:
+    program = read_program(f"{NAIVE}{template('int EDGE')}void run(int n) {{ {launch}(A, B, C, n); }}\n")
+    launches = [first_launch(program, each) for each in program.functions]
+    assert [each is not None for each in launches] == [launched == position for position in range(2)]
+
+
+def test_alternatives_of_the_preprocessor_are_one_function() -> None:
+    double = NAIVE.replace("float", "double")
+    for text, labels in (
+        (f"#ifdef DOUBLE\n{double}\n#else\n{NAIVE}\n#endif\n", ["mul"]),
+        (NAIVE + NAIVE, ["mul"]),
+        (f"#ifndef H\n{NAIVE}{double}#endif\n", ["mul:2", f"mul:{2 + NAIVE.count(chr(10))}"]),
+    ):
+        assert [each.label for each in read_program(text).functions] == labels

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from mmcore_cuda.cuda_source.conditionals import closes, in_body, opens, readable
+from mmcore_cuda.cuda_source.program import Function
 from mmcore_cuda.cuda_source.tokens import blank, code, directives, is_renumbered, words
 from mmcore_cuda.cuda_source.tree import Node, parse
 
@@ -190,6 +191,16 @@ class EditableSource:
             head=head,
             parsed=node.type != "ERROR",
         )
+
+
+def without_overloads(text: str, function: Function, functions: Iterable[Function]) -> str:
+    """Return a source without the functions that share the name of one, which it could not be named apart from."""
+    source = EditableSource(text.encode())
+    for each in functions:
+        same = each.line and each.name == function.name and each.line != function.line
+        if same and (entity := source.entity(each.line, -1)) is not None and entity.of_kernel:
+            source.remove(entity)
+    return source.content.decode(errors="replace")
 
 
 def of_device(text: bytes) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -63,10 +64,20 @@ class Function:
     parameters: tuple[Parameter, ...]
     body: Node
     bounds: str = ""
+    line: int = 0  # the line of its name; 0 unless the file has several functions of one name
 
     @property
     def word(self) -> str:
         return self.name.rpartition("::")[2]
+
+    @property
+    def label(self) -> str:
+        """The name that chooses it: that of one function of several contains its line, as ``product:12``."""
+        return f"{self.name}:{self.line}" if self.line else self.name
+
+    def is_named(self, name: str) -> bool:
+        """Return whether a name is that of the function, with or without its namespaces."""
+        return name in (self.name, self.word, self.label)
 
     def with_types(self, types: Mapping[str, str]) -> Function:
         """Return the instance of a template whose type parameters stand for ``types``."""
@@ -132,9 +143,7 @@ class Program:
 
     def with_products_of_headers(self, is_product: Callable[[Function, Program], bool], entry: str) -> Program:
         """Return the program with the matrix products of its headers if it has none itself, or not the entry's."""
-        own = [
-            each for each in self.functions if entry in (each.name, each.word) or (not entry and is_product(each, self))
-        ]
+        own = [each for each in self.functions if each.is_named(entry) or (not entry and is_product(each, self))]
         products = tuple(each for each in self.included if is_product(each, self))
         return self if own or not products else replace(self, functions=products)
 
@@ -181,7 +190,8 @@ class Program:
 @functools.lru_cache(maxsize=32)
 def read_program(text: str) -> Program:
     """Return the program in a source."""
-    functions: dict[str, Function] = {}
+    functions: list[Function] = []
+    branches: dict[str, list[int]] = {}  # of the first function of a name
     launches: list[HostLaunch] = []
     macros: dict[str, Macro] = {}
     constants: dict[str, Node] = {}
@@ -197,8 +207,10 @@ def read_program(text: str) -> Program:
             error_line = node.start_point.row + 1
         match node.type:
             case "function_definition" if any(child.type == "__global__" for child in node.children):
-                if (function := _function(node)) is not None:
-                    functions.setdefault(function.name, function)
+                # Functions in other branches of the preprocessor are alternatives.
+                function, around = _function(node), _branches(node)
+                if function is not None and branches.setdefault(function.name, around) == around:
+                    functions.append(function)
             case "template_instantiation" if any(child.type == "__global__" for child in node.children):
                 instances |= {each.name: each for each in [_launch(node)] if each.name not in instances}
             case "call_expression" if any(child.type == "kernel_call_syntax" for child in node.children):
@@ -223,7 +235,7 @@ def read_program(text: str) -> Program:
                 types[match[2]] = _type(match[1])
             case "alias_declaration" if match := _ALIAS.fullmatch(text_of(node)):
                 types[match[1]] = _type(match[2])
-    content = tuple(functions.values()), tuple(launches), macros, constants, types, structures, generic, instances
+    content = tuple(_overloads(functions)), tuple(launches), macros, constants, types, structures, generic, instances
     return Program(*content, error_line, cooperative, frozenset(declared), without_comments(text.encode()).decode())
 
 
@@ -254,6 +266,25 @@ def _scope(node: Node) -> Node:
     return node
 
 
+def _branches(node: Node) -> list[int]:
+    """Return the conditionals of the preprocessor around a node."""
+    found, above = list[int](), node.parent
+    while above is not None:
+        found += [above.id] if above.type.startswith("preproc") else []
+        above = above.parent
+    return found
+
+
+def _overloads(functions: list[Function]) -> list[Function]:
+    """Return functions with the lines of those that share a name; of several with the same parameters, the first."""
+    first: dict[tuple[str, ...], Function] = {}
+    for each in functions:
+        signature = (each.name, *(" ".join(one.type for one in some) for some in (each.template, each.parameters)))
+        first.setdefault(signature, each)
+    counts = Counter(each.name for each in first.values())
+    return [each if counts[each.name] > 1 else replace(each, line=0) for each in first.values()]
+
+
 def _function(node: Node) -> Function | None:
     declarator, body = node.child_by_field_name("declarator"), node.child_by_field_name("body")
     if declarator is None or body is None or declarator.type != "function_declarator":
@@ -275,6 +306,7 @@ def _function(node: Node) -> Function | None:
         tuple(_parameter(each) for each in parameters.named_children if each.type.endswith("parameter_declaration")),
         body,
         text_of(bounds[0]) if bounds else "",
+        named.start_point.row + 1,
     )
 
 

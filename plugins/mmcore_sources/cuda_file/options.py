@@ -14,7 +14,7 @@ from mmcore.kernel.configs import BLOCK, parse_config
 from mmcore.kernel.geometry import parse_shape
 
 _OPTIONS = {
-    "entry": ("F", "the __global__ function, or an instance of a template: f<32>."),
+    "entry": ("F", "the __global__ function, that of line 12: f:12, or an instance of a template: f<32>."),
     "args": (
         "A,B,C,m,n,k",
         "what each parameter gets: a matrix, a size, lda, ldb, ldc, alpha, beta, a number, "

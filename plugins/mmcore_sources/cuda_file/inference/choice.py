@@ -49,15 +49,17 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
 
     Raises InvalidKernel if there is no such function, none at all, or if the choice is ambiguous.
     """
-    functions = {function.name: function for function in source.functions}
+    functions = {function.label: function for function in source.functions}
     if not functions:
         where = f"; line {source.error_line} is not CUDA C++" if source.error_line else ""
         raise NoKernel(f"{file} has no __global__ function with a body{where}")
     word = entry.partition("<")[0].strip()
     if word:
-        matching = [function for name, function in functions.items() if word in (name, function.word)]
+        matching = [function for function in source.functions if function.is_named(word)]
         if not matching:
             raise InvalidKernel(f"{file} has no __global__ function {word}; it has {', '.join(functions)}")
+        if len({each.name for each in matching}) == 1 and len(matching) > 1:
+            raise SeveralKernels(file, [each.label for each in matching])
         return matching[0], first_launch(source, matching[0]), ()
     likely, why = list(functions.values()), "the file's only __global__ function"
     products = _without_others([each for each in likely if is_product(each, source)])
@@ -71,6 +73,6 @@ def chosen_function(file: str, source: Program, entry: str) -> tuple[Function, H
         if len(likely) > 1 and fitting:
             likely, why = fitting, f"of {len(functions)} __global__ functions the one that {which}"
     if len(likely) > 1:
-        names = [function.name for function in likely]
+        names = [function.label for function in likely]
         raise SeveralKernels(file, names, [name for name in functions if name not in names])
     return likely[0], first_launch(source, likely[0]), (Note("function", likely[0].name, why, "--entry"),)

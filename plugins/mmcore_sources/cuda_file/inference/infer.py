@@ -15,6 +15,7 @@ from mmcore.kernel.arguments import Struct
 from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint, Square
 from mmcore.kernel.geometry import dim3
+from mmcore_cuda.cuda_source.entities import without_overloads
 from mmcore_cuda.cuda_source.includes import has_quoted_includes
 from mmcore_cuda.cuda_source.program import HostLaunch, Parameter, Program, read_program
 from mmcore_cuda.cuda_source.taken_branches import without_skipped_definitions
@@ -101,6 +102,7 @@ def infer(
     source = source.with_products_of_headers(is_product, entry.partition("<")[0].strip()).with_members()
     function, launch, notes = chosen_function(path.name, source, entry)
     taken, (function, maps, given) = function, with_maps(source, function, launch, given)
+    whole_text, text = text, without_overloads(text, function, source.functions)
     if "args" not in given and (vectors := vectors_of(function)):
         what = f"{function.name} is not a matrix product: it indexes {' and '.join(vectors)} as vectors"
         raise InvalidKernel(f"{what}; --args gives the role of each parameter if it is one")
@@ -190,7 +192,7 @@ def infer(
     if fixed := sorted(others.keys() & (source.declared - source.macros.keys())):
         raise InvalidKernel(f"{path.name} declares {fixed[0]}, so that --config has no effect on it")
     overrides["defines"] = {**defines, **others} | (free[1] if free else {})
-    overrides |= {"text": free[0]} if free else {}
+    overrides |= {"text": free[0]} if free else {"text": text} if text != whole_text else {}
     own = launch is not None and len(launch.geometry) > 1 and not {"block", "grid"} & given.keys()
     warnings = [*geometry.unused_axes(Reader.of(source, launch, {}), launch, body)] if own and launch else []
     if types.get("output") in ("int8", "uint8"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -32,7 +33,7 @@ def _is_readable(source: Program, launch: HostLaunch) -> bool:
 def launches_of(source: Program, function: Function) -> Iterator[HostLaunch]:
     """Yield the launches of a kernel, also by another name: of a variable, or of a host function's parameter."""
     names = (function.name, function.word)
-    for launch in source.launches:
+    for launch in source.launches if not function.line else filter(functools.partial(_fits, function), source.launches):
         if launch.name in names:
             yield launch
         elif (value := _variable(launch)) and value.partition("<")[0].strip() in names:
@@ -43,6 +44,14 @@ def launches_of(source: Program, function: Function) -> Iterator[HostLaunch]:
                 given = [text_of(each).lstrip("&") for each in arguments_of(call)[position : position + 1]]
                 if "".join(given).partition("<")[0].strip() in names:
                     yield replace(_instance(launch, "".join(given)), call=call)
+
+
+def _fits(function: Function, launch: HostLaunch) -> bool:
+    """Return whether a launch may be that of one function of several of one name."""
+    explicit = any(each.type not in ("typename", "class") and not each.default for each in function.template)
+    templated = bool(function.template) if launch.template else not explicit
+    required = [each for each in function.parameters if not each.default]
+    return templated and len(required) <= len(launch.arguments) <= len(function.parameters)
 
 
 def _variable(launch: HostLaunch) -> str:
