@@ -11,11 +11,9 @@ from dataclasses import dataclass, fields, replace
 from mmcore_emulator.machine.limits import WARP
 from mmcore_performance.cards import Card
 from mmcore_performance.observation import ObservedLaunch
-from mmcore_performance.rates import ISSUE, L1_PASS, SHARED_PASS, rates_of
+from mmcore_performance.rates import ISSUE, L1_PASS, SHARED_PASS, SLOW, rates_of
 from mmcore_performance.sites import Site
 
-# Instructions of machine code for one of PTX.
-_EXPANSION = {"divide32": 20, "divide64": 70}
 _ATOMIC_CYCLES = 4.0  # for a sector
 LOCAL_CYCLES = 4.0  # for a request: four sectors, which often miss the L1 cache
 BARRIER_CYCLES = 250.0  # half of a load's latency, which the other blocks of a multiprocessor hide in part
@@ -24,24 +22,34 @@ _OVERLAP = 4  # the exponent with which the units' cycles add up: 1 for no overl
 
 @dataclass(frozen=True)
 class Costs:
-    """Cycles by unit; memory is the L1 cache and shared memory, and barrier the time that warps wait at barriers."""
+    """Cycles by unit; barrier is the time that warps wait at barriers.
+
+    The L1 cache and shared memory are one unit, whose cycles are those of global, shared and local memory.
+    """
 
     issue: float = 0.0
     fma: float = 0.0
     double: float = 0.0
-    memory: float = 0.0
+    global_memory: float = 0.0
+    shared_memory: float = 0.0
+    local_memory: float = 0.0
     tensor: float = 0.0
     barrier: float = 0.0
 
     @property
     def cycles(self) -> float:
         """The cycles that the units take together."""
-        return float(sum(max(0.0, each) ** _OVERLAP for each in vars(self).values()) ** (1 / _OVERLAP))
+        return float(sum(max(0.0, each) ** _OVERLAP for each in self._units().values()) ** (1 / _OVERLAP))
 
     @property
     def limiter(self) -> str:
         """The unit with the most cycles."""
-        return max(vars(self), key=vars(self).__getitem__)
+        units = self._units()
+        return max(units, key=units.__getitem__)
+
+    def _units(self) -> dict[str, float]:
+        cycles = dict(vars(self))
+        return cycles | {"memory": sum(cycles.pop(f"{space}_memory") for space in ("global", "shared", "local"))}
 
     def __sub__(self, other: Costs) -> Costs:
         return replace(self, **{each.name: getattr(self, each.name) - getattr(other, each.name) for each in _UNITS})
@@ -61,13 +69,13 @@ def costs(launch: ObservedLaunch, card: Card) -> Costs:
     """Return the cycles of a launch."""
     counters = launch.lines.values()
     total = sum((instructions(mix, card) for mix in launch.mix.values()), NOTHING)
-    total += sum((Costs(memory=memory(site)) for site in launch.sites), NOTHING)
+    total += sum((access_costs(site) for site in launch.sites), NOTHING)
     matrix = sum(each.ldmatrix_wavefronts + each.stmatrix_wavefronts + each.wgmma_wavefronts for each in counters)
     rates = rates_of(card)
     fma = sum(each.fmas for each in counters) / WARP * rates.single
     tensor = sum(rates.tensor_cycles(each.products) for each in counters)
     barrier = sum(each.barriers for each in counters) * BARRIER_CYCLES / max(1, launch.occupancy.active_blocks)
-    return total + Costs(fma=fma, tensor=tensor, memory=matrix, barrier=barrier)
+    return total + Costs(fma=fma, tensor=tensor, shared_memory=matrix, barrier=barrier)
 
 
 def memory(site: Site) -> float:
@@ -79,9 +87,14 @@ def memory(site: Site) -> float:
     return site.sectors * _ATOMIC_CYCLES if site.place.kind == "atomic" else site.passes * L1_PASS
 
 
+def access_costs(site: Site, cycles: float | None = None) -> Costs:
+    """Return the cycles of accesses, or the given ones, as those of the site's memory."""
+    return Costs(**{f"{site.place.space}_memory": memory(site) if cycles is None else cycles})
+
+
 def instructions(mix: Mapping[str, int], card: Card) -> Costs:
     """Return the cycles of instructions by class."""
-    issued = sum(count * _EXPANSION.get(name, 1) for name, count in mix.items())
+    issued = sum(count * SLOW.get(name, 1) for name, count in mix.items())
     rates = rates_of(card)
     double = mix.get("fp64", 0) * rates.double + mix.get("convert64", 0) * rates.conversion
     return Costs(issue=issued * ISSUE, double=double)

@@ -9,6 +9,7 @@ from itertools import product
 from typing import TypeAlias
 
 from mmcore.cell import Cell
+from mmcore.compile.compiler import compile_plan
 from mmcore.errors import ConstraintViolation, MmcoreError
 from mmcore.executor.choose_device import open_device
 from mmcore.kernel.geometry import Dim3, ceil_div
@@ -163,7 +164,7 @@ def small_cells(cell: Cell, plan: Plan) -> tuple[Cell, Cell]:
     modes = (_whole, ()), (_whole, tiles), (_largest, ())  # depths in whole tiles are for square products
     most = _MOST_LEAST_WORK if _least_edges(plan) else _MOST_WORK
     least = [depth * (2 if plan.problem.dtype_of("A").itemsize == 1 else 1) for depth in _DEPTHS]  # 128 bytes
-    for (choose, depths), deep, alike in product(modes, (_deep(plan), 0), (_all_alike, _first_alike)):
+    for (choose, depths), deep, alike in product(modes, (_deep(plan, cell.device), 0), (_all_alike, _first_alike)):
         shallow: Cell | None = None
         for k in _lengths(cell.k, least, depths):
             if k < min(deep, cell.k) or (shallow is not None and k < _DEEPER * shallow.k):
@@ -177,12 +178,13 @@ def small_cells(cell: Cell, plan: Plan) -> tuple[Cell, Cell]:
     raise ConstraintViolation(plan.kernel.name, ["its constraints allow no small product"])
 
 
-def _deep(plan: Plan) -> float:
-    """Return a k with which a block fills its dynamic shared memory with A and B several times, as an estimate."""
-    held = 0.0
+def _deep(plan: Plan, device: str) -> float:
+    """Return a k with which a block fills its shared memory with A and B several times, as an estimate."""
+    held, functions = 0.0, compile_plan(plan, open_device(device).architecture).functions
     for launch in plan.launches:
         edge = 2 * math.sqrt(min(plan.problem.m * plan.problem.n / launch.grid_dim.size, _MOST_ELEMENTS))
-        held = max(held, launch.shared_bytes / (edge * plan.problem.dtype_of("A").itemsize))
+        shared = functions[plan.entry(launch)].static_shared_bytes + launch.shared_bytes
+        held = max(held, shared / (edge * plan.problem.dtype_of("A").itemsize))
     return _TURNS * held
 
 

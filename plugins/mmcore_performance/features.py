@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from mmcore.kernel.geometry import ceil_div
 from mmcore_emulator.profiler.counters import SECTOR_BYTES, total
 from mmcore_performance.evidence import Evidence, LaunchEvidence
-from mmcore_performance.rates import INTEGER, ISSUE, L1_PASS, L2_BYTE, PASS_SECTORS, SHARED_PASS, rates_of
+from mmcore_performance.overlap import in_turn
+from mmcore_performance.rates import INTEGER, ISSUE, L1_PASS, L2_BYTE, PASS_SECTORS, SHARED_PASS, SLOW, rates_of
 
 _FOLDED = 0.6  # integer instructions of machine code over those of PTX, which the assembler folds: about that, by ncu
+_PHASES = {"copy": "copies", "bulk_copy": "bulk_copies"}
 _LEAST_SHARED = 1024  # bytes of shared memory that every block has
 
 
@@ -18,6 +20,7 @@ def features(evidence: Evidence, launch: LaunchEvidence) -> dict[str, dict[str, 
 
     Units with a rate take the multiprocessor with the most blocks, at the rates of :mod:`mmcore_performance.rates`.
     "latency" counts a cycle for each wait of one block's warps, times the blocks that a multiprocessor runs in turn.
+    "in_turn" has the waits of blocks for copies that they begin after one product, and need for the next one.
     """
     card, counters, mix, waits = evidence.card, total(launch.lines.values()), launch.mix, launch.waits
     rates = rates_of(card)
@@ -35,13 +38,24 @@ def features(evidence: Evidence, launch: LaunchEvidence) -> dict[str, dict[str, 
     shared = counters.shared_wavefronts - counters.wgmma_wavefronts - launch.traffic.joined_passes
     local = counters.local_load_sectors + counters.local_store_sectors
     written = counters.local_store_sectors * SECTOR_BYTES  # the L1 cache serves the loads
+    # Copies wait until shared memory has room for them, as often as they fill it.
+    copies = {
+        "copy": counters.async_copy_bytes / rings * turn,
+        "bulk_copy": counters.bulk_delivered_bytes / rings * turn,
+    }
+    alone = in_turn(waits.get("overlapped", 0.0), waits.get("alone", 0.0))
+    phases = {kind: waits.get(name, 0.0) / blocks * turn for kind, name in _PHASES.items()} if alone else {}
     return {
         "dispatch": {
+            "expanded": sum(mix.get(name, 0.0) * (times - 1) for name, times in SLOW.items()) * ISSUE * cycle,
             "executed": wide * ISSUE * cycle,
             "folded": _FOLDED * (narrow + mix.get("control", 0.0)) * ISSUE * cycle,
         },
         "fma": {"float": mix.get("float", 0.0) * rates.single * cycle, "half": mix.get("half", 0.0) * ISSUE * cycle},
-        "fp64": {"double": mix.get("double", 0.0) * rates.double * cycle},
+        "fp64": {
+            "double": mix.get("double", 0.0) * rates.double * cycle,
+            "conversion": mix.get("convert64", 0.0) * rates.conversion * cycle,
+        },
         "alu": {"integer": _FOLDED * narrow * INTEGER * cycle},
         "tensor": {matrix: rates.tensor_cycles(counters.products) * cycle},
         "lsu": {
@@ -61,10 +75,9 @@ def features(evidence: Evidence, launch: LaunchEvidence) -> dict[str, dict[str, 
             "issue": (wide + _FOLDED * narrow) / warps * turn,
             "barrier": counters.barriers / blocks * turn,
             "wgmma": (counters.tensor_instructions if matrix == "wgmma" else 0) / warps * turn,
-            # Copies wait until shared memory has room for them, as often as they fill it.
-            "copy": counters.async_copy_bytes / rings * turn,
-            "bulk_copy": counters.bulk_delivered_bytes / rings * turn,
+            **{kind: 0.0 if phases.get(kind) else wait for kind, wait in copies.items()},
         },
+        "in_turn": {kind: max(wait, copies[kind]) for kind, wait in phases.items() if wait},
     }
 
 

@@ -34,6 +34,7 @@ class Overlaps:
         overlapped: operations of warps that multiply while copies to shared memory are under way.
         alone: those while there are none.
         phases: how often blocks wait for their copies after they have multiplied, by the instruction that copies.
+        awaited: how often blocks wait for groups of cp.async with copies.
         waits: how often warps wait for all of their ``wgmma``, by the wait and the number of products before it.
         multiplying: the warps of a block that multiply by ``wgmma``.
     """
@@ -42,14 +43,19 @@ class Overlaps:
     overlapped: int = 0
     alone: int = 0
     phases: Counter[Instruction] = field(default_factory=Counter)
+    awaited: int = 0
     waits: Counter[Products] = field(default_factory=Counter)
     multiplying: float = 0.0
 
     @property
     def copies_alone(self) -> bool:
         """True if blocks copy several times, and multiply almost nothing while copies are under way."""
-        several = self.phases.total() >= 2 * self.blocks > 0
-        return several and self.overlapped < (self.overlapped + self.alone) / 8
+        return self.phases.total() >= 2 * self.blocks > 0 and in_turn(self.overlapped, self.alone)
+
+
+def in_turn(overlapped: float, alone: float) -> bool:
+    """Return True if almost all multiplications are done while no copies are under way."""
+    return overlapped < (overlapped + alone) / 8
 
 
 class _Step(NamedTuple):
@@ -135,10 +141,17 @@ class OverlapRecorder:
         self._groups.append(False)
 
     def _wait(self, step: _Step, warps: int) -> None:
-        self._groups = [*self._groups[:-1][len(self._groups) - 1 - step.number :], self._groups[-1]]
+        *committed, now = self._groups
+        ended = max(0, len(committed) - step.number)
+        self._await(committed[:ended])
+        self._groups = [*committed[ended:], now]
 
     def _wait_all(self, step: _Step, warps: int) -> None:
+        self._await(self._groups)
         self._groups = [False]
+
+    def _await(self, groups: Sequence[bool]) -> None:
+        self._totals.awaited += self._blocks * any(groups)
 
     def _multiply(self, step: _Step, warps: int) -> None:
         self._read(step)

@@ -8,12 +8,17 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from math import sqrt
+from typing import TypeAlias
 
 from mmcore_performance.evidence import Evidence
 from mmcore_performance.features import features, resident_blocks
 
 WAITS = "latency"
 """The unit of waits."""
+IN_TURN = "in_turn"
+"""The waits of whole blocks, which have the weights of waits."""
+Work: TypeAlias = Mapping[str, Mapping[str, float]]
+"""Seconds of a launch by unit and kind, at nominal rates."""
 
 
 @dataclass(frozen=True)
@@ -78,18 +83,32 @@ def predict(evidence: Evidence, fitted: Parameters | None = None) -> Prediction:
     seconds = units["start"]
     for launch in evidence.launches:
         work = features(evidence, launch)
-        times = {
-            unit: sum(fitted.weights[unit][kind] * of for kind, of in kinds.items()) for unit, kinds in work.items()
-        }
-        work_time = _together([time for unit, time in times.items() if unit != WAITS], fitted.overlap)
-        seconds += queued(work_time, times[WAITS], fitted.parts * resident_blocks(evidence, launch))
-        for unit, time in times.items():
-            units[unit] += time
+        seconds += launch_seconds(work, resident_blocks(evidence, launch), fitted)
+        for unit in units.keys() & work.keys():
+            units[unit] += _weighted(work, unit, fitted)
+        units[WAITS] += _weighted(work, IN_TURN, fitted)
         for unit in busy:
             busy[unit] += sum(work[unit].values())
     low, high = fitted.spread
     limiter, busiest = _largest(units), _largest(busy)
     return Prediction(seconds, low * seconds, high * seconds, limiter, units, busiest)
+
+
+def launch_seconds(work: Work, blocks: int, fitted: Parameters) -> float:
+    """Return the time of a launch with this work on a multiprocessor that runs so many blocks at a time.
+
+    The parts of a block wait independently of each other, but all of them for a copy that overlaps with no product.
+    """
+    times = {unit: _weighted(work, unit, fitted) for unit in work}
+    waits, in_turn = times.pop(WAITS), times.pop(IN_TURN)
+    independent = queued(_together([*times.values()], fitted.overlap), waits, fitted.parts * blocks)
+    return queued(independent, in_turn, blocks)
+
+
+def _weighted(work: Work, unit: str, fitted: Parameters) -> float:
+    """Return the seconds of a unit; kinds without a fitted weight have their nominal ones."""
+    weights = fitted.weights[WAITS if unit == IN_TURN else unit]
+    return sum(weights.get(kind, 1.0) * seconds for kind, seconds in work[unit].items())
 
 
 def queued(work: float, waits: float, parts: float) -> float:

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mmcore_emulator.isa.matrix.products import Product
+from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.limits import WARP
+from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_performance.cards import Card
 
 ISSUE = 1 / 4  # for an instruction of a warp, which four schedulers issue
@@ -19,6 +21,9 @@ _CONVERSIONS = 16  # lanes that convert to and from float64, if there are as man
 _TENSOR_DOUBLES = ((8, 0), (9, 0))
 _FEW_DOUBLES, _FLOATS, _TENSOR = 2.0, 64.0, 1024.0  # lanes where nothing is published; flops in a cycle
 _WARPGROUPS, _OF_A_WARP = (9, 0), 1.5  # there, products of single warps take half as many cycles again, by ncu
+SLOW = {"divide32": 20, "divide64": 70, "convert64": 1}
+"""Instructions of machine code for one of PTX, about, of the classes that take longer than their unit's others."""
+_INTEGERS = ("s16", "u16", "s32", "u32", "s64", "u64", "b32", "b64")
 _TYPES = {"f16": "float16", "bf16": "bfloat16", "tf32": "tf32", "f64": "float64", "s8": "int8", "u8": "int8"}
 
 
@@ -63,3 +68,15 @@ def rates_of(card: Card) -> Rates:
         conversion=WARP / min(doubles, _CONVERSIONS),
         tensor={name: 1 / rate for name, rate in per_cycle.items()},
     )
+
+
+def class_of(at: Instruction) -> str:
+    """Return the class of an instruction: "fp64", "convert64", "divide32", "divide64", "integer" or "other"."""
+    name, kind = at.opcode[0], effect(at).kind
+    if name == "cvt" and "f64" in at.opcode:
+        return "convert64"
+    if name in ("div", "rem") and at.opcode[-1] in _INTEGERS:
+        return f"divide{64 if at.opcode[-1].endswith('64') else 32}"
+    if kind == "compute" and at.opcode[-1] == "f64":
+        return "fp64"
+    return "integer" if kind == "compute" and at.opcode[-1] in _INTEGERS else "other"

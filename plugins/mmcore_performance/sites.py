@@ -26,16 +26,16 @@ from mmcore_emulator.profiler.coalescing import (
     shared_wavefronts,
 )
 from mmcore_emulator.profiler.counters import SECTOR_BYTES, Line
-from mmcore_emulator.ptx.instructions import Block, Instruction
+from mmcore_emulator.ptx.instructions import Block
 from mmcore_performance.block_order import plain_order
 from mmcore_performance.cache_passes import cache_passes
 from mmcore_performance.divergence import Divergence, DivergenceRecorder
 from mmcore_performance.joined_loads import joined_loads
 from mmcore_performance.neighbours import narrow_loads
 from mmcore_performance.overlap import OverlapRecorder, Overlaps, Steps
+from mmcore_performance.rates import class_of
 
 _NOWHERE = np.uint64(2**64 - 1)
-_INTEGERS = ("s16", "u16", "s32", "u32", "s64", "u64", "b32", "b64")
 
 
 class Place(NamedTuple):
@@ -222,6 +222,16 @@ class SiteRecorder(Counting):
         return int(distances[counts.argmax()])
 
 
+def counter_of(site: Site) -> str:
+    """Return the counter that grows with the accesses of a site."""
+    place = site.place
+    if place.kind == "copy":
+        return "async_copy_bytes"
+    if place.space == "shared":
+        return f"shared_{place.kind}_wavefronts" if place.kind != "atomic" else "shared_atomic_requests"
+    return f"{place.space}_{place.kind}_sectors"
+
+
 def _cost(access: Access, address: Rows, active: Active, times: int) -> dict[str, int]:
     counts = {"requests": requests(active), "threads": int(active.sum())}
     if access.space == "global":
@@ -246,15 +256,3 @@ def _classes(block: Block) -> Mapping[Line, Counter[str]]:
     for at in block.instructions:
         lines[line_of(at)][class_of(at)] += 1
     return lines
-
-
-def class_of(at: Instruction) -> str:
-    """Return the class of an instruction: "fp64", "convert64", "divide32", "divide64", "integer" or "other"."""
-    name, kind = at.opcode[0], effect(at).kind
-    if name == "cvt" and "f64" in at.opcode:
-        return "convert64"
-    if name in ("div", "rem") and at.opcode[-1] in _INTEGERS:
-        return f"divide{64 if at.opcode[-1].endswith('64') else 32}"
-    if kind == "compute" and at.opcode[-1] == "f64":
-        return "fp64"
-    return "integer" if kind == "compute" and at.opcode[-1] in _INTEGERS else "other"

@@ -10,7 +10,8 @@ import numpy as np
 
 from mmcore_emulator.isa.matrix.products import product_of
 from mmcore_emulator.isa.table import effect
-from mmcore_emulator.machine.lanes import Mask
+from mmcore_emulator.machine.asynchronous.events import Event
+from mmcore_emulator.machine.lanes import Batch, Mask
 from mmcore_emulator.machine.observer import Access, BulkTransfer
 from mmcore_emulator.numerics.types import Flags, Integers
 from mmcore_emulator.profiler.by_line import OTHERS, Counting
@@ -19,6 +20,8 @@ from mmcore_emulator.ptx.instructions import Block, Instruction
 from mmcore_performance.cache_passes import cache_passes
 from mmcore_performance.critical_path import critical_path
 from mmcore_performance.joined_loads import Joined, joined_loads
+from mmcore_performance.overlap import OverlapRecorder, Overlaps, Steps
+from mmcore_performance.rates import SLOW, class_of
 
 _SECTOR_BITS = 5
 _NOWHERE = np.uint64(2**64 - 1)
@@ -33,18 +36,24 @@ class CacheCounting(Counting):
 
     Attributes:
         mix: instructions of warps by class: "float", "double", "half", "integer", "convert", "memory", "control",
-            "tensor" and "free"; loads that the assembler joins are one.
+            "tensor" and "free"; loads that the assembler joins are one. The slow ones of "integer" and "convert" also
+            count as "divide32", "divide64" and "convert64".
         passes: passes of global accesses through the L1 cache by kind of access, as of :func:`cache_passes`. "joined"
             are the passes over shared memory that are saved by loads that the assembler joins.
-        waits: waits of warps by kind, along the longest chain of each basic block (:mod:`critical_path`).
+        waits: waits of warps by kind, along the longest chain of each basic block (:mod:`critical_path`). Of blocks:
+            "copies" by cp.async, and "bulk_copies" that begin after a product; of warps: "overlapped" operations of
+            multiplication, while copies are under way, and those "alone".
     """
+
+    _copies: OverlapRecorder
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         super().__init__(blocks)
         self.mix: Counter[str] = Counter()
         self.passes: Counter[str] = Counter()
-        self._classes = {id(block): Counter(map(instruction_class, block.instructions)) for block in blocks}
-        self.waits: Counter[str] = Counter()
+        self._classes = {id(block): _classes(block) for block in blocks}
+        self._waits: Counter[str] = Counter()
+        self._steps, self._overlaps = Steps(blocks), Overlaps()
         self._chains = {id(block): critical_path(block) for block in blocks}
         self._joins = joined_loads(blocks)
         self._lines, self._shared = Patterns(_global_passes), Patterns(_shared_passes)
@@ -61,10 +70,22 @@ class CacheCounting(Counting):
         return dict(sums)
 
     @property
+    def waits(self) -> dict[str, float]:
+        overlaps = self._overlaps
+        bulk = sum(phases for at, phases in overlaps.phases.items() if effect(at).kind == "bulk copy")
+        copies = {"copies": overlaps.awaited, "bulk_copies": bulk}
+        return {**self._waits, **copies, "overlapped": overlaps.overlapped, "alone": overlaps.alone}
+
+    @property
     def working(self) -> int:
         """Blocks that copy or store; the others are idle, though they may look for work."""
         grids = [flags.any(axis=1) for (kind, _), flags in self._touched.items() if kind != "load"]
         return len(self._sending.union(*(np.flatnonzero(flags).tolist() for flags in grids)))
+
+    def begin(self, batch: Batch) -> CacheCounting:
+        observer = super().begin(batch)
+        observer._copies = OverlapRecorder(self._steps, self._overlaps, batch.extent.size)
+        return observer
 
     def enter(self, block: Block, mask: Mask | None) -> None:
         super().enter(block, mask)
@@ -72,7 +93,12 @@ class CacheCounting(Counting):
         for name, count in self._classes[id(block)].items():
             self.mix[name] += warps * count
         for name, count in self._chains[id(block)].items():
-            self.waits[name] += warps * count
+            self._waits[name] += warps * count
+        self._copies.enter(block, warps)
+
+    def event(self, event: Event) -> None:
+        super().event(event)
+        self._copies.event(event)
 
     def access(self, access: Access) -> None:
         super().access(access)
@@ -126,6 +152,12 @@ class CacheCounting(Counting):
         z, y, x = (np.arange(at, at + n, dtype=np.int64) for at, n in zip(first[::-1], extent[::-1], strict=True))
         numbers = (z[:, None, None] * grid.y + y[:, None]) * grid.x + x
         return numbers.reshape(extent.z, 1, extent.y, 1, extent.x, 1)
+
+
+def _classes(block: Block) -> Counter[str]:
+    """Return the classes of a basic block's instructions, and those that take longer once more."""
+    slow = [name for name in map(class_of, block.instructions) if name in SLOW]
+    return Counter([*map(instruction_class, block.instructions), *slow])
 
 
 def instruction_class(at: Instruction) -> str:

@@ -121,32 +121,30 @@ def why_json(device: Device, phases: Phases, cell: Any, card: str, kernel: Kerne
         ran=observation.cell,
     )
     try:
-        prediction = predict(evidence_of(requested, cards()[card], kernel))
+        evidence = evidence_of(requested, cards()[card], kernel)
+        prediction = predict(evidence)
     except ConstraintViolation as error:
         why = replace(why, unpredicted=str(error).removeprefix(f"{why.kernel}: "))
-        share = 0.0
+        several = reasons(observation)
     else:
         limiter = UNITS.get(prediction.limiter, prediction.limiter)
         why = replace(why, predicted=PredictedTime(prediction.seconds, prediction.low, prediction.high, limiter))
-        share = prediction.units.get("start", 0.0) / prediction.seconds
-    return replace(why, reasons=() if why.violations else _largest_first(observation, share)).to_json()
+        several = reasons(observation, evidence, prediction.seconds)
+        several = _with_starts(observation, several, prediction.units["start"] / prediction.seconds)
+    return replace(why, reasons=() if why.violations else tuple(several)).to_json()
 
 
-def _largest_first(observation: Observation, share: float) -> tuple[Reason, ...]:
-    """Return the reasons in the launches and in their number, each with its part of the time.
+def _with_starts(observation: Observation, several: list[Reason], share: float) -> list[Reason]:
+    """Return the reasons in the launches and in their number, whose starts take a ``share`` of the time.
 
-    The starts of launches take a ``share`` of it. Their number comes first in a product that is too small for the
-    card.
+    Their number comes first in a product that is too small for the card.
     """
-    several = [replace(reason, gain=reason.gain * (1 - share)) for reason in reasons(observation)]
     if share <= _SMALL:
-        return tuple(several)
+        return several
     sentence = f"starting {counted(len(observation.launches), 'kernel')} takes long beside the product, which is small"
     advice = "multiply larger matrices, or many small ones in one launch (a batch, a CUDA graph)"
-    small = Reason("small product", sentence, advice, gain=share)
-    if not fills_card(observation):
-        return small, *several
-    return tuple(sorted((small, *several), key=lambda reason: -reason.gain))
+    small = [Reason("small product", sentence, advice, gain=share), *several]
+    return sorted(small, key=lambda reason: -reason.gain) if fills_card(observation) else small
 
 
 def sentence(reason: Reason, kernel: Kernel, where: str = "") -> str:
@@ -157,7 +155,8 @@ def sentence(reason: Reason, kernel: Kernel, where: str = "") -> str:
         several = f"–{reason.last_line}" * (reason.last_line > reason.line.number)
         plural = "lines" if several else "line"
         place = f"{f'{reason.line.source}:' if other else f'{plural} '}{reason.line.number}{several}"
-    share = f"about {100 * reason.gain:.0f} % of the time{where}"
+    beside = ", beyond the predicted one" * reason.uncounted
+    share = f"about {100 * reason.gain:.0f} % of the time{where}{beside}"
     return f"{place}{', ' if place else ''}{share}: {reason.sentence}"
 
 

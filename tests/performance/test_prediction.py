@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,12 +13,16 @@ from bench.studies.prediction.errors import busiest, errors, halves, rungs
 from bench.studies.prediction.fit import COVERED
 from bench.studies.prediction.rows import COUNTS, Row, evidence_from, key, rows_of
 from bench.studies.study import RESULTS
+from mmcore.cell import Cell
 from mmcore.kernel.geometry import Dim3
+from mmcore.registry import registry
 from mmcore_cuda.occupancy.theoretical import occupancy
 from mmcore_emulator.profiler.counters import Counters, Line
 from mmcore_performance.cards import cards
 from mmcore_performance.evidence import Evidence, LaunchEvidence, Traffic
-from mmcore_performance.prediction import Prediction, predict, queued
+from mmcore_performance.gathering import evidence_of
+from mmcore_performance.prediction import Prediction, launch_seconds, parameters, predict, queued
+from tests.kernel_sources import kernel_sources
 
 LINE = Line("tiled.cu", 1)
 
@@ -69,6 +74,64 @@ def test_one_part_waits_alone_and_many_hide_the_shorter_time(
     work: float, waits: float, parts: float, seconds: float
 ) -> None:
     assert queued(work, waits, parts) == pytest.approx(seconds)
+
+
+RING = """\
+#include <cuda_pipeline.h>
+__global__ void mm(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    __shared__ float a[4][32][32], b[4][32][32];
+    int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * 32 + ty, col = blockIdx.x * 32 + tx;
+    float sum = 0;
+    auto fetch = [&](int t) {
+        if (t < k) {
+            __pipeline_memcpy_async(&a[t / 32 % 4][ty][tx], &A[row * k + t + tx], 4);
+            __pipeline_memcpy_async(&b[t / 32 % 4][ty][tx], &B[(t + ty) * n + col], 4);
+        }
+        __pipeline_commit();
+    };
+    for (int t = 0; t < AHEAD * 32; t += 32) fetch(t);
+    for (int t = 0; t < k; t += 32) {
+        fetch(t + AHEAD * 32);
+        __pipeline_wait_prior(LEFT);
+        __syncthreads();
+        for (int i = 0; i < 32; i++) sum += a[t / 32 % 4][ty][i] * b[t / 32 % 4][i][tx];
+        __syncthreads();
+    }
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int m, int n, int k)
+{
+    mm<<<dim3(n / 32, m / 32), dim3(32, 32)>>>(A, B, C, m, n, k);
+}
+"""
+TILES = kernel_sources("slow")["barriers: better"]
+
+
+def source_seconds(path: Path, text: str) -> float:
+    """Return the predicted time of a source file's kernel at 1024."""
+    file = path / "mm.cu"
+    file.write_text(text)
+    kernel = registry().kernel({"file": str(file)})
+    return predict(evidence_of(Cell(kernel.name, 1024, 1024, 1024), cards()["H200"], kernel)).seconds
+
+
+def test_a_ring_that_waits_for_what_it_has_just_begun_to_copy_is_no_faster_than_tiles(tmp_path: Path) -> None:
+    ring = source_seconds(tmp_path, RING.replace("AHEAD", "2").replace("LEFT", "2"))
+    tiles = source_seconds(tmp_path, TILES)
+    for ahead in ("0", "2"):
+        waiting = source_seconds(tmp_path, RING.replace("AHEAD", ahead).replace("LEFT", "0"))
+        assert ring < 0.99 * waiting
+        assert 0.99 * tiles < waiting
+
+
+def test_a_block_alone_takes_the_sum_of_its_copies_and_products() -> None:
+    nothing: dict[str, dict[str, float]] = {"fma": {"float": 3.0}, "latency": {}, "in_turn": {}}
+    fitted = replace(parameters(), weights={"fma": {"float": 1.0}, "latency": {"copy": 1.0}})
+    in_turn = {**nothing, "in_turn": {"copy": 2.0}}
+    assert launch_seconds(in_turn, 1, fitted) == pytest.approx(5)
+    assert launch_seconds({**nothing, "latency": {"copy": 2.0}}, 1, fitted) < 4.5
+    assert launch_seconds(in_turn, 4, fitted) < 4.5
 
 
 def test_idle_blocks_do_not_share_the_work() -> None:

@@ -18,11 +18,13 @@ from mmcore.measure import Phases
 from mmcore.registry import referenced_kernel
 from mmcore_cuda.machine_code.nvdisasm import programs
 from mmcore_performance.cards import cards, emulator_of
-from mmcore_performance.costs import NOTHING, Costs
+from mmcore_performance.costs import Costs
 from mmcore_performance.observation import Observation, observe
 from mmcore_performance.prediction import parameters
 from mmcore_performance.reasons import global_memory, ranking
+from mmcore_performance.reasons.ranking import LEAST_GAIN
 from mmcore_performance.reasons.reason import Reason
+from mmcore_performance.reasons.without import Estimate
 from mmcore_performance.sites import Site
 from mmcore_performance.why import UNITS, explained_time
 from tests.command_line import mmcore
@@ -42,6 +44,26 @@ SIZES = {
     "L2 order": 8192,
 }
 CARDS = {"L2 order": "T4"}  # whose L2 cache is small; others are on an H200
+
+UNCOUNTED = ("atomics", "spills", "no overlap", "L2 order", "register banks")
+OTHERWISE = ("small product", "index arithmetic")  # without another kernel, and with more registers
+TRANSPOSED_STORES = """\
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    __shared__ float a[32][32], b[32][33];
+    int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * 32, col = blockIdx.x * 32;
+    float sum = 0;
+    for (int t = 0; t < n; t += 32) {
+        a[ty][tx] = A[(row + ty) * n + t + tx];
+        b[ty][tx] = B[(t + ty) * n + col + tx];
+        __syncthreads();
+        for (int k = 0; k < 32; k++) sum += a[0][k] * b[0][k];
+        __syncthreads();
+    }
+    C[(row + tx) * n + col + ty] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(A, B, C, n); }
+"""
 
 
 def needs_disassembler() -> None:
@@ -72,8 +94,25 @@ def test_the_first_reason_is_the_mistake_at_its_line(kind: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_without_the_mistake_it_is_no_reason(kind: str, tmp_path: Path) -> None:
-    assert kind not in [reason["kind"] for reason in why(tmp_path, f"{kind}: better")["reasons"]]
+def test_without_the_mistake_it_is_no_reason_and_saves_what_was_said(kind: str, tmp_path: Path) -> None:
+    slow, better = (why(tmp_path, f"{kind}: {version}") for version in ("slow", "better"))
+    assert kind not in [reason["kind"] for reason in better["reasons"]]
+    first = slow["reasons"][0]
+    assert first["uncounted"] == (kind in UNCOUNTED)
+    if kind not in (*UNCOUNTED, *OTHERWISE):
+        assert first["gain"] <= 1 - better["seconds"] / slow["seconds"] + 0.01
+
+
+def test_stores_take_the_part_of_a_large_product_that_they_have_there(tmp_path: Path) -> None:
+    far, near = "C[(row + tx) * n + col + ty] = sum", "C[(row + ty) * n + col + tx] = sum"
+    answers = {}
+    for size in ("128", "4096"):
+        for store in (far, near):
+            (tmp_path / "mm.cu").write_text(TRANSPOSED_STORES.replace(far, store))
+            answers[size, store] = json.loads(mmcore("why", str(tmp_path / "mm.cu"), "--size", size, "--json").stdout)
+        stores = [each["gain"] for each in answers[size, far]["reasons"] if each["kind"] == "uncoalesced"]
+        saved = 1 - answers[size, near]["seconds"] / answers[size, far]["seconds"]
+        assert stores == [pytest.approx(saved, abs=0.02)] if size == "128" else (stores == [] and saved < LEAST_GAIN)
 
 
 def test_barriers_are_counted_for_a_thread_and_tiles_advised_that_are_deep_enough(tmp_path: Path) -> None:
@@ -155,8 +194,8 @@ def test_neighbouring_lines_with_one_reason_are_named_together(tmp_path: Path) -
 
 
 def test_overlapping_reasons_save_no_more_than_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    overlapping = [Reason(f"overlapping {number}", "", "", saved=Costs(memory=8)) for number in range(3)]
-    worse = Reason("worse", "", "", saved=Costs(memory=1, issue=-9))
+    overlapping = [Reason(f"overlapping {number}", "", "", saved=Costs(shared_memory=8)) for number in range(3)]
+    worse = Reason("worse", "", "", saved=Costs(shared_memory=1, issue=-9))
     after = Reason("after", "", "", factor=0.1)
     modules = [
         SimpleNamespace(find=lambda *_, several=several: several) for several in ([*overlapping, worse], [after])
@@ -164,8 +203,7 @@ def test_overlapping_reasons_save_no_more_than_the_whole(monkeypatch: pytest.Mon
     monkeypatch.setattr(ranking, "_MISTAKES", modules[:1])
     monkeypatch.setattr(ranking, "_REFINEMENTS", modules[1:])
     monkeypatch.setattr(ranking, "reuse", SimpleNamespace(find=lambda *_: []))
-    monkeypatch.setattr(ranking, "costs", lambda *_: Costs(memory=12, issue=2))
-    monkeypatch.setattr("mmcore_performance.reasons.compiled.spill_costs", lambda *_: NOTHING)
+    monkeypatch.setattr(ranking, "launch_times", lambda *_: [Estimate(Costs(shared_memory=12, issue=2))])
     ranked = ranking.reasons(cast("Observation", SimpleNamespace(launches=[None], card=None)))
     assert [each.kind for each in ranked] == ["overlapping 0", "overlapping 1", "after"]
     assert sum(each.gain for each in ranked) <= 1

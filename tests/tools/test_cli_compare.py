@@ -92,7 +92,7 @@ def test_without_times_the_counts_that_shrank_and_grew_are_compared() -> None:
     assert sorted(name for name, *_ in rows[-3:]) == sorted(names)
     answer = result.stdout.splitlines()[-1]
     assert answer.startswith("B has fewer barriers (-87.5 %), ")
-    assert re.search(r"; on H200 B is predicted \d\.\d\d times as (fast|slow) at 48×48×48$", answer)
+    assert re.search(r"; on H200 B is predicted \d\.\d\d times as (fast|slow) at 48×48×48(, which .*)?$", answer)
     assert re.search(r"^predicted, 48×48×48 +\d\S* µs +\d\S* µs +\S+ %$", result.stdout, re.MULTILINE)
     table = [line for line in result.stdout.splitlines()[3:-1] if not line.startswith(("gone: ", "new: "))]
     assert max(map(len, table)) <= 100
@@ -128,6 +128,16 @@ def test_the_sentence_says_how_many_times_as_fast_each_product_is_predicted() ->
     assert Explained(same, same).sentence() == "on H200 B is predicted as fast at 8×8×8"
     assert Explained(same, same, new=("waits",)).sentence().endswith(", which its new reasons may outweigh")
     assert [each["problem"] for each in found.to_json()["sizes"]] == ["4×8×8", "8×8×8", "16×8×8"]
+
+
+def test_reasons_that_a_prediction_does_not_count_are_named_and_may_turn_it() -> None:
+    waits = Reason("no overlap", "", "", Line("b.cu", 7), gain=0.5, uncounted=True)
+    found = Explained(why(seconds=3e-3), why(waits, seconds=2e-3))
+    assert found.uncounted() == ["without B's no overlap in line 7 (about 50 %)"]
+    assert found.sentence().endswith("1.50 times as fast at 8×8×8, which reasons beyond the prediction may outweigh")
+    counted = Explained(why(waits, seconds=3e-3), why(replace(waits, uncounted=False), seconds=2e-3))
+    assert counted.uncounted() == ["without A's no overlap in line 7 (about 50 %)"]
+    assert counted.sentence().endswith("1.50 times as fast at 8×8×8")
 
 
 @pytest.mark.usefixtures("files")

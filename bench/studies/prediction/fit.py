@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mmcore_performance import prediction
 from mmcore_performance.evidence import Evidence
 from mmcore_performance.features import features, resident_blocks
-from mmcore_performance.prediction import WAITS, Parameters, parameters_from, predict, queued
+from mmcore_performance.prediction import IN_TURN, WAITS, Parameters, parameters_from, predict, queued
 
 Numbers = NDArray[np.float64]
 _TINY = 1e-12  # seconds, of launches without work
@@ -87,6 +87,10 @@ class Model:
         launches = [(index, features(each, launch)) for index, each in enumerate(evidences) for launch in each.launches]
         work = [[each.get(unit, {}).get(kind, 0.0) for unit, kind in self._names] for _, each in launches]
         self._work = np.array(work)
+        in_turn = [
+            [each[IN_TURN].get(kind, 0.0) * (unit == WAITS) for unit, kind in self._names] for _, each in launches
+        ]
+        self._in_turn = np.array(in_turn)
         units = list(initial.weights)
         self._units = np.array([[unit == name for name in units] for unit, _ in self._names], np.float64)
         self._waits = np.array([name == WAITS for name in units])
@@ -109,6 +113,7 @@ class Model:
         busy = _together(times[:, ~self._waits], overlap)
         waits = times[:, self._waits].sum(axis=1)
         queues = np.vectorize(queued, otypes=[float])(busy, waits, parts * self._resident)
+        queues = np.vectorize(queued, otypes=[float])(queues, self._in_turn @ np.array(weights), self._resident)
         seconds: Numbers = np.bincount(self._cells, queues) + first + further * self._further
         return seconds
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from mmcore_emulator.profiler.counters import total
 from mmcore_performance.costs import Costs, costs, instructions
@@ -11,6 +12,7 @@ from mmcore_performance.reasons.reason import Reason
 
 _REPEATED = 1.5  # multiply-adds in relation to those of the product, from which work is done again
 _TENSOR_TYPES = ("float16", "bfloat16", "tf32")
+_REPLACED = 3  # instructions in place of a division: an addition, a comparison, a selection
 _FEWER = 0.9  # the part of the multiply-adds' instructions that tensor cores save
 
 
@@ -64,7 +66,8 @@ def _divisions(observation: Observation, launch: ObservedLaunch) -> Iterable[Rea
                 "compute quotients and remainders before the loop, or divide by a constant",
                 line,
                 0,
-                instructions(divisions, observation.card),
+                instructions(divisions, observation.card)
+                - instructions({"other": _REPLACED * count}, observation.card),
             )
 
 
@@ -94,5 +97,5 @@ def _without_tensor_cores(observation: Observation, launch: ObservedLaunch) -> I
         "multiply tiles by wmma (mma.h), or by mma.sync and ldmatrix",
         line,
         0,
-        Costs(issue=cost.issue, fma=cost.fma, memory=cost.memory) * _FEWER,
+        replace(cost, double=0.0, tensor=0.0, barrier=0.0) * _FEWER,
     )

@@ -23,14 +23,14 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     if observation.code.cubin and (option := unoptimised(observation.code.cubin)):
         sentence = f"the code is compiled with {option}, without optimisation, which takes several times as long"
         advice = f"compile without {option}; -lineinfo is enough for profilers"
-        yield Reason("not optimised", sentence, advice, factor=_UNOPTIMISED)
+        yield Reason("not optimised", sentence, advice, factor=_UNOPTIMISED, uncounted=True)
     yield from _spills(observation, launch)
     yield from _register_banks(observation, launch)
 
 
 def spill_costs(observation: Observation, launch: ObservedLaunch) -> Costs:
     """Return the cycles of a launch's spills, which the emulator does not run."""
-    return Costs(memory=sum(_spill_requests(observation, launch).values()) * LOCAL_CYCLES)
+    return Costs(local_memory=sum(_spill_requests(observation, launch).values()) * LOCAL_CYCLES)
 
 
 def _spill_requests(observation: Observation, launch: ObservedLaunch) -> dict[Line, float]:
@@ -56,6 +56,7 @@ def _spills(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason
         line,
         0,
         spill_costs(observation, launch),
+        uncounted=True,
     )
 
 
@@ -90,4 +91,5 @@ def _register_banks(observation: Observation, launch: ObservedLaunch) -> Iterabl
         line,
         0,
         Costs(issue=cycles, fma=cycles),
+        uncounted=True,
     )

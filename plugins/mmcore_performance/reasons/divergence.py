@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.profiler.by_line import line_of
 from mmcore_emulator.profiler.counters import Line
-from mmcore_performance.costs import Costs, instructions, memory
+from mmcore_performance.costs import NOTHING, Costs, access_costs, instructions
 from mmcore_performance.observation import Observation, ObservedLaunch
+from mmcore_performance.rates import class_of
 from mmcore_performance.reasons.reason import Reason
-from mmcore_performance.sites import class_of
 
 
 def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
@@ -19,11 +19,12 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     divergence = launch.divergence
     if divergence is None:
         return
-    each = defaultdict[tuple[Line, int], float](float, _request_cycles(launch))
-    mix, cycles = Counter[str](), 0.0
+    each = defaultdict[tuple[Line, int], Costs](Costs, _request_costs(launch))
+    mix, accesses = Counter[str](), NOTHING
     for at, warps in divergence.wasted.items():
         mix[class_of(at)] += round(warps)
-        cycles += warps * each[line_of(at), at.column] * (effect(at).kind in ("load", "store"))
+        if effect(at).kind in ("load", "store"):
+            accesses += each[line_of(at), at.column] * warps
     yield Reason(
         "divergence",
         "threads of a warp take different branches here, and then execute one after the other: "
@@ -32,15 +33,16 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
         "and select one",
         line_of(divergence.at),
         divergence.at.column,
-        instructions(mix, observation.card) + Costs(memory=cycles),
+        instructions(mix, observation.card) + accesses,
+        counter="",
     )
 
 
-def _request_cycles(launch: ObservedLaunch) -> dict[tuple[Line, int], float]:
+def _request_costs(launch: ObservedLaunch) -> dict[tuple[Line, int], Costs]:
     """Return the cycles of a warp's access at each place in global and shared memory, on average."""
-    cycles, requests = defaultdict[tuple[Line, int], float](float), Counter[tuple[Line, int]]()
+    cycles, requests = defaultdict[tuple[Line, int], Costs](Costs), Counter[tuple[Line, int]]()
     for site in launch.sites:
         if site.place.space != "local":
-            cycles[site.place.line, site.place.column] += memory(site)
+            cycles[site.place.line, site.place.column] += access_costs(site)
             requests[site.place.line, site.place.column] += site.requests
-    return {place: cycles[place] / requests[place] for place in requests}
+    return {place: cycles[place] * (1 / requests[place]) for place in requests}

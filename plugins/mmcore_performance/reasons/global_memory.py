@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from mmcore_performance.costs import Costs, memory
+from mmcore.kernel.geometry import ceil_div
+from mmcore_emulator.machine.limits import WARP
+from mmcore_performance.costs import Costs, access_costs, memory
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.rates import PASS_SECTORS
 from mmcore_performance.reasons.reason import Reason
-from mmcore_performance.sites import Site
+from mmcore_performance.sites import Site, counter_of
 
 _LEAST_RATIO = 4  # of touched sectors to needed ones
 _VECTOR_BYTES = 16  # that a thread can access at a time
@@ -22,19 +24,19 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     """Yield the reasons."""
     sites = [site for site in launch.sites if site.place.space == "global"]
     for site in sites:
-        if (reason := _uncoalesced(site, observation)) is not None:
+        if (reason := _uncoalesced(site, observation, ceil_div(WARP, launch.block.x))) is not None:
             yield reason
     yield from _sums(sites, observation)
 
 
-def _uncoalesced(site: Site, observation: Observation) -> Reason | None:
-    """Return the reason of accesses of neighbouring threads that are far from each other."""
+def _uncoalesced(site: Site, observation: Observation, rows: int) -> Reason | None:
+    """Return the reason of far accesses of neighbouring threads, in warps of so many ``rows`` of threads."""
     place, stride = site.place, abs(site.stride or 0)
     touched, least = site.sectors / site.requests, site.least_sectors / site.requests
     if place.kind == "atomic" or stride <= place.nbytes or touched < _LEAST_RATIO * least:
         return None
     distance = _requested(site, observation)
-    better = memory(replace(site, passes=max(site.requests, site.least_sectors // PASS_SECTORS)))
+    better = memory(replace(site, passes=max(rows * site.requests, site.least_sectors // PASS_SECTORS)))
     return Reason(
         "uncoalesced",
         f"a warp's {place.kind} of {place.array} touches {touched:.0f} sectors where {least:.0f} would do, since "
@@ -42,7 +44,8 @@ def _uncoalesced(site: Site, observation: Observation) -> Reason | None:
         _advice(site, observation),
         place.line,
         place.column,
-        Costs(memory=memory(site) - better),
+        access_costs(site, memory(site) - better),
+        counter=counter_of(site),
     )
 
 
@@ -80,12 +83,12 @@ def _sums(sites: list[Site], observation: Observation) -> Iterable[Reason]:
         if each < _REPEATED:
             continue
         same = [other for other in sites if other.place.array == "C" and other.place.line == place.line]
-        saved = Costs(memory=sum(memory(other) for other in same) * (1 - 1 / each))
+        saved = Costs(global_memory=sum(memory(other) for other in same) * (1 - 1 / each))
         times = f"{each * observation.problem.k / small.k:,.0f} times"
         if place.kind == "atomic":
             sentence = f"an atomic operation adds to each element of C {times}"
             advice = "add the products of k in a register, and add that sum to C once"
-            yield Reason("atomics", sentence, advice, place.line, place.column, saved)
+            yield Reason("atomics", sentence, advice, place.line, place.column, saved, uncounted=True)
         else:
             sentence = f"each element of C is loaded and stored {times}, since the sum is kept in global memory"
             advice = "keep the sum in a local variable, and store it once after the loop over k"

@@ -37,6 +37,7 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
         line_of(at),
         at.column,
         factor=after / before,
+        uncounted=True,
     )
 
 

@@ -52,6 +52,7 @@ def _few_blocks(observation: Observation, launch: ObservedLaunch) -> Reason:
         f"{on(observation.card.name)} {verb}",
         "launch a block for each tile of C, with smaller tiles, or split k among blocks",
         factor=blocks / there,
+        scope="work",
     )
 
 
@@ -71,6 +72,7 @@ def _few_warps(launch: ObservedLaunch) -> Iterable[Reason]:
             "of loads",
             occupancy.advice.replace(": ", "; ", 1) if occupancy.binding != ("grid",) else "launch more blocks",
             factor=warps / _ENOUGH_WARPS,
+            scope="waits",
         )
 
 
@@ -83,4 +85,5 @@ def _last_wave(observation: Observation, launch: ObservedLaunch) -> Reason:
         f"{most - 1:,}",
         "take another size of tiles, a persistent grid, or split k among blocks",
         factor=blocks / (most * card.multiprocessors),
+        scope="work",
     )

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from mmcore_emulator.profiler.counters import Line
-from mmcore_performance.costs import Costs, memory
+from mmcore_performance.costs import NOTHING, access_costs
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.reasons.reason import Reason
 from mmcore_performance.sites import Site
@@ -33,5 +33,5 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
         "make the loops' bounds constants (a template parameter or a macro), and unroll them with #pragma unroll",
         line,
         several[0].place.column,
-        Costs(memory=sum(memory(site) for sites in lines.values() for site in sites)),
+        sum((access_costs(site) for sites in lines.values() for site in sites), NOTHING),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from mmcore_performance.costs import Costs, costs
+from mmcore_performance.evidence import Evidence
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.reasons import (
     arithmetic,
@@ -22,6 +22,7 @@ from mmcore_performance.reasons import (
     widths,
 )
 from mmcore_performance.reasons.reason import Reason
+from mmcore_performance.reasons.without import LaunchTime, launch_times
 
 LEAST_GAIN = 0.05
 """The fraction of the time below which a reason is not said: estimates are no better."""
@@ -29,16 +30,17 @@ _MISTAKES = (global_memory, shared_memory, local_memory, arithmetic, divergence,
 _REFINEMENTS = (indices, widths, waits, l2_order)
 
 
-def reasons(observation: Observation) -> list[Reason]:
-    """Return the reasons of all launches, the largest gain first."""
-    each = [
-        costs(launch, observation.card) + compiled.spill_costs(observation, launch) for launch in observation.launches
-    ]
-    total = sum(cost.cycles for cost in each) or 1.0
+def reasons(observation: Observation, evidence: Evidence | None = None, seconds: float = 0.0) -> list[Reason]:
+    """Return the reasons of all launches, the largest gain first.
+
+    Gains are parts of the ``seconds`` that are predicted from the evidence, or without it of an estimate.
+    """
+    each = launch_times(observation, evidence)
+    whole = seconds or sum(time.time for time in each) or 1.0
     ranked = [
-        replace(reason, gain=gain / total)
-        for launch, cost in zip(observation.launches, each, strict=True)
-        for reason, gain in _of_launch(observation, launch, cost)
+        replace(reason, gain=gain / whole, uncounted=reason.uncounted and evidence is not None)
+        for launch, time in zip(observation.launches, each, strict=False)
+        for reason, gain in _of_launch(observation, launch, time)
     ]
     several = sorted(_folded(ranked), key=lambda reason: -reason.gain)
     return [reason for reason in several if reason.gain >= LEAST_GAIN]
@@ -63,20 +65,19 @@ def _continues(last: Reason, reason: Reason) -> bool:
     return same and last.line.source == reason.line.source and reason.line.number <= end + 1
 
 
-def _of_launch(observation: Observation, launch: ObservedLaunch, cost: Costs) -> Iterator[tuple[Reason, float]]:
-    """Yield a launch's reasons with the cycles that each saves, after those before it are removed.
+def _of_launch(observation: Observation, launch: ObservedLaunch, time: LaunchTime) -> Iterator[tuple[Reason, float]]:
+    """Yield a launch's reasons with the time that each saves, after those before it are removed.
 
     Mistakes come before redesigns, and these before refinements, which each save part of the remaining time. One that
     saves nothing of it is left out, so that all together save no more than the whole.
     """
-    factor = 1.0
     for modules in (_MISTAKES, (reuse,), _REFINEMENTS):
         rest = [reason for module in modules for reason in module.find(observation, launch)]
         while rest:
-            best = min(rest, key=lambda reason: reason.left(cost))
-            left = best.left(cost)
-            if left >= cost.cycles:
+            best = min(rest, key=lambda reason: time.without(reason).time)
+            left = time.without(best)
+            if left.time >= time.time:
                 break
-            yield best, (cost.cycles - left) * factor
-            cost, factor = cost - best.saved, factor * best.factor
+            yield best, time.time - left.time
+            time = left
             rest.remove(best)

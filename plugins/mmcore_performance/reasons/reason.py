@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from mmcore_emulator.profiler.counters import Line
 from mmcore_performance.costs import NOTHING, Costs
 
 _NOWHERE = Line("", 0)
-_WRITTEN = ("kind", "sentence", "advice", "column", "gain", "last_line")
+_WRITTEN = ("kind", "sentence", "advice", "column", "gain", "last_line", "uncounted")
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,10 @@ class Reason:
         last_line: the last of neighbouring lines that have the same reason; 0 for one line.
         saved: the cycles of each unit that are saved without it.
         factor: the part of the time that is left without it, besides these cycles.
-        gain: the fraction of the launch's estimated time that is saved.
+        scope: the time of which the factor is a part: "all", the units' "work", the "waits", or those for "loads".
+        counter: the counter of the line that grows with the saved cycles; "" if those of the whole launch are saved.
+        uncounted: True if the predicted time, which rests on counts, does not contain the waste.
+        gain: the fraction of the time that is saved, of the predicted time if there is one.
     """
 
     kind: str
@@ -35,12 +38,11 @@ class Reason:
     column: int = 0
     saved: Costs = NOTHING
     factor: float = 1.0
+    scope: Literal["all", "work", "waits", "loads"] = "all"
+    counter: str = "warp_instructions"
+    uncounted: bool = False
     gain: float = 0.0
     last_line: int = 0
-
-    def left(self, costs: Costs) -> float:
-        """Return the cycles that are left of a launch of these costs without it."""
-        return (costs - self.saved).cycles * self.factor
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON-ready values."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mmcore_emulator.profiler.counters import total
-from mmcore_performance.costs import Costs, memory
+from mmcore_performance.costs import Costs, access_costs, memory
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.reasons.reason import Reason
 from mmcore_performance.sites import Site
@@ -22,7 +22,7 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
         several = _loads(launch, space)
         if lacks_reuse(launch, space):
             site = max(several, key=_least)
-            saved = Costs(memory=sum(map(_least, several)) - fmas * _NEEDED)
+            saved = access_costs(site, sum(map(_least, several)) - fmas * _NEEDED)
             yield (_global if space == "global" else _shared)(observation, site, several, fmas, saved)
 
 

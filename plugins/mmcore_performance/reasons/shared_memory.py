@@ -7,10 +7,10 @@ from math import ceil
 
 from mmcore_emulator.profiler.coalescing import BANKS
 from mmcore_emulator.profiler.counters import total
-from mmcore_performance.costs import BARRIER_CYCLES, Costs
+from mmcore_performance.costs import BARRIER_CYCLES, Costs, access_costs
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.reasons.reason import Reason
-from mmcore_performance.sites import Site
+from mmcore_performance.sites import Site, counter_of
 
 _WORD = 4
 _ENOUGH = 16  # multiply-adds of a thread for each barrier
@@ -38,20 +38,27 @@ def _conflicts(site: Site, padding: int) -> Reason:
         f"pad the rows of {place.array} by {padding} bytes, or swizzle them",
         place.line,
         place.column,
-        Costs(memory=float(site.conflicts)),
+        access_costs(site, float(site.conflicts)),
+        counter=counter_of(site),
     )
+
+
+def barriers_needed(launch: ObservedLaunch) -> float:
+    """Return the part of the barriers that deep tiles need too."""
+    counters = total(launch.lines.values())
+    threads = counters.barriers * launch.block.size
+    each = counters.fmas / threads if threads and not counters.tensor_instructions else 0.0
+    return min(1.0, each / _ENOUGH) or 1.0
 
 
 def _barriers(launch: ObservedLaunch) -> Iterable[Reason]:
     """Yield the line with the most barriers, if a thread multiplies little from one to the next."""
-    counters = total(launch.lines.values())
-    threads = counters.barriers * launch.block.size
-    each = counters.fmas / threads if threads else _ENOUGH
-    if not 0 < each < _ENOUGH or counters.tensor_instructions:
+    counters, each = total(launch.lines.values()), _ENOUGH * barriers_needed(launch)
+    if each >= _ENOUGH:
         return
     line = max(launch.lines, key=lambda each: launch.lines[each].barriers)
     few = f"{each:.2g} multiply-add{'' if f'{each:.2g}' == '1' else 's'}"
-    saved = counters.barriers * BARRIER_CYCLES / max(1, launch.occupancy.active_blocks) * (1 - each / _ENOUGH)
+    saved = counters.barriers * BARRIER_CYCLES / max(1, launch.occupancy.active_blocks) * (1 - barriers_needed(launch))
     yield Reason(
         "barriers",
         f"a block waits at a barrier after every {few} of a thread",

@@ -12,6 +12,7 @@ from mmcore_emulator.ptx.instructions import Instruction
 from mmcore_performance.costs import costs
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.reasons.reason import Reason
+from mmcore_performance.reasons.shared_memory import barriers_needed
 
 _COPY_CYCLES = 1200.0  # until all threads of a block have a tile in shared memory: as between rungs of the ladder
 _PRODUCT_CYCLES = 100.0  # from the last operation of wgmma until its sums are in registers, about
@@ -39,7 +40,8 @@ def _no_overlap(observation: Observation, launch: ObservedLaunch, work: float) -
         f"a block copies tiles into shared memory, waits for them and multiplies them in turn; {hide}",
         _advice(observation.card.capability, at.opcode[0] == "cp"),
         *_place(at),
-        factor=busy(work / overlaps.phases.total(), _COPY_CYCLES, blocks),
+        factor=busy(work / (overlaps.phases.total() * barriers_needed(launch)), _COPY_CYCLES, blocks),
+        uncounted=True,
     )
 
 
@@ -66,6 +68,7 @@ def _serialised_products(observation: Observation, launch: ObservedLaunch, work:
             "(wgmma.wait_group 1)",
             *_place(at),
             factor=busy(work / (waits.total() / _WARPS_OF_GROUP), _PRODUCT_CYCLES, groups),
+            uncounted=True,
         )
     elif (line := _serialised_by_ptxas(observation, launch)) is not None:
         yield Reason(
@@ -75,6 +78,7 @@ def _serialised_products(observation: Observation, launch: ObservedLaunch, work:
             "notes the cause (C7510 to C7519)",
             line,
             factor=busy(work / products, _PRODUCT_CYCLES, groups),
+            uncounted=True,
         )
 
 

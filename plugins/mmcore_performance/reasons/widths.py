@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from mmcore_emulator.profiler.counters import Counters
-from mmcore_performance.costs import NOTHING, Costs, instructions, memory
+from mmcore_performance.costs import NOTHING, Costs, access_costs, instructions, memory
 from mmcore_performance.neighbours import WIDEST
 from mmcore_performance.observation import Observation, ObservedLaunch
 from mmcore_performance.reasons.reason import Reason
@@ -15,6 +15,7 @@ from mmcore_performance.sites import Site
 
 _PASS_BYTES = 128  # of shared memory
 _SEVERAL = 4  # elements that a thread copies, from which it could copy wider ones
+_UNROLLED = 4  # turns of a loop that compilers join, at most
 _PASSES = 0.5  # of wide loads over those of narrow ones, where threads share elements
 
 
@@ -28,11 +29,12 @@ def find(observation: Observation, launch: ObservedLaunch) -> Iterable[Reason]:
     copies = [site for site in launch.sites if _copies(launch, site)]
     if copies and not lacks_reuse(launch, "global"):
         site = max(copies, key=lambda each: (each.place.space == "global", each.requests))
-        saved = sum((Costs(memory=memory(each) - memory(_wide(each))) for each in copies), NOTHING)
+        saved = sum((access_costs(each, memory(each) - memory(_wide(each))) for each in copies), NOTHING)
         for line in {each.place.line for each in copies}:
             if not launch.lines.get(line, Counters()).fmas:
                 saved += instructions(launch.mix.get(line, {}), observation.card) * (1 - _share(site))
-        yield _reason(site, f"neighbouring threads copy {site.place.array} element by element", _cast(site), saved)
+        reason = _reason(site, f"neighbouring threads copy {site.place.array} element by element", _cast(site), saved)
+        yield replace(reason, factor=_waits_left(launch, site), scope="loads")
 
 
 def _reason(site: Site, what: str, advice: str, saved: Costs) -> Reason:
@@ -46,7 +48,7 @@ def _saved_loads(site: Site, observation: Observation) -> Costs:
     fewer = round(site.narrow * (1 - _share(site)))
     cycles = memory(site) * site.narrow / site.requests
     wide = _PASSES if site.place.space == "shared" else _share(site)
-    return instructions({"other": fewer}, observation.card) + Costs(memory=cycles * (1 - wide))
+    return instructions({"other": fewer}, observation.card) + access_costs(site, cycles * (1 - wide))
 
 
 def _copies(launch: ObservedLaunch, site: Site) -> bool:
@@ -69,6 +71,13 @@ def _wide(site: Site) -> Site:
 def _share(site: Site) -> float:
     """Return the number of wide accesses for each narrow one."""
     return site.place.nbytes / WIDEST
+
+
+def _waits_left(launch: ObservedLaunch, site: Site) -> float:
+    """Return the part of the waits for loads that wide ones leave, of a loop that may be unrolled already."""
+    tiles = max(launch.overlaps.phases.total(), launch.overlaps.blocks)
+    turns = site.requests / (tiles * launch.occupancy.warps_per_block)
+    return min(1.0, max(_share(site), _UNROLLED / turns))
 
 
 def _layout(site: Site) -> str:

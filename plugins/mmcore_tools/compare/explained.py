@@ -55,13 +55,30 @@ class Explained:
     def sentence(self) -> str:
         """Return how many times as fast as A each product is predicted to be by B; "" without times.
 
-        A small difference is less than the waits that a prediction may miss, and which the new reasons name.
+        A small difference is less than the waits that a prediction may miss, and which the new reasons name. Reasons
+        that a prediction does not count may also turn the answer.
         """
         ratios = {size: a.seconds / b.seconds for size, (a, b) in self.times.items()}
         speeds = [f"{_times_as_fast(ratio)} at {size}" for size, ratio in ratios.items()]
         unsure = self.new and all(abs(ratio - 1) < _UNSURE for ratio in ratios.values())
+        turned = {size: ratio * self._beyond(self.b) / self._beyond(self.a) for size, ratio in ratios.items()}
         doubt = ", which its new reasons may outweigh" if unsure else ""
+        if any((ratio - 1) * (turned[size] - 1) < 0 for size, ratio in ratios.items()):
+            doubt = ", which reasons beyond the prediction may outweigh"
         return f"on {self.a.card} B is predicted {', '.join(speeds)}{doubt}" if speeds else ""
+
+    @staticmethod
+    def _beyond(why: Why) -> float:
+        """Return the part of the time that reasons leave that its prediction does not count."""
+        return 1 - sum(reason.gain for reason in why.reasons if reason.uncounted)
+
+    def uncounted(self) -> list[str]:
+        """Return a line for each of A and B that has reasons which its predicted time does not count."""
+        return [
+            f"without {letter}'s {', '.join(several)}"
+            for letter, why in (("A", self.a), ("B", self.b))
+            if (several := [_short(reason) for reason in why.reasons if reason.uncounted])
+        ]
 
     @property
     def percent(self) -> float | None:
@@ -101,6 +118,12 @@ def _times_as_fast(ratio: float) -> str:
     if abs(ratio - 1) < _EQUAL:
         return "as fast"
     return f"{ratio:.2f} times as fast" if ratio > 1 else f"{1 / ratio:.2f} times as slow"
+
+
+def _short(reason: Reason) -> str:
+    """Return a reason's kind, line and part of the time."""
+    place = f" in line {reason.line.number}" if reason.line.number else ""
+    return f"{reason.kind}{place} (about {100 * reason.gain:.0f} %)"
 
 
 def _times(time: PredictedTime | None) -> dict[str, Any] | None:

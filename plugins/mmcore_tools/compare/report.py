@@ -76,7 +76,8 @@ def notes(comparison: Comparison) -> list[tuple[str, str]]:
     if times is not None and (a := times.a.predicted) and (b := times.b.predicted) and ratio is None:
         factor = a.high / a.seconds
         limits = f"A is limited by {a.limiter}\nB is limited by {b.limiter}"
-        predicted = f"on {times.a.card}; eight of ten are right within a factor of {factor:.2g}\n{limits}"
+        head = f"on {times.a.card}; eight of ten are right within a factor of {factor:.2g}"
+        predicted = "\n".join([head, limits, *times.uncounted()])
     return [("clock", moved), ("held back by", held), ("predicted", predicted), ("counts", comparison.counted)]
 
 
