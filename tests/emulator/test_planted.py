@@ -48,3 +48,18 @@ def test_a_fault_is_found_on_its_line(fault: Fault, tmp_path: Path) -> None:
         named |= set(map(int, re.findall(rf"\b{kernel.source.name}:(\d+)", each.message)))
     lines = marked_lines(kernel.source_text())
     assert named & set().union(*(lines[mark] for mark in fault.expected)), found
+
+
+@pytest.mark.parametrize(
+    ("kernel", "field"),
+    [
+        ("tma_ring", "swizzle is wrong (128 would be right)"),
+        ("cluster_multicast", "stride byte offset is wrong (1024 would be right)"),
+        ("tma_store", "start address is wrong"),
+    ],
+)
+def test_the_field_of_a_descriptor_that_is_wrong_is_named(kernel: str, field: str, tmp_path: Path) -> None:
+    (fault,) = (each for each in FAULTS if (each.kernel, each.kind) == (kernel, "descriptor"))
+    first = findings(fault.planted(tmp_path))[0]
+    assert first.kind == "descriptor-mismatch"
+    assert f"; the descriptor's {field} (at " in first.message

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from mmcore_emulator.isa.asynchronous.descriptor_changes import Matrices
 from mmcore_emulator.isa.asynchronous.wgmma_operands import WgmmaKind, chunk_addresses, decode, parse_wgmma
 from mmcore_emulator.isa.entries import (
     Capability,
@@ -177,12 +178,16 @@ def _matrix(
     ``lanes`` are the lanes of each group, if there are observers.
     """
     size, parts = BITS[type] // 8, decode(descriptors.astype(np.uint64))
-    addresses = chunk_addresses(parts, rows, kind.k, size, "MN" if transposed else "K")
+    major = "MN" if transposed else "K"
+    addresses = chunk_addresses(parts, rows, kind.k, size, major)
     if lanes is not None:
         places = (addresses.astype(np.int64) & (BLOCK_BYTES - 1)) + (blocks * BLOCK_BYTES)[:, np.newaxis, np.newaxis]
         words = (places[..., np.newaxis] // 4 + np.arange(4)).reshape(len(places), -1)
         description = f"swizzle {parts.swizzle[0]}, offsets {parts.leading[0]} and {parts.stride[0]} bytes"
-        reading = Transfer(at, lanes.astype(np.int64), words, False, shape=addresses.shape[1:], layout=description)
+        changes = Matrices(parts, blocks, rows, kind.k, size, major).changes
+        reading = Transfer(
+            at, lanes.astype(np.int64), words, False, shape=addresses.shape[1:], layout=description, changes=changes
+        )
         machine.observers.event(Issued(reading))
         _report_fetches(machine, at, lanes.astype(np.int64), words[:, ::4] * 4 & (BLOCK_BYTES - 1))
     chunks = np.zeros(addresses.shape, np.complex128)

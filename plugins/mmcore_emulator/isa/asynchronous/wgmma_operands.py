@@ -24,7 +24,7 @@ ROWS = 64
 DEPTH_BYTES = 32
 """Bytes of a row of A or of a column of B, in every form."""
 
-_SPANS = (0, 128, 64, 32)
+SPANS = (0, 128, 64, 32)
 _BITS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8, "b1": 1}
 _EIGHT = ("e4m3", "e5m2")
 # The types of the accumulators, of A and of B.
@@ -100,7 +100,7 @@ class Descriptor(NamedTuple):
 def decode(descriptor: Values) -> Descriptor:
     """Return the content of descriptors (uint64)."""
     start, leading, stride = ((_field(descriptor, first, 14) << np.uint64(4)) for first in (0, 16, 32))
-    swizzle = np.array(_SPANS)[_field(descriptor, 62, 2).astype(np.int64)]
+    swizzle = np.array(SPANS)[_field(descriptor, 62, 2).astype(np.int64)]
     return Descriptor(start, leading, stride, _field(descriptor, 49, 3).astype(np.int64), swizzle)
 
 

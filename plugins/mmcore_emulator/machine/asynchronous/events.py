@@ -6,8 +6,9 @@ A place is a byte or word offset in the shared memory of a batch's blocks. It is
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -34,6 +35,20 @@ class Transfer:
     mbarriers: Integers | None = None  # place of each transfer's mbarrier, in bytes; NOWHERE for none
     shape: tuple[int, int] = (0, 0)  # lines of the matrix that it reads, and 16-byte chunks of a line, in order
     layout: str = ""  # layout of the matrix by its descriptor or tensor map, for messages
+    # Changes of one field of the descriptor of a transfer, by the transfer's number.
+    changes: Callable[[int], Iterable[Change]] | None = None
+
+
+class Change(NamedTuple):
+    """Changes of one field of a matrix's descriptor.
+
+    Attributes:
+        texts: each change in words, the least change first.
+        places: places of the 16-byte chunks that each would read, in bytes, [changes, lines, chunks].
+    """
+
+    texts: Sequence[str]
+    places: Integers
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from mmcore_emulator.isa.table import effect
 from mmcore_emulator.machine.asynchronous.events import BLOCK_BYTES, BLOCK_WORDS, Transfer
 from mmcore_emulator.machine.limits import WARP
-from mmcore_emulator.numerics.types import Flags, Integers
+from mmcore_emulator.numerics.types import Integers
 from mmcore_emulator.ptx.instructions import Instruction
+from mmcore_emulator.sanitizer.asynchronous.origins import Origins
 from mmcore_emulator.sanitizer.happens_before.event_clocks import WARPS_OF_GROUP, EventClocks, Kind
 from mmcore_emulator.sanitizer.loops import Loops
 from mmcore_emulator.sanitizer.recording import SharedReport
@@ -50,7 +51,6 @@ _UNAWAITED_STORE = (
 )
 
 _UNAWAITED = "begins a bulk copy that no thread waits for: its block may have ended, or use the memory, before it lands"
-_CHUNK_WORDS = 4  # The 16 bytes that a descriptor or a swizzle moves at least.
 
 
 class _Readers(NamedTuple):
@@ -75,6 +75,7 @@ class InFlight:
         self._thread, self._block = clocks.numbers.thread_in_block, clocks.numbers.block_in_batch
         self._blocks = clocks.numbers.batch.extent.size
         self._origins = Origins(self._blocks)
+        self._mistakes: dict[Instruction, str] = {}
         # Number of the transfer that writes each word, and of the last one that has written it; 0 for none.
         self._writing, self._landed = (np.zeros(self._blocks * BLOCK_WORDS, np.int32) for _ in range(2))
         self._readers: dict[Kind, _Readers] = {}
@@ -117,7 +118,7 @@ class InFlight:
             reads.transfer[words[used]] = number
 
     def _begin(self, transfer: Transfer) -> int:
-        self._transfers.append(replace(transfer, words=_NONE, origin=None))
+        self._transfers.append(replace(transfer, words=_NONE, origin=None, changes=None))
         return len(self._transfers) - 1
 
     def land(self, transfer: Transfer, mbarriers: Integers) -> None:
@@ -224,6 +225,9 @@ class InFlight:
             rows, word = misread
             copy = self._transfers[int(self._landed[word])]
             text = _MISMATCH.format(self._report.name(word), transfer.layout, copy.layout or "threads' own order")
+            if transfer.at not in self._mistakes:
+                self._mistakes[transfer.at] = self._origins.mistake(transfer, int(rows.argmax()))
+            text += self._mistakes[transfer.at]
             self._report.add("descriptor-mismatch", transfer.at, transfer.lanes[rows, 0], text, copy.at)
 
     def end(self) -> None:
@@ -257,43 +261,3 @@ def _endings(kind: Kind) -> list[Kind]:
     """Return the kinds of events that end the reads of a kind: each warp of a warpgroup ends its own."""
     name, number = kind
     return [(name, WARPS_OF_GROUP * number + warp) for warp in range(WARPS_OF_GROUP)] if name == "wgmma" else [kind]
-
-
-class Origins:
-    """The origin of each 16 bytes of the shared memory of a batch's blocks; 0 for none, negative until it lands."""
-
-    def __init__(self, blocks: int) -> None:
-        self._origin = np.zeros(blocks * BLOCK_WORDS // _CHUNK_WORDS, np.int64)
-
-    def send(self, words: Integers, origin: Integers) -> None:
-        """Note that threads issue copies."""
-        self._origin[words[:, ::_CHUNK_WORDS] // _CHUNK_WORDS] = -origin
-
-    def land(self, words: Integers) -> None:
-        """Note that copies by threads land; a copy of less than 16 bytes has no origin."""
-        chunks = words[:, ::_CHUNK_WORDS] // _CHUNK_WORDS
-        self._origin[chunks] = abs(self._origin[chunks]) if words.shape[1] == _CHUNK_WORDS else 0
-
-    def land_in_bulk(self, words: Integers, origin: Integers) -> None:
-        """Note that bulk copies land; words less than 0 are none."""
-        chunks = words[:, ::_CHUNK_WORDS]
-        self._origin[chunks[chunks >= 0] // _CHUNK_WORDS] = origin[:, : chunks.shape[1]][chunks >= 0]
-
-    def forget(self, words: Integers) -> None:
-        """Note that threads write words."""
-        self._origin[words // _CHUNK_WORDS] = 0
-
-    def misread(self, transfer: Transfer) -> tuple[Flags, int] | None:
-        """Return which matrices have neighbours that were none in global memory, and the first such word.
-
-        Only matrices with an origin of every chunk count. None means that there is no such matrix.
-        """
-        chunks = transfer.words[:, ::_CHUNK_WORDS].reshape(-1, *transfer.shape) // _CHUNK_WORDS
-        origin = self._origin[chunks]
-        if not (origin > 0).any():
-            return None
-        lines, along = np.arange(transfer.shape[0])[:, np.newaxis], np.arange(transfer.shape[1])
-        step = origin[:, 1:2, :1] - origin[:, :1, :1] if transfer.shape[0] > 1 else 0
-        differs = origin != origin[:, :1, :1] + lines * step + along * 16
-        wrong = differs.any(axis=(1, 2)) & (origin > 0).all(axis=(1, 2))
-        return (wrong, int(chunks[wrong][differs[wrong]][0]) * _CHUNK_WORDS) if wrong.any() else None
