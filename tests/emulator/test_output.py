@@ -99,6 +99,13 @@ def test_a_command_prints_the_kernels_output_on_stderr(name: str, launches: int)
     assert elements(result.stderr) == launches * PRINTED
 
 
+def test_a_command_prints_the_first_lines_of_a_launch(folder: Path) -> None:
+    (folder / "my.cu").write_text(SAYING.replace("row == 1 && col < 2", "row >= 0"))
+    result = command("check", "my.cu", "--size", "20x30x40", "--device", "emulator")
+    assert len(elements(result.stderr)) == 10
+    assert f"\n{20 * 30 - 10} further lines of printf are left out\n" in result.stderr
+
+
 def test_benchmarks_print_the_kernels_output(folder: Path, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_speed="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
     given = ("--mm-kernel", str(folder / "my.cu"), "--mm-size", "20x30x40", "--mm-device", "emulator")

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -41,6 +40,7 @@ from mmcore_emulator.ptx.reader import parse
 _COPIES = 4
 # The run of a module in which unwritten memory holds numbers instead of NaN, as it may on a GPU.
 _LEFTOVER_RUN = 3
+_MOST_LINES = 10  # of what a launch prints
 
 ObserverFactory: TypeAlias = Callable[[Translation], Observer]
 """A function that makes the observer of a launch of translated code."""
@@ -169,7 +169,7 @@ class EmulatedModule:
             cluster=conversions.launch_cluster(launch, function, self._properties),
             multiprocessors=self._properties.multiprocessors,
             registers=call.function.registers if function.bounds_registers else 0,
-            write=partial(say, end=""),
+            write=_say_first_lines,
         )
 
     def function(self, call: BoundLaunch) -> Function:
@@ -296,3 +296,10 @@ def emulated_runs(
     """Yield the launches of a kernel on the emulator, as :meth:`EmulatedModule.runs`."""
     assert isinstance(loaded.module, EmulatedModule)
     return loaded.module.runs(loaded.calls, observer, domain)
+
+
+def _say_first_lines(text: str) -> None:
+    """Write the first lines that a kernel printed to stderr, and the number of the others."""
+    lines = text.splitlines(keepends=True)
+    others = len(lines) - _MOST_LINES
+    say("".join(lines[:_MOST_LINES]), end=f"{others:,} further lines of printf are left out\n" if others > 0 else "")
