@@ -11,6 +11,7 @@ from mmcore import InvalidKernel, Scalar, Workspace
 from mmcore.errors import LacksOption
 from mmcore.registry import registry
 from mmcore_cuda.cuda_source.accessors import without_accessors
+from mmcore_cuda.cuda_source.project_folders import folders_of_headers
 from mmcore_sources.cuda_file.header_folders import header_folders
 from mmcore_sources.cuda_file.inference.whole_tiles import tiles, whole
 from tests.command_line import mmcore as command
@@ -196,24 +197,44 @@ def test_a_refusal_of_more_pointers_passes_zeros_for_the_others(parameters: str,
     assert not any(any(each.content) for each in others)
 
 
+def test_folders_of_the_user_and_of_the_machine_are_no_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "home/include").mkdir(parents=True)
+    (tmp_path / "home/mine").mkdir()
+    folders = folders_of_headers(tmp_path / "home/mine/my.cu")
+    assert tmp_path / "home/include" in folders
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert list(folders_of_headers(tmp_path / "home/mine/my.cu")) == [tmp_path / "home/mine"]
+
+
+def test_a_number_that_the_kernel_does_not_use_has_no_role() -> None:
+    text = TILED.replace("int k)", "int k, int q, int r, float alpha)").replace("C[", "sum *= r + q; C[")
+    with pytest.raises(LacksOption):
+        kernel(text, parameters={"BM": 8, "BN": 8})
+    unused = kernel(TILED.replace("int k)", "int k, int q, int r, float alpha)"), parameters={"BM": 8, "BN": 8})
+    assert unused.arguments[-3:] == (Scalar(1), Scalar(1), Scalar("alpha", "float32"))
+
+
 def test_a_refusal_has_a_role_for_each_parameter() -> None:
-    text = TILED.replace("int k)", "int k, int q, int r, float alpha)")
+    text = TILED.replace("int k)", "int k, int q, int r, float alpha)").replace("C[", "sum *= r + q; C[")
     with pytest.raises(LacksOption) as refused:
         kernel(text, parameters={"BM": 8, "BN": 8})
     assert refused.value.options == ("--args A,B,C,m,n,k,1,1,alpha",)
 
 
 def test_headers_are_found_in_the_folders_of_the_project(tmp_path: Path) -> None:
-    for name in ("src", "include/deep"):
+    for name in ("src/kernels", "include/deep"):
         (tmp_path / name).mkdir(parents=True)
-    source = tmp_path / "src/my.cu"
+    source = tmp_path / "src/kernels/my.cu"
     text = '#include <cstdio>\n#include <cuda_fp16.h>\n#include "first.h"\n' + TILED
     source.write_text(text)
     (tmp_path / "include/first.h").write_text('#include "second.h"\n')
     (tmp_path / "include/deep/second.h").write_text("#define ROWS 8\n")
+    folders = (str(tmp_path / "include"), str(tmp_path / "include/deep"))
+    assert header_folders(source, text, ()) == folders
+    (tmp_path / "include").rename(tmp_path / "parts")
     assert header_folders(source, text, ()) == ()  # nothing says where the project begins
     (tmp_path / "Makefile").write_text("")
-    folders = (str(tmp_path / "include"), str(tmp_path / "include/deep"))
+    folders = (str(tmp_path / "parts"), str(tmp_path / "parts/deep"))
     assert header_folders(source, text, ()) == folders
     assert header_folders(source, text, tuple(f"-I{each}" for each in folders)) == ()
     source.write_text(text.replace("typename T, int BM,", "typename T, int BM = ROWS,").replace("BN /", "BN = ROWS /"))

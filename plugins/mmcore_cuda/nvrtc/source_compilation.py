@@ -11,7 +11,7 @@ from pathlib import Path
 from mmcore.compile.compiled_module import CompiledModule
 from mmcore.errors import CompileError, Unsupported
 from mmcore_cuda.cuda_source.program import read_program
-from mmcore_cuda.cuda_source.project_folders import folders_nearby
+from mmcore_cuda.cuda_source.project_folders import folders_of_headers
 from mmcore_cuda.nvrtc.bindings import Diagnostic, Rejected, compile_once, diagnostics
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.dependencies import unreadable
@@ -105,7 +105,7 @@ def _no_headers(source: Path, missing: dict[str, Diagnostic]) -> str:
 def _having(source: Path, header: str) -> Iterator[Path]:
     """Yield the folder nearest to a source that has a header, if there is one."""
     with suppress(OSError):
-        yield from islice((each for each in folders_nearby(source) if (each / header).is_file()), 1)
+        yield from islice((each for each in folders_of_headers(source) if (each / header).is_file()), 1)
 
 
 def _failure(source: Path, text: str, reasons: str, log: str, entries: tuple[str, ...]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mmcore.files import read_text
 from mmcore_cuda.cuda_source.includes import Include, candidates, includes, search_folders
-from mmcore_cuda.cuda_source.project_folders import folders_of_project
+from mmcore_cuda.cuda_source.project_folders import folders_of_headers
 from mmcore_cuda.nvrtc.cuda_headers import cuda_headers
 from mmcore_cuda.nvrtc.dependencies import dependencies
 from mmcore_cuda.nvrtc.stand_ins import FAMILIES, stand_in
@@ -21,7 +21,7 @@ def header_folders(path: Path, text: str, options: Sequence[str]) -> tuple[str, 
     folders: list[str] = []
     for _ in range(_MOST_ROUNDS):
         absent = list(lacking(path, text, [*options, *(f"-I{folder}" for folder in folders)]))
-        project = folders_of_project(path) if absent else iter(())
+        project = folders_of_headers(path) if absent else iter(())
         found = next((folder for folder in project if any((folder / each.name).is_file() for each in absent)), None)
         if found is None:
             break

@@ -183,6 +183,8 @@ def roles_of(
     free = [role for role in ("m", "n", "k") if role not in sizes.values()]
     fixed = {name: launched[name] for name in unknown if name in launched and (not free or _COUNT.search(name))}
     fixed |= offsets
+    if len(unknown) > len(free):
+        fixed |= {name: launched.get(name, 1) for name in unknown if name not in body.names}
     if unknown := [name for name in unknown if name not in fixed]:
         if len(unknown) > len(free):
             known = {**sizes, **{name: matrix for matrix, name in matrices.items()}, **dict.fromkeys(fixed, "0")}
