@@ -24,6 +24,7 @@ from mmcore.registry import registry
 from mmcore.result import Result
 from mmcore.verdict import judged
 from mmcore_emulator.adapter.launch_facts import launch_command
+from mmcore_sources.cuda_file.endless_loops import endless_loop
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.whole_tiles import whole
@@ -51,7 +52,8 @@ def hints(result: Result) -> Iterator[str]:
     if file is None or "kernel" in file.reference or result.cell.force:
         return
     if result.timed_out:
-        yield from _less_work(result.cell, file.kernel)
+        endless = _endless(result, file.kernel)
+        yield from [f"hint: {endless}"] if endless else _less_work(result.cell, file.kernel)
         return
     # A Python program shows how its arrays are stored, so its function is changed before it is read in another way.
     attempts = [_repairs, _readings] if file.kernel.build is not None else [_readings, _repairs]
@@ -62,6 +64,15 @@ def hints(result: Result) -> Iterator[str]:
             break
     if result.verification is not None and result.verification.verified and not result.verified:
         yield from _of_whole_tiles(result, file)
+
+
+def _endless(result: Result, kernel: Kernel) -> str:
+    """Return why the loop in which a kernel was stopped never ends, as a clause; "" if it may end."""
+    name, lines = kernel.entry.partition("<")[0], set[int]()
+    for each in result.violations:
+        places = [(each.source, each.line), *each.callers] if each.kind == "timeout" else []
+        lines |= {line for source, line in places if line and source == kernel.source.name}
+    return endless_loop(kernel.source_text(), name, lines) if name and kernel.build is None else ""
 
 
 def _less_work(cell: Cell, kernel: Kernel) -> Iterator[str]:

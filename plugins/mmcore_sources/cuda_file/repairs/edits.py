@@ -58,8 +58,13 @@ def _is_on_device(function: Node, entry: str) -> bool:
 
 def _nodes(text: str, entry: str) -> list[Node]:
     """Return the nodes of a kernel and of the device functions."""
-    functions = [each for each in walk(parse(text.encode())) if each.type == "function_definition"]
-    return [node for function in functions if _is_on_device(function, entry) for node in walk(function)]
+    return [node for function in device_functions(text, entry) for node in walk(function)]
+
+
+def device_functions(text: str, entry: str) -> list[Node]:
+    """Return the definitions of a kernel and of the device functions."""
+    functions = (each for each in walk(parse(text.encode())) if each.type == "function_definition")
+    return [function for function in functions if _is_on_device(function, entry)]
 
 
 def rest_left_out(text: str, entry: str, sizes: Mapping[str, str]) -> str:

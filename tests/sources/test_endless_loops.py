@@ -1,0 +1,63 @@
+"""A loop that never ends is named by its line and by the variable that does not change in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mmcore_sources.cuda_file.endless_loops import endless_loop
+from tests.command_line import mmcore
+
+KERNEL = """\
+__device__ int next(int &k) { return k++; }
+__global__ void mm(const float *A, const float *B, float *C, int n)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    int k = 0, t = 0;
+    float sum = 0;
+    LOOP
+    C[row * n + col] = sum;
+}
+void run(const float *A, const float *B, float *C, int n) { mm<<<dim3(n / 8, n / 8), dim3(8, 8)>>>(A, B, C, n); }
+"""
+ADD = "sum += A[row * n + k] * B[k * n + col];"
+
+
+@pytest.mark.parametrize(
+    ("loop", "clause"),
+    [
+        (f"while (k < n) {{ {ADD} }}", ", since k does not change in it"),
+        (f"for (int p = 0; p < n; ) {{ {ADD} k++; }}", ", since p does not change in it"),
+        (f"for (; k < n; t++) {ADD}", ", since k does not change in it"),
+        (f"do {{ {ADD} C[k] = sum; }} while (k < n - 1);", ", since k does not change in it"),
+        (f"for (;; k++) {{ {ADD} }}", ": it has no condition and no break"),
+        (f"while (true) {{ {ADD} k++; }}", ": its condition is always true"),
+        (f"while (k < n) {{ for (t = 0; t < 4; t++) {ADD} }}", ", since k does not change in it"),
+        (f"while (k < n) {{ {ADD} k++; }}", ""),
+        (f"while (k < n) {{ {ADD} next(k); }}", ""),
+        (f"for (;;) {{ {ADD} if (++k == n) break; }}", ""),
+        (f"auto step = [&] {{ k++; }}; while (k < n) {{ {ADD} step(); }}", ""),
+        (f"int &same = k; while (k < n) {{ {ADD} same++; }}", ""),
+        (f"int *same = &k; while (k < n) {{ {ADD} ++*same; }}", ""),
+        (f"while (next(k) < n) {{ {ADD} }}", ""),
+        (f"__shared__ int done; while (done < n) {{ {ADD} }}", ""),
+        (f'while (k < n) {{ {ADD} asm("add.s32 %0, %0, 1;" : "+r"(k)); }}', ""),
+    ],
+)
+def test_only_a_loop_that_cannot_end_is_named(loop: str, clause: str) -> None:
+    text = KERNEL.replace("LOOP", loop)
+    assert endless_loop(text, "mm", [7]) == (clause and f"the loop in line 7 never ends{clause}")
+    assert endless_loop(text, "mm", [8]) == ""
+
+
+def test_a_run_names_the_loop_and_asks_for_no_smaller_product(tmp_path: Path) -> None:
+    file = tmp_path / "mm.cu"
+    file.write_text(KERNEL.replace("LOOP", f"while (k < n) {{\n{ADD}\n}}"))
+    result = mmcore("run", str(file), "--device", "emulator", "--size", "64", "--timeout", "3")
+    assert result.exit_code == 2
+    assert "\nhint: the loop in line 7 never ends, since k does not change in it\n" in result.stdout
+    assert "less work" not in result.stdout
+    file.write_text(KERNEL.replace("LOOP", f"while (k < n) {{\n{ADD} t++; if (t == 1 << 30) k = n;\n}}"))
+    result = mmcore("run", str(file), "--device", "emulator", "--size", "64", "--timeout", "3")
+    assert "hint: 16×16×16 is less work" in result.stdout
