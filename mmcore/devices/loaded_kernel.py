@@ -172,9 +172,10 @@ class LoadedKernel:
         if name in MATRICES:
             rows, columns = problem.stored_shape(name)
             extents, strides = (map.extents or (rows, columns)), (map.strides or (problem.leading(name), 1))
-            if len(map.box) == 3 and not map.extents:  # pieces of rows
-                piece = map.box[-1]
-                extents, strides = (columns // piece, rows, piece), (piece, *strides)
+            if len(map.box) > 2 and not map.extents:  # pieces of rows
+                piece, further = map.box[-1], len(map.box) - 3
+                extents = (1,) * further + (columns // piece, rows, piece)
+                strides = (rows * strides[0],) * further + (piece, *strides)
             return MatrixMap(map, self.buffers[name], extents, strides, map.dtype or problem.dtype_of(name).name)
         workspace = self.plan.workspaces.get(name)
         last = sum((extent - 1) * stride for extent, stride in zip(map.extents, map.strides, strict=True))

@@ -69,8 +69,8 @@ class TensorMap:
         box: extents of the tile that one bulk copy moves, slowest axis first, in elements; of one to five axes.
         swizzle: bytes of the shared-memory swizzle: 0, 32, 64 or 128.
         extents: of the tensor, slowest axis first, in elements; by default the rows and columns of the matrix, or
-            columns and rows where it is stored by columns. For a box of three axes, its rows are pieces of the last
-            axis: extents of (columns // box[2], rows, box[2]).
+            columns and rows where it is stored by columns. For a box of three axes, its rows are pieces as long as
+            the last one: extents of (columns // box[2], rows, box[2]). Further axes before them have length 1.
         strides: elements from one index to the next along each axis; the last is 1. The matrix's own by default.
         dtype: type of the elements; the matrix's own by default. A workspace has no extents, strides and type of its
             own: they must be given.
@@ -142,7 +142,7 @@ def _check_tensor_map(map: TensorMap) -> None:
         dtype_named(map.dtype)
     if map.swizzle not in (0, 32, 64, 128):
         raise InvalidKernel(f"a tensor map's swizzle is 0, 32, 64 or 128 bytes, not {map.swizzle!r}")
-    axes = len(map.extents) or (3 if len(map.box) == 3 else 2)
+    axes = len(map.extents) or max(len(map.box), 2)
     positive = all(type(native(each)) is int and each > 0 for each in (*map.box, *map.extents, *map.strides))
     if not positive or len(map.box) != axes or len(map.strides) != len(map.extents) or not 1 <= axes <= 5:
         shapes = f"{map.box}, {map.extents} and {map.strides}"

@@ -119,5 +119,15 @@ def test_a_trap_is_named_alone(statement: str, said: str, tmp_path: Path) -> Non
     assert "unwritten-output" not in output, "the threads did not come to the store"
 
 
+def test_a_size_that_the_kernels_own_assertion_refuses_is_no_fault(tmp_path: Path) -> None:
+    path = tmp_path / "asserts.cu"
+    path.write_text(f"#include <cassert>\n{kernel_source('right').replace('{', '{ assert(n % 16 == 0);', 1)}")
+    for command, verdict in (("run", "TEST PASS at"), ("check", "CHECK PASS")):
+        result = mmcore(command, str(path), "--block", "16x8", "--device", "emulator")
+        assert result.exit_code == 0
+        assert verdict in result.stdout
+        assert "; not tried at other sizes: the assertion in line " in result.stdout
+
+
 def test_128_is_taken_or_the_next_size_that_is_allowed() -> None:
     assert "m×n×k = 140×140×140" in mmcore("check", "unsa.tiled", "--block", "20").stdout

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +21,12 @@ def limit_name(error: MmcoreError) -> str:
     return "work limit" if isinstance(error, WorkLimit) else "time limit" if isinstance(error, TimeLimit) else ""
 
 
+def refusal(violations: Iterable[Violation], size: str) -> str:
+    """Return the assertion by which a kernel refuses a size, in a clause; empty if there is none."""
+    lines = (each.line for each in violations if each.kind == "assertion")
+    return next((f"the assertion in line {line} fails at {size}" for line in lines), "")
+
+
 @dataclass(frozen=True)
 class Tried:
     """A product that was run, and its faults."""
@@ -35,6 +41,11 @@ class Tried:
     def is_right(self) -> bool:
         """True if the product is right, without any hazard."""
         return not self.violations and not self.mismatch
+
+    @property
+    def refusal(self) -> str:
+        """The assertion by which the kernel itself refuses this size, in a clause; empty if there is none."""
+        return refusal(self.violations, str(self))
 
     @property
     def faults(self) -> tuple[Violation, ...]:

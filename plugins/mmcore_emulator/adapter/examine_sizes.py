@@ -71,6 +71,7 @@ def examine(
         cell = replace(cell, seed=fresh_seed() if cell.seed is None else cell.seed)
     tried: list[Tried] = []
     outside: Tried | None = None
+    asserted: Tried | None = None
     left_out = reached = ""
     with phases("check"), _Runs(cell, planned, device, work) as runs:
         for size in itertools.chain(runs.sizes(), runs.grown()):
@@ -84,12 +85,19 @@ def examine(
             except TimeLimit as limit:
                 left_out, reached = f"{size.problem} and further sizes: {limit}", limit_name(limit)
                 break
+            if found.refusal:
+                asserted = asserted or found
+                continue
             if in_program or found.is_right:
                 tried.append(found)
             else:
                 outside = found
             if in_program and not found.is_right:
                 break
+    if asserted is not None and not tried:
+        tried.append(asserted)
+    elif asserted is not None:
+        left_out, reached = left_out or asserted.refusal, reached or asserted.refusal
     right = all(each.is_right for each in tried)
     refused = ""
     with contextlib.suppress(MmcoreError):  # a launch rule may fail for large products

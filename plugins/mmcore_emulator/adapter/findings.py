@@ -16,7 +16,7 @@ from mmcore.registry import referenced_kernel
 from mmcore.result import Result
 from mmcore.verdict import Findings
 from mmcore_emulator.adapter.api import checked, examined, proved
-from mmcore_emulator.adapter.examination_report import WORK, Examination, Tried, limit_name
+from mmcore_emulator.adapter.examination_report import WORK, Examination, Tried, limit_name, refusal
 from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_emulator.adapter.proof import WRONG
 from mmcore_emulator.adapter.small_product import small_product
@@ -94,6 +94,8 @@ def _has_name(result: Result, kernel: Kernel) -> bool:
 
 def _combined(hazards: Findings, examination: Examination, result: Result, *, sized: bool) -> Findings:
     """Return the findings of both; a fault is a warning if the user named the size."""
+    if examination.wrong is not None and (refused := examination.wrong.refusal):
+        examination = replace(examination, tried=(), left_out=refused, limit=refused)
     looked, faults, warnings = [hazards.looked], examination.faults, list(hazards.warnings)
     if (wrong := examination.wrong) is not None:
         command = launch_command("run", replace(wrong.cell, seed=None, config=result.cell.config))
@@ -149,6 +151,8 @@ def _hazards(result: Result, kernel: Kernel, nameless: Kernel | None, *, remembe
         return Findings(f"not looked for: {size} takes too long on the emulator: {limit}")
     except MmcoreError as error:
         return Findings(f"not looked for: {error}")
+    if result.verified and (refused := refusal(check.violations, size)):
+        return Findings(f"not looked for: {refused}")
     # A wrong product shows missing and NaN elements already; a hazard with a line gives the cause.
     causes = _causes((*check.violations, *check.warnings))
     violations = tuple(each for each in check.violations if each in causes and (result.verified or each.line))

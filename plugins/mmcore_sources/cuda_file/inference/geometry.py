@@ -13,6 +13,7 @@ from typing import Any
 from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.kernel.arguments import SIZES
 from mmcore_cuda.cuda_source.program import HostLaunch, Program
+from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference.body import BUILT_IN, Body
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, evaluate, names_in
@@ -73,7 +74,10 @@ def launched(
         grid = Geometry(_trimmed(extents), where + taken)
         alone = block is not None and all(constant(each) == 1 for each in (*block.extents, *grid.extents))
         of_sizes = any(names_in(each) & {*roles.sizes.values(), "m"} for each in grid.extents)
-        if roles.sizes and not of_sizes and not (alone and not BUILT_IN.search(text_of(body.function.body))):
+        used = {*words(body.function.body.text or b"")}
+        counted = {name for each in grid.extents for name in names_in(each)} & used
+        fits = of_sizes or counted  # blocks that know their number go over all tiles
+        if roles.sizes and not fits and not (alone and not BUILT_IN.search(text_of(body.function.body))):
             grid = None  # a grid of numbers fits only one size
     return block, grid
 

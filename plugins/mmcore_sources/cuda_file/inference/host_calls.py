@@ -47,7 +47,7 @@ def parameter_names(scope: Node) -> list[str]:
 
 def returned(scope: Node, name: str) -> tuple[list[str], Passed] | None:
     """Return the parameters of a host function that ``scope`` calls, and the value that it returns; None if unknown."""
-    for node in walk(_root(scope)):
+    for node in walk(root_of(scope)):
         if node.type == "function_definition" and _called(node) == name:
             values = [each for each in walk(node) if each.type == "return_statement" and each.named_children]
             if len(values) == 1:
@@ -58,7 +58,7 @@ def returned(scope: Node, name: str) -> tuple[list[str], Passed] | None:
 def called_function(call: Node) -> Node | None:
     """Return the definition of the host function that a call names, in its file; None without one."""
     name = _called(call)
-    return next((each for each in _functions(_root(call)) if name and _called(each) == name), None)
+    return next((each for each in _functions(root_of(call)) if name and _called(each) == name), None)
 
 
 @functools.lru_cache(maxsize=8)
@@ -69,11 +69,12 @@ def _functions(root: Node) -> tuple[Node, ...]:
 @functools.lru_cache(maxsize=64)
 def calls_of(scope: Node) -> tuple[Node, ...]:
     """Return the calls and the explicit instantiations of a host function in its file."""
-    name, nodes = _called(scope), walk(_root(scope))
+    name, nodes = _called(scope), walk(root_of(scope))
     return tuple(each for each in nodes if each.type in _CALLS and name and _called(each) == name)
 
 
-def _root(node: Node) -> Node:
+def root_of(node: Node) -> Node:
+    """Return the root of the tree that contains a node: its file."""
     while node.parent is not None:
         node = node.parent
     return node

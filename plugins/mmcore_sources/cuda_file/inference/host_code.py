@@ -185,7 +185,7 @@ class Reader:
             return None
         meant = {name: self.number(parse_expression(text), depth + 1) for name, text in structure.template.items()}
         inside, largest = Reader(self.source, meant), 1
-        total: ast.expr = ast.Constant(0)
+        total: ast.expr | None = None
         for member in structure.members:
             element = inside._bytes(member.type, depth + 1)
             asked = [constant(inside.number(each, depth + 1)) for each in member.alignment]
@@ -195,8 +195,9 @@ class Reader:
             alignment = max(alignment, *(each or 1 for each in asked), 1)
             for extent in member.extents:
                 all_elements = ast.BinOp(all_elements, ast.Mult(), inside.number(extent, depth + 1))
-            total, largest = ast.BinOp(aligned(total, alignment), ast.Add(), all_elements), max(largest, alignment)
-        return aligned(total, largest), largest
+            total = ast.BinOp(aligned(total, alignment), ast.Add(), all_elements) if total else all_elements
+            largest = max(largest, alignment)
+        return aligned(total or ast.Constant(1), largest), largest
 
     def _alternative(self, parts: list[Node], depth: int) -> tuple[ast.expr, bool]:
         """Return the value of ``a ? b : c``; if the condition is unknown, the only value that can be read."""

@@ -14,7 +14,13 @@ from mmcore.kernel.problem import dtype_named
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
 from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
-from mmcore_sources.cuda_file.inference.host_calls import arguments_of, called_function, parameter_names, passed
+from mmcore_sources.cuda_file.inference.host_calls import (
+    arguments_of,
+    called_function,
+    parameter_names,
+    passed,
+    root_of,
+)
 from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.quotients import constant
@@ -35,7 +41,7 @@ _TYPES = {
 _NUMBERS = {f"CU_TENSOR_MAP_DATA_TYPE_{name}": number for number, name in enumerate(_TYPES)}
 _NUMBERS |= {f"CU_TENSOR_MAP_SWIZZLE_{n}B": n for n in (32, 64, 128)} | {"CU_TENSOR_MAP_SWIZZLE_NONE": 0}
 _ENCODE = 12  # parameters of cuTensorMapEncodeTiled
-_WORD = re.compile(r"([A-Za-z]):((?:[0-9]+[x×]){1,2}[0-9]+)(?::([0-9]+))?")
+_WORD = re.compile(r"([A-Za-z]):((?:[0-9]+[x×]){1,4}[0-9]+)(?::([0-9]+))?")
 _WORDS_OF_TYPE = (("bfloat16|bf16", "__nv_bfloat16"), ("half|fp16", "__half"))
 _BY_DESCRIPTORS = re.compile("wgmma|tcgen05")  # reads tiles in shared memory as a map's swizzle places them
 _EDGES = {"A": ("BM", "BK"), "B": ("BN", "BK"), "C": ("BM", "BN")}
@@ -109,11 +115,12 @@ def with_boxes(
     ``original`` still has the maps as parameters. Raises LacksOption for a map whose box is unknown.
     """
     names = [each.name for each in original.parameters]
+    file = text_of(root_of(original.body))
     matrix_of = {name: matrix for matrix, name in roles.pointers.items()}
     for name, encoded in maps.items():
         if not encoded.box:
             words = (
-                _suggested(source, matrix_of[each], maps[each], values) if each in maps else _word(argument)
+                _suggested(source, matrix_of[each], maps[each], values, file) if each in maps else _word(argument)
                 for each, argument in zip(names, roles.arguments, strict=True)
             )
             raise LacksOption(
@@ -170,12 +177,15 @@ def _word(argument: Any) -> str:
     return str(getattr(argument, "value", getattr(argument, "name", argument)))
 
 
-def _suggested(source: Program, matrix: str, found: Encoded, values: Mapping[str, Any]) -> str:
-    """Return a map as ``--args`` takes it, with the edges of the source's tiles if those have the usual names."""
+def _suggested(source: Program, matrix: str, found: Encoded, values: Mapping[str, Any], file: str) -> str:
+    """Return a map as ``--args`` takes it, with the edges of the source's tiles if those have the usual names.
+
+    ``file`` is the text of the kernel's own file, which may be a header.
+    """
     box, swizzle = found.box or tuple(_edge(source, each, values) for each in _EDGES[matrix]), found.swizzle
     if not found.box:
         row = box[-1] * {"float": 4, "double": 8}.get(found.element, 2)
-        swizzled = row in (32, 64, 128) and matrix != "C" and _BY_DESCRIPTORS.search(source.text)
+        swizzled = row in (32, 64, 128) and matrix != "C" and _BY_DESCRIPTORS.search(file)
         swizzle = row if swizzled else 0
     return f"{matrix}:{'x'.join(map(str, box))}:{swizzle}"
 
@@ -242,12 +252,12 @@ def _read(search: _Search, arguments: Sequence[Node], scope: Node, call: Node | 
         swizzle = constant(reader.number(arguments[9]))
     except Unreadable:
         return None
-    if swizzle is None or not all(box) or len(box) not in (2, 3):
+    if swizzle is None or not all(box) or len(box) < 2:
         return None
     extents = _elements(reader, arguments[4])[:axes]
     rows = _names(*extents[1], search.outermost) if len(extents) == axes else frozenset()
     whole = tuple(int(each or 0) for each in reversed(box))
-    if axes == 3 and _number(extents[0]) != whole[-1]:
+    if axes > 2 and [_number(extents[0]), *map(_number, extents[3:])] != [whole[-1], *[1] * (axes - 3)]:
         return None  # a batch, perhaps; not pieces of rows
     return Encoded(whole, swizzle, _element(reader, arguments[1]), rows, line)
 
