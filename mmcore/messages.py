@@ -6,7 +6,8 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from typing import IO, Any
 
 # Characters that a terminal obeys, or shows in another order: control characters but for line ends and tabs, separators
@@ -14,6 +15,7 @@ from typing import IO, Any
 _OBEYED = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
 )
+_quiet = ContextVar("quiet", default=False)
 _LONGEST = 100  # text that an error message repeats
 
 
@@ -52,6 +54,22 @@ def say(text: str, end: str = "\n") -> None:
         with contextlib.suppress(OSError, ValueError):
             print(visible(text), end=end, file=sys.stderr, flush=True)
         finish(sys.stderr)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Ignore what kernels print, as that of a kernel which is only tried for a hint."""
+    token = _quiet.set(True)
+    try:
+        yield
+    finally:
+        _quiet.reset(token)
+
+
+def say_of_kernel(text: str) -> None:
+    """Write what a kernel printed to stderr, except in :func:`quiet`."""
+    if not _quiet.get():
+        say(text, end="")
 
 
 def finish(stream: IO[str] | None) -> None:

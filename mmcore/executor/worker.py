@@ -26,6 +26,7 @@ from mmcore.errors import TimeLimit, error_to_json
 from mmcore.executor.choose_device import open_device
 from mmcore.kernel.declaration import Kernel
 from mmcore.measure import Phases, measure
+from mmcore.messages import quiet
 
 _OWN_LIMIT_SECONDS = 1.0  # for a device that stops a kernel itself, and says where it was, to do so
 _devices: dict[str, Device] = {}
@@ -36,6 +37,12 @@ def measure_json(
 ) -> dict[str, Any]:
     """Return the result of a cell, both as JSON."""
     return measure(Cell.from_json(cell), device, kernel, phases).to_json()
+
+
+def measure_quietly(device: Device, phases: Phases, *arguments: Any) -> dict[str, Any]:
+    """Return the result of a cell as :func:`measure_json` does, ignoring what the kernel prints."""
+    with quiet():
+        return measure_json(device, phases, *arguments)
 
 
 def describe(device: Device, phases: Phases) -> dict[str, Any]:

@@ -106,6 +106,13 @@ def test_a_command_prints_the_first_lines_of_a_launch(folder: Path) -> None:
     assert f"\n{20 * 30 - 10} further lines of printf are left out\n" in result.stderr
 
 
+def test_kernels_that_are_tried_for_a_hint_print_nothing(folder: Path) -> None:
+    (folder / "my.cu").write_text(SAYING.replace("A[row * k + i]", "A[row * k + i] * 2"))
+    result = command("run", "my.cu", "--size", "20x30x40", "--device", "emulator")
+    assert "TEST FAIL" in result.stdout
+    assert elements(result.stderr) == PRINTED
+
+
 def test_benchmarks_print_the_kernels_output(folder: Path, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_speed="def test_kernel(mm_benchmark):\n    mm_benchmark()\n")
     given = ("--mm-kernel", str(folder / "my.cu"), "--mm-size", "20x30x40", "--mm-device", "emulator")

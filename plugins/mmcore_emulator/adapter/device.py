@@ -19,7 +19,7 @@ from mmcore.devices.violations import Violation
 from mmcore.errors import InvalidProblem, NoDevice, TimeLimit, Unsupported, UnsupportedInstruction
 from mmcore.kernel.problem import Problem
 from mmcore.kernel.properties import DeviceProperties
-from mmcore.messages import say
+from mmcore.messages import say_of_kernel
 from mmcore_emulator.adapter import conversions
 from mmcore_emulator.adapter.conversions import capability_properties, execute, mmcore_errors, mmcore_violations
 from mmcore_emulator.api.geometry import check_launch_bounds
@@ -302,4 +302,5 @@ def _say_first_lines(text: str) -> None:
     """Write the first lines that a kernel printed to stderr, and the number of the others."""
     lines = text.splitlines(keepends=True)
     others = len(lines) - _MOST_LINES
-    say("".join(lines[:_MOST_LINES]), end=f"{others:,} further lines of printf are left out\n" if others > 0 else "")
+    more = f"{others:,} further lines of printf are left out\n" if others > 0 else ""
+    say_of_kernel("".join(lines[:_MOST_LINES]) + more)

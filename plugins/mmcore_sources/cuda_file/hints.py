@@ -11,7 +11,7 @@ from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError
-from mmcore.executor import measure_cell
+from mmcore.executor import try_cell
 from mmcore.kernel.configs import BLOCK
 from mmcore.kernel.constraints import Square
 from mmcore.kernel.declaration import Kernel
@@ -230,7 +230,7 @@ def _leading(asked: Problem, other: Problem, matrix: str) -> int:
 def measured(cell: Cell) -> Result | None:
     """Return the result of a cell; None if it cannot be run, or not within its time limit."""
     try:
-        result = measure_cell(cell)
+        result = try_cell(cell)
     except MmcoreError:
         return None
     return None if result.timed_out else result

@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 
 from mmcore.cell import Cell
 from mmcore.errors import MmcoreError
-from mmcore.executor import measure_cell
+from mmcore.executor import try_cell
 from mmcore.kernel.arguments import SIZES
 from mmcore.kernel.declaration import Kernel
 from mmcore.kernel.signature import signatures
@@ -110,5 +110,5 @@ def _cells(result: Result, kernel: Kernel) -> list[Cell]:
 
 def _is_right(cell: Cell, kernel: Kernel) -> bool:
     with contextlib.suppress(MmcoreError):
-        return measure_cell(cell, kernel=kernel).verified
+        return try_cell(cell, kernel=kernel).verified
     return False
