@@ -25,6 +25,7 @@ from mmcore.result import Result
 from mmcore.verdict import judged
 from mmcore_emulator.adapter.launch_facts import launch_command
 from mmcore_sources.cuda_file.endless_loops import endless_loop
+from mmcore_sources.cuda_file.equal_blocks import equal_blocks
 from mmcore_sources.cuda_file.files import inferred_of
 from mmcore_sources.cuda_file.inference.expressions import LaunchText
 from mmcore_sources.cuda_file.inference.whole_tiles import whole
@@ -62,6 +63,8 @@ def hints(result: Result) -> Iterator[str]:
         yield from found
         if any(each.startswith("hint") for each in found):
             break
+    else:
+        yield from _equal_blocks(result, file.kernel)
     if result.verification is not None and result.verification.verified and not result.verified:
         yield from _of_whole_tiles(result, file)
 
@@ -73,6 +76,15 @@ def _endless(result: Result, kernel: Kernel) -> str:
         places = [(each.source, each.line), *each.callers] if each.kind == "timeout" else []
         lines |= {line for source, line in places if line and source == kernel.source.name}
     return endless_loop(kernel.source_text(), name, lines) if name and kernel.build is None else ""
+
+
+def _equal_blocks(result: Result, kernel: Kernel) -> Iterator[str]:
+    """Yield why all blocks of a wrong kernel compute the same elements, if they do."""
+    wrong = result.verification is not None and not result.verification.verified
+    if wrong and kernel.entry and kernel.build is None and len(result.launched) == 1:
+        blocks = result.launched[0].grid._asdict()
+        if clause := equal_blocks(kernel.source_text(), kernel.entry.partition("<")[0], blocks):
+            yield f"hint: {clause}"
 
 
 def _less_work(cell: Cell, kernel: Kernel) -> Iterator[str]:
