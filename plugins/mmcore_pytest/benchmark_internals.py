@@ -8,7 +8,7 @@ saved by default, so that ``--benchmark-compare`` can find it. A run without res
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -136,6 +136,27 @@ def save(config: pytest.Config) -> None:
     # The file of --benchmark-json has been written already.
     benchmarks.autosave, benchmarks.json = get_tag(), None
     benchmarks.handle_saving()
+
+
+def pair_saved(config: pytest.Config, tests: Sequence[str]) -> None:
+    """Give the compared benchmarks the names of this run's tests that measure the same cells in another file."""
+    now = {cell_of(test): test for test in reversed(tests)}
+    compared = getattr(session_of(config), "compared_mapping", None) or {}
+    for path, benchmarks in compared.items():
+        pairs = {test: test if test in tests else now.get(cell_of(test), test) for test in benchmarks}
+        others = {to: benchmarks[test] for test, to in pairs.items() if test != to}
+        compared[path] = {**others, **{test: each for test, each in benchmarks.items() if pairs[test] == test}}
+
+
+def vanished(config: pytest.Config, tests: Collection[str]) -> list[str]:
+    """Return the cells of the last compared run that none of the tests measures; pairs must have been made."""
+    last = next(reversed(saved_runs(config).values()), {})
+    return [cell_of(test) or test for test in last if test not in tests]
+
+
+def cell_of(test: str) -> str:
+    """Return the part of a test's name that is the same in every file: kernel, size, config and timing."""
+    return test.partition("[")[2].removesuffix("]")
 
 
 def saved_runs(config: pytest.Config) -> dict[str, dict[str, Any]]:

@@ -55,7 +55,12 @@ class CountComparison:
     @property
     def regressed(self) -> bool:
         """True if a count grew by more than is allowed."""
-        return any(change.grew(self.allowed) for change in self.changes)
+        return bool(self.grown)
+
+    @property
+    def grown(self) -> list[str]:
+        """The tests of which a count grew by more than is allowed."""
+        return [*dict.fromkeys(change.test for change in self.changes if change.grew(self.allowed))]
 
     def lines(self) -> Iterator[str]:
         """Yield the report: each cell with a changed count, and a sentence."""

@@ -111,7 +111,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     measured = [item for item in items if _is_measured(item)]
     if not measured:
         return
-    from mmcore_pytest.benchmark_internals import prepare
+    from mmcore_pytest.benchmark_internals import pair_saved, prepare, vanished
 
     session = run_of(config)
     session.items = len(measured)
@@ -119,6 +119,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         options = {"group": _benchmark_of(item).group, **_marker_of(item), "timer": session.clock}
         item.add_marker(pytest.mark.benchmark(**options), append=False)
     prepare(config, session.unsaved.append, supports_timing=session.supports_timing)
+    tests = [item.nodeid for item in measured]
+    pair_saved(config, tests)
+    session.vanished = vanished(config, tests)
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:

@@ -37,6 +37,7 @@ Measured: TypeAlias = tuple[Benchmark, Result]
 _PHASES = {"compile": "compiling", "verify": "verifying", "time": "timing", "hazards": "looking for hazards"}
 _NAMES_COLUMNS = 34  # at most, of a kernel's name and its config's id on one line
 _IN_FILES_ONLY = ("flop_per_byte",)  # it follows from the sectors, which a table of one product shows
+_NAMED = 10  # cells that are named in one line, at most
 _LINE_COLUMNS = 30  # at most, of a config's line below the kernel's name
 _CSV_COLUMNS = """
     kernel device_description m n k dtype operation block config measure caches memory
@@ -87,6 +88,8 @@ def print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
     if alone := without_counterpart(session.config, session.results):
         count = f"{len(alone)} of {len(session.results)} cells"
         terminal.write_line(f"mmcore: {count} have no counterpart in the compared results", yellow=True)
+    if session.vanished:
+        terminal.write_line(visible(_vanished(session.vanished)), yellow=True)
     for text in session.times.lines() if session.times.ratios else ():
         terminal.write_line(visible(text))
     for text in before_and_now([result for _, result in session.results.values()]):
@@ -94,10 +97,23 @@ def print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
     if session.counts.compared:
         for text in session.counts.lines():
             terminal.write_line(visible(text), red=session.counts.regressed)
+    if grown := session.counts.grown:
+        terminal.stats["grown"] = grown  # which pytest's last line counts, and is not green then
     if slower := session_of(session.config) and session_of(session.config).performance_regressions:
         terminal.write_line("mmcore: not saved, because it is slower than --benchmark-compare-fail allows:", red=True)
+        terminal.stats["slower"] = slower
         for name, reason in slower:
             terminal.write_line(visible(f"  {name}: {reason}"), red=True)
+
+
+def _vanished(cells: Sequence[str]) -> str:
+    """Return a line that names the first cells of a compared run that this run does not have."""
+    further = len(cells) - _NAMED
+    names = ", ".join(cells[:_NAMED]) + (f" and {further} more" if further > 0 else "")
+    count = (
+        "1 cell of the compared results is" if len(cells) == 1 else f"{len(cells)} cells of the compared results are"
+    )
+    return f"mmcore: {count} not in this run: {names}"
 
 
 def before_and_now(results: Sequence[Result]) -> Iterator[str]:

@@ -52,6 +52,7 @@ class Session:
     regressed: bool = False  # a cell is slower than --benchmark-compare-fail allows
     counts: CountComparison = field(default_factory=CountComparison)  # with the results of --benchmark-compare
     times: RunComparison = field(default_factory=RunComparison)  # with the results of --benchmark-compare
+    vanished: list[str] = field(default_factory=list)  # cells of the compared run that this run does not have
     problems: list[str] = field(default_factory=list)  # warnings for the summary
     unsaved: list[str] = field(default_factory=list)  # reasons why results could not be written
     lock: Lock | None = None  # on the device, taken before the first measurement

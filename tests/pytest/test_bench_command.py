@@ -124,10 +124,31 @@ def test_grown_counts_fail_and_are_not_saved() -> None:
     assert grown.exit_code == 1
     assert re.search(r"\n  instructions: [\d,]+ before, [\d,]+ now, \+[\d.]+ %\n", grown.output)
     assert "mmcore: not saved, because counts have grown; --mm-allow-growth PERCENT allows that" in grown.output
+    assert re.search(r"\n1 passed, 1 grown in ", grown.output)
+    (last,) = re.findall("^.* passed.*$", bench("own.cu", "--benchmark-compare", "--color=yes").output, re.MULTILINE)
+    assert "\x1b[33m" in last.rpartition(" in ")[2]  # its end has the colour of the whole
     assert len([*Path(".benchmarks").rglob("*.json")]) == 2
     assert bench("own.cu", "-q", "--benchmark-compare", "--mm-allow-growth=90%").exit_code == 0
     own_file()
     assert bench("own.cu", "-q", "--benchmark-compare").exit_code == 0, "fewer are no error"
+
+
+def test_cells_are_compared_across_test_files_and_those_that_vanished_are_named() -> None:
+    bench(KERNEL, "-q")
+    (path,) = Path(".benchmarks").rglob("*.json")
+    document = json.loads(path.read_text())
+    (saved,) = document["benchmarks"]
+    saved["fullname"] = saved["fullname"].replace(
+        "bench/test_kernels.py::test_kernel", "tests/test_kernel.py::test_speed"
+    )
+    gone = {**saved, "fullname": "tests/test_kernel.py::test_speed[acme.gone-32x32x32-b16]"}
+    document["benchmarks"].append(gone)
+    Path("old.json").write_text(json.dumps(document))
+    compared = bench(KERNEL, "-q", "--benchmark-compare=old.json")
+    assert compared.exit_code == 0
+    assert re.search(r"mmcore: 1 of 1 cells have the counts of .*old\.json\n", compared.output)
+    assert "mmcore: 1 cell of the compared results is not in this run: acme.gone-32x32x32-b16\n" in compared.output
+    assert "no counterpart" not in compared.output
 
 
 def test_saved_counts_of_another_form_are_ignored() -> None:
