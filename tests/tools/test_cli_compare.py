@@ -146,6 +146,16 @@ def test_without_a_size_times_of_three_products_are_predicted() -> None:
     assert re.findall(r"^predicted, (\d+)×", result.stdout, re.MULTILINE) == ["256", "1024", "4096"]
 
 
+@pytest.mark.usefixtures("files")
+def test_a_large_product_is_verified_at_a_small_size_and_predicted_at_its_own() -> None:
+    result = mmcore("compare", "slow.cu", "fast.cu", "--size", "2053", *EMULATOR)
+    assert result.exit_code == 0, result.output
+    assert re.search(r"^problem +.* = 133×133×133, float32$", result.stdout, re.MULTILINE)
+    said = r"^counts +of 133×133×133 on the emulator, for which 2053×2053×2053 is too much work$"
+    assert re.search(said, result.stdout, re.MULTILINE)
+    assert re.search(r"B is predicted \d\.\d\d times as (fast|slow) at 2053×2053×2053", result.stdout)
+
+
 MORE, FEWER = Change("", "global sectors", 10, 11), Change("", "barriers", 11, 10)
 LONGER, SHORTER = (1e-3, 1.2e-3), (1e-3, 1.05e-3)
 
@@ -203,6 +213,9 @@ def test_beside_a_wrong_kernel_there_is_no_winner() -> None:
     assert "expected" in result.stdout.partition("B, wrong.cu:\n")[2]
     assert result.stdout.splitlines()[-1] == "B is wrong: no winner"
     assert "inferred from wrong.cu" in result.stderr
+    quiet = mmcore("compare", "slow.cu", "wrong.cu", "--size", "16", "-q", *EMULATOR).stdout.splitlines()
+    assert (quiet[0], quiet[-1]) == ("B, wrong.cu:", "B is wrong: no winner")
+    assert any("expected" in line for line in quiet)
     assert "barriers" not in result.stdout
     document = json.loads(mmcore("compare", "wrong.cu", "slow.cu", "--size", "16", "--json", *EMULATOR).stdout)
     assert (document["right"], document["answer"], document["counts"]) == (False, None, [])

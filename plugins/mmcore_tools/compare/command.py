@@ -63,7 +63,8 @@ def compare(
 
     A and B are kernels or files, also of a revision: tiled.cu@HEAD tiled.cu. FILE::FUNCTION names one kernel of a
     file. One kernel with two --config, and one file with two kernels, are two sides as well. Without a GPU, counts and
-    predicted times are compared. If the times do not decide, the answer says so.
+    predicted times are compared, and a large product is verified at a small size. If the times do not decide, the
+    answer says so.
     """
     loaded_registry()
     sides = two_sides(kernels, settings, given_file_facts())
@@ -76,7 +77,8 @@ def compare(
         for side, result in zip(sides, comparison.results, strict=True):
             if not result.verified and not quiet and (file := registry().files.get(side.kernel.name)):
                 say(file.inferred)
-        parts = [] if quiet else [*report(comparison), *faults(comparison)]
+        parts = [] if quiet else report(comparison)
+        parts += [] if quiet and comparison.right else faults(comparison)
         render(*parts, sentence(comparison), view=view(comparison))
     if not comparison.right:
         return 2 if all(result.verified or result.timed_out for result in comparison.results) else 1

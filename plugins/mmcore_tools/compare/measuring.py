@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from mmcore.cell import Cell, Timing
@@ -12,7 +13,9 @@ from mmcore.cli.options import requested_cell, requested_config, requested_sizes
 from mmcore.deadline import whole
 from mmcore.errors import InvalidProblem, MmcoreError
 from mmcore.executor import measure_cell
+from mmcore.executor.choose_device import device_name, device_properties
 from mmcore.kernel.sizes import Sizes
+from mmcore.planning.plan import plan_cell
 from mmcore.result import Result
 from mmcore.time_ratio import Ratio
 from mmcore.verdict import judged
@@ -33,6 +36,8 @@ UNTIMED_SIZE = 128
 """The default size where no time is taken."""
 _EMULATOR_SECONDS = 30.0  # for counts and reasons beside measured times
 _SAME_PERCENT = 10.0  # a predicted time that is longer by less counts as the same
+_BASES = (128, 256, 512)  # of the sizes of a small product in place of a large one
+_MOST_WORK = 1 << 26  # m·n·k of products that are verified on the emulator
 _ATTEMPTS = 64  # to find a size that both kernels allow
 
 
@@ -45,7 +50,7 @@ class Comparison:
         results: the result of each, with the verdict.
         ratio: their times; None unless both are right and were timed.
         changes: the counts of A and of B; none unless both are right.
-        counted: the product whose counts these are, if it is not the measured one, or why there are none.
+        counted: the product whose counts these are, if it is not the requested one, or why there are none.
         explained: their reasons, with predicted times; None if there are none.
     """
 
@@ -85,7 +90,8 @@ def compared(
     Raises MmcoreError if a side cannot be run, or if the device has times and they cannot be taken in turns.
     """
     options = {**asked, "seed": fresh_seed() if asked.get("seed") is None else asked["seed"]}
-    cell_a, cell_b = _cells(sides, device, options, usual)
+    large = _cells(sides, device, options, usual)
+    cell_a, cell_b = small = large if usual != UNTIMED_SIZE else _emulated(sides, large, options)
     extent = "size" if sized(asked) else "all"
     a = judged(measure_cell(cell_a), sides[0].kernel, extent)
     if a.verified and a.supports_timing:
@@ -98,11 +104,11 @@ def compared(
         comparison = Comparison(sides, (a, b), ratio(a, b), changes((a, b), ()))
         return _with_counts(comparison, (cell_a, cell_b), card_of(a) or card, options) if reasons else comparison
     profiles = [profiled(cell.on(a.device)) for cell in (cell_a, cell_b)]
-    comparison = Comparison(sides, (a, b), None, changes((a, b), profiles))
+    where = "" if small is large else f"of {_size(small)} on the emulator, for which {_size(large)} is too much work"
+    comparison = Comparison(sides, (a, b), None, changes((a, b), profiles), where)
     if reasons:
         with contextlib.suppress(MmcoreError):  # the card cannot launch them, or a small product of them is refused
-            large = _cells(sides, a.device, options, PREDICTED_SIZE)
-            found = explained(large, kernels, card)
+            found = explained(_cells(sides, a.device, options, PREDICTED_SIZE), kernels, card)
             comparison = replace(comparison, explained=found)
             if extent == "all":
                 others = [_cells(sides, a.device, options, size) for size in _ALSO_PREDICTED]
@@ -117,13 +123,36 @@ def _with_counts(comparison: Comparison, cells: Sequence[Cell], card: Card, opti
         with whole(_EMULATOR_SECONDS):
             small = _cells(comparison.sides, emulator_of(card), unsized, UNTIMED_SIZE)
             profiles = [profiled(cell) for cell in small]
-            counted = f"of {small[0].m}×{small[0].n}×{small[0].k} on the emulator"
+            counted = f"of {_size(small)} on the emulator"
             comparison = replace(comparison, changes=changes(comparison.results, profiles), counted=counted)
             untimed = [replace(cell, timings=(), rival={}, baseline="") for cell in cells]
             found = explained(untimed, [side.kernel for side in comparison.sides], card)
             return replace(comparison, explained=found)
     except MmcoreError as error:
         return comparison if comparison.counted else replace(comparison, counted=f"none: {error}")
+
+
+def _emulated(sides: tuple[Side, Side], cells: Sequence[Cell], asked: Mapping[str, Any]) -> Sequence[Cell]:
+    """Return cells like these, with a product that the emulator runs in seconds; the same if there is none.
+
+    Its sizes have the order and the remainders of the others.
+    """
+    sizes = cells[0].m, cells[0].n, cells[0].k
+    ranks = [sum(size > other for other in set(sizes)) for size in sizes]
+    unsized = {name: value for name, value in asked.items() if name not in ("size", "lda", "ldb", "ldc")}
+    for base in _BASES if prod(sizes) > _MOST_WORK else ():
+        tiles = (base * (1 + rank) + size % base for rank, size in zip(ranks, sizes, strict=True))
+        small = dict(zip("mnk", tiles, strict=True))
+        with contextlib.suppress(MmcoreError):
+            several = _cells(sides, cells[0].device, {**unsized, **small}, UNTIMED_SIZE)
+            for cell, side in zip(several, sides, strict=True):
+                plan_cell(cell, device_properties(device_name(cell.device)), side.kernel)
+            return several
+    return cells
+
+
+def _size(cells: Sequence[Cell]) -> str:
+    return f"{cells[0].m}×{cells[0].n}×{cells[0].k}"
 
 
 def _cells(sides: tuple[Side, Side], device: str, asked: Mapping[str, Any], usual: int) -> Sequence[Cell]:
