@@ -151,6 +151,7 @@ def test_a_kernel_may_be_declared_before_a_table_of_kernels() -> None:
         ("_ZZ1kE7counter", "counter"),
         ("_ZZ1kE7counter_0", "counter"),
         ("_ZZN4mine1kEPfE4t1le", "t1le"),
+        ("_ZZ1kILi12EEvPKfS_E2sA", "sA"),
         ("_Z9templatedILi3EE", "_Z9templatedILi3EE"),
     ],
 )

@@ -133,8 +133,10 @@ def test_boxes_of_three_axes_are_pieces_of_rows() -> None:
     pieces = HELPER.replace("(cuuint64_t)w, (cuuint64_t)h", "4, h, w / 4").replace("uint32_t(WIDTH)", "4")
     pieces = pieces.replace("HEIGHT}", "HEIGHT, WIDTH / 4}").replace("[2]", "[3]")
     host = RETURNED.replace(HELPER, pieces).replace("FLOAT32, 2", "FLOAT32, 3")
-    maps = [each for each in kernel(source(host)).arguments if isinstance(each, TensorMap)]
+    found = kernel(source(host))
+    maps = [each for each in found.arguments if isinstance(each, TensorMap)]
     assert [each.box for each in maps] == [(2, 32, 4), (2, 16, 4)]
+    assert {Multiple("lda", 4), Multiple("ldb", 4)} <= {*found.constraints}
 
 
 @pytest.mark.parametrize("host", [RETURNED, IN_PLACE], ids=["function", "in place"])

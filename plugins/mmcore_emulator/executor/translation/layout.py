@@ -72,11 +72,9 @@ def _nested(text: str) -> list[str]:
 
 
 def _ending(symbol: str) -> str:
-    """Return the name at the end of a symbol, after its length; "" if there is none."""
-    ends = (
-        symbol[match.end() :] for match in re.finditer(r"\d+", symbol) if len(symbol) - match.end() == int(match[0])
-    )
-    return next(ends, "")
+    """Return the name at the end of a symbol, after its length and the E of what contains it; "" if there is none."""
+    lengths = re.finditer(r"(?<=E)\d+", symbol)
+    return next((symbol[each.end() :] for each in lengths if len(symbol) - each.end() == int(each[0])), "")
 
 
 def used_variables(function: Function) -> list[Variable]:

@@ -166,11 +166,12 @@ def stored_columns(
 
 
 def aligned_rows(roles: Roles, types: Mapping[str, Any]) -> Iterator[Multiple]:
-    """Yield the constraint of each matrix with a map: rows, or columns, begin at multiples of 16 bytes."""
+    """Yield the constraint of each matrix with a map: rows, or columns, are multiples of 16 bytes or of pieces."""
     for each in roles.arguments:
         if isinstance(each, TensorMap):
             element = dtype_named(types["output" if each.matrix == "C" else "dtype"])
-            yield Multiple(f"ld{each.matrix.lower()}", 16 // element.itemsize)
+            step = each.box[-1] if len(each.box) > 2 else 16 // element.itemsize  # whole pieces of rows
+            yield Multiple(f"ld{each.matrix.lower()}", step)
 
 
 def _word(argument: Any) -> str:
