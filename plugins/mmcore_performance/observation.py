@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from mmcore.cell import Cell
 from mmcore.compile.compiled_module import CompiledFunction, CompiledModule
@@ -26,6 +27,7 @@ from mmcore_cuda.occupancy.theoretical import Occupancy
 from mmcore_emulator.adapter.conversions import execute, mmcore_violations
 from mmcore_emulator.adapter.device import emulated_runs
 from mmcore_emulator.adapter.small_product import small_product
+from mmcore_emulator.executor.coverage import Coverage
 from mmcore_emulator.executor.translation.translate import Translation
 from mmcore_emulator.profiler.counters import Counters, Line
 from mmcore_emulator.ptx.instructions import Instruction
@@ -76,6 +78,7 @@ class Observation:
         code: the compiled code.
         right: True if the small product was right.
         violations: errors of the small product's launches; their counts mean little.
+        not_executed: the lines and branches that the small product left out, as of :class:`Findings`.
     """
 
     kernel: Kernel
@@ -87,6 +90,7 @@ class Observation:
     launches: tuple[ObservedLaunch, ...]
     right: bool
     violations: tuple[Violation, ...]
+    not_executed: tuple[Mapping[str, Any], ...] = ()
 
 
 def observe(cell: Cell, device: Device, kernel: Kernel | None, phases: Phases, card: Card) -> Observation:
@@ -112,7 +116,8 @@ def observe(cell: Cell, device: Device, kernel: Kernel | None, phases: Phases, c
         or small_product(cell, planned.kernel, planned.config.to_json(), records)
         or cell
     )
-    verified, recorders = _recorded(small, device, kernel, phases)
+    verified, recorders, coverage = _recorded(small, device, kernel, phases)
+    missing = tuple(coverage.missing(planned.kernel.source.name))
     launches = tuple(
         ObservedLaunch(
             record.grid,
@@ -130,16 +135,15 @@ def observe(cell: Cell, device: Device, kernel: Kernel | None, phases: Phases, c
         for record, occupancy, function, recorder in zip(records, occupancies, functions, recorders, strict=False)
     )
     requested, run = planned.problem, small.problem(planned.kernel)
-    return Observation(
-        planned.kernel, requested, run, small, card, module, launches, verified.right, verified.violations
-    )
+    right, violations = verified.right, verified.violations
+    return Observation(planned.kernel, requested, run, small, card, module, launches, right, violations, missing)
 
 
 def _recorded(
     cell: Cell, device: Device, kernel: Kernel | None, phases: Phases
-) -> tuple[Verified, Sequence[SiteRecorder]]:
-    """Make a small product's launches once, and return their verification and a recorder of each."""
-    recorders: list[SiteRecorder] = []
+) -> tuple[Verified, Sequence[SiteRecorder], Coverage]:
+    """Make a small product's launches once; return their verification, a recorder of each, and the executed code."""
+    recorders, coverage = list[SiteRecorder](), Coverage()
 
     def recorder(translation: Translation) -> SiteRecorder:
         recorders.append(SiteRecorder(translation.blocks))
@@ -153,23 +157,24 @@ def _recorded(
             violations: list[Violation] = []
             for each in emulated_runs(loaded, recorder):
                 execute(each)
+                coverage.add(each)
                 violations += mmcore_violations(each.violations.values())
             return violations
 
         problem = cell.problem(loaded.plan.kernel)
         matrices = mixed_inputs(loaded, problem, fresh_seed() if cell.seed is None else cell.seed)
-        return verify_launches(loaded, problem, matrices, launch=launch), recorders
+        return verify_launches(loaded, problem, matrices, launch=launch), recorders, coverage
 
 
 def _small_square(cell: Cell, planned: Plan, device: Device) -> Cell | None:
     """Return the cell with the least square product of several blocks, if it is square itself; None if there is none.
 
-    A launch rule that was inferred from one size may hold for squares alone.
+    It has the cell's remainder. A launch rule that was inferred from one size may hold for squares alone.
     """
     if not cell.m == cell.n == cell.k:
         return None
     config = planned.config.to_json() if cell.config else {}
-    for size in (edge for edge in _EDGES if edge <= cell.m):
+    for size in (edge + cell.m % edge for edge in _EDGES if edge <= cell.m):
         with contextlib.suppress(MmcoreError):
             small = replace(cell, m=size, n=size, k=size, lda=0, ldb=0, ldc=0, config=config)
             grids = [launch.grid_dim for launch in plan_cell(small, device.properties, planned.kernel).launches]

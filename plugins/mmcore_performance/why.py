@@ -62,6 +62,7 @@ class Why:
         reasons: the largest gain first.
         violations: errors of the launches; there are no reasons then. The command adds hazards of a right product.
         ran: the cell of the small product; None if it is not known.
+        not_executed: the lines and branches that the small product left out, such as a remainder's.
     """
 
     kernel: str
@@ -74,6 +75,7 @@ class Why:
     reasons: tuple[Reason, ...] = ()
     violations: tuple[Violation, ...] = ()
     ran: Cell | None = None
+    not_executed: tuple[Mapping[str, Any], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON-ready values; those of the predicted time are null if there is none."""
@@ -81,7 +83,7 @@ class Why:
         lists = {name: [each.to_json() for each in getattr(self, name)] for name in ("reasons", "violations")}
         ran = self.ran and self.ran.to_json()
         values = {name: value for name, value in vars(self).items() if name != "predicted"}
-        return {**values, **time, **lists, "ran": ran}
+        return {**values, **time, **lists, "ran": ran, "not_executed": [*self.not_executed]}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Why:
@@ -91,7 +93,8 @@ class Why:
         reasons = tuple(map(Reason.from_json, values["reasons"]))
         violations = tuple(map(Violation.from_json, values["violations"]))
         ran = values["ran"] and Cell.from_json(values["ran"])
-        return cls(**{**others, "predicted": time, "reasons": reasons, "violations": violations, "ran": ran})
+        known = {"predicted": time, "reasons": reasons, "violations": violations, "ran": ran}
+        return cls(**{**others, **known, "not_executed": tuple(values["not_executed"])})
 
 
 def explained_time(cell: Cell, card: Card, kernel: Kernel | None = None) -> Why:
@@ -119,6 +122,7 @@ def why_json(device: Device, phases: Phases, cell: Any, card: str, kernel: Kerne
         observation.right,
         violations=observation.violations,
         ran=observation.cell,
+        not_executed=observation.not_executed,
     )
     try:
         evidence = evidence_of(requested, cards()[card], kernel)

@@ -16,8 +16,10 @@ from mmcore.cli.options import launch_options, requested_cell, timeout_option
 from mmcore.cli.output import fields, json_option, loaded_registry, quiet_option
 from mmcore.errors import MmcoreError
 from mmcore.kernel.declaration import Kernel
+from mmcore.kernel.sizes import size_text
 from mmcore.kernel_reference import KernelReference
 from mmcore.registry import registry
+from mmcore.verdict import places
 from mmcore.view import View, source_of
 from mmcore_emulator.adapter.api import checked
 from mmcore_emulator.adapter.launch_facts import launch_command
@@ -85,10 +87,14 @@ def _fault(found: Why) -> str:
 
 
 def facts(found: Why) -> list[tuple[str, str]]:
-    """Return the product, its predicted time on the card and what limits it."""
+    """Return the product, its predicted time on the card, what limits it, and what was not looked at."""
     size = "×".join(map(str, found.problem.values()))
     limiter = found.predicted.limiter if found.predicted else ""
-    return [("problem", f"m×n×k = {size}"), ("predicted", predicted(found)), ("limited by", limiter)]
+    looked = ""
+    if found.ran is not None and found.not_executed:
+        looked = f"{size_text(vars(found.ran))}, which does not execute {places(found.not_executed)}"
+    answer = [("problem", f"m×n×k = {size}"), ("predicted", predicted(found)), ("limited by", limiter)]
+    return [*answer, ("looked at", looked)]
 
 
 def predicted(found: Why) -> str:

@@ -183,6 +183,19 @@ def test_a_kernel_with_a_race_is_said_to_have_it_first(tmp_path: Path) -> None:
     assert json.loads(mmcore("why", str(file), "--json").stdout)["violations"][0]["kind"] == "shared-race"
 
 
+def test_a_guard_that_the_small_product_does_not_need_is_named_with_its_size(tmp_path: Path) -> None:
+    file = tmp_path / "mm.cu"
+    guarded = SOURCES["uncoalesced: better"].replace(
+        "    float sum", "    if (row >= n || col >= n) return;\n    float sum"
+    )
+    file.write_text(guarded.replace("dim3(n / 16, n / 16)", "dim3((n + 15) / 16, (n + 15) / 16)"))
+    said = {size: mmcore("why", str(file), "--size", size).stdout for size in ("1024", "1000")}
+    assert "\nlooked at   64×64×64, which does not execute the other branch of line 4\n" in said["1024"]
+    assert "looked at" not in said["1000"]
+    small = json.loads(mmcore("why", str(file), "--size", "1000", "--json").stdout)
+    assert (small["ran"]["m"], small["not_executed"]) == (104, [])
+
+
 def test_neighbouring_lines_with_one_reason_are_named_together(tmp_path: Path) -> None:
     file = tmp_path / "mm.cu"
     loop = "for (int k = 0; k < n; k += 2) {\nsum += A[row * n + k] * B[k * n + col];\n"
