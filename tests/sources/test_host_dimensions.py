@@ -71,6 +71,37 @@ def test_block_and_grid_are_read_where_the_host_sets_them(helper: str, code: str
     assert block_and_grid(kernel(text)) == ("b96x1", "ceil(n / 24), m")
 
 
+MEMBERS = "int m_, n_, k_, wide_ = 24; dim3 blocks_, threads_{96};"
+PASSED = "<<<blocks_, threads_>>>(A, B, C, m_, n_, k_); }"
+RUN = f"void run(float *A, float *B, float *C) {{ groups{PASSED}"
+MADE = "Product(int m, int n, int k) : m_(m), n_(n), k_(k)"
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        f"{MADE}, blocks_((n + 23) / 24, m), threads_(96) {{}} {RUN} {MEMBERS}",
+        f"{MADE} {{ blocks_ = dim3((n + wide_ - 1) / wide_, m); }} {RUN} {MEMBERS}",
+        f"Product(int m, int n, int k) {{ m_ = m; this->n_ = n; k_ = k; set(); }} {RUN} {MEMBERS}"
+        "void set() { this->blocks_ = dim3((n_ + 23) / 24, m_); threads_ = dim3(96); }",
+        f"dim3 grid() const {{ return dim3((n_ + 23) / 24, m_); }} {MEMBERS} {RUN.replace('blocks_', 'grid()')}",
+        f"{RUN.replace('blocks_', 'this->blocks_')} {MEMBERS} void set() {{ blocks_ = {{(n_ + 23) / 24, m_}}; }}",
+    ],
+)
+@pytest.mark.parametrize("apart", [False, True])
+def test_block_and_grid_may_be_members_of_a_class(members: str, apart: bool) -> None:
+    text = f"class Product {{ {members} }};\n"
+    if apart:
+        run = members[members.index("void run") : members.index("; }", members.index("void run")) + 3]
+        text = text.replace(run, "void run(float *A, float *B, float *C);") + run.replace("run", "Product::run")
+    assert block_and_grid(kernel(GROUPS + text)) == ("b96x1", "ceil(n / 24), m")
+
+
+def test_members_of_another_class_do_not_count() -> None:
+    other = f"struct Other {{ dim3 blocks_{{1, 2}}, threads_{{7}}; }}; struct Product {{ int m_, n_, k_; {RUN} }};"
+    assert block_and_grid(kernel(GROUPS + other))[0] == "b24x1"  # the columns of a tile
+
+
 TOKENS = """
 #define CEIL_DIV(a, b) (((a) + (b) - 1) / (b))
 __device__ float4 four(const float *p) { return *reinterpret_cast<const float4 *>(p); }

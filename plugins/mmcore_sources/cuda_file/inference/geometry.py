@@ -154,7 +154,7 @@ def _host_sizes(launch: HostLaunch, roles: Roles, order: Sequence[str]) -> dict[
     sizes: dict[str, list[str]] = {}
     for name, argument in zip(order, launch.arguments, strict=False):
         if name in roles.sizes:
-            word = text_of(argument).removeprefix("(int)").strip("() ")
+            word = text_of(argument).removeprefix("(int)").removeprefix("this->").strip("() ")
             word = product_name(word) or word
             sizes.setdefault(word, []).append(roles.sizes[name])
         for member in (each for each in roles.sizes if each.startswith(f"{name}.")):

@@ -16,6 +16,7 @@ from mmcore_cuda.cuda_source.tree import Node, initializers, parse, text_of, wal
 from mmcore_sources.cuda_file.inference.conditions import conditions_around
 from mmcore_sources.cuda_file.inference.dimensions import component, definition, definition_in_file
 from mmcore_sources.cuda_file.inference.host_calls import Passed, passed, returned
+from mmcore_sources.cuda_file.inference.members import class_of, member_value
 from mmcore_sources.cuda_file.inference.quotients import aligned, ceiling, constant, rounded_up, truncated
 from mmcore_sources.cuda_file.inference.structure_members import structure_named
 
@@ -70,7 +71,7 @@ class Reader:
         """Return the expressions of a ``dim3``'s extents, each with its reader."""
         if depth > _DEEPEST:
             raise Unreadable(text_of(node))
-        name = text_of(node)
+        name = text_of(node).removeprefix("this->")
         if node.type in ("identifier", "field_expression"):
             if (parts := self._variable(name, depth + 1)) is not None:
                 return parts
@@ -79,7 +80,12 @@ class Reader:
         called = node.child_by_field_name("function") if node.type == "call_expression" else None
         if called is not None and text_of(called) != "dim3" and self.scope is not None:
             function = returned(self.scope, text_of(called))
-            inside = Reader(self.source, {}, function[1].scope, function[1].line, node) if function else None
+            member = function is not None and self._is_of_class(function[1].scope)
+            inside = (
+                Reader(self.source, self.names if member else {}, function[1].scope, function[1].line, node)
+                if function
+                else None
+            )
             return [(self, node)] if function is None or inside is None else inside._parts(function[1].value, depth + 1)
         listed = node.child_by_field_name("arguments") if called is not None else None
         if node.type == "compound_literal_expression":
@@ -100,19 +106,34 @@ class Reader:
         found = definition(self.scope, name, self.line) or definition_in_file(self.scope, name)
         assigned = {axis: component(self.scope, name, axis, self.line) for axis in "xyz"}
         if found is None and not any(assigned.values()):
-            return None
+            return None if (member := self._member(name)) is None else member[0]._of_value(member[1], depth + 1)
         parts = list[tuple[Reader, Node]]()
         if found is not None and found.function is not None:
             set_by = Reader(self.source, {}, found.function, call=found.call)
             parts = set_by._variable(found.parameter, depth + 1) or parts
         elif found is not None and found.value is not None:
-            is_list = found.value.type in _LISTS
-            parts = self._listed(found.value) if is_list else self._parts(found.value, depth + 1)
+            parts = self._of_value(found.value, depth + 1)
         for position, value in enumerate(assigned.values()):
             if value is not None:
                 parts = [*parts, *[(self, _ONE)] * (position + 1 - len(parts))]
                 parts[position] = (self, value)
         return parts or [(self, _ONE)]
+
+    def _of_value(self, value: Node, depth: int) -> list[tuple[Reader, Node]]:
+        """Return the extents in an initial value, which may be a list."""
+        return self._listed(value) if value.type in _LISTS else self._parts(value, depth)
+
+    def _member(self, name: str) -> tuple[Reader, Node] | None:
+        """Return the value of a member of the scope's class, with the reader of the function that sets it."""
+        found = member_value(self.scope, name) if self.scope is not None else None
+        if found is None:
+            return None
+        passed_on = {name: self.names[member] for name, member in found.members.items() if member in self.names}
+        return Reader(self.source, {**self.names, **passed_on}, found.function or self.scope), found.value
+
+    def _is_of_class(self, other: Node | None) -> bool:
+        """Return whether another function is a member of the class of the scope."""
+        return other is not None and self.scope is not None and class_of(other) == class_of(self.scope) != ""
 
     def _is_read(self, name: str) -> bool:
         """Return whether a call gets a variable's address before the expressions, or a stream sets it."""
@@ -161,6 +182,8 @@ class Reader:
                     return size[0], False
             case "field_expression" if text_of(node) in self.names:
                 return self.names[text_of(node)], False
+            case "field_expression" if text_of(node).startswith("this->"):
+                return self._named(text_of(node).removeprefix("this->"), depth)
             case "field_expression":
                 owner, _, axis = text_of(node).partition(".")
                 if axis in ("x", "y", "z") and (dimensions := self._variable(owner, depth + 1)) is not None:
@@ -288,6 +311,10 @@ class Reader:
             return self._typed(self.source.constants[name], depth + 1)
         if (argument := self._passed(name)) is not None:
             return self._in(argument)._typed(parse_expression(text_of(argument.value)), depth + 1)
+        if (member := self._member(name)) is not None:
+            reader, value = member
+            one = value.type in _LISTS and len(value.named_children) == 1
+            return reader._typed(value.named_children[0] if one else value, depth + 1)
         raise Unreadable(name)
 
 
