@@ -21,6 +21,7 @@ from tests.sources.test_source_file import NAIVE
 
 WRONG = NAIVE.replace("mul(", "wrong(").replace("sum;", "sum + 1;")
 OPEN = NAIVE.replace("int N", "int N, int some, int other, int third").replace("mul(", "open(")
+OPEN = OPEN.replace("= sum;", "= sum + 0 * (some + other + third);")
 BROKEN = NAIVE.replace("mul(", "broken(").replace("sum;", "undeclared;")
 FILL = "__global__ void fill(float *x, int n) { x[threadIdx.x] = n; }\n"
 SECOND = NAIVE.replace("mul(", "second(")

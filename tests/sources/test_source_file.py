@@ -555,3 +555,11 @@ def test_a_kernel_that_does_not_use_its_block_is_launched_in_one() -> None:
     assert grid(kernel(STRIDED.replace("FIRST", "threadIdx.x"), block="256")) == "1"
     elsewhere = '#include "first.cuh"\n' + STRIDED.replace("FIRST", "first() + threadIdx.x")
     assert grid(kernel(elsewhere, block="256")) == "ceil(n / bx), ceil(m / by)"
+
+
+def test_pointers_to_structures_with_pointers_are_refused() -> None:
+    matrix = "struct Matrix { int rows, cols; float *data; };\n"
+    body = "{ for (int p = 0; p < A->cols; ++p) C->data[0] += A->data[p] * B->data[p]; }\n"
+    text = f"{matrix}__global__ void f(Matrix *A, Matrix *B, Matrix *C) {body}"
+    with pytest.raises(InvalidKernel, match=r"only structures by value, as Matrix A, can be run$"):
+        kernel(text)

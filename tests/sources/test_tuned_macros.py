@@ -83,6 +83,16 @@ def test_arrays_that_one_loop_indexes_have_one_extent_there(folder: Path) -> Non
     assert int(values["block_size_x"]) == int(values["block_size_y"]) * int(values["tile_y"])
 
 
+@pytest.mark.parametrize("name", ["WARPS", "BS", "rows_of_block"])
+def test_the_default_of_a_macro_may_need_a_value(name: str, folder: Path) -> None:
+    launch = "tuned<<<dim3(n / TILE, n / TILE), dim3(TILE, TILE)>>>(A, B, C, n);"
+    text = tuned("TILE", "TILE", "1", "1", "TILE") + f"void run(float *A, float *B, float *C, int n) {{ {launch} }}"
+    (folder / "my.cu").write_text(f"#ifndef TILE\n#define TILE ({name} * 4)\n#endif\n{text}\n")
+    output = ran()
+    assert f"--config {name}=" in output
+    assert "TEST PASS" in pasted(output), pasted(output)
+
+
 def test_given_values_are_kept(folder: Path) -> None:
     (folder / "my.cu").write_text(tuned("block_size_x", "block_size_y", "tile_x", "tile_y", "16"))
     output = mmcore(*shlex.split("run my.cu --device emulator --config block_size_x=8")).output

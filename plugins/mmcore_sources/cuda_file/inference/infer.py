@@ -17,7 +17,7 @@ from mmcore.kernel.constraints import Constraint, Square
 from mmcore.kernel.geometry import dim3
 from mmcore_cuda.cuda_source.entities import without_overloads
 from mmcore_cuda.cuda_source.includes import has_quoted_includes
-from mmcore_cuda.cuda_source.program import HostLaunch, Parameter, Program, read_program
+from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program, read_program
 from mmcore_cuda.cuda_source.taken_branches import without_skipped_definitions
 from mmcore_cuda.cuda_source.tokens import words
 from mmcore_cuda.cuda_source.tree import identifiers, text_of
@@ -102,6 +102,7 @@ def infer(
     source = source.with_products_of_headers(is_product, entry.partition("<")[0].strip()).with_members()
     function, launch, notes = chosen_function(path.name, source, entry)
     taken, (function, maps, given) = function, with_maps(source, function, launch, given)
+    _refuse_structures(source, function)
     whole_text, text = text, without_overloads(text, function, source.functions)
     if "args" not in given and (vectors := vectors_of(function)):
         what = f"{function.name} is not a matrix product: it indexes {' and '.join(vectors)} as vectors"
@@ -118,7 +119,7 @@ def infer(
     of_macros = {name: macro.text for name, macro in source.macros.items() if scalar_type(macro.text)}
     function = function.with_types({**chosen.types, **of_macros, **source.types})
     body = Body(function)
-    refuse_undefined(path.name, source, body, {**chosen.values, **known}, known)
+    refuse_undefined(path.name, source, body, launch, {**chosen.values, **known}, known)
     roles, role_notes, constraints = _roles(source, body, launch, given)
     roles, map_notes = with_boxes(source, taken, roles, maps, {**chosen.values, **known})
     role_notes += map_notes
@@ -203,6 +204,16 @@ def infer(
     notes = (*notes, *role_notes, *type_notes, *launch_notes)
     meant_factors = {name: each.value for name, each in factors.items()}
     return Inferred({**attributes, **overrides}, notes, unusual, tuple(warnings), meant_factors)
+
+
+def _refuse_structures(source: Program, function: Function) -> None:
+    """Raise InvalidKernel for a pointer to structures that contain pointers, which would have to be on the device."""
+    for each in function.parameters:
+        if each.pointer and any(member.pointer for member in source.structures.get(each.type.rstrip("*"), ())):
+            what = f"{str(each)!r}, a pointer to structures that contain pointers"
+            raise InvalidKernel(
+                f"{function.name} takes {what}; only structures by value, as {each.type} {each.name}, can be run"
+            )
 
 
 def _roles(

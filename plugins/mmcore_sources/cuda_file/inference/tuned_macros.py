@@ -11,18 +11,18 @@ from dataclasses import replace
 from typing import Any
 
 from mmcore.errors import InvalidKernel, LacksOption
-from mmcore_cuda.cuda_source.program import Function, Program
+from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import Node, text_of, walk
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.expressions import evaluate, names_in
 from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable, parse_expression
-from mmcore_sources.cuda_file.inference.shared_tiles import accesses, shared_arrays
+from mmcore_sources.cuda_file.inference.shared_tiles import accesses, block_of_tiles, shared_arrays
 
 _ARITHMETIC = ("+", "-", "*", "/", "%", "<", "<=", ">", ">=", "<<", ">>")
 _OPERANDS = ("binary_expression", "array_declarator", "assignment_expression", "update_expression")
 _CUDA = ("warpSize",)
 # Other names may be misspelt variables, or constants of CUDA's headers.
-_TILES = re.compile(r"(?i:tile|block|thread|warp|unroll|vector|stage)|^[BTWMNK]{1,2}(?:WG|DIM)?[MNK]?$")
+_TILES = re.compile(r"(?i:tile|block|thread|warp|unroll|vector|stage)|^[BTWMNK]{1,2}(?:WG|DIM)?[MNKST]?$")
 # The first values to try, by name.
 _VALUES = {
     r"per|work|unroll|vec": (2, 4, 1, 8),
@@ -46,14 +46,19 @@ class UndefinedMacros(LacksOption):
 
 
 def refuse_undefined(
-    file: str, source: Program, body: Body, values: Mapping[str, Any], known: Mapping[str, Any]
+    file: str,
+    source: Program,
+    body: Body,
+    launch: HostLaunch | None,
+    values: Mapping[str, Any],
+    known: Mapping[str, Any],
 ) -> None:
     """Raise UndefinedMacros if a kernel uses macros that have no value."""
     names = sorted(undefined_macros(source, body.function))
     if missing := [name for name in names if name not in values]:
         numbers = {name: int(value) for name, value in known.items() if str(value).isdecimal()}
         listed = f"{', '.join(missing)}, which a build or a tuner defines"
-        fitting = fitting_values(source, body, [name for name in names if name not in known], numbers)
+        fitting = fitting_values(source, body, launch, [name for name in names if name not in known], numbers)
         raise UndefinedMacros(f"{file} does not define {listed}; --config gives values", fitting)
 
 
@@ -81,10 +86,12 @@ def _operands(node: Node) -> Iterator[str]:
                 yield text_of(each)
 
 
-def fitting_values(source: Program, body: Body, names: Sequence[str], given: Mapping[str, int]) -> dict[str, int]:
+def fitting_values(
+    source: Program, body: Body, launch: HostLaunch | None, names: Sequence[str], given: Mapping[str, int]
+) -> dict[str, int]:
     """Return values of macros for which the shared arrays fit each other and the device, as far as that is known."""
     meant = {name: ast.Name(name) for name in (*names, *given)}
-    conditions = _Conditions(Reader(source, meant), body)
+    conditions = _Conditions(Reader.of(source, launch, meant), body, launch)
     several = [next(found for word, found in _VALUES.items() if re.search(word, name, re.IGNORECASE)) for name in names]
     choices = [{**given, **dict(zip(names, each, strict=True))} for each in _choices(several)]
     return next(filter(conditions.hold, choices), choices[0])
@@ -103,21 +110,30 @@ def _choices(several: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
 class _Conditions:
     """The conditions on a kernel's macros."""
 
-    def __init__(self, reader: Reader, body: Body) -> None:
+    def __init__(self, reader: Reader, body: Body, launch: HostLaunch | None) -> None:
         self.equal = list(_equal_extents(reader, body))
         self.shared = [sizes for _, several in shared_arrays(body) if (sizes := _numbers(reader, several))]
-        self.threads = [each for each in reader.names.values() if _BLOCK.fullmatch(ast.unparse(each))]
+        named = [each for each in reader.names.values() if _BLOCK.fullmatch(ast.unparse(each))]
+        self.blocks = [named, block_of_tiles(reader, body) or (), _launched(reader, launch)]
 
     def hold(self, values: Mapping[str, int]) -> bool:
         """Return whether values agree with all conditions."""
         try:
             numbers = [{evaluate(each, values) for each in several} for several in self.equal]
             extents = [[evaluate(each, values) for each in sizes] for sizes in self.shared]
-            threads = math.prod(evaluate(each, values) for each in self.threads)
+            threads = max(math.prod(evaluate(each, values) for each in block) for block in self.blocks)
         except InvalidKernel:
             return False
         fits = _ELEMENT * sum(map(math.prod, extents)) <= _MOST_SHARED and threads <= _MOST_THREADS
         return fits and all(len(each) == 1 for each in numbers)
+
+
+def _launched(reader: Reader, launch: HostLaunch | None) -> Sequence[ast.expr]:
+    """Return the extents of a launch's block that depend on macros or are numbers; none if one is unknown."""
+    try:
+        return reader.extents(launch.geometry[1]) if launch is not None and len(launch.geometry) > 1 else ()
+    except Unreadable:
+        return ()
 
 
 def _equal_extents(reader: Reader, body: Body) -> Iterator[list[ast.expr]]:
