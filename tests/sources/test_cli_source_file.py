@@ -120,7 +120,7 @@ def test_a_syntax_error_is_reported_first(folder: Path) -> None:
 
 
 def test_a_file_that_does_not_compile_is_asked_nothing(folder: Path) -> None:
-    unclear = RIGHT.replace("int k)", "int k, int q, int r)")
+    unclear = RIGHT.replace("int k)", "int k, int q, int r)").replace("= sum;", "= sum + 0 * (q + r);")
     (folder / "unclear.cu").write_text(unclear)
     assert emulated("run unclear.cu").stderr.startswith("Error: the role of q in mul is unknown")
     (folder / "unclear.cu").write_text(unclear.replace("sum +=", "summ +="))
