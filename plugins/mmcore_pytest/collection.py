@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from mmcore.cell import WAYS, Cell, Timing
@@ -17,10 +19,13 @@ from mmcore.planning.plan import DEFAULT, usual_config
 from mmcore.registry import Registry, registry
 from mmcore.result import Result
 from mmcore_cuda.tuned_configs.files import tuned_of
+from mmcore_emulator.adapter.small_product import smaller_sizes
 from mmcore_pytest.options import Selection
 
 # The sizes without --mm-size: the lectures' first example and a power of two on a GPU; a fast one on an emulator.
 GPU_SIZES, EMULATED_SIZES = (640, 1024), (128,)
+
+_MOST_WORK = 1 << 28  # m·n·k of products that are run on the emulator
 
 _WORDS = {"kernel": "kernel time, {} L2", "end-to-end": "end-to-end time, {} memory"}
 
@@ -35,6 +40,7 @@ class Benchmark:
     timing: Timing
     inputs: str = "usual"
     origin: str = ""  # the source of a tuned config
+    too_large: tuple[Problem, ...] = ()  # selected products that are too much work for the emulator, as this is not
 
     @property
     def size(self) -> str:
@@ -115,9 +121,22 @@ def find_benchmarks(
                 refused.append(f"{kernel.name} {problem} with {config}: {'; '.join(violations)}")
                 continue
             for timing in timings:
-                benchmark = Benchmark(kernel, problem, config, timing, selection.inputs, origin)
-                benchmarks[benchmark.id] = benchmark
+                small = problem if supports_timing else emulated_problem(kernel, problem, config)
+                benchmark = Benchmark(kernel, small, config, timing, selection.inputs, origin)
+                too_large = *benchmarks.get(benchmark.id, benchmark).too_large, *([problem] if small != problem else ())
+                benchmarks[benchmark.id] = replace(benchmark, too_large=too_large)
     return Collection([*benchmarks.values()], refused, [kernel.name for kernel in buggy])
+
+
+def emulated_problem(kernel: Kernel, problem: Problem, config: Config) -> Problem:
+    """Return a small product in place of one that would take the emulator minutes, if a config allows one."""
+    sizes = problem.m, problem.n, problem.k
+    for smaller in smaller_sizes(sizes) if prod(sizes) > _MOST_WORK else ():
+        with contextlib.suppress(MmcoreError):
+            small = kernel.problem(*smaller)
+            if not kernel.violations(small, config):
+                return small
+    return problem
 
 
 def tuned(

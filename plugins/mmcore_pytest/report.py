@@ -28,6 +28,7 @@ from mmcore_cuda.tuned_configs.model import MODELLED
 from mmcore_pytest.benchmark_internals import session_of, without_counterpart
 from mmcore_pytest.collection import Benchmark
 from mmcore_pytest.fixture import CellBenchmark
+from mmcore_pytest.predicted import predicted_lines
 
 if TYPE_CHECKING:
     from mmcore_pytest.session import Session
@@ -83,6 +84,8 @@ def print_summary(terminal: pytest.TerminalReporter, session: Session) -> None:
         notes = session.engine.report() if session.engine else []
         for line in rendered(*tables(session.results.values()), "", spent, *notes, terminal=on_terminal()).split("\n"):
             terminal.write_line(line)
+    for text in predicted_lines(session.results.values()):
+        terminal.write_line(visible(text))
     for problem in (*session.problems, *session.unsaved):
         terminal.write_line(visible(f"mmcore: {problem}"), red=True)
     if alone := without_counterpart(session.config, session.results):

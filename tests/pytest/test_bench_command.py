@@ -13,6 +13,7 @@ from click.testing import Result
 
 from mmcore.registry import registry
 from mmcore_pytest.bench.command import _Kernels
+from mmcore_pytest.collection import emulated_problem
 from mmcore_pytest.counts import Change, CountComparison
 from tests.command_line import mmcore, process
 
@@ -131,6 +132,28 @@ def test_grown_counts_fail_and_are_not_saved() -> None:
     assert bench("own.cu", "-q", "--benchmark-compare", "--mm-allow-growth=90%").exit_code == 0
     own_file()
     assert bench("own.cu", "-q", "--benchmark-compare").exit_code == 0, "fewer are no error"
+
+
+def test_products_too_large_for_the_emulator_are_verified_small_and_predicted() -> None:
+    ran = mmcore("bench", KERNEL, "--mm-size=2053,4096,32", *SMALL[1:], "--json")
+    assert ran.exit_code == 0, ran.output
+    sizes = [each["cell"]["m"] for each in json.loads(ran.stdout)["results"]]
+    assert sizes == [133, 128, 32]
+    times = rf"^  {KERNEL} (\d+)×\S+ b16: [\d.]+ \ws to [\d.]+ \ws on an NVIDIA H200 \(not measured\)$"
+    assert re.findall(times, ran.stderr, re.MULTILINE) == ["2053", "4096"]
+
+
+def test_a_small_product_has_the_order_and_the_remainders_and_is_allowed() -> None:
+    kernel = registry().kernel("ladder.bf16.09_ring")
+    (config, *_) = kernel.usual_configs
+    large = kernel.problem(8192, 4096, 4096)
+    small = emulated_problem(kernel, large, config)
+    assert small.m > small.n == small.k
+    assert not kernel.violations(small, config)
+    assert emulated_problem(kernel, small, config) == small
+    free = registry().kernel(KERNEL)
+    odd = emulated_problem(free, free.problem(2053, 4099, 2053), free.usual_configs[0])
+    assert (odd.m, odd.n, odd.k) == (133, 259, 133)
 
 
 def test_cells_are_compared_across_test_files_and_those_that_vanished_are_named() -> None:

@@ -21,6 +21,7 @@ from mmcore_emulator.adapter.conversions import capability_properties
 from mmcore_emulator.isa.architectures import CAPABILITIES
 
 _BASES = (32, 64, 128, 256, 512)
+_USUAL_BASES = (128, 256, 512)  # of products that are verified in place of large ones
 # k has several tiles where that is allowed: a race around the loop over tiles needs two, a ring more than its stages.
 _DEPTHS = (4, 2, 1)
 _LEAST_K, _TURNS = 64, 3  # of a k that is deep enough: itself, and how often shared memory is filled
@@ -52,6 +53,15 @@ def small_product(
             return smaller
         first = first or smaller
     return first
+
+
+def smaller_sizes(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield small sizes in place of large ones, with their order and remainders; none in place of small ones."""
+    ranks = [sum(size > other for other in set(sizes)) for size in sizes]
+    for base in _USUAL_BASES:
+        smaller = tuple(base * (1 + rank) + size % base for rank, size in zip(ranks, sizes, strict=True))
+        if math.prod(smaller) < math.prod(sizes):
+            yield smaller
 
 
 def _blocks(cell: Cell, kernel: Kernel, config: Config) -> list[Dim3] | None:

@@ -21,6 +21,7 @@ from mmcore.time_ratio import Ratio
 from mmcore.verdict import judged
 from mmcore.verify.inputs import fresh_seed
 from mmcore_emulator.adapter.api import profiled
+from mmcore_emulator.adapter.small_product import smaller_sizes
 from mmcore_performance.cards import Card, card_of, emulator_of
 from mmcore_pytest.counts import Change
 from mmcore_tools.compare.counts import changes, work
@@ -36,7 +37,6 @@ UNTIMED_SIZE = 128
 """The default size where no time is taken."""
 _EMULATOR_SECONDS = 30.0  # for counts and reasons beside measured times
 _SAME_PERCENT = 10.0  # a predicted time that is longer by less counts as the same
-_BASES = (128, 256, 512)  # of the sizes of a small product in place of a large one
 _MOST_WORK = 1 << 26  # m·n·k of products that are verified on the emulator
 _ATTEMPTS = 64  # to find a size that both kernels allow
 
@@ -133,18 +133,13 @@ def _with_counts(comparison: Comparison, cells: Sequence[Cell], card: Card, opti
 
 
 def _emulated(sides: tuple[Side, Side], cells: Sequence[Cell], asked: Mapping[str, Any]) -> Sequence[Cell]:
-    """Return cells like these, with a product that the emulator runs in seconds; the same if there is none.
-
-    Its sizes have the order and the remainders of the others.
-    """
+    """Return cells like these, with a product that the emulator runs in seconds; the same if there is none."""
     sizes = cells[0].m, cells[0].n, cells[0].k
-    ranks = [sum(size > other for other in set(sizes)) for size in sizes]
     unsized = {name: value for name, value in asked.items() if name not in ("size", "lda", "ldb", "ldc")}
-    for base in _BASES if prod(sizes) > _MOST_WORK else ():
-        tiles = (base * (1 + rank) + size % base for rank, size in zip(ranks, sizes, strict=True))
-        small = dict(zip("mnk", tiles, strict=True))
+    for small in smaller_sizes(sizes) if prod(sizes) > _MOST_WORK else ():
         with contextlib.suppress(MmcoreError):
-            several = _cells(sides, cells[0].device, {**unsized, **small}, UNTIMED_SIZE)
+            named = {**unsized, **dict(zip("mnk", small, strict=True))}
+            several = _cells(sides, cells[0].device, named, UNTIMED_SIZE)
             for cell, side in zip(several, sides, strict=True):
                 plan_cell(cell, device_properties(device_name(cell.device)), side.kernel)
             return several
