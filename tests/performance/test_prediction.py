@@ -76,36 +76,7 @@ def test_one_part_waits_alone_and_many_hide_the_shorter_time(
     assert queued(work, waits, parts) == pytest.approx(seconds)
 
 
-RING = """\
-#include <cuda_pipeline.h>
-__global__ void mm(const float *A, const float *B, float *C, int m, int n, int k)
-{
-    __shared__ float a[4][32][32], b[4][32][32];
-    int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * 32 + ty, col = blockIdx.x * 32 + tx;
-    float sum = 0;
-    auto fetch = [&](int t) {
-        if (t < k) {
-            __pipeline_memcpy_async(&a[t / 32 % 4][ty][tx], &A[row * k + t + tx], 4);
-            __pipeline_memcpy_async(&b[t / 32 % 4][ty][tx], &B[(t + ty) * n + col], 4);
-        }
-        __pipeline_commit();
-    };
-    for (int t = 0; t < AHEAD * 32; t += 32) fetch(t);
-    for (int t = 0; t < k; t += 32) {
-        fetch(t + AHEAD * 32);
-        __pipeline_wait_prior(LEFT);
-        __syncthreads();
-        for (int i = 0; i < 32; i++) sum += a[t / 32 % 4][ty][i] * b[t / 32 % 4][i][tx];
-        __syncthreads();
-    }
-    C[row * n + col] = sum;
-}
-void run(const float *A, const float *B, float *C, int m, int n, int k)
-{
-    mm<<<dim3(n / 32, m / 32), dim3(32, 32)>>>(A, B, C, m, n, k);
-}
-"""
-TILES = kernel_sources("slow")["barriers: better"]
+RINGS, TILES = kernel_sources("rings"), kernel_sources("slow")["barriers: better"]
 
 
 def source_seconds(path: Path, text: str) -> float:
@@ -116,13 +87,20 @@ def source_seconds(path: Path, text: str) -> float:
     return predict(evidence_of(Cell(kernel.name, 1024, 1024, 1024), cards()["H200"], kernel)).seconds
 
 
-def test_a_ring_that_waits_for_what_it_has_just_begun_to_copy_is_no_faster_than_tiles(tmp_path: Path) -> None:
-    ring = source_seconds(tmp_path, RING.replace("AHEAD", "2").replace("LEFT", "2"))
-    tiles = source_seconds(tmp_path, TILES)
-    for ahead in ("0", "2"):
-        waiting = source_seconds(tmp_path, RING.replace("AHEAD", ahead).replace("LEFT", "0"))
-        assert ring < 0.99 * waiting
-        assert 0.99 * tiles < waiting
+@pytest.mark.parametrize(
+    ("title", "overlapping", "waiting"),
+    [("cp.async", ("2", "2"), (("0", "0"), ("2", "0"))), ("cp.async.bulk", ("3", ""), (("0", ""),))],
+)
+def test_a_ring_that_waits_for_what_it_has_just_begun_to_copy_is_no_faster_than_tiles(
+    title: str, overlapping: tuple[str, str], waiting: tuple[tuple[str, str], ...], tmp_path: Path
+) -> None:
+    def seconds(ahead: str, left: str) -> float:
+        return source_seconds(tmp_path, RINGS[title].replace("AHEAD", ahead).replace("LEFT", left))
+
+    ring, tiles = seconds(*overlapping), source_seconds(tmp_path, TILES)
+    for each in waiting:
+        assert max(tiles, ring) < 1.01 * seconds(*each)
+        assert ring < 0.99 * seconds(*each)
 
 
 def test_a_block_alone_takes_the_sum_of_its_copies_and_products() -> None:
