@@ -99,7 +99,6 @@ def test_other_launches_exchange_nothing(launch: str) -> None:
 @pytest.mark.parametrize(
     ("main", "others", "named"),
     [
-        ('#include "product.cuh"\nint main() {}\n', {"product.cuh": NAIVE, "wrong.cu": NAIVE}, ["product.cuh"]),
         (
             '#include "a.cuh"\nint main() { mul<<<1, 9>>>(A, B, C, 9); }\n',
             {"a.cuh": NAIVE.replace("mul(", "other("), "b.cu": NAIVE},
@@ -118,6 +117,13 @@ def test_a_file_without_kernels_names_those_of_its_project(
     output = command(*shlex.split("run main.cu --device emulator")).output
     assert [each.split()[2] for each in output.splitlines() if each.startswith("  mmcore")] == named, output
     assert not named or "TEST PASS" in pasted(output)
+
+
+def test_a_product_of_a_header_is_run_in_place_of_those_of_other_files(folder: Path) -> None:
+    (folder / "my.cu").write_text('#include "product.cuh"\nint main() {}\n')
+    (folder / "product.cuh").write_text(NAIVE)
+    (folder / "wrong.cu").write_text(NAIVE.replace("sum;", "sum + 1;"))
+    assert "TEST PASS" in ran()
 
 
 def test_zeros_are_passed_for_a_bias_and_for_a_flag_that_a_kernel_only_tests(folder: Path) -> None:

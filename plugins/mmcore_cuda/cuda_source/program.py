@@ -142,10 +142,15 @@ class Program:
         )
 
     def with_products_of_headers(self, is_product: Callable[[Function, Program], bool], entry: str) -> Program:
-        """Return the program with the matrix products of its headers if it has none itself, or not the entry's."""
+        """Return the program with the matrix products of its headers if it has none itself, or not the entry's.
+
+        A program that only launches kernels of other files keeps its own functions.
+        """
         own = [each for each in self.functions if each.is_named(entry) or (not entry and is_product(each, self))]
         products = tuple(each for each in self.included if is_product(each, self))
-        return self if own or not products else replace(self, functions=products)
+        launched = {each.name.rpartition("::")[2] for each in self.launches if not each.file}
+        elsewhere = launched and launched.isdisjoint(each.word for each in self.included)
+        return self if own or not products or elsewhere else replace(self, functions=products)
 
     def with_launches(self, name: str, text: str) -> Program:
         """Return the program with the launches in another file, and the names of that file where its own lack them."""
