@@ -11,7 +11,9 @@ from mmcore import Scalar
 from mmcore.registry import registry
 from mmcore_cuda.cuda_source.program import read_program
 from mmcore_sources.cuda_file.inference.body import Body
+from mmcore_sources.cuda_file.inference.infer import infer
 from mmcore_sources.cuda_file.inference.logarithms import logarithms_of
+from mmcore_sources.cuda_file.package import declaration
 from tests.command_line import mmcore
 from tests.sources.test_source_file import block_and_grid, kernel
 
@@ -69,3 +71,36 @@ def test_sizes_of_a_logarithm_are_powers_of_two(tmp_path: Path, monkeypatch: pyt
     refused = mmcore(*run, "--size", "48")
     assert refused.exit_code == 2
     assert "n = 48 is no power of two" in refused.output
+
+
+RACING = """
+__global__ void racing(const float *a, const float *b, float *c, int e)
+{
+    __shared__ float row[16][16];
+    int i = blockIdx.y * 16 + threadIdx.y, j = blockIdx.x * 16 + threadIdx.x;
+    float sum = 0;
+    for (int first = 0; first < 1 << e; first += 16) {
+        row[threadIdx.y][threadIdx.x] = a[(i << e) + first + threadIdx.x];
+        __syncthreads();
+        for (int p = 0; p < 16; ++p)
+            sum += row[threadIdx.y][p] * b[((first + p) << e) + j];
+        BARRIER
+    }
+    c[(i << e) + j] = sum;
+}
+"""
+
+
+@pytest.mark.parametrize(("barrier", "races"), [("__syncthreads();", False), ("", True)])
+def test_hazards_are_looked_for_at_powers_of_two(
+    barrier: str, races: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry(), "files", {})
+    (tmp_path / "my.cu").write_text(RACING.replace("BARRIER", barrier))
+    output = mmcore("run", "my.cu", "--device", "emulator", "--size", "64").output
+    assert "not looked for" not in output
+    assert ("-race at my.cu:8" in output) == races, output
+    assert "is a power of two" in mmcore("show", "my.cu").output
+    package = declaration(infer(tmp_path / "my.cu", RACING, {}), "acme.racing", "my.cu")
+    assert 'Scalar("log2(n)", "int32")' in package

@@ -16,6 +16,7 @@ from mmcore_sources.cuda_file.files import headers_of, inferred_of
 from mmcore_sources.cuda_file.inference.expressions import Derived, LaunchText, parse_expressions, python_text
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes
 from mmcore_sources.cuda_file.inference.infer import Inferred
+from mmcore_sources.cuda_file.inference.logarithms import PowersOfTwo
 from mmcore_sources.cuda_file.inference.one_block import OneBlock
 from mmcore_sources.cuda_file.inference.whole_tiles import SomeBlock
 
@@ -98,7 +99,7 @@ def declaration(inferred: Inferred, kernel: str, source: str) -> str:
     rule: LaunchText = attributes["launch"]
     grid = _tuple([python_text(each) for each in parse_expressions(rule.grid, "the grid")])
     several = (*attributes["constraints"], *attributes["program_sizes"])
-    constraints: Sequence[Constraint] = [each for each in several if not isinstance(each, SomeBlock)]
+    constraints: Sequence[Constraint] = [each for each in several if not isinstance(each, SomeBlock | PowersOfTwo)]
     before = "".join(_FIXED.format(each.m, each.n, each.k) for each in constraints if isinstance(each, FixedSizes))
     for each in constraints:
         if isinstance(each, OneBlock):

@@ -31,6 +31,7 @@ from mmcore_sources.cuda_file.inference.factors import constant_factors, operati
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes, fixed_sizes, with_free_sizes
 from mmcore_sources.cuda_file.inference.host_code import Reader
 from mmcore_sources.cuda_file.inference.launch_geometry import launch_geometry
+from mmcore_sources.cuda_file.inference.logarithms import powers_of_two
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.one_block import one_block
 from mmcore_sources.cuda_file.inference.parameters import launched_numbers, open_parameters
@@ -234,7 +235,7 @@ def _roles(
         roles = replace(roles, sizes=of_template)
         shown = ", ".join(f"{name}={role}" for name, role in of_template.items())
         notes.append(Note("sizes", shown, "the template's parameters are the product's sizes", "--config"))
-    constraints: tuple[Constraint, ...] = (Square(),) if roles.square else ()
+    constraints: tuple[Constraint, ...] = (*((Square(),) if roles.square else ()), *powers_of_two(roles.arguments))
     if not roles.sizes and (fixing := fixed_sizes(source, body, roles.pointers)) is not None:
         sizes, fixed = fixing
         roles = replace(roles, sizes=sizes)
