@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from mmcore.errors import LacksOption
 from tests.sources.test_source_file import block_and_grid, kernel
 
 GROUPS = """
@@ -134,10 +133,8 @@ int main() { forward(y, x, w, 0, 8, 64, 256, 128); }
 )
 def test_a_product_of_two_numbers_of_the_host_is_the_number_of_rows(sizes: str, passed: str, words: str) -> None:
     text = TOKENS.replace("SIZES", sizes).replace("PASSED", passed)
-    with pytest.raises(LacksOption) as refused:
-        kernel(text)
-    assert refused.value.options == (f"--args C,A,B,0,{words}",)
-    found = kernel(text, args=["C", "A", "B", "0", *words.split(",")])
+    found = kernel(text)
+    assert found.arguments == kernel(text, args=["C", "A", "B", "0", *words.split(",")]).arguments
     assert (block_and_grid(found), found.column_major) == (("b16", "ceil(m / 16), ceil(n / 16)"), "B")
 
 

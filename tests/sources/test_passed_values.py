@@ -15,7 +15,7 @@ from mmcore_cuda.cuda_source.project_folders import folders_of_headers
 from mmcore_sources.cuda_file.header_folders import header_folders
 from mmcore_sources.cuda_file.inference.whole_tiles import tiles, whole
 from tests.command_line import mmcore as command
-from tests.sources.test_source_file import block_and_grid, grid, inferred, kernel, launch_text
+from tests.sources.test_source_file import block_and_grid, grid, guesses, inferred, kernel, launch_text
 
 
 @pytest.fixture
@@ -179,22 +179,29 @@ def test_a_refusal_ends_with_whole_commands(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameters", "store", "option"),
+    ("parameters", "store", "words"),
     [
-        ("float *A, float *B, const float *bias, float *C", "C[0] = sum + bias[1];", "--args A,B,0,C,m,n,k"),
-        ("float *x, const float *bias, float *y, float *z", "z[0] = x[0] + y[0] + bias[0];", "--args A,0,B,C,m,n,k"),
-        ("float *z, float *x, float *y, int *count, float *s", "z[0] = s[0];", "--args C,A,B,0,0,m,n,k"),
+        ("float *A, float *B, const float *bias, float *C", "C[0] = sum + bias[1];", "A,B,0,C,m,n,k"),
+        ("float *x, const float *bias, float *y, float *z", "z[0] = x[0] + y[0] + bias[0];", "A,0,B,C,m,n,k"),
+        ("float *z, float *x, float *y, int *count, float *s", "z[0] = s[0];", "C,A,B,0,0,m,n,k"),
     ],
 )
-def test_a_refusal_of_more_pointers_passes_zeros_for_the_others(parameters: str, store: str, option: str) -> None:
+def test_pointers_beyond_three_get_zeros_as_a_guess(parameters: str, store: str, words: str) -> None:
     text = f"__global__ void f({parameters}, int m, int n, int k) {{ float sum = 0; {store} }}"
-    with pytest.raises(LacksOption, match="and 0 for an array of zeros") as refused:
-        kernel(text)
-    assert refused.value.options == (option,)
-    given = kernel(text, args=option.removeprefix("--args ").split(",")).arguments
-    others = [each for each in given if isinstance(each, Workspace)]
-    assert others
+    found = kernel(text).arguments
+    assert found == kernel(text, args=words.split(",")).arguments
+    others = [each for each in found if isinstance(each, Workspace)]
+    assert len(others) == words.count("0")
     assert not any(any(each.content) for each in others)
+    assert "arguments" in guesses(text)
+
+
+def test_a_refusal_of_an_unclear_size_passes_zeros_for_a_fourth_pointer() -> None:
+    parameters = "float *A, float *B, const float *bias, float *C, int m, int n, int k, int q, int r"
+    text = f"__global__ void f({parameters}) {{ C[q * r] = A[0] * B[0] + bias[1]; }}"
+    with pytest.raises(LacksOption) as refused:
+        kernel(text)
+    assert refused.value.options == ("--args A,B,0,C,m,n,k,1,1",)
 
 
 def test_folders_of_the_user_and_of_the_machine_are_no_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mmcore.errors import InvalidKernel
-from mmcore.kernel.arguments import Struct
+from mmcore.kernel.arguments import Struct, Workspace
 from mmcore.kernel.configs import Config
 from mmcore.kernel.constraints import Constraint, Square
 from mmcore.kernel.geometry import dim3
@@ -256,6 +256,8 @@ def _shown(argument: Any, parameter: Parameter) -> str:
     if isinstance(argument, Struct):
         members = zip(argument.members, parameter.members, strict=True)
         return f"{parameter.name}={{{', '.join(_shown(*each) for each in members if not each[1].pointer)}}}"
+    if isinstance(argument, Workspace):
+        return f"{parameter.name}=zeros"
     value = argument if isinstance(argument, str) else argument.value
     text = f"{value:g}" if isinstance(value, float) else str(value)
     return text if text == parameter.name else f"{parameter.name}={text}"

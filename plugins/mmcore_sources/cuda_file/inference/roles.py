@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -71,10 +70,8 @@ def matrices_of(function: Function, body: Body) -> dict[str, str]:
     pointers = [each for each in pointers if each.name != old_c(function, body)]
     if len(pointers) != 3:
         listed = ", ".join(map(str, pointers)) or "none"
-        takes = f"{function.name} takes {len(pointers)} pointers ({listed}), not three; --args gives the role of each"
-        if len(pointers) < 3:
-            raise InvalidKernel(takes)
-        raise LacksOption(f"{takes}, and 0 for an array of zeros", *_with_zeros(function, body, pointers))
+        takes = f"{function.name} takes {len(pointers)} pointers ({listed}), not three"
+        raise InvalidKernel(f"{takes}; --args gives the role of each")
     named = {match[1].upper(): each for each in pointers if (match := MATRIX.fullmatch(each.name.casefold()))}
     written = list(dict.fromkeys(pointer for pointer, _ in body.stores))
     writable = [each for each in pointers if not each.const]
@@ -86,8 +83,11 @@ def matrices_of(function: Function, body: Body) -> dict[str, str]:
     return {"A": inputs[0].name, "B": inputs[1].name, "C": output.name}
 
 
-def _with_zeros(function: Function, body: Body, pointers: Sequence[Parameter]) -> Iterator[str]:
-    """Yield the option that passes zeros for all pointers but three: the one that is stored to, and two others."""
+def _zeros(function: Function, body: Body) -> frozenset[str]:
+    """Return the pointers that get zeros: all but the one that is stored to and two others, if there are more."""
+    pointers = [each for each in function.parameters if each.pointer or each.members]
+    if len(pointers) <= len("ABC") or old_c(function, body):
+        return frozenset()
     written = list(dict.fromkeys(pointer for pointer, _ in body.stores))
     writable = [each for each in pointers if not each.const]
     last = writable[0] if len(writable) == 1 else pointers[-1]
@@ -95,15 +95,26 @@ def _with_zeros(function: Function, body: Body, pointers: Sequence[Parameter]) -
     named = [each for each in pointers if MATRIX.fullmatch(each.name.casefold())]
     likely = sorted(pointers, key=lambda each: (each not in named, _OTHER.search(each.name) is not None))
     kept = [output, *[each for each in likely if each is not output][:2]]
-    zeros = {each.name for each in pointers if each not in kept}
+    return frozenset(each.name for each in pointers if each not in kept)
+
+
+def _roles_with_zeros(
+    function: Function, zeros: frozenset[str], launched: Mapping[str, int], unused: Mapping[str, int], *, by_rows: bool
+) -> Roles:
+    """Return the roles of a function of which some pointers get zeros, such as a bias."""
     rest = replace(function, parameters=tuple(each for each in function.parameters if each.name not in zeros))
-    with contextlib.suppress(InvalidKernel):
-        try:
-            arguments = roles_of(rest, Body(rest), {}).arguments
-            words = iter([str(each.value if isinstance(each, Scalar) else each) for each in arguments])
-        except LacksOption as error:  # some roles are unknown, too
-            words = iter(error.options[0].removeprefix("--args ").split(","))
-        yield f"--args {','.join('0' if each.name in zeros else next(words) for each in function.parameters)}"
+    try:
+        roles = roles_of(rest, Body(rest), launched, unused, by_rows=by_rows)
+    except LacksOption as error:
+        words = iter(error.options[0].removeprefix("--args ").split(","))
+        option = ",".join("0" if each.name in zeros else next(words) for each in function.parameters)
+        raise LacksOption(str(error), f"--args {option}") from None
+    known = iter(roles.arguments)
+    arguments = (
+        Workspace(each.name, content=_ZEROS) if each.name in zeros else next(known) for each in function.parameters
+    )
+    why = f"of {len(zeros) + len('ABC')} pointers, {' and '.join(sorted(zeros))} may be no matrix and gets zeros"
+    return replace(roles, arguments=tuple(arguments), why=why, guessed=True)
 
 
 def sizes_of(
@@ -165,6 +176,8 @@ def roles_of(
             rows = "an array of rows, each at an address of its own; only matrices in one array, as"
             one = f"{parameter.type[:-1]}* {parameter.name}, indexed {parameter.name}[i * n + j]"
             raise InvalidKernel(f"{function.name} takes {str(parameter)!r}, {rows} {one}, can be run")
+    if zeros := _zeros(function, body):
+        return _roles_with_zeros(function, zeros, launched, unused, by_rows=by_rows)
     matrices = matrices_of(function, body)
     numbers = [each for each in function.parameters if not each.pointer and not each.members]
     factors = {each.name for each in numbers if _FACTOR.search(each.name)}
