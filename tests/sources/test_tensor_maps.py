@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mmcore import TensorMap
+from mmcore import TensorMap, Workspace
 from mmcore.kernel.constraints import Multiple
 from mmcore.registry import registry
 from tests.command_line import mmcore as command
@@ -122,6 +122,13 @@ def test_maps_in_memory_are_passed_by_pointer() -> None:
         source(RETURNED.replace("CUtensorMap x =", "CUtensorMap *x =").replace("y = made", "*y = made"), IN_MEMORY)
     )
     assert [each.pointer for each in found.arguments if isinstance(each, TensorMap)] == [True, True]
+
+
+def test_a_further_pointer_beside_maps_gets_zeros() -> None:
+    changes = {**BY_VALUE, "float *out": "int *log, float *out", "(x, y, c": "(x, y, log, c"}
+    found = kernel(source(RETURNED, changes)).arguments
+    assert found[:2] + found[3:] == (A, B, "C", "m", "n", "k")
+    assert isinstance(found[2], Workspace)
 
 
 def test_the_swizzle_is_read() -> None:

@@ -149,7 +149,8 @@ class Program:
         own = [each for each in self.functions if each.is_named(entry) or (not entry and is_product(each, self))]
         products = tuple(each for each in self.included if is_product(each, self))
         launched = {each.name.rpartition("::")[2] for each in self.launches if not each.file}
-        elsewhere = launched and launched.isdisjoint(each.word for each in self.included)
+        launched -= {each.word for each in self.functions}
+        elsewhere = not entry and launched and launched.isdisjoint(each.word for each in self.included)
         return self if own or not products or elsewhere else replace(self, functions=products)
 
     def with_launches(self, name: str, text: str) -> Program:

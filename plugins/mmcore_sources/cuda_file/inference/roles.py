@@ -93,8 +93,11 @@ def _zeros(function: Function, body: Body) -> frozenset[str]:
     last = writable[0] if len(writable) == 1 else pointers[-1]
     output = next((each for each in pointers if each.name in written[:1]), last)
     named = [each for each in pointers if MATRIX.fullmatch(each.name.casefold())]
-    likely = sorted(pointers, key=lambda each: (each not in named, _OTHER.search(each.name) is not None))
-    kept = [output, *[each for each in likely if each is not output][:2]]
+    maps = [each for each in pointers if "CUtensorMap" in each.type]
+    likely = sorted(
+        pointers, key=lambda each: (each not in maps, each not in named, _OTHER.search(each.name) is not None)
+    )
+    kept = maps[:3] if len(maps) > 2 else [output, *[each for each in likely if each is not output][:2]]
     return frozenset(each.name for each in pointers if each not in kept)
 
 
