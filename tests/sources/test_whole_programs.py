@@ -189,9 +189,10 @@ def test_only_matrix_products_are_judged(text: str, answer: str, folder: Path) -
     assert answer in run("--size 32 --no-hazards").stderr
 
 
-def test_a_variable_may_name_the_kernel_of_a_launch(folder: Path) -> None:
+@pytest.mark.parametrize("value", ["mul<8>", "debug ? mul<4> : mul<8>"])
+def test_a_variable_may_name_the_kernel_of_a_launch(value: str, folder: Path) -> None:
     template = "template <int EDGE>" + KERNEL.replace("GUARD", "").replace("16", "EDGE")
-    program = MAIN.replace("SIZE", "int N = 64; auto f = mul<8>").replace("mul<<<", "f<<<").replace("16", "8")
+    program = MAIN.replace("SIZE", f"int N = 64; auto f = {value}").replace("mul<<<", "f<<<").replace("16", "8")
     (folder / "my.cu").write_text(template + program)
     assert "EDGE 8 (as launched in line 17)" in run("--size 32 --no-hazards").stderr
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from mmcore.errors import InvalidKernel
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
-from mmcore_cuda.cuda_source.tree import initializers, text_of, walk
+from mmcore_cuda.cuda_source.tree import Node, initializers, text_of, walk
 from mmcore_sources.cuda_file.inference.host_calls import arguments_of, calls_of, parameter_names
 from mmcore_sources.cuda_file.inference.host_code import Reader
 
@@ -61,10 +61,15 @@ def _variable(launch: HostLaunch) -> str:
         if node.type == "declaration":
             # A pointer to a function is declared as "(*name)(float *, int)".
             pairs = ((name.partition(")")[0].strip("(*& "), value) for name, value in initializers(node))
-            values += [text_of(value) for name, value in pairs if name == launch.name]
+            values += [text_of(_last(value)) for name, value in pairs if name == launch.name]
         elif node.type == "assignment_expression" and text_of(node.children[0]) == launch.name:
-            values.append(text_of(node.children[2]))
+            values.append(text_of(_last(node.children[2])))
     return values[-1].lstrip("&") if values else ""
+
+
+def _last(value: Node) -> Node:
+    """Return the last alternative of ``debug ? kernel<true> : kernel<false>``, and other values as they are."""
+    return value.children[-1] if value.type == "conditional_expression" else value
 
 
 def _instance(launch: HostLaunch, value: str) -> HostLaunch:

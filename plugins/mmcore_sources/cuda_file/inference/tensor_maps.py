@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mmcore.errors import InvalidKernel, LacksOption
-from mmcore.kernel.arguments import TensorMap
+from mmcore.kernel.arguments import TensorMap, Workspace
 from mmcore.kernel.constraints import Multiple
 from mmcore.kernel.problem import dtype_named
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Parameter, Program
@@ -175,6 +175,8 @@ def aligned_rows(roles: Roles, types: Mapping[str, Any]) -> Iterator[Multiple]:
 
 
 def _word(argument: Any) -> str:
+    if isinstance(argument, Workspace):
+        return "0"
     return str(getattr(argument, "value", getattr(argument, "name", argument)))
 
 
