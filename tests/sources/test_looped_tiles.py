@@ -64,3 +64,24 @@ def test_the_block_is_a_guess_if_a_loop_over_elements_does_not_show_it(
     output = mmcore("run", "looped.cu", "--size", "64", "--device", "emulator").stdout
     assert "guessed: block 512×1 (--block)" in output
     assert "hint: with --block 128x1 the product is right at 64×64×64" in output
+
+
+FRAGMENTS = """
+__global__ void gemm(const double *A, const double *B, double *C, int m, int n, int k)
+{
+    int g = LANE / 4, t = LANE % 4, row = blockIdx.y * 8 + g, column = blockIdx.x * 8 + 2 * t;
+    double sum[2] = {};
+    for (int p = 0; p < k; p += 4)
+        asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+                     : "+d"(sum[0]), "+d"(sum[1]) : "d"(A[row * k + p + t]),
+                       "d"(B[(p + t) * n + blockIdx.x * 8 + g]));
+    C[row * n + column] = sum[0];
+    C[row * n + column + 1] = sum[1];
+}
+"""
+
+
+def test_fragments_of_a_tile_belong_to_one_warp() -> None:
+    text = FRAGMENTS.replace("LANE", "threadIdx.x")
+    assert block_and_grid(kernel(text)) == ("b32x1", "ceil(n / 8), ceil(m / 8)")
+    assert "block" in guesses(text)

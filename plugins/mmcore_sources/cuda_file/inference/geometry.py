@@ -29,6 +29,7 @@ _INSTANCE = re.compile(r"\b[A-Za-z_]\w*<(\d+)> ?\(")
 _LAUNCHED = "as launched in "
 _AXIS = {axis: name for name, axis in EXTENTS.items()}
 _BY_TILES = "a thread for each element of the source's shared arrays"
+_OF_WARPS = re.compile(r"\b(?:w?mma|wgmma)(?:\.|::|_sync)")
 _BY_TILE = "a thread for each element of a tile"
 _BY_BLOCK = "the source goes by blockDim, whatever it is"
 
@@ -294,9 +295,11 @@ def within_bounds(reader: Reader, body: Body, block: Geometry | None, values: Ma
     return bounds if body.thread_axes <= {"x"} and _threads(bounds, values) < _threads(block, values) else block
 
 
-def is_unclear(block: Geometry | None, values: Mapping[str, Any]) -> bool:
-    """Return whether a block is unknown or too large, or the source works with any."""
-    return block is None or block.why == _BY_BLOCK or _threads(block, values) > _MOST_THREADS
+def is_unclear(block: Geometry | None, values: Mapping[str, Any], body: Body) -> bool:
+    """Return whether a block is unknown or too large, or the source works with any, or its warps compute the tile."""
+    if block is None or block.why == _BY_BLOCK or _threads(block, values) > _MOST_THREADS:
+        return True
+    return block.why == _BY_TILE and _OF_WARPS.search(text_of(body.function.body)) is not None
 
 
 def _threads(block: Geometry | None, values: Mapping[str, Any]) -> float:

@@ -59,7 +59,7 @@ def launch_geometry(
     block = block if launched is not None else geometry.by_names(names) or block
     reader = Reader(source, names)
     block = launched or geometry.within_bounds(reader, body, block, chosen.values)
-    if launched is None and geometry.is_unclear(block, chosen.values):
+    if launched is None and geometry.is_unclear(block, chosen.values, body):
         block = block_of_warps(reader, body) or block
     notes: list[Note] = []
     if block is None and "block" not in given and roles.sizes and not chosen.undefined:

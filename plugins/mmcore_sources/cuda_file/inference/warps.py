@@ -29,7 +29,7 @@ def block_of_warps(reader: Reader, body: Body) -> Geometry | None:
     """
     text = text_of(body.function.body)
     of_warpgroups = _OF_WARPGROUPS.search(text) is not None
-    if body.thread_axes != {"x"} or not (of_warpgroups or _EXCHANGES.search(text)):
+    if not body.thread_axes <= {"x"} or not (of_warpgroups or _EXCHANGES.search(text)):
         return None
     least = _WARPGROUP if of_warpgroups else _WARP
     numbers = [*_named(reader)] or [*_strides(reader, body)]
