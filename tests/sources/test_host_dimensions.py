@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sources.test_source_file import block_and_grid, kernel
+from tests.sources.test_source_file import block_and_grid, kernel, launch_text
 
 GROUPS = """
 __global__ void groups(const float *A, const float *B, float *C, int M, int N, int K)
@@ -63,11 +63,31 @@ SIZES = "dim3 blocks((N + 23) / 24, M); "
             SIZES + "void *passed[] = {&A, &B, &C, &M, &N, (void *)&K}; "
             "cudaLaunchKernel((const void *)groups, blocks, dim3(96), passed, 0, 0);",
         ),
+        (
+            "",
+            "cudaLaunchConfig_t c = {0}; c.gridDim = dim3((N + 23) / 24, M); c.blockDim = 96; "
+            "cudaLaunchKernelEx(&c, groups, A, B, C, M, N, K);",
+        ),
+        (
+            "",
+            SIZES + "cudaLaunchConfig_t c = {.gridDim = blocks, .blockDim = dim3(96)}; "
+            "cudaLaunchKernelEx(&c, groups, A, B, C, M, N, K);",
+        ),
     ],
 )
 def test_block_and_grid_are_read_where_the_host_sets_them(helper: str, code: str) -> None:
     text = GROUPS + CALL.replace("HELPER", helper).replace("CODE", code)
     assert block_and_grid(kernel(text)) == ("b96x1", "ceil(n / 24), m")
+
+
+def test_a_cluster_is_read_from_the_attributes_of_a_launch() -> None:
+    code = (
+        "const int wide = 2; cudaLaunchConfig_t c; c.gridDim = dim3((N + 23) / 24 * 2, M); c.blockDim = 96;"
+        "cudaLaunchAttribute of[1]; of[0].val.clusterDim.x = wide; of[0].val.clusterDim.y = 1; c.attrs = of;"
+        "cudaLaunchKernelEx(&c, groups, A, B, C, M, N, K);"
+    )
+    found = kernel(GROUPS + CALL.replace("HELPER", "").replace("CODE", code))
+    assert launch_text(found).cluster == (2, 1)
 
 
 MEMBERS = "int m_, n_, k_, wide_ = 24; dim3 blocks_, threads_{96};"

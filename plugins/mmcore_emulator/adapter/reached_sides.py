@@ -84,7 +84,7 @@ def _described(condition: Condition, names: Mapping[str, str]) -> str:
                 compared["the grid" if "nctaid" in name else "the block's index"] = 1
     limit = next((each for each in condition.at.operands[1:3] if isinstance(each, Constant)), None)
     of = ", ".join(sorted(compared, key=lambda name: (compared[name], name))) or "its arguments"
-    number = "" if limit is None or limit.type != "int" else f" with {limit.bits}"
+    number = "" if limit is None or limit.type != "int" else f" with {limit.bits - (limit.bits >> 63 << 64)}"
     return f"line {condition.at.line} compares {of}{number}"
 
 

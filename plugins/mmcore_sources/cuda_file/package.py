@@ -112,11 +112,11 @@ def declaration(inferred: Inferred, kernel: str, source: str) -> str:
         ("arguments", _tuple([_argument(each) for each in attributes["arguments"]]), why.get("arguments", "")),
         ("configs", f"[{', '.join(map(_config, attributes['configs']))}]", _why_config(inferred)),
     ]
-    if rule.shared_bytes == "0" and not rule.cooperative:
+    if rule.shared_bytes == "0" and not rule.cooperative and not rule.cluster:
         rows.append(("grid", f"lambda problem, config: {grid}", why.get("grid", "")))
     else:
         (shared,) = parse_expressions(rule.shared_bytes, "the shared memory")
-        more = ", cooperative=True" if rule.cooperative else ""
+        more = ", cooperative=True" * rule.cooperative + f", cluster={rule.cluster}" * bool(rule.cluster)
         before += _RULE.format(grid=grid, shared=python_text(shared), more=more)
         rows.append(("launch", "launch", why.get("grid", "")))
     for name in _OPTIONAL:

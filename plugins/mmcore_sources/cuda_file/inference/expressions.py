@@ -147,6 +147,7 @@ class LaunchText:
     grid: str
     shared_bytes: str = "0"
     cooperative: bool = False
+    cluster: tuple[int, ...] | None = None
 
     @functools.cached_property
     def __doc__(self) -> str:  # type: ignore[override]
@@ -161,7 +162,7 @@ class LaunchText:
         values = launch_values(problem, config)
         grid = [int(evaluate(each, values)) for each in parse_expressions(self.grid, "the grid")]
         (shared,) = (evaluate(each, values) for each in parse_expressions(self.shared_bytes, "the shared memory"))
-        return Launch(tuple(grid), config.block, shared_bytes=int(shared), cooperative=self.cooperative)
+        return Launch(tuple(grid), config.block, int(shared), cooperative=self.cooperative, cluster=self.cluster)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from mmcore_sources.cuda_file.inference.expressions import EXTENTS, LaunchText
 from mmcore_sources.cuda_file.inference.factors import constant_factors, operation
 from mmcore_sources.cuda_file.inference.fixed_sizes import FixedSizes, fixed_sizes, with_free_sizes
 from mmcore_sources.cuda_file.inference.host_code import Reader
-from mmcore_sources.cuda_file.inference.launch_geometry import launch_geometry
+from mmcore_sources.cuda_file.inference.launch_geometry import launch_geometry, launched_cluster
 from mmcore_sources.cuda_file.inference.logarithms import powers_of_two
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.one_block import one_block
@@ -161,7 +161,8 @@ def infer(
     if ordinary is not None:
         why = f"<<<>>> in {ordinary.place}; this_grid().sync() needs cudaLaunchCooperativeKernel"
         launch_notes.append(Note("launch", "ordinary", why, ""))
-    rule = LaunchText(grid, str(shared), cooperative=source.cooperative and ordinary is None)
+    cluster = launched_cluster(source, launch)
+    rule = LaunchText(grid, str(shared), source.cooperative and ordinary is None, cluster)
     if "//" in grid and "gridDim" not in text_of(function.body):
         constraints += (SomeBlock(rule, roles.square),)
     shape = block(Config({"block": (1, 1, 1), **chosen.values})) if callable(block) else block

@@ -11,13 +11,14 @@ from mmcore.errors import InvalidKernel, LacksOption
 from mmcore.kernel.arguments import SIZES
 from mmcore.kernel.configs import Config
 from mmcore.kernel.geometry import dim3, parse_shape
+from mmcore_cuda.cuda_source.api_launches import cluster_extents
 from mmcore_cuda.cuda_source.program import Function, HostLaunch, Program
 from mmcore_cuda.cuda_source.tree import text_of
 from mmcore_sources.cuda_file.inference import geometry
 from mmcore_sources.cuda_file.inference.body import Body
 from mmcore_sources.cuda_file.inference.expressions import EXTENTS, Derived, evaluate, names_in, parse_expressions
 from mmcore_sources.cuda_file.inference.geometry import Geometry
-from mmcore_sources.cuda_file.inference.host_code import Reader
+from mmcore_sources.cuda_file.inference.host_code import Reader, Unreadable
 from mmcore_sources.cuda_file.inference.layout import layout_of
 from mmcore_sources.cuda_file.inference.notes import Note
 from mmcore_sources.cuda_file.inference.parameters import Open, parameter_names
@@ -90,6 +91,16 @@ def launch_geometry(
     for each, what in ((text, "the grid"), (dynamic, "the shared memory")):
         _check_names(each, what, chosen)
     return shape, text, dynamic, notes
+
+
+def launched_cluster(source: Program, launch: HostLaunch | None) -> tuple[int, ...] | None:
+    """Return the extents of the cluster that a launch asks for; None without one, or if they are unknown."""
+    extents = cluster_extents(launch.scope) if launch is not None else ()
+    try:
+        numbers = [constant(Reader.of(source, launch, {}).number(each)) for each in extents]
+    except Unreadable:
+        return None
+    return tuple(each or 1 for each in numbers) or None
 
 
 def parse_block(text: Any, *, flat: bool) -> tuple[int, ...]:
